@@ -46,7 +46,10 @@ export const TWO_DAYS_OF_IDS: bigint = 172_800_000n << 22n;
 
 /* The columns of `attempt`, each declared once, for all code that writes or reads attempts. */
 
-/** The columns that a hold writes, in the order of the parameters of `ledger_batch` and `annul_attempt`. */
+/**
+ * The columns that a hold writes, in the order of the parameters of `ledger_batch` and
+ * `annul_attempt`.
+ */
 export const heldColumns: ColumnsOf<Omit<ReserveRow, "lane">> = {
   attemptId: big("attempt_id"),
   requestId: word("request_id", "uuid"),

@@ -84,7 +84,8 @@ export async function recordAudit(pool: Pool, violations: number): Promise<void>
 /** How long after its end a period may be open before it counts as late. */
 const LATE_PERIOD = "36 hours";
 
-// Cheap, because it does not read the journal: holds are few, and days are in the names of partitions.
+// Cheap, because it does not read the journal: holds are few, and days are in the names of
+// partitions.
 const FIGURES_SQL = `
   with open as (
     select count(*) as attempts, min(created_at) as oldest from hold where not annulled

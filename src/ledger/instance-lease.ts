@@ -22,9 +22,9 @@ const MS_PER_DRIFT_MS = 2_000;
 const READING_MS = 1;
 
 /**
- * An estimate of the store's clock from its answers. An answer tells only that the store read its clock
- * between question and answer; several answers together narrow that down, so that one slow answer does
- * not put the clock back. The estimate is never ahead of the store's clock.
+ * An estimate of the store's clock from its answers. An answer tells only that the store read its
+ * clock between question and answer; several answers together narrow that down, so that one slow
+ * answer does not put the clock back. The estimate is never ahead of the store's clock.
  */
 export class StoreClock {
   readonly #clock: Clock;
@@ -72,8 +72,8 @@ export interface StoreReading {
 const SAFETY_MS = 1_000;
 const RECOVERY_EVERY_MS = 3_000;
 /**
- * How long an instance must have held its lease before it declares others dead. After an outage of the
- * store all leases have ended, and living instances need this time to renew theirs.
+ * How long an instance must have held its lease before it declares others dead. After an outage of
+ * the store all leases have ended, and living instances need this time to renew theirs.
  */
 const SETTLED_MS = 3 * LEASE_RENEW_MS;
 const ATTEMPT_TIME_SHIFT = 22n;
@@ -155,7 +155,10 @@ export class InstanceLease {
     return this.#member;
   }
 
-  /** True while traffic may be taken. Uses the monotonic clock, so it is false right after a long sleep. */
+  /**
+   * True while traffic may be taken. Uses the monotonic clock, so it is false right after a long
+   * sleep.
+   */
   get isHeld(): boolean {
     if (this.#isEnded || this.#stopReason !== undefined) return false;
     return this.#options.clock.monotonicMs() < this.#validUntilMs;
@@ -205,7 +208,8 @@ export class InstanceLease {
   }
 
   /**
-   * Checks the books on a new connection, before its first hold: it may lead to a restored database.
+   * Checks the books on a new connection, before its first hold: it may lead to a restored
+   * database.
    */
   async #prove(): Promise<void> {
     if (this.#isEnded) return;

@@ -43,8 +43,8 @@ export async function joinInstance(pool: Pool, name: string, leaseMs: number): P
 }
 
 /**
- * Starts a new epoch for every dead instance that has holds: its lease has ended, or it was a process of
- * this machine that is gone. Returns the ids of the instances that this call took over.
+ * Starts a new epoch for every dead instance that has holds: its lease has ended, or it was a
+ * process of this machine that is gone. Returns the ids of the instances that this call took over.
  */
 export async function takeOverDeadInstances(pool: Pool): Promise<readonly string[]> {
   const neighbours = await pool.query<{ process: string }>(
@@ -77,8 +77,8 @@ async function joinFirstFree(
 }
 
 /**
- * True if the instance is alive. A process of this machine is checked itself, whatever happened to its
- * lease in an outage; a process elsewhere counts as alive until its lease ends.
+ * True if the instance is alive. A process of this machine is checked itself, whatever happened to
+ * its lease in an outage; a process elsewhere counts as alive until its lease ends.
  */
 function isTaken(row: InstanceRow): boolean {
   if (row.host !== hostIdentity()) return row.leased;
@@ -95,7 +95,8 @@ const memberColumns: Columns<Membership> = columns({
   life: integer("life"),
 });
 
-// Does not lock the row, because the batches of a living instance with that name would wait for this start.
+// Does not lock the row, because the batches of a living instance with that name would wait for
+// this start.
 const FIND_SQL = `
   select i.host, i.process, coalesce(l.lease_until > now(), false) as leased
   from instance i left join instance_lease l using (instance_id)
@@ -110,8 +111,8 @@ const TAKE_OVER_SQL = `
       where h.instance_id = i.instance_id and h.epoch = i.epoch and not h.annulled)
   returning i.instance_id`;
 
-// Frees the numbers of instances that have been gone for a day and have no holds. In a later life of the
-// books, epochs begin above those that may have been lost.
+// Frees the numbers of instances that have been gone for a day and have no holds. In a later life
+// of the books, epochs begin above those that may have been lost.
 const INSERT_SQL = `
   with gone as (
     delete from instance i using instance_lease l
@@ -187,7 +188,10 @@ export async function renewMembership(
   }
 }
 
-/** Returns why instances take no traffic; undefined if the books were reopened since, or never stopped. */
+/**
+ * Returns why instances take no traffic; undefined if the books were reopened since, or never
+ * stopped.
+ */
 export async function stopReason(pool: Pool): Promise<string | undefined> {
   const { rows } = await queryInTime<{ finding: string }>(pool, { text: STOP_REASON_SQL });
   return rows[0]?.finding;
@@ -204,9 +208,10 @@ const STOP_REASON_SQL = `
 const BLOCK_ROWS = 500;
 
 /**
- * Closes the open attempts of dead instances, in blocks of one transaction each. If a block violates a
- * constraint, its halves are tried, down to the single stuck attempt, which keeps its hold and delays
- * no other. Known stuck attempts are skipped. Returns the number of closed attempts.
+ * Closes the open attempts of dead instances, in blocks of one transaction each. If a block
+ * violates a constraint, its halves are tried, down to the single stuck attempt, which keeps its
+ * hold and delays no other. Known stuck attempts are skipped. Returns the number of closed
+ * attempts.
  */
 export async function recoverOpenAttempts(pool: Pool, stuck: StuckAttempts): Promise<number> {
   if (stuck.size > 0) return await recoverOneByOne(pool, stuck);

@@ -21,8 +21,8 @@ const RETRY_MAX_MS = 250;
 const REJECTED_RETRY_MS = 30_000;
 
 /**
- * Retries the closings that the ledger's lane could not commit, or whose attempt was not open, until
- * each has committed. They are sent without holds and with longer time limits.
+ * Retries the closings that the ledger's lane could not commit, or whose attempt was not open,
+ * until each has committed. They are sent without holds and with longer time limits.
  */
 export class LateClosings {
   readonly #options: LateClosingsOptions;

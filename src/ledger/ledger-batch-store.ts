@@ -50,7 +50,8 @@ export type Renewal =
 
 export interface CloseVerdict {
   /**
-   * - `corrected`: the attempt had been charged at its reserve after a crash, and this closing with its
+   * - `corrected`: the attempt had been charged at its reserve after a crash, and this closing with
+   * its
    *   observed end refunded the difference. Possible once.
    * - `unknown`: there is no such attempt.
    */
@@ -94,8 +95,8 @@ export class BatchFault extends Error {
 /** The ledger's storage. Every method is one durable transaction or none; faults are `BatchFault`. */
 export interface LedgerBatchStore {
   /**
-   * Closes open attempts, then holds in arrival order. The first of two closings of one attempt wins. A
-   * lost lease refuses the holds, but not the closings. One call at a time.
+   * Closes open attempts, then holds in arrival order. The first of two closings of one attempt
+   * wins. A lost lease refuses the holds, but not the closings. One call at a time.
    */
   runBatch(batch: LedgerBatch): Promise<BatchAnswer>;
   /**
@@ -105,8 +106,8 @@ export interface LedgerBatchStore {
   /** Undoes ambiguous reserves: after this, none of these attempts can ever hold anything. */
   annul(rows: readonly ReserveRow[]): Promise<void>;
   /**
-   * Stores the first refused requests of each key and minute, and counts the others. If a batch is sent
-   * again because its answer was lost, those others may be counted twice.
+   * Stores the first refused requests of each key and minute, and counts the others. If a batch is
+   * sent again because its answer was lost, those others may be counted twice.
    */
   recordRefusedBatch(
     requests: readonly RefusedRequest[],
@@ -117,8 +118,8 @@ export interface LedgerBatchStore {
   /** Starts a new epoch of the instance `name`, or of `name-2`, … if that one is alive. */
   join(name: string, leaseMs: number): Promise<Membership>;
   /**
-   * Renews the lease by the store's clock, if all commits of the witness are there. If not, it raises an
-   * alarm that stops all instances, unless `goesOn`.
+   * Renews the lease by the store's clock, if all commits of the witness are there. If not, it
+   * raises an alarm that stops all instances, unless `goesOn`.
    */
   renewLease(renewal: {
     readonly member: Membership;
@@ -138,9 +139,9 @@ export interface LedgerBatchStore {
   /** Starts a new epoch for every dead instance that has holds, and returns their ids. */
   takeOverDeadInstances(): Promise<readonly string[]>;
   /**
-   * Closes every open attempt of an older epoch at its reserve, except for those with a provider job, and
-   * returns their number. An attempt whose closing breaks a constraint is added to `stuck`; without
-   * `stuck`, recovery stops there.
+   * Closes every open attempt of an older epoch at its reserve, except for those with a provider
+   * job, and returns their number. An attempt whose closing breaks a constraint is added to
+   * `stuck`; without `stuck`, recovery stops there.
    */
   recoverOpenAttempts(stuck?: StuckAttempts): Promise<number>;
   /** Makes an open attempt outlive its instance; false if it is already closed. */

@@ -27,8 +27,8 @@ export interface LedgerState {
 }
 
 /**
- * Counts the batches of the ledger since the start of the process, their rows and faults, and makes the
- * ledger's metrics.
+ * Counts the batches of the ledger since the start of the process, their rows and faults, and makes
+ * the ledger's metrics.
  */
 export class LedgerCounts {
   readonly batches: Map<LedgerBatchKind, number> = new Map();

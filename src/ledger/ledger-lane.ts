@@ -32,9 +32,9 @@ export interface LedgerLaneOptions {
 const SWEEP_MS = 50;
 
 /**
- * Queues holds and closings and sends both in batches: at once if idle, else as soon as the previous
- * batch has returned. A hold that cannot be sent in time is answered `unavailable` and never sent. A
- * closing that does not commit with its batch is passed to `onLate`.
+ * Queues holds and closings and sends both in batches: at once if idle, else as soon as the
+ * previous batch has returned. A hold that cannot be sent in time is answered `unavailable` and
+ * never sent. A closing that does not commit with its batch is passed to `onLate`.
  */
 export class LedgerLane {
   readonly #options: LedgerLaneOptions;
@@ -105,7 +105,8 @@ export class LedgerLane {
   #schedule(): void {
     if (this.#isSending || this.#isScheduled) return;
     this.#isScheduled = true;
-    // Runs after all input of this iteration of the event loop, so that concurrent rows share a batch.
+    // Runs after all input of this iteration of the event loop, so that concurrent rows share a
+    // batch.
     setImmediate(() => void this.#flush());
   }
 

@@ -12,9 +12,9 @@ import {
   openMonth,
 } from "./model-accounts.ts";
 
-// The ledger as a model in memory, without batches and locks, with which the SQL functions must agree.
-// Amounts are in micro-dollars, exact costs in pico-dollars. The caller decides when a wallet pays what
-// it owes.
+// The ledger as a model in memory, without batches and locks, with which the SQL functions must
+// agree. Amounts are in micro-dollars, exact costs in pico-dollars. The caller decides when a
+// wallet pays what it owes.
 export interface ModelReserve {
   readonly attempt: bigint;
   readonly org: string;

@@ -57,8 +57,8 @@ export type ReserveOutcome =
       readonly kind: "cap";
       readonly scope: "org" | "key";
       /**
-       * The period of the refusing cap; of several caps, the one that resets last. Organizations have
-       * only monthly caps.
+       * The period of the refusing cap; of several caps, the one that resets last. Organizations
+       * have only monthly caps.
        */
       readonly period: CapPeriod;
       readonly capMicroUsd: MicroUsd;
@@ -184,7 +184,8 @@ export interface PinnedSheet {
 /**
  * The ledger's port for other folders. It takes single rows and commits them in batches.
  *
- * Promises: if `reserve` answers `reserved`, the hold is durable; an attempt is closed at most once.
+ * Promises: if `reserve` answers `reserved`, the hold is durable; an attempt is closed at most
+ * once.
  */
 export interface Ledger {
   /** Makes a new attempt id of this instance. Ids grow strictly. */

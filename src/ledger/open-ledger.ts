@@ -44,8 +44,8 @@ const ANNUL_RETRY_MS = 500;
 const SHUT_DOWN_WAIT_MS = 10_000;
 
 /**
- * Joins the instances of this ledger. Resolves when it may take traffic: by then the attempts that an
- * earlier epoch of this instance left open are closed.
+ * Joins the instances of this ledger. Resolves when it may take traffic: by then the attempts that
+ * an earlier epoch of this instance left open are closed.
  */
 export async function openLedger(options: OpenLedgerOptions): Promise<OpenedLedger> {
   const lease = await InstanceLease.start(options);
@@ -172,8 +172,8 @@ class BatchedLedger implements OpenedLedger {
   }
 
   /**
-   * Runs a batch. If the process slept past its lease meanwhile, its reserved holds are annulled and
-   * must not be sent, even if it has joined again: another instance may have closed them.
+   * Runs a batch. If the process slept past its lease meanwhile, its reserved holds are annulled
+   * and must not be sent, even if it has joined again: another instance may have closed them.
    */
   async #runBatch(
     closings: readonly CloseRow[],

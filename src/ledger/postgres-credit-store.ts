@@ -91,8 +91,8 @@ const entryColumns: Columns<LedgerEntry> = columns({
   amountMicroUsd: micro("amount"),
 });
 
-// A refund or dispute is one entry with its full amount; the wallet's later payment of the debt is not
-// listed. Debits are read from attempts, which the audit compares with the transfers.
+// A refund or dispute is one entry with its full amount; the wallet's later payment of the debt is
+// not listed. Debits are read from attempts, which the audit compares with the transfers.
 const ENTRIES_SQL = `
   (select at, kind, ref, amount, null as detail from transfer
   where credit_account = $1 and attempt_id is null
@@ -119,8 +119,8 @@ interface Grant {
   /** Identifies this grant permanently and across all organizations. */
   readonly ref: string;
   /**
-   * True for trial credit: it lifts the limit of organizations without credit, but unusual use is still
-   * detected. Default: false, which counts as bought.
+   * True for trial credit: it lifts the limit of organizations without credit, but unusual use is
+   * still detected. Default: false, which counts as bought.
    */
   readonly isTrial?: boolean;
 }
@@ -182,8 +182,8 @@ export interface SpendReads {
   balance(orgId: OrgId): Promise<Balance>;
   monthSpend(orgId: OrgId, keyId?: string): Promise<MonthSpend>;
   /**
-   * Returns the spend under the weekly and the daily cap of a key, in this order. Without `keyId`, of all
-   * keys.
+   * Returns the spend under the weekly and the daily cap of a key, in this order. Without `keyId`,
+   * of all keys.
    */
   periodSpend(orgId: OrgId, keyId?: string): Promise<readonly PeriodSpend[]>;
 }

@@ -10,8 +10,8 @@ const LINES_MAX = 60;
 
 /**
  * Returns the price changes of a new catalog: one change for each provider whose prices differ from
- * those of its last change, even if they return to earlier values. All instances load the same catalog,
- * and the first one records the changes.
+ * those of its last change, even if they return to earlier values. All instances load the same
+ * catalog, and the first one records the changes.
  */
 export async function priceChanges(
   client: PoolClient,

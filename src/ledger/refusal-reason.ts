@@ -59,8 +59,8 @@ const NAMES_MAX = 32;
 const UNKNOWN = "unrecognized";
 
 /**
- * The parts of field names that may be stored. An unknown key of a body could be a word of a prompt,
- * so this list has only names that the two chat interfaces and other gateways document.
+ * The parts of field names that may be stored. An unknown key of a body could be a word of a
+ * prompt, so this list has only names that the two chat interfaces and other gateways document.
  */
 const PARTS: ReadonlySet<string> = new Set(
   (

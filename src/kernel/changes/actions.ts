@@ -2,8 +2,8 @@ import { dayAndHour, dollars, type Facts, plain, quoted, roleName, Told } from "
 
 /**
  * Every action of the change log: the sentence that follows the actor's name, and who sees it.
- * `organization`: its owners see it in the console; `operator`: only operators do. An action that is
- * missing here cannot be recorded. Each command and route that writes has an action
+ * `organization`: its owners see it in the console; `operator`: only operators do. An action that
+ * is missing here cannot be recorded. Each command and route that writes has an action
  * (`test/support/change-doors.ts`).
  */
 export const ACTIONS = {

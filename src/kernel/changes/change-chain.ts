@@ -160,18 +160,22 @@ export async function checkChain(
 
 /**
  * One line of `tokenmarket changes export` (NDJSON, in the order of the positions). The line is the
- * JSON text of these fields in this order; `hash` is the SHA-256, in hexadecimal, of the text of the
- * line without its last member (`,"hash":"…"` cut out), and `prev` is the `hash` of the line before,
- * 64 zeros on the first. These actions close or lower something, and a reader may rely on them:
+ * JSON text of these fields in this order; `hash` is the SHA-256, in hexadecimal, of the text of
+ * the line without its last member (`,"hash":"…"` cut out), and `prev` is the `hash` of the line
+ * before, 64 zeros on the first. These actions close or lower something, and a reader may rely on
+ * them:
  *
  * | `action` | `target` | `after` |
  * | --- | --- | --- |
  * | `key.disable` | key id | `disabled_at` |
- * | `key.cap`, `org.cap` | key id, organization id | `cap_usd` (null: none; `before` has the old one) |
+ * | `key.cap`, `org.cap` | key id, organization id | `cap_usd` (null: none; `before` has the old
+ * one) |
  * | `connection.disable` | connection id | `disabled_at` |
  * | `endpoint.remove` | endpoint id | null (`before`: `provider`, and the limits) |
- * | `limit.change` | key id (a managed key by its part) or organization id | `scope`, `model`, `source`, `rpm`, `tpm`, `concurrency` (all; null: none) |
- * | `hold.place` | organization id | `kind`, `state` (`limited`, `restricted`), `until` (null: no end), `reason` |
+ * | `limit.change` | key id (a managed key by its part) or organization id | `scope`, `model`,
+ * `source`, `rpm`, `tpm`, `concurrency` (all; null: none) |
+ * | `hold.place` | organization id | `kind`, `state` (`limited`, `restricted`), `until` (null: no
+ * end), `reason` |
  * | `org.keys-may-set-limits` | organization id | `allowed` |
  * | `org.policy` | organization id | the whole policy |
  */

@@ -1,6 +1,9 @@
 import { ROLES, ROLE_WORDS } from "../core/roles.ts";
 
-/** Recorded values by name. Dollars are decimal strings, instants ISO 8601. Never a key, a token or a link. */
+/**
+ * Recorded values by name. Dollars are decimal strings, instants ISO 8601. Never a key, a token or
+ * a link.
+ */
 export type Facts = Readonly<
   Record<string, string | number | boolean | null | readonly string[] | undefined>
 >;

@@ -56,7 +56,10 @@ export type ActorKind = "operator" | "account" | "key" | "provider_news" | "gate
 /** The author of a change. */
 export interface ChangedBy {
   readonly kind: ActorKind;
-  /** An id of an account or a key, a user of the machine, a payment provider or a part of this program. */
+  /**
+   * An id of an account or a key, a user of the machine, a payment provider or a part of this
+   * program.
+   */
   readonly id: string;
   /** Null for a command, and for this program itself. */
   readonly requestId: string | null;
@@ -95,7 +98,8 @@ export interface RecordedChange {
 const ACCOUNT_PREFIX = "acct_";
 
 /**
- * Returns the ids of the accounts that made these changes and of those that were changed, each once.
+ * Returns the ids of the accounts that made these changes and of those that were changed, each
+ * once.
  */
 export function accountsIn(
   changes: readonly Pick<RecordedChange, "by" | "target">[],

@@ -56,8 +56,8 @@ export class PostgresChangeStore {
   }
 
   /**
-   * Reads one organization's log, newest first, without entries that only operators see. `before` is
-   * a position: only older changes are read.
+   * Reads one organization's log, newest first, without entries that only operators see. `before`
+   * is a position: only older changes are read.
    */
   async page(
     of: ChangePageFilter & { readonly before?: number; readonly limit: number },

@@ -1,8 +1,9 @@
 import { SETTINGS, type Config, type SettingName } from "./settings.ts";
 
 /**
- * The settings that a running server follows. Each function returns the decision that the value makes
- * at a start: if a new value would change that decision, it waits for a restart, as other settings do.
+ * The settings that a running server follows. Each function returns the decision that the value
+ * makes at a start: if a new value would change that decision, it waits for a restart, as other
+ * settings do.
  */
 const FOLLOWED: Readonly<Partial<Record<SettingName, (config: Config) => unknown>>> = {
   logLevel: () => true,
@@ -20,8 +21,8 @@ const OF_COMMANDS: ReadonlySet<SettingName> = new Set([
 /** The comparison of newly read settings with those in force. */
 export interface ReadSettings {
   /**
-   * The configuration that would apply now. Settings that wait for a restart have their value of the
-   * start.
+   * The configuration that would apply now. Settings that wait for a restart have their value of
+   * the start.
    */
   readonly config: Config;
   /** Paths of the settings that differ from those in force, and take effect now. */

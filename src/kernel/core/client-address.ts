@@ -67,8 +67,9 @@ function splitEntries(text: string): readonly string[] {
 }
 
 /**
- * Parses an IPv4 address into 4 bytes, or an IPv6 address into 8 groups. An IPv4 address mapped into
- * IPv6 is read as IPv4, and a zone after `%` is dropped. Undefined if the text is not an address.
+ * Parses an IPv4 address into 4 bytes, or an IPv6 address into 8 groups. An IPv4 address mapped
+ * into IPv6 is read as IPv4, and a zone after `%` is dropped. Undefined if the text is not an
+ * address.
  */
 export function parseIp(text: string): readonly number[] | undefined {
   const [bare = ""] = text.split("%");

@@ -88,8 +88,8 @@ export const MODEL_LIMITS_PER_ORG_MAX: number = 200;
 /** Database connections of one process, in addition to those of reports and of the ledger. */
 export const DATABASE_CONNECTIONS_MAX: number = 10;
 /**
- * Direct connections of one process for locks, snapshots and migrations, if its other connections go
- * through a pooler.
+ * Direct connections of one process for locks, snapshots and migrations, if its other connections
+ * go through a pooler.
  */
 export const DIRECT_CONNECTIONS_MAX: number = 4;
 

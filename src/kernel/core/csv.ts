@@ -1,4 +1,7 @@
-/** Formats one line of RFC 4180, without its line end. Null is written as nothing, an empty text as `""`. */
+/**
+ * Formats one line of RFC 4180, without its line end. Null is written as nothing, an empty text as
+ * `""`.
+ */
 export function csvLine(fields: readonly (string | null)[]): string {
   let line = "";
   for (let at = 0; at < fields.length; at++) {

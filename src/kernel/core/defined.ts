@@ -1,4 +1,7 @@
-/** Drops the fields that are undefined. Fields that may be undefined are optional in the result's type. */
+/**
+ * Drops the fields that are undefined. Fields that may be undefined are optional in the result's
+ * type.
+ */
 export function defined<T extends object>(fields: T): Defined<T> {
   const known = Object.entries(fields).filter(([, value]) => value !== undefined);
   return Object.fromEntries(known) as Defined<T>;

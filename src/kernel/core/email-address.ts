@@ -1,7 +1,10 @@
 const LOCAL_CHARS_MAX = 64;
 const DOMAIN_CHARS_MAX = 253;
 
-/* Atoms of RFC 5321, separated by single dots. Quoted parts and characters that mail programs parse are refused. */
+/*
+ * Atoms of RFC 5321, separated by single dots. Quoted parts and characters that mail programs parse
+ * are refused.
+ */
 const LOCAL = /^[A-Za-z0-9!#$%&'*+/=?^_`{|}~-]+(?:\.[A-Za-z0-9!#$%&'*+/=?^_`{|}~-]+)*$/;
 const LABEL = /^[A-Za-z0-9](?:[A-Za-z0-9-]{0,61}[A-Za-z0-9])?$/;
 

@@ -54,7 +54,10 @@ export function createRecordId(prefix: string): string {
   return `${prefix}_${randomPool.toString("hex", at, at + 12)}`;
 }
 
-/** Id of the organization that `tokenmarket dev` creates. It is found by this id, since people may rename it. */
+/**
+ * Id of the organization that `tokenmarket dev` creates. It is found by this id, since people may
+ * rename it.
+ */
 export const DEVELOPMENT_ORG_ID = "org_development" as OrgId;
 
 export function createOrgId(): OrgId {
@@ -85,7 +88,10 @@ const ATTEMPT_EPOCH_MS = 1_735_689_600_000; // 2025-01-01T00:00:00Z
 const SEQUENCE_BITS = 12n;
 const INSTANCE_BITS = 10n;
 
-/** Reads the instant in an attempt id, in milliseconds since 1970: when the ledger admitted the attempt. */
+/**
+ * Reads the instant in an attempt id, in milliseconds since 1970: when the ledger admitted the
+ * attempt.
+ */
 export function attemptInstantMs(id: AttemptId): number {
   return Number(id >> (INSTANCE_BITS + SEQUENCE_BITS)) + ATTEMPT_EPOCH_MS;
 }

@@ -1,8 +1,8 @@
 import { formatExactUsd, formatUsd, type MicroUsd, type PicoUsd, usdJsonNumber } from "./money.ts";
 
 /**
- * A piece of finished JSON text that `printJson` writes unchanged. Dollar amounts use it: their digits
- * come from an integer, never from a float.
+ * A piece of finished JSON text that `printJson` writes unchanged. Dollar amounts use it: their
+ * digits come from an integer, never from a float.
  */
 export class Raw {
   readonly text: string;

@@ -27,8 +27,8 @@ export function readServedModel(names: ModelNames, reported: unknown): ServedMod
 }
 
 /**
- * Allows the requested id, a dated snapshot of it, and the ids that the listing declares. Hosts that
- * choose a variant by a suffix (`:fast`) report the id with or without it.
+ * Allows the requested id, a dated snapshot of it, and the ids that the listing declares. Hosts
+ * that choose a variant by a suffix (`:fast`) report the id with or without it.
  */
 function isAllowed({ upstreamModelId, resolvesTo }: ModelNames, name: string): boolean {
   if (name === upstreamModelId || resolvesTo.includes(name)) return true;

@@ -47,8 +47,9 @@ const TICK_MS = 50;
  * One coarse timer for all running requests, in place of a timer for each. Due work is notified at
  * most one tick (50 ms) late, never early.
  *
- * The watched work is in a dense array, and each piece has its index. A Set would keep ended requests
- * in memory: the old tables of a busy Set reference each other until a full garbage collection.
+ * The watched work is in a dense array, and each piece has its index. A Set would keep ended
+ * requests in memory: the old tables of a busy Set reference each other until a full garbage
+ * collection.
  */
 export class Deadlines {
   readonly #clock: Clock;
@@ -154,8 +155,8 @@ const PIECE_CHARS = 65_536;
 
 /**
  * Repeats work in this process, a fixed time after the previous round has ended. Every process runs
- * it; if only one may do a piece of the work, the store chooses that process by a lease, a turn or a
- * lock. A job never keeps the process alive.
+ * it; if only one may do a piece of the work, the store chooses that process by a lease, a turn or
+ * a lock. A job never keeps the process alive.
  */
 export class Job {
   readonly #everyMs: number;
@@ -212,8 +213,8 @@ export class Job {
 
 /**
  * Works on the items, one after the other, and goes on after an item that fails. Ends early after
- * `failuresMax` failures in a row, which mean that something they all need is down, or after a stop;
- * returns false then.
+ * `failuresMax` failures in a row, which mean that something they all need is down, or after a
+ * stop; returns false then.
  */
 export async function workOnEach<T>(
   items: AsyncIterable<T> | Iterable<T>,

@@ -28,10 +28,10 @@ export interface SchemaWords {
 }
 
 /**
- * Returns the check of a schema, which is compiled at its first use. The schema contains its messages:
- * `description` of a value continues "must be …", `title` of a field describes it if it is missing,
- * and `title` of entries is their noun in counts. If `description` is written for readers, `says` is
- * the whole message after the path.
+ * Returns the check of a schema, which is compiled at its first use. The schema contains its
+ * messages: `description` of a value continues "must be …", `title` of a field describes it if it
+ * is missing, and `title` of entries is their noun in counts. If `description` is written for
+ * readers, `says` is the whole message after the path.
  */
 export function schemaCheck(schema: TSchema, words: SchemaWords): SchemaCheck {
   const validator = compiled(words.readsText === true ? TEXTS : VALUES, schema);

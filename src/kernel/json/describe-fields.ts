@@ -7,8 +7,8 @@ export interface DescribedDocument {
 }
 
 /**
- * Copies a document and adds a description to every field and parameter that has none: the words for
- * `parent.name`, else for the name. A parent is a field or a named schema.
+ * Copies a document and adds a description to every field and parameter that has none: the words
+ * for `parent.name`, else for the name. A parent is a field or a named schema.
  */
 export function describeFields(
   document: object,

@@ -30,8 +30,8 @@ export const ESCAPED_FLAG = 8;
 export const KEY_FLAG = 16;
 
 /**
- * A checked JSON body: its bytes, and a tape with the position of each value. A value is decoded only
- * when it is read. The children of an object are key, value, key, …
+ * A checked JSON body: its bytes, and a tape with the position of each value. A value is decoded
+ * only when it is read. The children of an object are key, value, key, …
  */
 export class JsonDocument {
   readonly body: Buffer;

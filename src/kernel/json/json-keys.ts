@@ -1,14 +1,18 @@
 /** Keys that some parsers act on. They are refused at any depth, if the word table contains them. */
 export const FORBIDDEN_KEYS: readonly string[] = ["__proto__", "constructor", "prototype"];
 /**
- * The keys that are forbidden even in places where customers choose names: states and tool arguments.
+ * The keys that are forbidden even in places where customers choose names: states and tool
+ * arguments.
  */
 export const FREE_DATA_FORBIDDEN_KEYS: readonly string[] = ["__proto__"];
 
 /** The keys that a scan refuses, and the exceptions. */
 export interface KeyRules {
   readonly forbidden: readonly string[];
-  /** Paths to free data, where customers choose names: keys from the root on, `""` for any item of an array. */
+  /**
+   * Paths to free data, where customers choose names: keys from the root on, `""` for any item of
+   * an array.
+   */
   readonly freeData?: readonly (readonly string[])[];
   /** The top-level member that clients send again with the same bytes, such as `tools`. */
   readonly repeated?: string;
@@ -31,7 +35,10 @@ export const ARRAY_ITEM = -1;
 
 const knownRules = new WeakMap<KeyRules, RuleWords>();
 
-/* Rules are constants, so they are compiled once: doing it for each body took nearly half the time of a 1 KB scan. */
+/*
+ * Rules are constants, so they are compiled once: doing it for each body took nearly half the time
+ * of a 1 KB scan.
+ */
 export function compileRules(rules: KeyRules, table: WordTable): RuleWords {
   const known = knownRules.get(rules);
   if (known?.table === table) return known;
@@ -49,8 +56,8 @@ export function compileRules(rules: KeyRules, table: WordTable): RuleWords {
 }
 
 /**
- * Recognizes a fixed list of names in raw bytes without creating strings. Word ids are 1, 2, … in the
- * order of the list; 0 stands for all other bytes.
+ * Recognizes a fixed list of names in raw bytes without creating strings. Word ids are 1, 2, … in
+ * the order of the list; 0 stands for all other bytes.
  */
 export class WordTable {
   readonly size: number;

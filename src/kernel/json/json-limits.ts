@@ -20,9 +20,9 @@ export const PASSED_VALUES_MAX = 1_200_000;
 export const READ_DEPTH_MAX = 10;
 
 /**
- * Values of a text from outside that is parsed as a whole, such as a provider's answer. With the next
- * two bounds it limits parsing to about 0.1 s, and still allows an answer of 1,600 tokens with twenty
- * alternatives each.
+ * Values of a text from outside that is parsed as a whole, such as a provider's answer. With the
+ * next two bounds it limits parsing to about 0.1 s, and still allows an answer of 1,600 tokens with
+ * twenty alternatives each.
  */
 export const PARSED_VALUES_MAX = 400_000;
 /** Keys of such a text. They cost most time, since each may be a new name. */

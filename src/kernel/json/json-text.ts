@@ -1,8 +1,8 @@
 import { isUtf8 } from "node:buffer";
 
 /**
- * JSON text with one character for each byte of its UTF-8 form. It is cut from one body and inserted
- * into another without decoding, so digits, escapes and lone surrogates stay unchanged.
+ * JSON text with one character for each byte of its UTF-8 form. It is cut from one body and
+ * inserted into another without decoding, so digits, escapes and lone surrogates stay unchanged.
  */
 export type JsonText = string & { readonly __text: "json" };
 
@@ -59,8 +59,8 @@ export function textBytes(text: JsonText): Buffer {
 
 /**
  * Finds the end of a plain run in a JSON string: the next quote, backslash or control character.
- * Prompts are mostly plain, so the run is read four bytes at a time, without alignment. For 200 KB of
- * prose that takes a third of the time of an aligned loop.
+ * Prompts are mostly plain, so the run is read four bytes at a time, without alignment. For 200 KB
+ * of prose that takes a third of the time of an aligned loop.
  */
 export class PlainRun {
   readonly #body: Buffer;
@@ -106,9 +106,9 @@ stops['"'.charCodeAt(0)] = 1;
 stops["\\".charCodeAt(0)] = 1;
 
 /**
- * Sets the highest bit of each of four bytes that is a stop. Only the lowest mark is reliable. Flipping
- * 0x02 turns the quote into 0x20, so that "below 0x21" finds it together with the control characters;
- * the other half finds the backslash.
+ * Sets the highest bit of each of four bytes that is a stop. Only the lowest mark is reliable.
+ * Flipping 0x02 turns the quote into 0x20, so that "below 0x21" finds it together with the control
+ * characters; the other half finds the backslash.
  */
 function stopsIn(word: number): number {
   const flipped = word ^ 0x02_02_02_02;

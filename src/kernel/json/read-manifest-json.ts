@@ -19,8 +19,8 @@ export const JSON_DEPTH_MAX: number = 32;
 export const JSON_VALUES_MAX: number = 100_000;
 
 /**
- * Parses JSON, and reports what `JSON.parse` does not: the line and column of the first flaw, without
- * quoting the text (it may contain a secret), and the pointers of keys that occur twice.
+ * Parses JSON, and reports what `JSON.parse` does not: the line and column of the first flaw,
+ * without quoting the text (it may contain a secret), and the pointers of keys that occur twice.
  */
 export function readJson(text: string): JsonReading {
   const scan = new JsonScan(text, JSON_VALUES_MAX);

@@ -4,8 +4,8 @@ import type { MicroUsd } from "../core/money.ts";
 import type { Raw } from "../core/json-values.ts";
 
 /**
- * The contract of one read route of the gateway. In its schemas `description` is written for readers,
- * and `says` is the message about a refused value.
+ * The contract of one read route of the gateway. In its schemas `description` is written for
+ * readers, and `says` is the message about a refused value.
  */
 export interface ReadRoute {
   readonly summary: string;

@@ -21,9 +21,9 @@ export interface RepeatedPart {
 }
 
 /**
- * Remembers parts of bodies that come again byte for byte, such as the tools of a conversation, which
- * are in each of its requests. Comparing them costs a fiftieth of scanning them. A part is remembered
- * when it comes the second time; all parts together are bounded.
+ * Remembers parts of bodies that come again byte for byte, such as the tools of a conversation,
+ * which are in each of its requests. Comparing them costs a fiftieth of scanning them. A part is
+ * remembered when it comes the second time; all parts together are bounded.
  */
 export class RepeatedParts {
   /** The most recently used part comes first. */

@@ -132,7 +132,10 @@ class Scan {
     return tape;
   }
 
-  /** Scans the body. Each step reads a value or what follows it; a step that returns false is the last. */
+  /**
+   * Scans the body. Each step reads a value or what follows it; a step that returns false is the
+   * last.
+   */
   run(): JsonFault | undefined {
     let more = this.#value();
     while (more) more = this.#depth === 0 ? this.#onlySpaceLeft() : this.#afterValue();

@@ -27,7 +27,8 @@ export function mailText(parts: MailParts): Pick<MailMessage, "subject" | "text"
   };
 }
 
-// Inline styles, because mail programs ignore style sheets. They adapt these colours to a dark mode.
+// Inline styles, because mail programs ignore style sheets. They adapt these colours to a dark
+// mode.
 const BODY = "margin:0;padding:24px;background:#f4f5f7;font:16px/1.5 system-ui,sans-serif";
 const SHEET = "max-width:560px;margin:0 auto;padding:32px;background:#ffffff;color:#1c1f24";
 const BRAND = "margin:0 0 24px;font-weight:600;color:#0b5fa5";
@@ -50,9 +51,9 @@ function escaped(text: string): string {
 const CHARS_MAX = 64;
 
 /**
- * Sanitizes a name that a person chose for use in an e-mail. Letters of any script, digits, blanks and
- * a few signs remain, so that mail programs find no address to link, and no character can reorder or
- * hide others.
+ * Sanitizes a name that a person chose for use in an e-mail. Letters of any script, digits, blanks
+ * and a few signs remain, so that mail programs find no address to link, and no character can
+ * reorder or hide others.
  */
 export function nameInMail(name: string): string {
   const plain = name

@@ -92,7 +92,8 @@ function toMailAnswer(fault: unknown): MailAnswer {
     readonly command?: string;
   };
   const answer = cut(response ?? code ?? "the mail server did not answer");
-  // Other refusals, such as a wrong password, are for the operator to repair: the message may be valid.
+  // Other refusals, such as a wrong password, are for the operator to repair: the message may be
+  // valid.
   const isOfMessage = command === "RCPT TO" || command === "DATA" || code === "EMESSAGE";
   const isRefused = responseCode !== undefined && responseCode >= 500 && isOfMessage;
   return { kind: isRefused ? "refused" : "unavailable", answer };

@@ -5,11 +5,17 @@ import { type MetricName, type MetricNameOf, METRICS } from "./metrics-table.ts"
 /** All series of one metric of the table. */
 export interface Family {
   readonly name: MetricName;
-  /** Yields head and samples in pieces, so that other work can run between them; nothing without a sample. */
+  /**
+   * Yields head and samples in pieces, so that other work can run between them; nothing without a
+   * sample.
+   */
   parts(form: TextForm): Iterable<string>;
 }
 
-/** One series of a counter or gauge: the values of its labels, in the order of the table, and its value. */
+/**
+ * One series of a counter or gauge: the values of its labels, in the order of the table, and its
+ * value.
+ */
 export type Sample = readonly [labels: readonly string[], value: number];
 
 /** A metric whose values are read at each scrape, and cost nothing otherwise. */

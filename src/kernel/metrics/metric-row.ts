@@ -9,7 +9,10 @@ export interface MetricLabel {
 
 export type MetricType = "counter" | "gauge" | "histogram";
 
-/** One metric of `/metrics`. Its series, the reference page and the checks of dashboards derive from it. */
+/**
+ * One metric of `/metrics`. Its series, the reference page and the checks of dashboards derive from
+ * it.
+ */
 export interface MetricRow {
   readonly type: MetricType;
   /** One sentence. */

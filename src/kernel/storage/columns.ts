@@ -194,8 +194,8 @@ function readValue(row: object, name: string): unknown {
 const PLAIN = /^[\w./:@+-]+$/;
 
 /**
- * Writes an array literal of values that need no quotes: integers, booleans, NULLs, and the program's
- * own texts (ids, outcomes) of letters, digits, `-`, `_` and `/`.
+ * Writes an array literal of values that need no quotes: integers, booleans, NULLs, and the
+ * program's own texts (ids, outcomes) of letters, digits, `-`, `_` and `/`.
  */
 export function plainColumn<T>(
   rows: readonly T[],

@@ -108,7 +108,8 @@ function forgetNames(of: Pool | PoolClient): void {
 
 /**
  * Opens a few connections for long reports. A report that gets no connection, or no answer from the
- * server, fails a few seconds after its time limit. Each transaction applies the program's settings.
+ * server, fails a few seconds after its time limit. Each transaction applies the program's
+ * settings.
  */
 export function openReportPool(
   address: DatabaseAddress,
@@ -187,8 +188,8 @@ function rethrowMarked(fault: unknown): never {
 }
 
 /**
- * SQLSTATE classes of faults that may be gone at the next try: connection, authorization, transaction
- * state, rollback, resources, locks, intervention, system.
+ * SQLSTATE classes of faults that may be gone at the next try: connection, authorization,
+ * transaction state, rollback, resources, locks, intervention, system.
  */
 const AWAY_CLASSES: ReadonlySet<string> = new Set(["08", "28", "25", "40", "53", "55", "57", "58"]);
 

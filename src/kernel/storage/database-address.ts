@@ -1,8 +1,8 @@
 import { Client, type ClientBase, type ClientConfig } from "pg";
 
 /**
- * The address of a database: a connection string with its password, or one whose password is read for
- * each new connection.
+ * The address of a database: a connection string with its password, or one whose password is read
+ * for each new connection.
  */
 export type DatabaseAddress = string | AskedAddress;
 

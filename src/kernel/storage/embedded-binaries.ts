@@ -133,8 +133,8 @@ const USER_NAMES = ["postgres", "tokenmarket"];
 const FALLBACK_NAME = "nobody";
 
 /**
- * Chooses the user that runs PostgreSQL; undefined if this process is not root, and its own user does.
- * An existing data folder keeps the user that owns it.
+ * Chooses the user that runs PostgreSQL; undefined if this process is not root, and its own user
+ * does. An existing data folder keeps the user that owns it.
  */
 export function chooseSystemUser(existingDataDir: string | undefined): SystemUser | undefined {
   if (process.getuid?.() !== 0) return undefined;

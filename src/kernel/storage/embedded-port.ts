@@ -19,7 +19,8 @@ const POLL_MS = 100;
 
 /**
  * Chooses the port of the last start, so that running programs find the database again. If it stays
- * taken, chooses another one; throws if a living program uses the old one, as it would wait in vain.
+ * taken, chooses another one; throws if a living program uses the old one, as it would wait in
+ * vain.
  */
 export async function choosePort(home: EmbeddedHome, log: Logger): Promise<number> {
   const last = lastPort(home);

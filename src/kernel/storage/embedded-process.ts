@@ -248,9 +248,10 @@ function readCommandLine(pid: number): string {
 }
 
 /**
- * Removes a pid file whose server is gone. After a reboot or in a new container, its number may belong
- * to another program or to the next server: PostgreSQL would refuse to start, or seem ready too early.
- * The file prevents a second server, so it is removed only if no process works in the data folder.
+ * Removes a pid file whose server is gone. After a reboot or in a new container, its number may
+ * belong to another program or to the next server: PostgreSQL would refuse to start, or seem ready
+ * too early. The file prevents a second server, so it is removed only if no process works in the
+ * data folder.
  */
 function dropStalePidFile(home: EmbeddedHome): void {
   const file = readPidFile(home);

@@ -29,7 +29,8 @@ const REPLAY_WAIT_MS = 24 * 3_600_000;
 
 /**
  * Restores a base backup into an empty data folder: fills it, and lets the server replay the log.
- * Returns the folder of the database, which any later start uses. After a failure it is empty again.
+ * Returns the folder of the database, which any later start uses. After a failure it is empty
+ * again.
  */
 export async function restoreEmbedded(options: EmbeddedRestore): Promise<string> {
   const home = openEmbeddedHome(options.dataDir);

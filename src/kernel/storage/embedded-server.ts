@@ -42,8 +42,8 @@ export interface EmbeddedPostgresOptions {
   readonly dataDir: string;
   readonly log: Logger;
   /**
-   * True to start the server again, at the same address, whenever it ends while this process uses it.
-   * For long-running programs. Default: false.
+   * True to start the server again, at the same address, whenever it ends while this process uses
+   * it. For long-running programs. Default: false.
    */
   readonly isKeptUp?: boolean;
 }

@@ -173,13 +173,13 @@ const OLDEST_SQL = `
 /** The time limits of a migration. Tests use shorter ones. */
 export interface RunnerTimes {
   /**
-   * Lock timeout of a step in its last tries; statements behind the step wait as long. It must exceed
-   * the second after which the server cancels an automatic vacuum that blocks it.
+   * Lock timeout of a step in its last tries; statements behind the step wait as long. It must
+   * exceed the second after which the server cancels an automatic vacuum that blocks it.
    */
   readonly lockTimeoutMs: number;
   /**
-   * Lock timeout of the first tries. Must be well below `LEDGER_QUEUE_AGE_MS`, after which a waiting
-   * hold is refused.
+   * Lock timeout of the first tries. Must be well below `LEDGER_QUEUE_AGE_MS`, after which a
+   * waiting hold is refused.
    */
   readonly firstLockTimeoutMs: number;
   readonly firstTries: number;
@@ -201,7 +201,10 @@ export const RUNNER_TIMES: RunnerTimes = {
   waitMs: 300_000,
 };
 
-/** Thrown if another process blocks a migration for longer than a start may wait. A later try may pass. */
+/**
+ * Thrown if another process blocks a migration for longer than a start may wait. A later try may
+ * pass.
+ */
 export class SchemaBusyFault extends Error {
   override readonly name = "SchemaBusyFault";
 }

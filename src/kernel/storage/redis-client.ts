@@ -147,9 +147,9 @@ function parseAddresses(url: string): URL[] {
 const SCAN_KEYS = 1_000;
 
 /**
- * A connection to a Redis server, to the master that sentinels name, or to each server of a cluster.
- * It reconnects by itself. Without a connection, commands fail instead of waiting; no command is sent
- * twice.
+ * A connection to a Redis server, to the master that sentinels name, or to each server of a
+ * cluster. It reconnects by itself. Without a connection, commands fail instead of waiting; no
+ * command is sent twice.
  */
 export class RedisLink {
   readonly #client: Redis | Cluster;

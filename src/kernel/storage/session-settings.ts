@@ -4,9 +4,9 @@ import type { Pool } from "pg";
 export const POOL_STATEMENT_TIMEOUT_MS = 30_000;
 
 /**
- * The settings on which this program depends, whatever defaults the server, the database or the role
- * has. They affect the cost of a statement, the rows it sees, and the format of its values. The
- * default read-only mode is not among them: it fences a server off, and no client may lift it.
+ * The settings on which this program depends, whatever defaults the server, the database or the
+ * role has. They affect the cost of a statement, the rows it sees, and the format of its values.
+ * The default read-only mode is not among them: it fences a server off, and no client may lift it.
  */
 const OWN_SETTINGS: Readonly<Record<string, string>> = {
   // Compiling a statement would take longer than running it.

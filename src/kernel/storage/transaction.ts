@@ -1,9 +1,9 @@
 import type { Pool, PoolClient, QueryConfig } from "pg";
 
 /**
- * Runs `work` in one transaction on its own connection. After a fault the connection is closed, which
- * rolls back, because its state is unknown. With `answerTimeoutMs`, `begin` and `commit` fail after so
- * long without an answer.
+ * Runs `work` in one transaction on its own connection. After a fault the connection is closed,
+ * which rolls back, because its state is unknown. With `answerTimeoutMs`, `begin` and `commit` fail
+ * after so long without an answer.
  */
 export async function inTransaction<T>(
   pool: Pool,
@@ -88,7 +88,10 @@ export async function lockedConnection(pool: Pool, name: string): Promise<PoolCl
   }
 }
 
-/** Releases the locks and the connection. With `isSpent` the connection is closed, to drop its settings. */
+/**
+ * Releases the locks and the connection. With `isSpent` the connection is closed, to drop its
+ * settings.
+ */
 export async function unlockConnection(client: PoolClient, isSpent = false): Promise<void> {
   // Unlocks explicitly, because the server may notice the end of a connection later.
   const isWell = await client.query("select pg_advisory_unlock_all()").then(

@@ -206,8 +206,9 @@ export function bookQueries(span: AuditSpan): readonly AuditQuery[] {
 }
 
 /**
- * A request of one attempt only has to be final, without anything earlier. For other requests, an audit
- * of a span looks up their attempts within the distance of `join_attempts`; a whole audit reads all.
+ * A request of one attempt only has to be final, without anything earlier. For other requests, an
+ * audit of a span looks up their attempts within the distance of `join_attempts`; a whole audit
+ * reads all.
  */
 function requestQuery(span: AuditSpan): AuditQuery {
   const sums = [...Object.values(TOKEN_BUCKETS), "cost_pico", "debit", "duration_ms", HOUR_SKU_NAME]
@@ -245,8 +246,8 @@ const NEAR_SQL = `many cross join lateral (
           offset 0) a`;
 
 /**
- * Checks the days whose attempts are all in the journal of the span. An attempt's id can be of the day
- * before its admission, so the day after a retired day is not complete either.
+ * Checks the days whose attempts are all in the journal of the span. An attempt's id can be of the
+ * day before its admission, so the day after a retired day is not complete either.
  */
 function daysQuery(span: AuditSpan): AuditQuery {
   const from =
@@ -367,7 +368,10 @@ function requestAttempts(span: AuditSpan): string {
         union all select request_id, org_id, key_id, ordinal from hold where not annulled)`;
 }
 
-/** Begins the span an hour earlier, because the attempts of a request follow one another within minutes. */
+/**
+ * Begins the span an hour earlier, because the attempts of a request follow one another within
+ * minutes.
+ */
 function hourEarlier(span: AuditSpan): AuditSpan {
   const HOUR_OF_IDS = 3_600_000n << 22n;
   return span === undefined ? span : { ...span, fromAttempt: span.fromAttempt - HOUR_OF_IDS };

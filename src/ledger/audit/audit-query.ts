@@ -10,7 +10,10 @@ export interface AuditQuery {
 export const attemptDay = (id: string): string =>
   `date '2025-01-01' + ((${id} >> 22) / 86400000)::integer`;
 
-/** Selects the differences, by reference, between the relation `expected` and the transfers of `kinds`. */
+/**
+ * Selects the differences, by reference, between the relation `expected` and the transfers of
+ * `kinds`.
+ */
 export function differingTransfersSql(kinds: readonly string[]): string {
   return `
   select concat('transfer ', ref),

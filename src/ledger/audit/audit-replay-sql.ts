@@ -54,10 +54,10 @@ const TRANSFER_ORG = `coalesce(substring(debit_account from '^(?:wallet|receivab
 const ACCOUNT_ORG = "substring(account_id from '^(?:wallet|receivable):(.*)$')";
 
 /**
- * Selects the journal of some organizations in the order of positions. At one position, closings come
- * before holds, because a hold of the same batch may need what they released. Everything before the
- * journal comes first, as sums. The last sort columns order duplicates of an attempt, which are
- * damage, so that they are reported the same way each time.
+ * Selects the journal of some organizations in the order of positions. At one position, closings
+ * come before holds, because a hold of the same batch may need what they released. Everything
+ * before the journal comes first, as sums. The last sort columns order duplicates of an attempt,
+ * which are damage, so that they are reported the same way each time.
  */
 export function journalSql(span: AuditSpan, orgs: OrgRange, bounds: ReplayBounds): string {
   const attempts = attemptsSql(span);
@@ -97,8 +97,8 @@ const OPENING = `opened_position, attempt_id, org_id, key_id, provider_id, reser
       ${monthNumber("month")}, (created_at at time zone 'utc')::date - date '1970-01-01', null`;
 
 /**
- * The transfers before the first attempt in the journal, as sums. An attempt that was annulled before
- * it was opened never held anything.
+ * The transfers before the first attempt in the journal, as sums. An attempt that was annulled
+ * before it was opened never held anything.
  */
 function beforeAllSql(orgs: OrgRange, { firstPosition, retiredIds }: ReplayBounds): string {
   return `

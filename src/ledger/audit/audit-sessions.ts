@@ -22,7 +22,8 @@ export class AuditSessions {
       const first = await pool.connect();
       clients.push(first);
       await begin(first);
-      // The lock precedes the snapshot: a day that is retired in between would be missing unnoticed.
+      // The lock precedes the snapshot: a day that is retired in between would be missing
+      // unnoticed.
       await first.query("lock table attempt in access share mode");
       const { rows } = await first.query<{ id: string }>("select pg_export_snapshot() as id");
       const snapshot = rows[0]?.id;

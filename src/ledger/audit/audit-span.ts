@@ -56,8 +56,8 @@ export function attemptTransfersSql(span: AuditSpan, range: IdRange): string {
 }
 
 /**
- * Selects the sums of debits and credits by account: the sums of the checkpoint and the transfers after
- * it, up to the position `through` if that is given.
+ * Selects the sums of debits and credits by account: the sums of the checkpoint and the transfers
+ * after it, up to the position `through` if that is given.
  */
 export function accountSumsSql(span: AuditSpan, through?: bigint): string {
   const [before, after] =

@@ -33,7 +33,10 @@ import { lifeAuditQuery, settlementAuditQuery } from "./settlement-audit.ts";
 import { purchaseAuditQuery } from "./purchase-audit.ts";
 
 export interface AuditOptions {
-  /** True to check all of the books. Default: false, which begins at the newest checkpoint if possible. */
+  /**
+   * True to check all of the books. Default: false, which begins at the newest checkpoint if
+   * possible.
+   */
   readonly isFull?: boolean;
   /** Public key of checkpoints. Without it no checkpoint is trusted. */
   readonly trustedKey?: KeyObject | undefined;
@@ -64,9 +67,9 @@ export async function auditLedger(
 }
 
 /**
- * Proves the books in three ways, on one snapshot and during traffic: it checks every invariant of the
- * stored rows, rebuilds every account from its transfers, and replays the journal in memory. An audit
- * that begins at a checkpoint trusts its signed sums.
+ * Proves the books in three ways, on one snapshot and during traffic: it checks every invariant of
+ * the stored rows, rebuilds every account from its transfers, and replays the journal in memory. An
+ * audit that begins at a checkpoint trusts its signed sums.
  */
 export async function auditBooks(pool: Pool, options: AuditOptions): Promise<AuditOutcome> {
   const sessions = await AuditSessions.open(pool, options.jobs ?? 1);

@@ -11,8 +11,8 @@ const RETIRED_TRANSFERS = `transfer t join retired_day r on r.day = ${attemptDay
     where t.attempt_id < ${RETIRED_IDS}`;
 
 /**
- * $1 is a position. Selects the end of retired ids, and whether a retired attempt has moved money after
- * the position: its spend cannot be computed again.
+ * $1 is a position. Selects the end of retired ids, and whether a retired attempt has moved money
+ * after the position: its spend cannot be computed again.
  */
 export const RETIRED_SINCE_SQL = `
   select ${RETIRED_IDS} as ids,
@@ -47,9 +47,9 @@ export const CLOSABLE_SQL = `
 const CLOSED = "(closed_at at time zone 'utc')";
 
 /**
- * Selects the last position of a closing on this day; for the first checkpoint, of any closing up to
- * its end. Never a position before the previous checkpoint (`before`). For retired attempts their
- * transfers tell the position.
+ * Selects the last position of a closing on this day; for the first checkpoint, of any closing up
+ * to its end. Never a position before the previous checkpoint (`before`). For retired attempts
+ * their transfers tell the position.
  */
 export function lastPositionSql(
   span: AuditSpan,

@@ -48,8 +48,8 @@ export async function newestUsable(
 }
 
 /**
- * Verifies the signatures, the rows and the chain of the newest `count` checkpoints. `checkpoints` is
- * sorted, newest first.
+ * Verifies the signatures, the rows and the chain of the newest `count` checkpoints. `checkpoints`
+ * is sorted, newest first.
  */
 export async function verifyCheckpoints(
   client: PoolClient,
@@ -130,7 +130,10 @@ export interface NewCheckpoint {
   readonly before: SignedCheckpoint | undefined;
 }
 
-/** Sums the books up to the last position of the day, and signs and stores the sums. Audit them before. */
+/**
+ * Sums the books up to the last position of the day, and signs and stores the sums. Audit them
+ * before.
+ */
 export async function writeCheckpoint(
   books: {
     readonly pool: Pool;

@@ -54,7 +54,10 @@ const BROKEN_PAYMENTS = `
     and (kind = 'collect' or credit_account like 'receivable:%')
     and (kind <> 'collect' or debit_account <> 'wallet:' || substr(credit_account, 12))`;
 
-/** Selects series of receipts with missing numbers. The schema requires a receipt for each granted purchase. */
+/**
+ * Selects series of receipts with missing numbers. The schema requires a receipt for each granted
+ * purchase.
+ */
 const BROKEN_RECEIPTS = `
   select concat('receipts ', series), format('%s, the last %s', coalesce(r.count, 0), r.last),
     format('%s, the last %s', s.last, s.last)

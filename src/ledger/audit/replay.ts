@@ -47,8 +47,8 @@ export type JournalEntry =
 
 export interface OpenEntry {
   /**
-   * `held`: it was already open when the journal began. `crashed`: it had been charged at its reserve
-   * before.
+   * `held`: it was already open when the journal began. `crashed`: it had been charged at its
+   * reserve before.
    */
   readonly kind: "open" | "held" | "crashed";
   readonly position: bigint;
@@ -82,8 +82,8 @@ export interface MonthSpend {
 }
 
 /**
- * Replays the journal through the ledger model in memory, in the order of positions, and reports where
- * the books differ from the result. It keeps only attempts that may still change.
+ * Replays the journal through the ledger model in memory, in the order of positions, and reports
+ * where the books differ from the result. It keeps only attempts that may still change.
  */
 export class JournalReplay {
   // The model pays no debt by itself: the journal has a transfer for every such payment.
@@ -99,8 +99,8 @@ export class JournalReplay {
   readonly #firstMonth: number;
 
   /**
-   * `retiredThrough` is the position of the last transfer of a retired attempt, or 0. `firstMonth` is the
-   * first month whose spend is complete in this journal.
+   * `retiredThrough` is the position of the last transfer of a retired attempt, or 0. `firstMonth`
+   * is the first month whose spend is complete in this journal.
    */
   constructor(retiredThrough: bigint, firstMonth = 0) {
     this.#retiredThrough = retiredThrough;
@@ -187,7 +187,8 @@ export class JournalReplay {
   #open(entry: OpenEntry): void {
     this.#admitted(entry);
     const outcome = this.#model.admit(entry);
-    // The spend of retired attempts has no positions, so caps cannot be checked while they were in flight.
+    // The spend of retired attempts has no positions, so caps cannot be checked while they were in
+    // flight.
     const isKnown = outcome.kind !== "cap" || entry.position > this.#retiredThrough;
     if (outcome.kind !== "reserved" && isKnown) {
       const row = `attempt ${entry.attempt} of key ${entry.key} of ${entry.org}`;

@@ -6,7 +6,10 @@ const everyEnd = endsSql("'-infinity'::timestamptz", "'infinity'::timestamptz");
 const PERIOD_NAME = "format('period of %s from %s', provider_id, start_at at time zone 'utc')";
 const HALF_DAY = "to_timestamp(floor(extract(epoch from ended_at) / 43200) * 43200)";
 
-/** Selects periods that do not continue the one before, are not over, or are not the sum of their lines. */
+/**
+ * Selects periods that do not continue the one before, are not over, or are not the sum of their
+ * lines.
+ */
 const BROKEN_PERIODS = `
   select ${PERIOD_NAME} as what,
     format('begins after %s with %s, attempts %s, cost %s', after_end_at, carry_in_pico, attempts,
@@ -55,7 +58,8 @@ const BROKEN_MOVES = `
 
 /**
  * Selects days of periods that differ from the journal: each settled attempt must be in exactly one
- * period, unchanged. For a span, this covers the days after its start, whose attempts all ended in it.
+ * period, unchanged. For a span, this covers the days after its start, whose attempts all ended in
+ * it.
  */
 const brokenLinesSql = (span: AuditSpan): string => `
   with fact as (

@@ -65,9 +65,9 @@ const IMPOSSIBLE: LostVerdict = "impossible";
 const LARGEST_ID = 2n ** 63n - 1n;
 
 /**
- * Enters the costs that the books lost in a restore, from a provider's statement. Each lost line becomes,
- * once, a debt to the provider that is charged to no customer. Other lines are only reported. Call it
- * within `inSettlement`.
+ * Enters the costs that the books lost in a restore, from a provider's statement. Each lost line
+ * becomes, once, a debt to the provider that is charged to no customer. Other lines are only
+ * reported. Call it within `inSettlement`.
  */
 export async function bearLostLines(
   client: PoolClient,
@@ -158,8 +158,8 @@ function toLostCost(providerId: string, claim: ClaimLine, row: JudgedRow): LostC
 
 /**
  * $1 provider, $2 `attempt` or `request` and $3 id of each claim. An attempt that was open at the
- * restore is in the journal as void, without a cost: it was lost in the life that voided it. A claim
- * of a time that is already settled ends now.
+ * restore is in the journal as void, without a cost: it was lost in the life that voided it. A
+ * claim of a time that is already settled ends now.
  */
 const JUDGE_SQL = `
   with claim as (

@@ -70,8 +70,8 @@ export class PostgresSettlementStore {
   }
 
   /**
-   * Closes every period that is over and in which an attempt ended. No period is closed twice, even if
-   * another process does the same at the same time.
+   * Closes every period that is over and in which an attempt ended. No period is closed twice, even
+   * if another process does the same at the same time.
    */
   closeDuePeriods(request: ClosingRequest, by: ChangedBy): Promise<ClosingOutcome> {
     return closeDuePeriods({ pool: this.#pool, changes: this.#changes }, request, by);

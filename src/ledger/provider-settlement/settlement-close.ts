@@ -37,8 +37,8 @@ import type {
 const DEFAULT_TERMS: SettlementTerms = { mode: "arrears", interval: "monthly" };
 
 /**
- * Closes every period that is over. First it moves the horizon, so that no attempt can end before it any
- * more; then it adds up and writes the periods in one transaction.
+ * Closes every period that is over. First it moves the horizon, so that no attempt can end before
+ * it any more; then it adds up and writes the periods in one transaction.
  */
 export async function closeDuePeriods(
   { pool, changes }: { readonly pool: Pool; readonly changes: ChangeLog },
@@ -221,7 +221,8 @@ async function factsOfEach(
   return facts;
 }
 
-// Adds new rows to the index of closings. Otherwise each closing would read them all until the next vacuum.
+// Adds new rows to the index of closings. Otherwise each closing would read them all until the next
+// vacuum.
 const SUMMARIZE_SQL = `
   select brin_summarize_new_values(relid) from pg_partition_tree('attempt_by_closing')
   where isleaf`;

@@ -15,8 +15,8 @@ export interface SettlementSpan {
 }
 
 /**
- * Returns the period of an instant. It begins at the interval's boundary, but never before the end of
- * the last period, so that a change of interval leaves neither a gap nor an overlap.
+ * Returns the period of an instant. It begins at the interval's boundary, but never before the end
+ * of the last period, so that a change of interval leaves neither a gap nor an overlap.
  */
 export function findSpan(
   atMs: number,

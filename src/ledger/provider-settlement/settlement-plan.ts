@@ -19,8 +19,9 @@ import {
 } from "./settlement-interval.ts";
 
 /**
- * Sums over the ends of some attempts. An attempt ends when it is closed. An attempt that was closed
- * as unknown after a crash may end a second time, when its true end is observed: a correction.
+ * Sums over the ends of some attempts. An attempt ends when it is closed. An attempt that was
+ * closed as unknown after a crash may end a second time, when its true end is observed: a
+ * correction.
  */
 export interface SettlementSums extends Readonly<Record<Sku, bigint>> {
   /** Attempts closed as settled, void or unknown after a crash. Corrections do not count here. */
@@ -161,7 +162,8 @@ export interface SettlementPlan {
 
 /**
  * Divides the attempts that ended before `throughMs` into periods that end by then. A time without
- * ended attempts gets no period. Ends in a period that still runs at `throughMs` are left for later.
+ * ended attempts gets no period. Ends in a period that still runs at `throughMs` are left for
+ * later.
  */
 export function planPeriods(input: {
   readonly terms: SettlementTerms;

@@ -41,8 +41,8 @@ export interface SignedManifest extends DayManifest {
 }
 
 /**
- * Returns the text of a manifest file, signed with an Ed25519 key. The text has no timestamp, so the
- * same day, key and schema give the same bytes.
+ * Returns the text of a manifest file, signed with an Ed25519 key. The text has no timestamp, so
+ * the same day, key and schema give the same bytes.
  */
 export function signManifest(
   manifest: DayManifest,

@@ -149,8 +149,8 @@ export function detachSql(day: Day): readonly string[] {
 export const PAST_SPEND_ROWS = 5_000;
 
 /*
- * Caps need the days of this week and, if a clock is set back, of the week before. The audit compares
- * both weeks. Rows locked by a late closing are skipped until the next run.
+ * Caps need the days of this week and, if a clock is set back, of the week before. The audit
+ * compares both weeks. Rows locked by a late closing are skipped until the next run.
  */
 const PAST_SPEND = "date_trunc('week', clock_timestamp() at time zone 'utc')::date - 7";
 

@@ -62,7 +62,8 @@ export async function whenFree(
   await client.query("savepoint before_lock");
   for (let tried = 0; tried < LOCK_TRIES_MAX; tried++) {
     if (tried > 0) await sleep(LOCK_PAUSE_MS);
-    // While a long transaction runs, this does not even try to lock, so that nobody queues behind it.
+    // While a long transaction runs, this does not even try to lock, so that nobody queues behind
+    // it.
     const { rows } = await client.query<{ is_busy: boolean }>(busySql);
     if (rows[0]?.is_busy === true) continue;
     try {

@@ -27,8 +27,8 @@ create function month_position(p_month date) returns bigint language sql immutab
     * 1000000000000
 $$;
 
--- The bucket of a time to first byte. Buckets grow with the time, so that the middle of one is at most
--- 3.2 percent off; below 32 ms they are exact.
+-- The bucket of a time to first byte. Buckets grow with the time, so that the middle of one is at
+-- most 3.2 percent off; below 32 ms they are exact.
 create function first_byte_span(p_ms integer) returns smallint language sql immutable as $$
   select case when p_ms is null then null when p_ms < 32 then greatest(p_ms, 0)
     else (floor(ln(least(p_ms, 16777215)) / ln(2) + 1e-9)::integer - 4) * 16
@@ -73,8 +73,8 @@ create trigger hold_is_kept before truncate on hold
   for each statement execute function refuse_change();
 create trigger attempt_is_kept before truncate on attempt
   for each statement execute function refuse_change();
--- A finished attempt changes only by the late correction, and in `final` and `earlier`: these change
--- even on a frozen day, because an attempt of the same request may end on a later day.
+-- A finished attempt changes only by the late correction, and in `final` and `earlier`: these
+-- change even on a frozen day, because an attempt of the same request may end on a later day.
 create function keep_finished_attempt() returns trigger language plpgsql as $$
 begin
   if tg_op = 'UPDATE' then
@@ -94,7 +94,8 @@ create trigger finished_attempt_is_final before update on attempt
 -- == Locks ==
 
 -- Every transaction locks in this order: settlement gate, fence, wallets sorted, platform accounts
--- sorted. A wallet's lock covers all data of its organization: holds, spend rows, attempt states, caps.
+-- sorted. A wallet's lock covers all data of its organization: holds, spend rows, attempt states,
+-- caps.
 create function lock_wallets(p_orgs text[]) returns void language sql as $$
   select 1 from account
   where account_id in (select distinct 'wallet:' || org from unnest(p_orgs) as t(org))
@@ -102,7 +103,8 @@ create function lock_wallets(p_orgs text[]) returns void language sql as $$
 $$;
 
 -- A transaction that closes attempts takes the gate shared, and then reads the time; a transaction
--- that moves the settlement horizon takes it exclusively. So no attempt is closed before a moved horizon.
+-- that moves the settlement horizon takes it exclusively. So no attempt is closed before a moved
+-- horizon.
 create function enter_settlement_gate() returns void language sql as $$
   select pg_advisory_xact_lock_shared(hashtext('tokenmarket settlement'))
 $$;
@@ -111,7 +113,8 @@ create function closing_time() returns timestamptz language sql volatile as $$
   select greatest(clock_timestamp(), through) from settlement_horizon
 $$;
 
--- Moves the horizon forward to p_through, if that is later. Returns the horizon, which never goes back.
+-- Moves the horizon forward to p_through, if that is later. Returns the horizon, which never goes
+-- back.
 create function advance_settlement_horizon(p_through timestamptz) returns timestamptz
 language plpgsql as $$
 declare
@@ -179,8 +182,8 @@ begin
     month_position(p_month), month_position((p_month + interval '1 month')::date));
 end $$;
 
--- Creates the partitions of this month and the coming ones. Positions move on to this month only after
--- its partition was committed, so that every batch finds the partition of its positions.
+-- Creates the partitions of this month and the coming ones. Positions move on to this month only
+-- after its partition was committed, so that every batch finds the partition of its positions.
 create function ensure_transfer_partitions(p_months_ahead integer) returns void
 language plpgsql as $$
 declare
@@ -200,17 +203,18 @@ end $$;
 -- == The ledger ==
 
 -- The functions below set planner options, because a batch touches few rows of large tables, which
--- grow faster than their statistics. The planner must never read such a table as a whole. Nor may it
--- plan each batch anew: with a partition per day, planning costs more than running the plan.
+-- grow faster than their statistics. The planner must never read such a table as a whole. Nor may
+-- it plan each batch anew: with a partition per day, planning costs more than running the plan.
 
--- Marks the last finished attempt of each of these requests as its row (`final`), with the sums of the
--- others in `earlier`. Call it after a change of an attempt that may not be the only one of its request,
--- in the same transaction and under the lock of the wallet. It counts all attempts anew, so the order
--- in which they end does not matter, even if one ends late, after a crash, or void. p_first and p_last
--- are the lowest and highest known attempt id of these requests. Their other attempts are less than
--- two days away, so no other partition is opened; the audit finds one that is not. The statements are
--- planned anew each time, for these days only: a cached plan would cover every day, and whenever the
--- statistics of a day change, a batch would wait for the next such plan.
+-- Marks the last finished attempt of each of these requests as its row (`final`), with the sums of
+-- the others in `earlier`. Call it after a change of an attempt that may not be the only one of its
+-- request, in the same transaction and under the lock of the wallet. It counts all attempts anew,
+-- so the order in which they end does not matter, even if one ends late, after a crash, or void.
+-- p_first and p_last are the lowest and highest known attempt id of these requests. Their other
+-- attempts are less than two days away, so no other partition is opened; the audit finds one that
+-- is not. The statements are planned anew each time, for these days only: a cached plan would cover
+-- every day, and whenever the statistics of a day change, a batch would wait for the next such
+-- plan.
 create function join_attempts(p_org text[], p_request uuid[], p_first bigint, p_last bigint)
 returns void language plpgsql set enable_seqscan = off set enable_hashjoin = off
   set enable_mergejoin = off set plan_cache_mode = force_custom_plan as $$
@@ -249,18 +253,17 @@ begin
   where attempt_id = any (v_ids) and attempt_id between v_first and v_last;
 end $$;
 
--- Writes one batch in one transaction: first closings, then holds. `final` of a closing means that no
--- other attempt of its request has begun or will begin. If a first attempt is final, it is written as
--- its request's row without a call of `join_attempts`.
+-- Writes one batch in one transaction: first closings, then holds. `final` of a closing means that
+-- no other attempt of its request has begun or will begin. If a first attempt is final, it is
+-- written as its request's row without a call of `join_attempts`.
 --
--- Returns for each closing, by its row in the batch: 1 closed now, with the debit and the excess over
--- the reserve; 0 not open (any more), for `close_batch` to decide. The first of two closings of one
--- attempt wins.
--- Returns of the holds only the refused ones: 1 low balance (available, held), 2 org cap and 3 key cap
--- (cap, settled, in flight, with the period of the cap and the instant at which it resets), 4 no such
--- key of this organization, 9 fenced. The amount owed after a refund or a dispute is not available.
--- If several caps of a key refuse, the one that resets last is named, since waiting for another would
--- not help.
+-- Returns for each closing, by its row in the batch: 1 closed now, with the debit and the excess
+-- over the reserve; 0 not open (any more), for `close_batch` to decide. The first of two closings
+-- of one attempt wins. Returns of the holds only the refused ones: 1 low balance (available, held),
+-- 2 org cap and 3 key cap (cap, settled, in flight, with the period of the cap and the instant at
+-- which it resets), 4 no such key of this organization, 9 fenced. The amount owed after a refund or
+-- a dispute is not available. If several caps of a key refuse, the one that resets last is named,
+-- since waiting for another would not help.
 create function ledger_batch(
   p_instance text, p_epoch bigint,
   p_closed bigint[], p_outcome text[], p_basis text[], p_prompt bigint[],
@@ -323,8 +326,8 @@ begin
   if v_closes then
     v_position := nextval('ledger_position');
     v_now := closing_time();
-    -- If one attempt is closed twice, the nested loop meets the first closing first. Columns that later
-    -- parts use come first, since reading a column also reads the columns before it.
+    -- If one attempt is closed twice, the nested loop meets the first closing first. Columns that
+    -- later parts use come first, since reading a column also reads the columns before it.
     with released as (
       delete from hold h
       using (
@@ -455,8 +458,8 @@ begin
   v_week := date_trunc('week', v_admitted at time zone 'utc');
   v_day := v_admitted at time zone 'utc';
 
-  -- Checks whole organizations first: if an organization and each of its keys fit with all their rows,
-  -- then every row fits, in any order. An organization without a wallet never fits.
+  -- Checks whole organizations first: if an organization and each of its keys fit with all their
+  -- rows, then every row fits, in any order. An organization without a wallet never fits.
   with key_line as (
     select l.org, l.amount,
       k.cap_day_micro_usd is not null or k.cap_week_micro_usd is not null as is_daily,
@@ -598,9 +601,10 @@ begin
   on conflict (scope, id, month) do update set reserved = s.reserved + excluded.reserved;
 end $$;
 
--- Decides every closing of a batch without holds. Returns for each: 1 closed now, 2 was closed before
--- (with its debit and excess), 3 no such attempt, 4 corrected now. An attempt that was charged at its
--- reserve after a crash is corrected once if its observed end comes later: the difference is refunded.
+-- Decides every closing of a batch without holds. Returns for each: 1 closed now, 2 was closed
+-- before (with its debit and excess), 3 no such attempt, 4 corrected now. An attempt that was
+-- charged at its reserve after a crash is corrected once if its observed end comes later: the
+-- difference is refunded.
 create function close_batch(
   p_closed bigint[], p_outcome text[], p_basis text[], p_prompt bigint[],
   p_cached_prompt bigint[], p_cache_write bigint[], p_completion bigint[],
@@ -772,8 +776,8 @@ begin
   return (select count(*) from unnest(v_codes) as t(code) where t.code = 1);
 end $$;
 
--- Closes up to p_limit holds at their reserve whose instance has started again or was declared dead.
--- Holds of provider jobs are left to adopt_attempts.
+-- Closes up to p_limit holds at their reserve whose instance has started again or was declared
+-- dead. Holds of provider jobs are left to adopt_attempts.
 create function recover_attempts(p_limit integer, out seen integer, out closed integer)
 language plpgsql set enable_seqscan = off set enable_hashjoin = off
   set enable_mergejoin = off set plan_cache_mode = force_generic_plan as $$
@@ -792,8 +796,8 @@ begin
   end if;
 end $$;
 
--- After the answer to a reserve was lost: takes the id of the attempt, or voids its hold if the reserve
--- has committed. A reserve that commits later finds the id taken and fails as a whole.
+-- After the answer to a reserve was lost: takes the id of the attempt, or voids its hold if the
+-- reserve has committed. A reserve that commits later finds the id taken and fails as a whole.
 create function annul_attempt(
   p_attempt bigint, p_request uuid, p_ordinal smallint, p_org text, p_key text, p_model text,
   p_provider text, p_upstream text, p_pin text, p_route text, p_stream boolean, p_tokens bigint,
@@ -835,8 +839,9 @@ create function drop_old_annulments() returns void language sql as $$
   delete from hold where annulled and created_at < now() - interval '1 hour'
 $$;
 
--- Marks an attempt as a provider job, which outlives the instance that started it. This happens before
--- the client learns of the job. Another instance takes the attempt over if its own instance is dead.
+-- Marks an attempt as a provider job, which outlives the instance that started it. This happens
+-- before the client learns of the job. Another instance takes the attempt over if its own instance
+-- is dead.
 create function attach_job(p_attempt bigint, p_job text) returns boolean
 language plpgsql set enable_seqscan = off set enable_hashjoin = off
   set enable_mergejoin = off set plan_cache_mode = force_generic_plan as $$
@@ -869,8 +874,8 @@ end $$;
 
 -- == Money that no attempt moves ==
 
--- Sets the alert for a low balance to a fifth of the last purchase, at least 5 dollars, unless a person
--- has set another amount.
+-- Sets the alert for a low balance to a fifth of the last purchase, at least 5 dollars, unless a
+-- person has set another amount.
 create function follow_credit(p_org text, p_amount bigint) returns void language sql as $$
   update alert_rules set balance_below = greatest(5000000, p_amount / 5)
   where org_id = p_org and balance_follows
@@ -930,9 +935,9 @@ create function move_between_platform_accounts(p_moves jsonb) returns void langu
     set debits = h.debits + excluded.debits, credits = h.credits + excluded.credits
 $$;
 
--- An organization owes what refunds and disputes take back (receivable:<org>). Its wallet pays that with
--- whatever becomes free, by a new credit or a released hold. So a wallet that still owes has nothing
--- free, which a constraint of its row checks.
+-- An organization owes what refunds and disputes take back (receivable:<org>). Its wallet pays that
+-- with whatever becomes free, by a new credit or a released hold. So a wallet that still owes has
+-- nothing free, which a constraint of its row checks.
 create function pay_what_is_owed() returns trigger language plpgsql as $$
 declare
   v_position constant bigint := nextval('ledger_position');
@@ -953,7 +958,8 @@ create trigger wallet_pays_what_it_owes before update on account
 
 -- == Caps ==
 
--- Records a change of a cap under the wallet's lock, so that it has its place in the order of the books.
+-- Records a change of a cap under the wallet's lock, so that it has its place in the order of the
+-- books.
 create function record_cap_change() returns trigger language plpgsql as $$
 begin
   perform lock_wallets(array[new.org_id]);
@@ -975,10 +981,10 @@ create trigger new_key_cap_is_recorded after insert on api_key
   for each row when (new.cap_micro_usd is not null)
   execute function record_cap_change('key', 'key_id');
 
--- Counts from the journal what these keys settled on the days of this week, and leaves the wallets of
--- their organizations locked. It reads the journal before the lock, so that no batch waits for it, and
--- under the lock only what ended since. Within one organization, positions grow in the order of the
--- commits, so the first read has seen everything up to its last position.
+-- Counts from the journal what these keys settled on the days of this week, and leaves the wallets
+-- of their organizations locked. It reads the journal before the lock, so that no batch waits for
+-- it, and under the lock only what ended since. Within one organization, positions grow in the
+-- order of the commits, so the first read has seen everything up to its last position.
 create function count_days_of_keys(p_orgs text[], p_keys text[]) returns void
 language plpgsql set enable_seqscan = off as $$
 declare
@@ -1040,8 +1046,8 @@ begin
   ) x group by key_id, day;
 end $$;
 
--- Records changes of daily and weekly caps under the wallet's lock, once for all keys of a statement. If
--- a key gets its first such cap, its spend of the week is counted before.
+-- Records changes of daily and weekly caps under the wallet's lock, once for all keys of a
+-- statement. If a key gets its first such cap, its spend of the week is counted before.
 create function record_period_caps() returns trigger language plpgsql as $$
 declare
   v_orgs text[];
@@ -1086,9 +1092,9 @@ create trigger new_period_caps_are_recorded after insert on api_key
 
 -- == Books that were rolled back ==
 
--- True if an attempt whose commit was acknowledged is still there: open, finished, or on a retired day.
--- One statement, so that an attempt that ends meanwhile is not missed. True as well if its day has no
--- partition, which proves nothing.
+-- True if an attempt whose commit was acknowledged is still there: open, finished, or on a retired
+-- day. One statement, so that an attempt that ends meanwhile is not missed. True as well if its day
+-- has no partition, which proves nothing.
 create function is_attempt_kept(p_attempt bigint) returns boolean language sql stable as $$
   select p_attempt is null
     or exists (select from hold where attempt_id = p_attempt)
@@ -1097,8 +1103,8 @@ create function is_attempt_kept(p_attempt bigint) returns boolean language sql s
     or to_regclass('attempt_' || to_char(attempt_day(p_attempt), 'YYYYMMDD')) is null
 $$;
 
--- The time of the newest commit in the books that is not after p_known. Later commits were made after
--- the restore, since an instance knows that the commit at p_known was lost.
+-- The time of the newest commit in the books that is not after p_known. Later commits were made
+-- after the restore, since an instance knows that the commit at p_known was lost.
 create function newest_commit(p_known timestamptz) returns timestamptz language sql stable as $$
   select coalesce(greatest(
     (select max(lease_until - interval '10 seconds') from instance_lease
@@ -1116,8 +1122,8 @@ $$;
 -- - taken_over: another process has the instance.
 -- - went_back: commits are lost. Unless p_goes_on, an alarm stops all instances.
 -- - stopped: another instance has raised that alarm before.
--- p_known is the database's clock at the last acknowledged renewal, p_attempt the last attempt with an
--- acknowledged commit.
+-- p_known is the database's clock at the last acknowledged renewal, p_attempt the last attempt with
+-- an acknowledged commit.
 create function renew_membership(p_instance text, p_epoch bigint, p_token uuid, p_beat bigint,
   p_known timestamptz, p_attempt bigint, p_life integer, p_lease_ms integer, p_goes_on boolean,
   out verdict text, out finding text, out beat bigint, out now timestamptz)
@@ -1160,7 +1166,8 @@ begin
       return;
     end if;
   end if;
-  -- The row of the instance is only read, so a renewal never waits for a reserve that has locked it.
+  -- The row of the instance is only read, so a renewal never waits for a reserve that has locked
+  -- it.
   update instance_lease l
   set lease_until = clock_timestamp() + p_lease_ms * interval '1 millisecond', beat = l.beat + 1
   from instance i
@@ -1262,7 +1269,8 @@ begin
   values (life, restored_to, lost_from, lost_until, p_is_nothing_lost, p_open, p_reason);
   update books_alarm set ended_in_life = reopen_books.life where ended_in_life is null;
 
-  -- Raises epochs above all that starts of the lost time can have reached, so that none is used twice.
+  -- Raises epochs above all that starts of the lost time can have reached, so that none is used
+  -- twice.
   update instance set epoch = epoch + 1000000;
   perform advance_settlement_horizon(lost_until);
 
@@ -1366,8 +1374,8 @@ begin
 end $$;
 
 -- Moves the money of the claims (refunds and disputes) of a purchase. Together they take what they
--- claim, but never more than the purchase gave. Each new claim and each reversal moves the difference,
--- so their order does not matter.
+-- claim, but never more than the purchase gave. Each new claim and each reversal moves the
+-- difference, so their order does not matter.
 create function apply_claims(p_purchase purchase) returns void language plpgsql as $$
 declare
   v_claim purchase_claim;
@@ -1498,8 +1506,8 @@ begin
   return true;
 end $$;
 
--- Ends a job and closes its attempt, once. Locks in the ledger's order, and the job after the wallet:
--- every other transaction locks a job last.
+-- Ends a job and closes its attempt, once. Locks in the ledger's order, and the job after the
+-- wallet: every other transaction locks a job last.
 create function finish_job(
   p_job text, p_state text, p_error_code text, p_expires_at timestamptz, p_reported_cost numeric,
   p_attempt bigint[], p_outcome text[], p_basis text[], p_prompt bigint[],
@@ -1547,8 +1555,8 @@ create trigger ended_job_is_final before update on video_job
 
 -- == Verdicts, alerts, members, sums ==
 
--- Records the verdicts of one run, which may be recorded again. A listing that has passed is no longer
--- suspect. The newest hundred verdicts of each listing are kept.
+-- Records the verdicts of one run, which may be recorded again. A listing that has passed is no
+-- longer suspect. The newest hundred verdicts of each listing are kept.
 create function record_verdicts(
   p_provider text[], p_model text[], p_upstream text[], p_manifest text[], p_verdict text[],
   p_checked_at timestamptz[], p_source text[], p_checks text[]
@@ -1577,8 +1585,8 @@ begin
     );
 end $$;
 
--- Stores an event with a delivery for each destination that takes its kind, in the transaction of the
--- caller. Returns false if an event with the same happens_once was stored before.
+-- Stores an event with a delivery for each destination that takes its kind, in the transaction of
+-- the caller. Returns false if an event with the same happens_once was stored before.
 create function alert_report(
   new_event_id text, for_org_id text, of_kind text, with_facts jsonb, happens_once text
 ) returns boolean language plpgsql as $$
@@ -1629,7 +1637,8 @@ create trigger account_made after insert on console_account
 create trigger account_moved after update of org_id on console_account
   for each row when (old.org_id is distinct from new.org_id) execute function join_own_org();
 
--- Trigger of each partition of the journal whose day was summed up; src/gateway/records creates them.
+-- Trigger of each partition of the journal whose day was summed up; src/gateway/records creates
+-- them.
 create function note_usage_change() returns trigger language plpgsql as $$
 begin
   insert into usage_stale (org_id, day) values (new.org_id, tg_argv[0]::date);
@@ -1638,9 +1647,10 @@ end $$;
 
 -- == The change log ==
 
--- Writes changes as the last step of a transaction. A second transaction waits for the commit of the
--- first, so positions and times grow in the order of the commits, and a reader that continues from a
--- position misses nothing. A process that stops before its commit blocks the others for 5 s at most.
+-- Writes changes as the last step of a transaction. A second transaction waits for the commit of
+-- the first, so positions and times grow in the order of the commits, and a reader that continues
+-- from a position misses nothing. A process that stops before its commit blocks the others for 5 s
+-- at most.
 create function record_changes(p_changes jsonb)
 returns table (r_position bigint, r_at timestamptz) language plpgsql as $$
 begin
@@ -1693,8 +1703,8 @@ end $$;
 
 -- == Notices of changes ==
 
--- Notifies, at the commit of a change, the organization whose keys, limits, policy or connections have
--- changed, whoever changed them. src/gateway/accounts/account-notices.ts listens.
+-- Notifies, at the commit of a change, the organization whose keys, limits, policy or connections
+-- have changed, whoever changed them. src/gateway/accounts/account-notices.ts listens.
 create function notify_account_change() returns trigger language plpgsql as $$
 begin
   perform pg_notify('tokenmarket_account',
@@ -1723,6 +1733,7 @@ create trigger usage_hold_change_is_notified after insert or update or delete on
 
 -- == The first partitions ==
 
--- Called twice: at the second call the partitions exist, and positions begin with those of this month.
+-- Called twice: at the second call the partitions exist, and positions begin with those of this
+-- month.
 select ensure_transfer_partitions(2);
 select ensure_transfer_partitions(2);

@@ -1,8 +1,8 @@
 -- The tables, by subject; functions.sql has the functions, the triggers and the first partitions.
 --
--- Amounts are in micro-dollars, or in pico-dollars if their name contains `_pico`. A `position` is a
--- step of the books: within one organization, positions grow in the order of the commits. A month is
--- stored as its first day. Days are UTC days.
+-- Amounts are in micro-dollars, or in pico-dollars if their name contains `_pico`. A `position` is
+-- a step of the books: within one organization, positions grow in the order of the commits. A month
+-- is stored as its first day. Days are UTC days.
 
 -- == Organizations, their keys and settings ==
 
@@ -127,8 +127,8 @@ create index usage_hold_by_org on usage_hold (org_id, family) where lifted_at is
 
 -- == People and their browsers ==
 
--- Of secrets that grant access (cookies, links, codes) only the SHA-256 is stored. Secrets that are needed
--- again are encrypted ("sealed") with a key that is not in the database.
+-- Of secrets that grant access (cookies, links, codes) only the SHA-256 is stored. Secrets that are
+-- needed again are encrypted ("sealed") with a key that is not in the database.
 
 -- A person's account, which has its own organization.
 create table console_account (
@@ -139,8 +139,8 @@ create table console_account (
   email_verified_at timestamptz,
   name text,
   created_at timestamptz not null,
-  -- Set if the person was invited before the first sign-in: the account's own organization then has no
-  -- trial key yet.
+  -- Set if the person was invited before the first sign-in: the account's own organization then has
+  -- no trial key yet.
   trial_deferred_at timestamptz
 );
 create unique index one_account_per_verified_email on console_account (email_norm)
@@ -204,8 +204,8 @@ create table console_secret (
 insert into console_secret (secret)
 values (sha256(convert_to(gen_random_uuid()::text || gen_random_uuid()::text, 'UTF8')));
 
--- The console's address of a running instance, for commands that print links to it. A row is valid as
--- long as the lease of its instance.
+-- The console's address of a running instance, for commands that print links to it. A row is valid
+-- as long as the lease of its instance.
 create table console_address (
   instance_id text primary key,
   url text not null
@@ -253,7 +253,8 @@ create unique index one_open_invitation on org_invitation (org_id, email_norm)
 create index org_invitation_by_address on org_invitation (email_norm);
 create index org_invitation_by_end on org_invitation (expires_at);
 
--- The number of invitation e-mails of the whole installation in the current hour, counted since 1970.
+-- The number of invitation e-mails of the whole installation in the current hour, counted since
+-- 1970.
 create table invitation_hour (
   is_only boolean primary key default true check (is_only),
   hour bigint not null default 0,
@@ -270,8 +271,8 @@ create table local_claim (
 
 -- == The books ==
 
--- Wallets of organizations (`wallet:<org>`), and accounts of the platform: `accrual:<provider>` has the
--- debt to a provider, `unknown:<provider>` the charges after a crash. `grants`, `overrun`,
+-- Wallets of organizations (`wallet:<org>`), and accounts of the platform: `accrual:<provider>` has
+-- the debt to a provider, `unknown:<provider>` the charges after a crash. `grants`, `overrun`,
 -- `margin:<provider>`, `receivable:<org>`, `rounding`, `lost` and `cash:…` are their counterparts.
 create table account (
   account_id text primary key,
@@ -286,12 +287,12 @@ create table account (
     check (owed >= 0 and (owed = 0 or debits + reserved = credits))
 ) with (fillfactor = 50);
 
--- A step takes its position while it has locked the wallets that it changes. The positions of a month
--- begin at `month_position`: the sequence is moved there at the beginning of the month.
+-- A step takes its position while it has locked the wallets that it changes. The positions of a
+-- month begin at `month_position`: the sequence is moved there at the beginning of the month.
 create sequence ledger_position;
 
--- Transfers between two accounts: by an attempt, or by a single event with a reference. One partition
--- per month, by position. Rows are only inserted.
+-- Transfers between two accounts: by an attempt, or by a single event with a reference. One
+-- partition per month, by position. Rows are only inserted.
 create sequence transfer_number;
 create table transfer (
   transfer_id bigint not null default nextval('transfer_number'),
@@ -327,21 +328,21 @@ create table price_pin (
   purchase_pin_id text references price_pin
 );
 
--- The price sheets of a pin, by the size of the prompt. A listing with tiers has a sheet for each tier;
--- for any other listing, the pin itself is the only sheet. An attempt refers to the pin of its
--- admission, and its tokens decide by which sheet it was settled. A pin without a sheet belongs to a
--- listing whose provider reports the cost.
+-- The price sheets of a pin, by the size of the prompt. A listing with tiers has a sheet for each
+-- tier; for any other listing, the pin itself is the only sheet. An attempt refers to the pin of
+-- its admission, and its tokens decide by which sheet it was settled. A pin without a sheet belongs
+-- to a listing whose provider reports the cost.
 create table price_sheet (
   pin_id text not null references price_pin,
-  -- The sheet applies to prompts of more tokens than this (prompt, cached and written ones together); 0:
-  -- to any prompt.
+  -- The sheet applies to prompts of more tokens than this (prompt, cached and written ones
+  -- together); 0: to any prompt.
   above_prompt_tokens bigint not null check (above_prompt_tokens >= 0),
   sheet_pin_id text not null references price_pin,
   primary key (pin_id, above_prompt_tokens)
 );
 
--- The fence of an instance: a row changes only if the instance starts or is declared dead. Leases have
--- their own table, so that a renewal never waits for a reserve that has locked the fence.
+-- The fence of an instance: a row changes only if the instance starts or is declared dead. Leases
+-- have their own table, so that a renewal never waits for a reserve that has locked the fence.
 create table instance (
   instance_id text primary key,
   number smallint not null unique check (number between 0 and 1023),
@@ -353,13 +354,14 @@ create table instance (
 create table instance_lease (
   instance_id text primary key references instance on delete cascade,
   lease_until timestamptz not null,
-  -- Each renewal counts `beat` up, under the token of its process. A lower beat than the acknowledged
-  -- one proves that commits were lost.
+  -- Each renewal counts `beat` up, under the token of its process. A lower beat than the
+  -- acknowledged one proves that commits were lost.
   token uuid,
   beat bigint not null default 0
 ) with (fillfactor = 50);
 
--- Attempts in flight. A closing deletes the row and writes the finished attempt, in one transaction.
+-- Attempts in flight. A closing deletes the row and writes the finished attempt, in one
+-- transaction.
 create table hold (
   attempt_id bigint primary key,
   request_id uuid not null,
@@ -400,13 +402,13 @@ create type attempt_sums as (
   cache_write_1h bigint
 );
 
--- The journal: finished attempts, with one partition per day, which is part of the id. After a row was
--- written, only a late correction changes it, and the end of another attempt of its request.
+-- The journal: finished attempts, with one partition per day, which is part of the id. After a row
+-- was written, only a late correction changes it, and the end of another attempt of its request.
 --
--- The row of a request is the last of its finished attempts, by ordinal and id: it is `final`, and has
--- the sums of the other attempts in `earlier`. Both together are the figures of the request. Most
--- requests have one attempt, which is written as final without `earlier`: such a request needs no
--- further row, index or statement. While another attempt of it is open, a request is in flight.
+-- The row of a request is the last of its finished attempts, by ordinal and id: it is `final`, and
+-- has the sums of the other attempts in `earlier`. Both together are the figures of the request.
+-- Most requests have one attempt, which is written as final without `earlier`: such a request needs
+-- no further row, index or statement. While another attempt of it is open, a request is in flight.
 create table attempt (
   attempt_id bigint primary key,
   request_id uuid not null,
@@ -473,13 +475,14 @@ create table attempt (
     and (corrected_at is null or state = 'unknown_after_crash'))
 ) partition by range (attempt_id);
 create index attempt_by_org_request on attempt (org_id, request_id);
--- Settlement reads by the time of the closing, while the journal is ordered by admission. These indexes
--- find the blocks to read, and cost a batch nearly nothing; the expression keeps them out of its plans.
+-- Settlement reads by the time of the closing, while the journal is ordered by admission. These
+-- indexes find the blocks to read, and cost a batch nearly nothing; the expression keeps them out
+-- of its plans.
 create index attempt_by_closing on attempt using brin ((closed_at at time zone 'utc'))
   with (autosummarize = on);
 create index attempt_by_correction on attempt (corrected_at) where corrected_at is not null;
--- For the log of failed requests, which skips any number of successful ones. Few attempts are in this
--- index, so it costs a batch nearly nothing.
+-- For the log of failed requests, which skips any number of successful ones. Few attempts are in
+-- this index, so it costs a batch nearly nothing.
 create index attempt_by_org_failed on attempt (org_id, request_id)
   where outcome is distinct from 'completed';
 
@@ -503,8 +506,8 @@ select attempt_id, request_id, ordinal, org_id, key_id, model_id, provider_id, u
   null::numeric(38, 0), null::bigint, null::bigint, null::integer, null::integer, null
 from hold where not annulled;
 
--- Spend per UTC month of admission. Holds count against the cap of the current month, whenever they were
--- admitted.
+-- Spend per UTC month of admission. Holds count against the cap of the current month, whenever they
+-- were admitted.
 create table spend (
   scope text not null check (scope in ('org', 'key')),
   id text not null,
@@ -514,8 +517,8 @@ create table spend (
   primary key (scope, id, month)
 ) with (fillfactor = 50);
 
--- The settled spend of a key, by the UTC day of admission. Existing rows are exact. Keys without a daily
--- or weekly cap have no rows, and no cap needs the rows of earlier weeks.
+-- The settled spend of a key, by the UTC day of admission. Existing rows are exact. Keys without a
+-- daily or weekly cap have no rows, and no cap needs the rows of earlier weeks.
 create table spend_day (
   key_id text not null,
   day date not null,
@@ -556,7 +559,8 @@ create table refused_request (
   stream boolean not null,
   error_class text not null,
   created_at timestamptz not null,
-  -- The limit that refused, its figures, and dropped parameters. Amounts are decimal dollars as text.
+  -- The limit that refused, its figures, and dropped parameters. Amounts are decimal dollars as
+  -- text.
   reason jsonb
 );
 create index refused_request_by_org on refused_request (org_id, request_id) include (key_id);
@@ -607,8 +611,8 @@ create table retired_spend (
 -- The page of a wallet adds up retired days.
 create index retired_spend_by_id on retired_spend (scope, id, day);
 
--- The settled spend of keys by the day of admission, for days that were retired while a daily or weekly
--- cap still needed them.
+-- The settled spend of keys by the day of admission, for days that were retired while a daily or
+-- weekly cap still needed them.
 create table retired_spend_day (
   retired date not null references retired_day,
   key_id text not null,
@@ -622,10 +626,11 @@ create table audit_checkpoint (
   day date primary key,
   -- The balances include the steps up to this position.
   position bigint not null,
-  -- Attempts that ended after the position have this id or a higher one, unless they were corrected.
+  -- Attempts that ended after the position have this id or a higher one, unless they were
+  -- corrected.
   from_attempt bigint not null,
-  -- The signed text. It contains the digests of the rows of the next two tables and of the checkpoint
-  -- before.
+  -- The signed text. It contains the digests of the rows of the next two tables and of the
+  -- checkpoint before.
   document text not null,
   signature bytea not null,
   made_at timestamptz not null default now()
@@ -660,7 +665,8 @@ create table audit_result (
 
 -- == Books that were rolled back ==
 
--- The lives of the books: one for each time they were reopened after a restore. The first has no row.
+-- The lives of the books: one for each time they were reopened after a restore. The first has no
+-- row.
 create table ledger_life (
   life integer primary key check (life > 1),
   restored_to timestamptz not null,
@@ -687,8 +693,8 @@ create table books_alarm (
 );
 create unique index one_open_alarm on books_alarm ((true)) where ended_in_life is null;
 
--- A provider's claims for attempts that the books have lost. They are owed to the provider, and charged
--- to no customer.
+-- A provider's claims for attempts that the books have lost. They are owed to the provider, and
+-- charged to no customer.
 create table lost_cost (
   ref text primary key,
   life integer not null references ledger_life,
@@ -708,16 +714,17 @@ create index lost_cost_by_end on lost_cost (provider_id, ended_at);
 
 -- == Settlement with providers ==
 
--- No attempt is closed before this instant any more, so that providers can be settled with up to it.
+-- No attempt is closed before this instant any more, so that providers can be settled with up to
+-- it.
 create table settlement_horizon (
   only_row boolean primary key default true check (only_row),
   through timestamptz not null
 );
 insert into settlement_horizon (through) values ('-infinity');
 
--- The periods of a provider form a chain: each names the end of the period before, as only one may, and
--- begins there or later. So they cannot overlap, whichever process writes them. The cost of a period is
--- the debt to the provider, including costs that the books have lost.
+-- The periods of a provider form a chain: each names the end of the period before, as only one may,
+-- and begins there or later. So they cannot overlap, whichever process writes them. The cost of a
+-- period is the debt to the provider, including costs that the books have lost.
 create table provider_period (
   provider_id text not null,
   start_at timestamptz not null,
@@ -768,7 +775,8 @@ create table provider_period (
   constraint period_is_covered check (debit + overrun + lost - margin + rounding = payable and lost >= 0)
 );
 
--- The part of a period for one model and one day of admission. The days are compared with retired days.
+-- The part of a period for one model and one day of admission. The days are compared with retired
+-- days.
 create table provider_period_line (
   provider_id text not null,
   start_at timestamptz not null,
@@ -802,8 +810,8 @@ create table provider_period_line (
   foreign key (provider_id, start_at) references provider_period
 );
 
--- Every attempt that ended before this instant is in a period of the provider, so closing a period does
--- not search there again.
+-- Every attempt that ended before this instant is in a period of the provider, so closing a period
+-- does not search there again.
 create table provider_progress (
   provider_id text primary key,
   through timestamptz not null
@@ -846,8 +854,8 @@ create table receipt_series (
   last bigint not null check (last > 0)
 );
 
--- Purchases. The transaction of the grant assigns the receipt: the next number of its series, and the
--- buyer and seller as they are then.
+-- Purchases. The transaction of the grant assigns the receipt: the next number of its series, and
+-- the buyer and seller as they are then.
 create table purchase (
   purchase_id text primary key,
   org_id text not null references org,
@@ -917,8 +925,8 @@ create table billing_schedule (
   next_at timestamptz not null
 );
 
--- The payment provider's customer for an organization, with its saved card. Test money and real money
--- have separate customers, because they belong to different accounts there.
+-- The payment provider's customer for an organization, with its saved card. Test money and real
+-- money have separate customers, because they belong to different accounts there.
 create table payment_customer (
   org_id text not null references org,
   is_test_money boolean not null,
@@ -929,8 +937,8 @@ create table payment_customer (
   card_exp_month smallint,
   card_exp_year smallint,
   card_saved_at timestamptz,
-  -- When the checkout of the newest card was opened. Later reports of this or an older checkout do not
-  -- restore a removed card.
+  -- When the checkout of the newest card was opened. Later reports of this or an older checkout do
+  -- not restore a removed card.
   card_from timestamptz,
   -- A checkout for a card that has not ended yet.
   setup_session_id text,
@@ -947,8 +955,8 @@ create table card_detachment (
   tried_at timestamptz
 );
 
--- Rules of automatic top-up: if the balance is below `below`, `amount` is bought, at most `month_max` in
--- a month.
+-- Rules of automatic top-up: if the balance is below `below`, `amount` is bought, at most
+-- `month_max` in a month.
 create table top_up_rule (
   org_id text primary key references org,
   is_on boolean not null,
@@ -964,8 +972,8 @@ create table top_up_rule (
 create index top_up_rule_on on top_up_rule (org_id) where is_on;
 create index top_up_rule_paused on top_up_rule (paused_at) where paused_at is not null;
 
--- Purchases that a rule has started. They store customer and card, so that a repeated charge is the same
--- charge.
+-- Purchases that a rule has started. They store customer and card, so that a repeated charge is the
+-- same charge.
 create table top_up (
   purchase_id text primary key references purchase,
   org_id text not null references org,
@@ -995,8 +1003,8 @@ create table org_company (
   check ((tax_id is null) = (tax_id_type is null))
 );
 
--- The statement of an organization for a month, written once. Its content is `document`. The hash reveals
--- a changed document, and a comparison with it reveals changed books.
+-- The statement of an organization for a month, written once. Its content is `document`. The hash
+-- reveals a changed document, and a comparison with it reveals changed books.
 create sequence org_statement_number;
 create table org_statement (
   org_id text not null references org,
@@ -1130,8 +1138,8 @@ create index alert_try_by_destination on alert_try (destination_id);
 
 -- == Jobs and searches ==
 
--- Video jobs of providers, which outlive their requests. No foreign key to the attempt, which may be
--- retired.
+-- Video jobs of providers, which outlive their requests. No foreign key to the attempt, which may
+-- be retired.
 create table video_job (
   job_id text primary key,
   org_id text not null references org,
@@ -1217,8 +1225,8 @@ create table listing_verdict (
 );
 create index listing_verdict_by_listing on listing_verdict (provider_id, model_id, checked_at desc);
 
--- Counted up by every transaction that records verdicts. Processes read verdicts again only if it has
--- changed.
+-- Counted up by every transaction that records verdicts. Processes read verdicts again only if it
+-- has changed.
 create table verdict_version (
   only_row boolean primary key default true check (only_row),
   version bigint not null
@@ -1235,8 +1243,8 @@ create table suspect_listing (
   primary key (provider_id, model_id)
 );
 
--- Runs of a scheduled conformance watch. They show when a listing was last checked, and what an interval
--- has cost.
+-- Runs of a scheduled conformance watch. They show when a listing was last checked, and what an
+-- interval has cost.
 create table watched_run (
   run_id bigint generated always as identity primary key,
   provider_id text not null,
@@ -1245,7 +1253,8 @@ create table watched_run (
   -- The maximum cost of the run, which counts until it has ended.
   budget bigint not null check (budget >= 0),
   spent bigint check (spent >= 0),
-  -- Null: the run is under way, or its process died. 'ended': the operator stopped it, so it does not count.
+  -- Null: the run is under way, or its process died. 'ended': the operator stopped it, so it does
+  -- not count.
   outcome text check (outcome in ('recorded', 'unrecorded', 'ended')),
   check ((spent is null) = (outcome is null))
 );
@@ -1254,9 +1263,9 @@ create index watched_run_by_start on watched_run (started_at);
 
 -- == Sums for reports ==
 
--- Finished days are summed up once per organization, so that a report on a month reads a few thousand
--- rows. The sums only save time: without them every report is the same. This table has the days whose
--- partition of the journal notes every change (usage_stale).
+-- Finished days are summed up once per organization, so that a report on a month reads a few
+-- thousand rows. The sums only save time: without them every report is the same. This table has the
+-- days whose partition of the journal notes every change (usage_stale).
 create table usage_day (
   day date primary key,
   is_done boolean not null default false,
@@ -1270,13 +1279,14 @@ create table usage_rolled (
   day date not null,
   -- Debits of all attempts of the day, including those that are not the last of their request.
   debit bigint not null,
-  -- Requests in these sums that were also recorded as refused, because the answer to their hold was lost.
+  -- Requests in these sums that were also recorded as refused, because the answer to their hold was
+  -- lost.
   also_refused uuid[] not null,
   primary key (org_id, day)
 );
 
--- Sums of whole requests, by the day of their last attempt and by the columns of reports. request_day is
--- the day in the request id, which another clock may have made.
+-- Sums of whole requests, by the day of their last attempt and by the columns of reports.
+-- request_day is the day in the request id, which another clock may have made.
 create table usage_sum (
   org_id text not null,
   day date not null,
@@ -1301,17 +1311,18 @@ create table usage_sum (
 );
 create index usage_sum_by_key on usage_sum (org_id, key_id, day);
 
--- Summed days that have changed since. A row is committed together with the change. The process that sums
--- the day up again deletes the rows whose changes it sees.
+-- Summed days that have changed since. A row is committed together with the change. The process
+-- that sums the day up again deletes the rows whose changes it sees.
 create table usage_stale (
   org_id text not null,
   day date not null
 );
 create index usage_stale_by_org on usage_stale (org_id, day);
 
--- Figures of listings by the day of admission, kept for about a month. Attempts that neither succeeded
--- nor failed by the provider's fault count only in `attempts`. used_hours and up_hours have a bit for each
--- hour, from midnight as the lowest: hours with calls, and hours in which a call succeeded.
+-- Figures of listings by the day of admission, kept for about a month. Attempts that neither
+-- succeeded nor failed by the provider's fault count only in `attempts`. used_hours and up_hours
+-- have a bit for each hour, from midnight as the lowest: hours with calls, and hours in which a
+-- call succeeded.
 create table listing_day_sum (
   org_id text not null,
   day date not null,
@@ -1328,8 +1339,8 @@ create table listing_day_sum (
   streamed_ms bigint not null,
   first_byte_spans smallint[] not null,
   first_byte_counts integer[] not null,
-  -- Requests whose last attempt was here, and those of them that failed; debits and margin; the number of
-  -- attempts with a loss, and the sum of the losses.
+  -- Requests whose last attempt was here, and those of them that failed; debits and margin; the
+  -- number of attempts with a loss, and the sum of the losses.
   requests bigint not null default 0,
   failed_requests bigint not null default 0,
   debit bigint not null default 0,
@@ -1374,8 +1385,8 @@ create table listing_hour (
   folded_at timestamptz not null
 );
 
--- Public figures over all organizations. A row is written once, after the day, and never changed, so that
--- the difference of two reads reveals nothing about one organization.
+-- Public figures over all organizations. A row is written once, after the day, and never changed,
+-- so that the difference of two reads reveals nothing about one organization.
 create table listing_public_day (
   provider_id text not null,
   model_id text not null,
