@@ -19,6 +19,7 @@ import {
   orNull,
   pico,
   type PicoUsd,
+  type RecordOf,
   type ServedModel,
   SKU_NAMES,
   text,
@@ -27,26 +28,28 @@ import {
   type Usage,
   word,
 } from "../kernel/index.ts";
-import type { AdoptedAttempt } from "./ledger-batch-store.ts";
 import type { AnsweredHeaders, CloseRow, ReserveRow } from "./ledger-store.ts";
 
-/** The wall-clock milliseconds in a request id: a UUID of version 7 begins with them. */
+/** Reads the wall-clock milliseconds in a request id: a UUID of version 7 begins with them. */
 export function readCreatedAt(requestId: string): number {
   return Number.parseInt(requestId.slice(0, 8) + requestId.slice(9, 13), 16);
 }
 
-/** The lowest id a request of this instant can have. */
+/** Returns the lowest request id of an instant. */
 export function requestIdFrom(atMs: number): string {
   const hex = Math.max(0, Math.trunc(atMs)).toString(16).padStart(12, "0").slice(-12);
   return `${hex.slice(0, 8)}-${hex.slice(8)}-0000-0000-000000000000`;
 }
 
-/** Other attempts of a request have ids within this of its own, as `join_attempts` has it. */
+/** Maximum distance between the attempt ids of one request, as in `join_attempts`. */
 export const TWO_DAYS_OF_IDS: bigint = 172_800_000n << 22n;
 
-/* The columns of `attempt`, each declared once. What writes or reads attempts takes them from here. */
+/* The columns of `attempt`, each declared once, for all code that writes or reads attempts. */
 
-/** The columns that a hold writes, in the order of the parameters of `ledger_batch` and `annul_attempt`. */
+/**
+ * The columns that a hold writes, in the order of the parameters of `ledger_batch` and
+ * `annul_attempt`.
+ */
 export const heldColumns: ColumnsOf<Omit<ReserveRow, "lane">> = {
   attemptId: big("attempt_id"),
   requestId: word("request_id", "uuid"),
@@ -63,7 +66,7 @@ export const heldColumns: ColumnsOf<Omit<ReserveRow, "lane">> = {
   reserveMicroUsd: micro("reserve"),
 };
 
-/** Something of each SKU, in columns that are named after them. */
+/** Columns for a value of each SKU, named after the SKU. */
 function skuColumns<T>(columnOf: (name: string) => Column<T>): Columns<BySku<T>> {
   return columns<BySku<T>>({
     ...byBucket((bucket) => columnOf(TOKEN_BUCKETS[bucket])),
@@ -71,13 +74,13 @@ function skuColumns<T>(columnOf: (name: string) => Column<T>): Columns<BySku<T>>
   });
 }
 
-/** The five buckets, as reports add them up: an hour of the cache is a cache write. */
+/** The five buckets that reports add up, where hour-long cache writes count as cache writes. */
 export const usageColumns: Columns<Readonly<Record<TokenBucket, number>>> = columns(
   byBucket((bucket) => count(TOKEN_BUCKETS[bucket])),
 );
-/** The usage columns with the part of hour-long cache writes, if there is one. */
+/** The usage columns, with hour-long cache writes if there are any. */
 export const hourUsageColumns: Columns<Usage> = skuColumns(count);
-/** Its sums over the rows of a statement. */
+/** A select list that sums `hourUsageColumns` over the rows of a statement. */
 export const SUMMED_USAGE_SQL: string = Object.values(SKU_NAMES)
   .map((name) => {
     const sum = name === HOUR_SKU_NAME ? `nullif(sum(${name}), 0)` : `coalesce(sum(${name}), 0)`;
@@ -85,7 +88,7 @@ export const SUMMED_USAGE_SQL: string = Object.values(SKU_NAMES)
   })
   .join(", ");
 
-/** Prices of a pin, in pico-dollars a token. */
+/** The prices of a pin, in pico-dollars per token. */
 export const priceColumns: Columns<BySku<PicoUsd>> = skuColumns((name) => pico(`${name}_pico`));
 
 export const servedColumns: Columns<ServedModel> = columns({
@@ -93,7 +96,7 @@ export const servedColumns: Columns<ServedModel> = columns({
   isSubstituted: bool("substituted"),
 });
 
-/** The headers of an answer that no other column of the row has. */
+/** Values of the answer's headers that no other column has. */
 const answeredColumns: ColumnsOf<AnsweredHeaders> = {
   remainingRequests: orAbsent(count("remaining_rpm")),
   remainingTokens: orAbsent(count("remaining_tpm")),
@@ -152,11 +155,11 @@ export const holdColumns: Columns<ReserveRow> = columns(heldColumns);
 /** A closing of `ledger_batch` and `close_batch`. */
 export const closeColumns: Columns<CloseRow> = columns(closedColumns);
 
-/** A closing of `finish_job`: the answer to its client was sent long before. */
+/** A closing of `finish_job`. It has no headers, because the client got its answer long before. */
 export const jobCloseColumns: Columns<CloseRow> = columns(jobClosedColumns);
 
 /** A row of `adopt_attempts`. */
-export const adoptedColumns: Columns<AdoptedAttempt> = columns({
+export const adoptedColumns = columns({
   attemptId: heldColumns.attemptId,
   requestId: heldColumns.requestId,
   orgId: heldColumns.orgId,
@@ -167,3 +170,6 @@ export const adoptedColumns: Columns<AdoptedAttempt> = columns({
   providerJobId: journalColumns.providerJobId,
   reserveMicroUsd: heldColumns.reserveMicroUsd,
 });
+
+/** An open attempt whose provider job continues although its instance is dead. */
+export type AdoptedAttempt = RecordOf<typeof adoptedColumns>;

@@ -19,15 +19,15 @@ import {
   text,
 } from "../kernel/index.ts";
 
-/** The books' figures about themselves, for monitoring. */
+/** Figures of the books, for monitoring. */
 export interface BooksFigures {
   readonly openAttempts: number;
   readonly oldestOpenSeconds: number;
-  /** Days from tomorrow on that have a partition. */
+  /** Number of days after today that have a partition. */
   readonly partitionsAhead: number;
-  /** Ended days that are not summed up for reports yet. */
+  /** Number of ended days that are not summed up for reports yet. */
   readonly partitionsUnsummed: number;
-  /** Providers with a period over for 36 hours and not closed; the first counts as a month. */
+  /** Number of providers with a period that ended over 36 hours ago and is not closed. */
   readonly unclosedPeriods: number;
   readonly owedMicroUsd: MicroUsd;
   /** Absent if there was no audit yet. */
@@ -37,10 +37,10 @@ export interface BooksFigures {
 }
 
 const STATEMENT_TIMEOUT_MS = 1_000;
-/** The time limit for a server that is silent: a stop waits for a reading that is in progress. */
+/** Time limit for a silent server, since a stop of the program waits for a running read. */
 const ANSWER_TIMEOUT_MS = 2_000;
 
-/** Reads all figures by one statement of at most a second; rejects where it takes longer. */
+/** Reads all figures in one statement. Rejects if that takes longer than a second. */
 export async function readBooksFigures(pool: Pool): Promise<BooksFigures> {
   const row = await inTransaction(
     pool,
@@ -71,7 +71,7 @@ const figureColumns: Columns<BooksFigures> = columns<BooksFigures>({
   schemaLevel: integer("schema_level"),
 });
 
-/** Remembers how the audit that has just ended went; a later one replaces it. */
+/** Stores the result of an audit that has just ended, in place of the one before. */
 export async function recordAudit(pool: Pool, violations: number): Promise<void> {
   await pool.query(
     `insert into audit_result (ended_at, violations) values (clock_timestamp(), $1)
@@ -81,10 +81,11 @@ export async function recordAudit(pool: Pool, violations: number): Promise<void>
   );
 }
 
-/** How long after its end a period is still not called late. */
+/** How long after its end a period may be open before it counts as late. */
 const LATE_PERIOD = "36 hours";
 
-// No journal is read: holds are few, and days and periods are known by name.
+// Cheap, because it does not read the journal: holds are few, and days are in the names of
+// partitions.
 const FIGURES_SQL = `
   with open as (
     select count(*) as attempts, min(created_at) as oldest from hold where not annulled
@@ -95,7 +96,7 @@ const FIGURES_SQL = `
       to_date(substring(c.relname from '^attempt_([0-9]{8})$'), 'YYYYMMDD') as d(day)
     where i.inhparent = 'attempt'::regclass
   ), used as (
-    -- One of which no period was ever closed is late when even the longest period is over.
+    -- A provider without a closed period is late after the longest period, a month.
     select provider_id, min(first_used_at) as since from price_pin group by provider_id
   ), today as (select (clock_timestamp() at time zone 'utc')::date as day)
   select open.attempts as open_attempts,
@@ -119,15 +120,15 @@ const FIGURES_SQL = `
       as schema_level
   from open, today`;
 
-/** Above that, recovery fails as a whole, and is tried again. */
+/** With more stuck attempts, recovery fails as a whole and is tried again. */
 const STUCK_MAX = 1_000;
 
-/** Open attempts of dead instances whose closing breaks a rule of the books. */
+/** Open attempts of dead instances whose closing breaks a constraint of the books. */
 export class StuckAttempts {
   readonly #attempts = new Set<AttemptId>();
   readonly #note: (attemptId: AttemptId, fault: unknown) => void;
 
-  /** `note` is called once for each, with the reason. */
+  /** `note` is called once for each attempt, with the reason. */
   constructor(note: (attemptId: AttemptId, fault: unknown) => void) {
     this.#note = note;
   }
@@ -146,7 +147,7 @@ export class StuckAttempts {
     this.#note(attemptId, fault);
   }
 
-  /** The others are not open any more. */
+  /** Forgets all attempts that are not in `open`. */
   keepOnly(open: ReadonlySet<AttemptId>): void {
     for (const attemptId of this.#attempts) {
       if (!open.has(attemptId)) this.#attempts.delete(attemptId);
@@ -154,14 +155,14 @@ export class StuckAttempts {
   }
 }
 
-/** A process that serves, or served lately, from these books. */
+/** A process that serves from these books, or served recently. */
 export interface KnownInstance {
   readonly number: number;
   readonly host: string;
   readonly leaseUntilMs: number;
-  /** False: it has stopped, or lost the database. */
+  /** False if it has stopped or lost the database. */
   readonly isAlive: boolean;
-  /** Attempts that it has open. */
+  /** Number of its open attempts. */
   readonly openAttempts: number;
 }
 

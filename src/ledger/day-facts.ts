@@ -1,29 +1,27 @@
 import type { Pool, PoolClient } from "pg";
 
 import { assert } from "../kernel/index.ts";
+import { readBlocks } from "./audit/checkpoint-store.ts";
 
-/** A day that cannot be written out, and what to do about it. */
+/** Thrown for a day whose facts cannot be read. The message says what to do. */
 export class DayFactsFault extends Error {
   override readonly name = "DayFactsFault";
 }
 
-const PAGE_ROWS = 2_000;
-
 /**
- * The facts of a day that is over, one JSON document a line: its attempts, then the transfers of
- * these, then the transfers of no attempt that were made on it. Whole numbers of the database are
- * texts, because a reader's numbers may be smaller. Pages are read one after the other: of a day
- * whose attempts have all ended nothing changes but a late correction.
+ * Yields the facts of an ended day, one JSON document per line: its attempts, then their transfers
+ * and the transfers of that day without an attempt. Large integers are texts, because a reader's
+ * numbers may be smaller. All of it is read on one snapshot.
  */
 export async function* dayFacts(pool: Pool, day: string): AsyncGenerator<string> {
   const client = await pool.connect();
   try {
     await client.query("begin isolation level repeatable read, read only");
     await client.query("set local statement_timeout = 0");
-    // Before the snapshot: a day that is retired meanwhile would be missing in it.
+    // The lock precedes the snapshot: a day that is retired in between would be missing.
     await client.query("lock table attempt in access share mode");
     const ids = await readIds(client, day);
-    for (const fact of await planFacts(client, day, ids)) yield* pages(client, fact);
+    for (const fact of await planFacts(client, day, ids)) yield* readLines(client, fact);
   } finally {
     await client.query("rollback").catch(() => undefined);
     client.release();
@@ -81,7 +79,7 @@ async function planFacts(client: PoolClient, day: string, ids: Ids): Promise<rea
   ];
 }
 
-/** Each column as a member of the document: as a row, since a function takes at most 100 arguments. */
+/** Returns a select list of all columns of a table, with large integers as text. */
 async function listColumns(client: PoolClient, table: string): Promise<string> {
   const { rows } = await client.query<{ name: string; is_wide: boolean }>(COLUMNS_SQL, [table]);
   return rows
@@ -89,18 +87,13 @@ async function listColumns(client: PoolClient, table: string): Promise<string> {
     .join(", ");
 }
 
-/** By a cursor: what is sorted once is read to its end, a page in memory at a time. */
-async function* pages(client: PoolClient, fact: Fact): AsyncGenerator<string> {
+async function* readLines(client: PoolClient, fact: Fact): AsyncGenerator<string> {
   const { name, columns, table, key, where } = fact;
-  await client.query(`declare facts no scroll cursor for
-    select row_to_json(f)::text as line
-    from (select '${name}' as fact, ${columns} from ${table} where ${where} order by ${table}.${key}) f`);
-  for (;;) {
-    const { rows } = await client.query<{ line: string }>(`fetch ${PAGE_ROWS} from facts`);
-    if (rows.length > 0) yield rows.map(({ line }) => `${line}\n`).join("");
-    if (rows.length < PAGE_ROWS) break;
+  const sql = `select row_to_json(f)::text
+    from (select '${name}' as fact, ${columns} from ${table} where ${where} order by ${table}.${key}) f`;
+  for await (const block of readBlocks(client, sql)) {
+    yield block.map(([line]) => `${line}\n`).join("");
   }
-  await client.query("close facts");
 }
 
 const DAY_SQL = `

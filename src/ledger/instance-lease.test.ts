@@ -6,16 +6,16 @@ import { systemClock } from "../kernel/core/time.ts";
 import { InstanceLease, StoreClock } from "./instance-lease.ts";
 import type { LedgerBatchStore, Membership, Renewal } from "./ledger-batch-store.ts";
 
-describe("instance lease", () => {
+describe("an instance lease", () => {
   const STORE_NOW_MS = Date.UTC(2026, 0, 1);
   const SAFETY_MS = 1_000;
-  /** A new holder of a lease waits so long before it declares others dead. */
+  /** How long a new holder of a lease waits before it declares others dead. */
   const SETTLED_MS = 3 * LEASE_RENEW_MS;
 
   beforeEach(() => void vi.useFakeTimers({ toFake: ["setTimeout", "clearTimeout"] }));
   afterEach(() => void vi.useRealTimers());
 
-  /** A lease on fake timers; `renewal` is how the store answers. */
+  /** A lease on fake timers. `renewal` controls the answers of the store. */
   async function scriptedLease() {
     const time = { ms: 0 };
     const takeOversMs: number[] = [];
@@ -65,7 +65,7 @@ describe("instance lease", () => {
     return { lease, time, renewal, takeOversMs, pass, prove: () => prove() };
   }
 
-  test("a lease counts from the renewal's start: a late answer does not make it longer", async () => {
+  test("counts from the start of its renewal, so a late answer does not prolong it", async () => {
     const { lease, time, renewal, pass } = await scriptedLease();
     renewal.takesMs = 4_000;
     await pass(LEASE_RENEW_MS);
@@ -77,7 +77,7 @@ describe("instance lease", () => {
     await lease.end();
   });
 
-  test("after an outage of the store no peer is declared dead before it had time to renew", async () => {
+  test("declares no peer dead after an outage before the peer had time to renew", async () => {
     const { lease, time, renewal, takeOversMs, pass } = await scriptedLease();
     await pass(2 * SETTLED_MS);
     expect(takeOversMs.length).toBeGreaterThan(0);
@@ -95,14 +95,14 @@ describe("instance lease", () => {
     await lease.end();
   });
 
-  test("an instance whose books went back takes nothing until they are reopened, then by itself", async () => {
+  test("stops traffic after a rollback of the books, and resumes once they are reopened", async () => {
     const { lease, renewal, pass } = await scriptedLease();
     renewal.answer = () => ({ kind: "went_back", finding: "attempt 7 is gone" });
     renewal.stopReason = "attempt 7 is gone";
     await pass(LEASE_RENEW_MS);
     expect(lease.isHeld).toBe(false);
     expect(lease.hasGoneBack).toBe(true);
-    // Nothing but a new life of the books ends it.
+    // Only a new life of the books ends the stop.
     renewal.answer = (storeNowMs) => ({ kind: "held", beat: 1n, storeNowMs });
     await pass(5 * LEASE_RENEW_MS);
     expect(lease.isHeld).toBe(false);
@@ -113,7 +113,7 @@ describe("instance lease", () => {
     await lease.end();
   });
 
-  test("before the first batch of a new connection it is asked whether the books went back", async () => {
+  test("checks for a rollback of the books before the first batch of a new connection", async () => {
     const { lease, renewal, prove } = await scriptedLease();
     renewal.isDown = true;
     await expect(prove()).rejects.toMatchObject({ name: "BatchFault", kind: "busy" });
@@ -127,7 +127,7 @@ describe("instance lease", () => {
 
 const STORE_START_MS = Date.UTC(2027, 0, 1);
 
-/** A store whose clock is read somewhere on the way of an answer. */
+/** A store that reads its clock at some time between question and answer. */
 function scripted(firstMs: number) {
   const time = { ms: 0 };
   const store = { aheadMs: STORE_START_MS };
@@ -143,14 +143,14 @@ function scripted(firstMs: number) {
   return { time, store, ask, known };
 }
 
-test("one slow answer does not put the clock back", () => {
+test("a store clock does not go back after one slow answer", () => {
   const { time, ask, known } = scripted(2);
   time.ms += 2_000;
   known.observe(ask(5, 900));
   expect(STORE_START_MS + time.ms - known.nowMs()).toBeLessThanOrEqual(3 + 2);
 });
 
-test("it is never ahead of the store's, and behind by no more than the quickest answer took", () => {
+test("a store clock is never ahead, and behind by at most the time of the quickest answer", () => {
   const way = fc.double({ min: 0, max: 3_000, noNaN: true });
   fc.assert(
     fc.property(way, fc.array(fc.tuple(way, way, way), { maxLength: 30 }), (first, asked) => {
@@ -168,7 +168,7 @@ test("it is never ahead of the store's, and behind by no more than the quickest 
   );
 });
 
-test("a store whose clock was set is followed with the next answer", () => {
+test("a store clock follows a store whose clock was set at the next answer", () => {
   for (const setByMs of [-3_600_000, 3_600_000]) {
     const { time, store, ask, known } = scripted(2);
     store.aheadMs += setByMs;
@@ -178,7 +178,7 @@ test("a store whose clock was set is followed with the next answer", () => {
   }
 });
 
-test("clocks that drift apart are followed", () => {
+test("a store clock follows a store whose clock drifts", () => {
   const { time, store, ask, known } = scripted(1);
   for (let renewal = 0; renewal < 2_000; renewal += 1) {
     time.ms += 2_000;

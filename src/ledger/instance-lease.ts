@@ -16,19 +16,19 @@ import {
 } from "./ledger-batch-store.ts";
 import type { LedgerCounts } from "./ledger-counts.ts";
 
-/** The difference between the clocks of two hosts changes by less than a millisecond in so many. */
+/** The clocks of two hosts drift apart by less than one millisecond in this time. */
 const MS_PER_DRIFT_MS = 2_000;
-/** A reading of the store's clock is cut to the millisecond. */
+/** The store reports its clock in whole milliseconds, rounded down. */
 const READING_MS = 1;
 
 /**
- * The store's clock as this process knows it, from answers that carried it. An answer says only
- * that the store read its clock between question and answer; several of them together narrow that
- * down, so that one slow answer does not put the clock back. It is never ahead of the store's.
+ * An estimate of the store's clock from its answers. An answer tells only that the store read its
+ * clock between question and answer; several answers together narrow that down, so that one slow
+ * answer does not put the clock back. The estimate is never ahead of the store's clock.
  */
 export class StoreClock {
   readonly #clock: Clock;
-  /** The distance of the store's clock from the monotonic one: at least, at most, known then. */
+  /** Bounds of the difference between the store's clock and the monotonic one, at the time `atMs`. */
   #ahead: { readonly leastMs: number; readonly mostMs: number; readonly atMs: number };
 
   constructor(clock: Clock, first: StoreReading) {
@@ -41,14 +41,14 @@ export class StoreClock {
     return Math.floor(this.#clock.monotonicMs() + this.#ahead.leastMs);
   }
 
-  /** Call it as soon as the answer is there. */
+  /** Adds a reading. Call it as soon as the answer has arrived. */
   observe(reading: StoreReading): void {
     const said = this.#saidBy(reading);
     const known = this.#ahead;
     const driftMs = (said.atMs - known.atMs) / MS_PER_DRIFT_MS;
     const leastMs = Math.max(said.leastMs, known.leastMs - driftMs);
     const mostMs = Math.min(said.mostMs, known.mostMs + driftMs);
-    // Where both cannot be true, the store's clock was set: the last answer counts.
+    // If both cannot be true, the store's clock was set, and only the last answer counts.
     this.#ahead = leastMs <= mostMs ? { leastMs, mostMs, atMs: said.atMs } : said;
   }
 
@@ -62,18 +62,18 @@ export class StoreClock {
   }
 }
 
-/** A reading of the store's clock, and the time on the monotonic one when it was read. */
+/** An answer with the store's clock, and the monotonic time at which the question was sent. */
 export interface StoreReading {
   readonly askedAtMs: number;
   readonly storeNowMs: number;
 }
 
-/** Stop taking traffic this long before the store may give the instance away. */
+/** How long before the end of its lease an instance stops taking traffic. */
 const SAFETY_MS = 1_000;
 const RECOVERY_EVERY_MS = 3_000;
 /**
- * After an outage of the store every lease has run out: an instance that declares others dead must
- * have held its own lease for so long that the living have renewed theirs.
+ * How long an instance must have held its lease before it declares others dead. After an outage of
+ * the store all leases have ended, and living instances need this time to renew theirs.
  */
 const SETTLED_MS = 3 * LEASE_RENEW_MS;
 const ATTEMPT_TIME_SHIFT = 22n;
@@ -83,13 +83,13 @@ export interface InstanceLeaseOptions {
   readonly clock: Clock;
   readonly log: Logger;
   readonly instanceName: string;
-  /** Attempts that were recovered are added here. */
+  /** Counts recovered attempts. */
   readonly counts?: Pick<LedgerCounts, "recovered" | "stuck">;
-  /** The reaction when committed work is gone from the books. Default `stop`. */
+  /** The reaction if committed work is gone from the books. Default: `stop`. */
   readonly onGoneBack?: "stop" | "go_on";
 }
 
-/** This instance's place among the others: its epoch, its lease, and the care for dead peers. */
+/** Keeps the epoch and the lease of this instance, and recovers attempts of dead instances. */
 export class InstanceLease {
   readonly #options: InstanceLeaseOptions;
   #member: Membership;
@@ -103,9 +103,9 @@ export class InstanceLease {
   #recovery: NodeJS.Timeout | undefined;
   #isEnded = false;
   #witness: Witness;
-  /** Why no instance takes traffic: the books went back. */
+  /** Why this instance takes no traffic; undefined if it may. */
   #stopReason: string | undefined;
-  /** The books went back, and this instance continues. */
+  /** True if the books were rolled back and this instance goes on, as its setting allows. */
   #hasGoneOn = false;
   #renewing: Promise<void> = Promise.resolve();
   readonly #stuck = new StuckAttempts((attemptId, fault) => {
@@ -132,14 +132,14 @@ export class InstanceLease {
     this.#witness = freshWitness(member);
   }
 
-  /** Joins, and closes what an earlier life of this instance left open. */
+  /** Joins, and closes the attempts that an earlier epoch of this instance left open. */
   static async start(options: InstanceLeaseOptions): Promise<InstanceLease> {
     const askedAtMs = options.clock.monotonicMs();
     await options.store.maintain();
     const stopReason =
       options.onGoneBack === "go_on" ? undefined : await options.store.stopReason();
     const joinedAtMs = options.clock.monotonicMs();
-    // A lease would keep the books from being reopened.
+    // With a lease, the books could not be reopened.
     const leaseMs = stopReason === undefined ? LEASE_MS : 0;
     const member = await options.store.join(options.instanceName, leaseMs);
     const lease = new InstanceLease(options, member, { askedAtMs, joinedAtMs });
@@ -155,29 +155,32 @@ export class InstanceLease {
     return this.#member;
   }
 
-  /** By the monotonic clock, so a process that slept through its lease knows at once. */
+  /**
+   * True while traffic may be taken. Uses the monotonic clock, so it is false right after a long
+   * sleep.
+   */
   get isHeld(): boolean {
     if (this.#isEnded || this.#stopReason !== undefined) return false;
     return this.#options.clock.monotonicMs() < this.#validUntilMs;
   }
 
-  /** Committed work is gone from the books, and they were not reopened since. */
+  /** True if committed work is gone from the books, and they were not reopened since. */
   get hasGoneBack(): boolean {
     return this.#stopReason !== undefined || this.#hasGoneOn;
   }
 
-  /** The commit of this attempt's hold was acknowledged: later it must still be there. */
+  /** Notes an attempt whose hold has committed. The next renewal checks that it is still there. */
   noteCommitted(attemptId: AttemptId): void {
     this.#witness = { ...this.#witness, attemptId };
   }
 
-  /** For how long it is held without another renewal. */
+  /** Remaining time of the lease without another renewal. */
   get leftMs(): number {
     if (this.#isEnded) return 0;
     return Math.max(0, this.#validUntilMs - this.#options.clock.monotonicMs());
   }
 
-  /** By the store's clock: a host's own clock may be days off. */
+  /** Makes an attempt id by the store's clock, because a host's clock may be wrong by days. */
   newAttemptId(): AttemptId {
     return this.#makeAttemptId(Math.max(this.#storeClock.nowMs(), this.#attemptFloorMs));
   }
@@ -205,8 +208,8 @@ export class InstanceLease {
   }
 
   /**
-   * A new connection may lead to another state of the books: nothing is held in it before it is
-   * checked.
+   * Checks the books on a new connection, before its first hold: it may lead to a restored
+   * database.
    */
   async #prove(): Promise<void> {
     if (this.#isEnded) return;
@@ -217,7 +220,7 @@ export class InstanceLease {
     }
   }
 
-  /** Renews once the renewal under way has ended, so that this one begins after the call. */
+  /** Renews after the running renewal has ended, so that this renewal begins after the call. */
   #renewNow(): Promise<void> {
     const renewed = this.#renewing.then(() => this.#renew());
     this.#renewing = renewed.catch(() => undefined);
@@ -254,7 +257,7 @@ export class InstanceLease {
     await this.#joinAgain(renewal.kind === "taken_over" ? this.#witness.attemptId : null);
   }
 
-  /** Takes no traffic from now on, and leaves the lease to run out. */
+  /** Stops taking traffic, and lets the lease end. */
   #stop(finding: string): void {
     this.#stopReason = finding;
     this.#validUntilMs = Number.NEGATIVE_INFINITY;
@@ -264,7 +267,7 @@ export class InstanceLease {
     );
   }
 
-  /** Once the books were reopened this instance joins again. */
+  /** Joins again if the books were reopened. */
   async #resume(): Promise<void> {
     const reason = await this.#options.store.stopReason();
     if (reason !== undefined) return;
@@ -280,7 +283,7 @@ export class InstanceLease {
     const { number } = this.#member;
     this.#member = await store.join(instanceName, LEASE_MS);
     this.#witness = { ...freshWitness(this.#member), attemptId: lastAttemptId };
-    // The old maker continues where it can: it knows the ids that are still in flight.
+    // The old maker continues if possible, since it never repeats ids that are still in flight.
     if (this.#member.number !== number) this.#makeAttemptId = attemptIdMaker(this.#member.number);
     this.#attemptFloorMs = computeFloorMs(this.#member);
     this.#storeClock.observe({ askedAtMs, storeNowMs: this.#member.storeNowMs });
@@ -335,7 +338,7 @@ function freshWitness({ storeNowMs }: Membership): Witness {
   return { beat: 0n, storeNowMs, attemptId: null };
 }
 
-/** The store's millisecond from which every new id is above the journal's last one. */
+/** Returns the time of the store from which every new id is above the last one of the journal. */
 function computeFloorMs(member: Membership): number {
   const nowMs = member.storeNowMs;
   const probe: bigint = attemptIdMaker(member.number)(nowMs);

@@ -31,20 +31,20 @@ interface InstanceRow {
 }
 
 /**
- * Starts a new epoch under `name`. While that name belongs to a living process, here or elsewhere,
- * `name-2`, `name-3` and so on are tried; a dead process of this machine is replaced at once.
+ * Starts a new epoch under `name`. If a living process has that name, here or elsewhere, `name-2`,
+ * `name-3` and so on are tried. A dead process of this machine is replaced at once.
  */
 export async function joinInstance(pool: Pool, name: string, leaseMs: number): Promise<Membership> {
   return await inTransaction(pool, async (client) => {
-    // Starts are rare: one at a time, so that no two get one number or one name.
+    // One start at a time, so that no two instances get the same number or name.
     await client.query("select pg_advisory_xact_lock(hashtext('tokenmarket join'))");
     return await joinFirstFree(client, name, leaseMs);
   });
 }
 
 /**
- * Starts a new epoch for every instance that holds something and is dead: its lease ended, or it
- * was a process of this machine that is gone. Of several callers one wins.
+ * Starts a new epoch for every dead instance that has holds: its lease has ended, or it was a
+ * process of this machine that is gone. Returns the ids of the instances that this call took over.
  */
 export async function takeOverDeadInstances(pool: Pool): Promise<readonly string[]> {
   const neighbours = await pool.query<{ process: string }>(
@@ -77,8 +77,8 @@ async function joinFirstFree(
 }
 
 /**
- * A process of this machine is checked, whatever became of its lease in an outage; one elsewhere
- * counts as alive until its lease ends.
+ * True if the instance is alive. A process of this machine is checked itself, whatever happened to
+ * its lease in an outage; a process elsewhere counts as alive until its lease ends.
  */
 function isTaken(row: InstanceRow): boolean {
   if (row.host !== hostIdentity()) return row.leased;
@@ -95,7 +95,8 @@ const memberColumns: Columns<Membership> = columns({
   life: integer("life"),
 });
 
-// Without a lock on the row: the batches of a living instance of that name would wait for this start.
+// Does not lock the row, because the batches of a living instance with that name would wait for
+// this start.
 const FIND_SQL = `
   select i.host, i.process, coalesce(l.lease_until > now(), false) as leased
   from instance i left join instance_lease l using (instance_id)
@@ -110,8 +111,8 @@ const TAKE_OVER_SQL = `
       where h.instance_id = i.instance_id and h.epoch = i.epoch and not h.annulled)
   returning i.instance_id`;
 
-// A number is free again when its instance is long gone and holds nothing. In a later life of the books
-// epochs begin above those that may have been lost.
+// Frees the numbers of instances that have been gone for a day and have no holds. In a later life
+// of the books, epochs begin above those that may have been lost.
 const INSERT_SQL = `
   with gone as (
     delete from instance i using instance_lease l
@@ -124,7 +125,7 @@ const INSERT_SQL = `
   from generate_series(0, 1023) as t(number)
   where not exists (select from instance i where i.number = t.number)`;
 
-// The epoch also outgrows whatever an earlier, forgotten row of this name left in the journal.
+// The epoch also exceeds those of holds that an earlier, removed row of this name has left.
 const JOIN_SQL = `
   with joined as (
     update instance set epoch = greatest(epoch, coalesce((
@@ -151,7 +152,7 @@ interface RenewalRow {
   readonly now: Date;
 }
 
-/** Prolongs a lease; in the same transaction it is asked whether the books went back. */
+/** Renews a lease, and checks in the same transaction whether the books were rolled back. */
 export async function renewMembership(
   pool: Pool,
   renewal: Parameters<LedgerBatchStore["renewLease"]>[0],
@@ -187,7 +188,10 @@ export async function renewMembership(
   }
 }
 
-/** The reason for which an instance stopped, while the books have not been reopened since. */
+/**
+ * Returns why instances take no traffic; undefined if the books were reopened since, or never
+ * stopped.
+ */
 export async function stopReason(pool: Pool): Promise<string | undefined> {
   const { rows } = await queryInTime<{ finding: string }>(pool, { text: STOP_REASON_SQL });
   return rows[0]?.finding;
@@ -204,16 +208,17 @@ const STOP_REASON_SQL = `
 const BLOCK_ROWS = 500;
 
 /**
- * Closes the open attempts of dead instances, one block for each transaction. If a block violates a
- * ledger rule, its halves are tried, down to the single stuck attempt: it keeps its hold and delays
- * no other. Attempts that are known to be stuck are skipped.
+ * Closes the open attempts of dead instances, in blocks of one transaction each. If a block
+ * violates a constraint, its halves are tried, down to the single stuck attempt, which keeps its
+ * hold and delays no other. Known stuck attempts are skipped. Returns the number of closed
+ * attempts.
  */
 export async function recoverOpenAttempts(pool: Pool, stuck: StuckAttempts): Promise<number> {
   if (stuck.size > 0) return await recoverOneByOne(pool, stuck);
   let recovered = 0;
   for (;;) {
     const block = await recoverBlock(pool);
-    // The block that failed is found again, with what the ones before it have left.
+    // The failed block is found again, one by one.
     if (block === undefined) return recovered + (await recoverOneByOne(pool, stuck));
     recovered += block.closed;
     if (block.seen < BLOCK_ROWS) return recovered;
@@ -225,7 +230,7 @@ interface Recovered {
   readonly seen: number;
 }
 
-/** Undefined if one of its attempts breaks a rule, and none was closed. */
+/** Closes a block; undefined if one of its attempts violates a constraint, and so none was closed. */
 async function recoverBlock(pool: Pool): Promise<Recovered | undefined> {
   try {
     const { rows } = await pool.query<Recovered>(RECOVER_SQL, [BLOCK_ROWS]);
@@ -284,7 +289,7 @@ const foundColumns = columns<{ readonly attemptId: AttemptId }>({
   attemptId: heldColumns.attemptId,
 });
 
-/** The attempts that `recover_attempts` finds, from one attempt on. */
+/** Selects the attempts that `recover_attempts` would close, after an attempt id. */
 const FIND_HELD_SQL = `
   select h.attempt_id from hold h join instance i on i.instance_id = h.instance_id
   where h.epoch < i.epoch and not h.resumable and not h.annulled and h.attempt_id > $1

@@ -14,7 +14,7 @@ function closed(rows: readonly CloseRow[]): readonly CloseVerdict[] {
   return rows.map(() => ({ kind: "closed", debitMicroUsd: 5n, overrunMicroUsd: 0n }));
 }
 
-/** Late closings over a script: each sending is answered by the next step, the last one is repeated. */
+/** Late closings with scripted answers: each send gets the next one, and the last one is repeated. */
 function scripted(script: ((rows: readonly CloseRow[]) => readonly CloseVerdict[])[]) {
   const sent: bigint[][] = [];
   const logged: string[] = [];
@@ -42,7 +42,7 @@ function fail(kind: BatchFault["kind"]): () => never {
   };
 }
 
-test("closings that did not commit are sent again, before newer ones, until they do", async () => {
+test("late closings are sent again, before newer ones, until they commit", async () => {
   const { late, submit, sent, logged } = scripted([fail("busy"), fail("ambiguous"), closed]);
   const outcomes = await Promise.all([submit(1), submit(2)]);
   const outcome = { kind: "closed", debitMicroUsd: 5n, overrun: false };
@@ -56,7 +56,7 @@ test("closings that did not commit are sent again, before newer ones, until they
   expect(late.size).toBe(0);
 });
 
-test("a caller gets pending in time, and the closing still commits", async () => {
+test("the caller of a late closing gets pending in time, and the closing still commits", async () => {
   let isUp = false;
   const { late, submit, time } = scripted([(rows) => (isUp ? closed(rows) : fail("busy")())]);
   const outcome = submit(1);
@@ -68,7 +68,7 @@ test("a caller gets pending in time, and the closing still commits", async () =>
   expect(late.size).toBe(0);
 });
 
-test("a closing that breaks a rule of the books is separated, the others commit", async () => {
+test("a late closing that breaks a constraint is set aside, and the others commit", async () => {
   const { submit } = scripted([
     (rows) => (rows.some((one) => one.attemptId === 2n) ? fail("rejected")() : closed(rows)),
   ]);
@@ -76,7 +76,7 @@ test("a closing that breaks a rule of the books is separated, the others commit"
   expect(outcomes.map((outcome) => outcome.kind)).toEqual(["closed", "pending", "closed"]);
 });
 
-test("what fails for another reason while a rejected batch is halved is sent again", async () => {
+test("a closing that fails for another reason while a rejected batch is halved is sent again", async () => {
   const busyOnce = [fail("busy"), closed];
   const { late, submit } = scripted([
     (rows) => {
@@ -89,7 +89,7 @@ test("what fails for another reason while a rejected batch is halved is sent aga
   expect(late.size).toBe(0);
 });
 
-test("a closing that broke a rule is counted, and tried again before a shutdown", async () => {
+test("a rejected closing still counts, and is tried again before a shutdown", async () => {
   const { late, submit } = scripted([fail("rejected"), closed]);
   expect(await submit(1)).toEqual({ kind: "pending" });
   expect(late.size).toBeGreaterThan(0);
@@ -97,7 +97,7 @@ test("a closing that broke a rule is counted, and tried again before a shutdown"
   expect(late.size).toBe(0);
 });
 
-test("a closing that broke a rule is tried again by itself, half a minute later", async () => {
+test("a rejected closing is tried again after half a minute", async () => {
   vi.useFakeTimers({ toFake: ["setTimeout", "clearTimeout"] });
   try {
     const { submit, sent } = scripted([fail("rejected"), closed]);
@@ -112,7 +112,7 @@ test("a closing that broke a rule is tried again by itself, half a minute later"
   }
 });
 
-test("an attempt that never was counts as closed at nothing", async () => {
+test("a closing of an unknown attempt is answered as closed before, without a debit", async () => {
   const { submit } = scripted([
     (rows) => rows.map(() => ({ kind: "unknown", debitMicroUsd: 0n, overrunMicroUsd: 0n })),
   ]);

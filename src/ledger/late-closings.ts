@@ -17,18 +17,18 @@ export interface LateClosingsOptions {
 const SWEEP_MS = 100;
 const RETRY_FIRST_MS = 50;
 const RETRY_MAX_MS = 250;
-/** A row that breaks a rule of the books is kept, so that its hold is not forgotten. */
+/** Pause of a closing that breaks a constraint. It is never dropped, since its hold would remain. */
 const REJECTED_RETRY_MS = 30_000;
 
 /**
- * The closings that the ledger's lane could not commit, or that found their attempt not open:
- * without holds beside them, patient, and until every one has committed.
+ * Retries the closings that the ledger's lane could not commit, or whose attempt was not open,
+ * until each has committed. They are sent without holds and with longer time limits.
  */
 export class LateClosings {
   readonly #options: LateClosingsOptions;
   #queue: Closing[] = [];
   #sent: readonly Closing[] = [];
-  /** They break a rule of the books: tried again, but not with every batch. */
+  /** Closings that break a constraint. They are retried after a longer pause. */
   readonly #aside: Set<Closing> = new Set();
   #isInTrouble = false;
   #isScheduled = false;
@@ -49,25 +49,25 @@ export class LateClosings {
     this.#schedule(0);
   }
 
-  /** Adds a closing that did not come through the lane. */
+  /** Adds a closing that was never sent through the lane. */
   join(closing: Closing): void {
     this.#queue.push(closing);
     this.#schedule(0);
   }
 
-  /** Resolves when every closing has committed, but for what the books reject to the last. */
+  /** Retries rejected closings once more. Resolves when every other closing has committed. */
   drained(): Promise<void> {
     for (const closing of this.#aside) this.#takeBack(closing);
     if (!this.#isSending && this.#queue.length === 0) return Promise.resolve();
     return new Promise((resolve) => this.#idle.push(resolve));
   }
 
-  /** Ends the retries: what has not committed is left to recovery. */
+  /** Ends the retries. Closings that have not committed are left to recovery. */
   abandon(): void {
     this.#isAbandoned = true;
   }
 
-  /** Since something was added, no batch has committed here. */
+  /** True if no batch has committed here since closings were last added. */
   get isInTrouble(): boolean {
     return this.#isInTrouble;
   }
@@ -80,7 +80,7 @@ export class LateClosings {
     return this.#queue.length + this.#aside.size;
   }
 
-  /** Monotonic time since which the oldest waits; what the books reject among them. */
+  /** Monotonic time at which the oldest closing was queued, including rejected ones. */
   get oldestClosingMs(): number | undefined {
     return findOldest([...this.#aside, ...this.#sent, ...this.#queue]);
   }
@@ -114,7 +114,7 @@ export class LateClosings {
     for (const resolve of this.#idle.splice(0)) resolve();
   }
 
-  /** Returns the rows that have to be sent again. */
+  /** Sends a batch, and returns the closings that must be sent again. */
   async #send(batch: readonly Closing[]): Promise<readonly Closing[]> {
     try {
       const verdicts = await this.#options.send(batch.map((closing) => closing.row));
@@ -167,15 +167,15 @@ export class LateClosings {
   }
 }
 
-/** A closing on its way to its commit, and who waits for the answer. */
+/** A closing that has not committed yet, and the callback for its outcome. */
 export interface Closing {
   readonly row: CloseRow;
   readonly queuedAtMs: number;
-  /** Undefined once answered: the row itself stays until it commits. */
+  /** Undefined once it was called. The row stays until it commits. */
   answer: ((outcome: CloseOutcome) => void) | undefined;
 }
 
-/** The time since which the first of them was queued. */
+/** Returns the time at which the oldest of these closings was queued. */
 export function findOldest(closings: readonly (Closing | undefined)[]): number | undefined {
   let oldestMs: number | undefined;
   for (const closing of closings) {
@@ -194,7 +194,7 @@ export function answerVerdict(closing: Closing, verdict: CloseVerdict): void {
   answerOnce(closing, toCloseOutcome(verdict));
 }
 
-/** Answers those that wait for longer than `SETTLE_WAIT_MS` with `pending`. */
+/** Answers closings that have waited for `SETTLE_WAIT_MS` with `pending`. */
 export function answerOverdue(closings: readonly Closing[], nowMs: number): void {
   for (const closing of closings) {
     if (closing.queuedAtMs <= nowMs - SETTLE_WAIT_MS) answerOnce(closing, { kind: "pending" });

@@ -1,12 +1,5 @@
-import type {
-  AttemptId,
-  KeyId,
-  MicroUsd,
-  ModelId,
-  OrgId,
-  ProviderId,
-  RequestId,
-} from "../kernel/index.ts";
+import type { AttemptId } from "../kernel/index.ts";
+import type { AdoptedAttempt } from "./attempt-columns.ts";
 import type {
   CloseRow,
   PricePin,
@@ -17,67 +10,57 @@ import type {
 } from "./ledger-store.ts";
 import type { StuckAttempts } from "./books-figures.ts";
 
-/** The proof by which an instance reserves. */
+/** The membership of an instance, which every reserve has to prove. */
 export interface Membership {
   readonly instanceId: string;
-  /** 0 to 1023: its part of every attempt id. */
+  /** 0 to 1023, the instance's part of its attempt ids. */
   readonly number: number;
-  /** Grows at each start and at each take-over; an older one cannot reserve. */
+  /** Grows at each start and each take-over. An instance with an older epoch cannot reserve. */
   readonly epoch: bigint;
-  /** Every attempt id made so far is below this one. */
+  /** The highest attempt id so far. */
   readonly attemptIdFloor: bigint;
-  /** The store's clock when it answered, milliseconds since 1970. */
+  /** The store's clock at the join, in milliseconds since 1970. */
   readonly storeNowMs: number;
-  /** The token of this membership alone: another one of the same epoch has another. */
+  /** Distinguishes this membership from another one of the same epoch. */
   readonly token: string;
-  /** The life of the books: grows each time they are reopened after a restore. */
+  /** The life of the books, which grows each time they are reopened after a restore. */
   readonly life: number;
 }
 
-/** The commits that an instance knows of; a renewal looks for them again. */
+/** The last commits that an instance has seen. A renewal checks that they are still there. */
 export interface Witness {
-  /** The last acknowledged heartbeat; 0 if the instance has only joined. */
+  /** The beat of the last acknowledged renewal; 0 before the first one. */
   readonly beat: bigint;
-  /** The store's clock at that, milliseconds since 1970. */
+  /** The store's clock at that renewal, in milliseconds since 1970. */
   readonly storeNowMs: number;
-  /** The last attempt whose hold was acknowledged. */
+  /** The last attempt whose hold was acknowledged; null if there is none. */
   readonly attemptId: AttemptId | null;
 }
 
 /**
- * - `taken_over`: another one has the instance.
- * - `went_back`: what the witness names is gone. `stopped`: another instance found that.
+ * The result of a renewal.
+ * - `taken_over`: another process has the instance.
+ * - `went_back`: a commit of the witness is gone.
+ * - `stopped`: another instance has found that.
  */
 export type Renewal =
   | { readonly kind: "held"; readonly beat: bigint; readonly storeNowMs: number }
   | { readonly kind: "taken_over" }
   | { readonly kind: "went_back" | "stopped"; readonly finding: string };
 
-/** An open attempt whose provider job continues although its instance is dead. */
-export interface AdoptedAttempt {
-  readonly attemptId: AttemptId;
-  readonly requestId: RequestId;
-  readonly orgId: OrgId;
-  readonly keyId: KeyId;
-  readonly modelId: ModelId;
-  readonly providerId: ProviderId;
-  readonly upstreamModelId: string;
-  readonly providerJobId: string;
-  readonly reserveMicroUsd: MicroUsd;
-}
-
 export interface CloseVerdict {
   /**
-   * - `corrected`: it had been charged at its reserve after a crash, and this late observation of
-   *   its end released the difference. Possible once.
-   * - `unknown`: there is no such attempt, so there is nothing to close.
+   * - `corrected`: the attempt had been charged at its reserve after a crash, and this closing with
+   * its
+   *   observed end refunded the difference. Possible once.
+   * - `unknown`: there is no such attempt.
    */
   readonly kind: "closed" | "already_closed" | "corrected" | "unknown";
   readonly debitMicroUsd: bigint;
   readonly overrunMicroUsd: bigint;
 }
 
-/** Closings and holds of one transaction: the closings come first. */
+/** The closings and holds of one transaction. The closings come first. */
 export interface LedgerBatch {
   readonly member: Membership;
   readonly closings: readonly CloseRow[];
@@ -85,7 +68,7 @@ export interface LedgerBatch {
 }
 
 export interface BatchAnswer {
-  /** One per closing; undefined: not open (any more), which `closeBatch` decides. */
+  /** One per closing; undefined if the attempt is not open (any more), for `closeBatch` to decide. */
   readonly verdicts: readonly (CloseVerdict | undefined)[];
   /** One per hold. */
   readonly outcomes: readonly ReserveOutcome[];
@@ -93,9 +76,9 @@ export interface BatchAnswer {
 
 /**
  * Why a batch failed as a whole.
- * - `rejected`: one of its rows breaks a rule of the books; nothing was committed.
- * - `busy`: the store could not do it now; nothing was committed.
- * - `ambiguous`: the answer was lost; it may or may not be committed.
+ * - `rejected`: one of its rows breaks a constraint of the books; nothing was committed.
+ * - `busy`: the store could not run it now; nothing was committed.
+ * - `ambiguous`: the answer was lost; the batch may have committed.
  */
 export type BatchFaultKind = "rejected" | "busy" | "ambiguous";
 
@@ -109,35 +92,34 @@ export class BatchFault extends Error {
   }
 }
 
-/** The ledger's storage. Every verb is one durable transaction or none; faults are `BatchFault`. */
+/** The ledger's storage. Every method is one durable transaction or none; faults are `BatchFault`. */
 export interface LedgerBatchStore {
   /**
-   * Closes what is open, then holds in arrival order; of two closings of one attempt the first
-   * wins. A lost lease refuses the holds and not the closings. One call at a time.
+   * Closes open attempts, then holds in arrival order. The first of two closings of one attempt
+   * wins. A lost lease refuses the holds, but not the closings. One call at a time.
    */
   runBatch(batch: LedgerBatch): Promise<BatchAnswer>;
   /**
-   * Closings alone, decided to the last and with more patience for a lock than `runBatch` has.
-   * One call at a time.
+   * Decides every closing. Waits longer for locks than `runBatch`. One call at a time.
    */
   closeBatch(rows: readonly CloseRow[]): Promise<readonly CloseVerdict[]>;
-  /** After an ambiguous reserve: afterwards none of these attempts holds anything, ever. */
+  /** Undoes ambiguous reserves: after this, none of these attempts can ever hold anything. */
   annul(rows: readonly ReserveRow[]): Promise<void>;
   /**
-   * Keeps the first refused requests of each key and minute one by one, and counts the others. A
-   * batch that is sent again after its answer was lost may count those others twice.
+   * Stores the first refused requests of each key and minute, and counts the others. If a batch is
+   * sent again because its answer was lost, those others may be counted twice.
    */
   recordRefusedBatch(
     requests: readonly RefusedRequest[],
     counts: readonly RefusedCount[],
   ): Promise<void>;
-  /** Prices an attempt will refer to; known pins are left as they are. */
+  /** Stores prices to which attempts will refer. Known pins do not change. */
   ensurePricePins(pins: readonly PricePin[]): Promise<void>;
-  /** Starts a new epoch of the instance `name`, or of `name-2`, … while that one is alive. */
+  /** Starts a new epoch of the instance `name`, or of `name-2`, … if that one is alive. */
   join(name: string, leaseMs: number): Promise<Membership>;
   /**
-   * Prolongs the lease by the store's clock, if everything is there that the witness names. When it
-   * is not, the store remembers that for all instances, unless `goesOn`.
+   * Renews the lease by the store's clock, if all commits of the witness are there. If not, it
+   * raises an alarm that stops all instances, unless `goesOn`.
    */
   renewLease(renewal: {
     readonly member: Membership;
@@ -146,26 +128,26 @@ export interface LedgerBatchStore {
     readonly goesOn: boolean;
   }): Promise<Renewal>;
   /**
-   * Called on each new connection of the lane, before its first batch; when it rejects, with a
-   * `BatchFault`, the batch was not sent.
+   * Sets a check for each new connection of the lane, before its first batch. If it rejects, with a
+   * `BatchFault`, the batch is not sent.
    */
   onReconnect(prove: () => Promise<void>): void;
-  /** Why no instance may take traffic until the ledger is reopened; undefined if they may. */
+  /** Why no instance may take traffic until the books are reopened; undefined if they may. */
   stopReason(): Promise<string | undefined>;
   /** Ends the lease at once. */
   leave(member: Membership): Promise<void>;
-  /** Starts a new epoch for every instance that is dead and holds something; their names. */
+  /** Starts a new epoch for every dead instance that has holds, and returns their ids. */
   takeOverDeadInstances(): Promise<readonly string[]>;
   /**
-   * Closes every open attempt of an older epoch at its reserve, but for those with a provider job;
-   * returns how many. One whose closing breaks a rule of the books is noted in `stuck`; without
-   * that, it stops at it.
+   * Closes every open attempt of an older epoch at its reserve, except for those with a provider
+   * job, and returns their number. An attempt whose closing breaks a constraint is added to
+   * `stuck`; without `stuck`, recovery stops there.
    */
   recoverOpenAttempts(stuck?: StuckAttempts): Promise<number>;
-  /** Makes an open attempt outlive its instance. False: it is closed already. */
+  /** Makes an open attempt outlive its instance; false if it is already closed. */
   attachJob(attemptId: AttemptId, providerJobId: string): Promise<boolean>;
-  /** Gives up to `limit` attempts with a provider job, whose instance is dead, to `member`. */
+  /** Gives `member` up to `limit` attempts with a provider job whose instance is dead. */
   adoptAttempts(member: Membership, limit: number): Promise<readonly AdoptedAttempt[]>;
-  /** Prepares partitions for the attempts of the coming days. */
+  /** Creates the partitions of the coming days and months. */
   maintain(): Promise<void>;
 }

@@ -1,18 +1,19 @@
 import { setTimeout as sleep } from "node:timers/promises";
 
-import { type Client, type CustomTypesConfig, DatabaseError, type QueryArrayConfig } from "pg";
+import { type Client, DatabaseError, type QueryArrayConfig } from "pg";
 
 import {
   assert,
   batchValues,
   beginSession,
-  type CapPeriod,
   type DatabaseAddress,
   type Logger,
   marks,
   microUsd,
   openClient,
+  parseCapPeriod,
   readPlainColumn,
+  textTypes,
   unreachable,
 } from "../kernel/index.ts";
 import { closeColumns, holdColumns } from "./attempt-columns.ts";
@@ -39,7 +40,7 @@ const closeStatement: LaneStatement = {
   text: `select closed_row, closed_code, debited, over from close_batch(${marks(CLOSE_PARAMETERS)})`,
 };
 
-/** Closes, then holds: one transaction. */
+/** Runs closings, then holds, in one transaction. */
 export async function runBatch(lane: LaneConnection, batch: LedgerBatch): Promise<BatchAnswer> {
   const { member, closings, holds } = batch;
   const [answer] = await lane.run(batchStatement, [
@@ -55,7 +56,7 @@ export async function runBatch(lane: LaneConnection, batch: LedgerBatch): Promis
   };
 }
 
-/** Closes a batch; one verdict per row, in its order. */
+/** Runs closings and decides each. The verdicts are in the order of the rows. */
 export async function runCloseBatch(
   lane: LaneConnection,
   rows: readonly CloseRow[],
@@ -86,7 +87,7 @@ function readVerdicts(
   return verdicts;
 }
 
-/** Only the holds that were not taken are listed. */
+/** `ledger_batch` lists only the refused holds. */
 function readOutcomes(answer: readonly (string | null)[], rows: number): ReserveOutcome[] {
   const outcomes: ReserveOutcome[] = Array.from({ length: rows }, () => RESERVED);
   const [at = [], codes, a, b, c, period, reset] = answer.slice(4, 11).map(readPlainColumn);
@@ -99,7 +100,7 @@ function readOutcomes(answer: readonly (string | null)[], rows: number): Reserve
 
 const RESERVED: ReserveOutcome = { kind: "reserved" };
 
-/** The answers of `ledger_batch` for a hold that it does not take. */
+/** The codes of `ledger_batch` for a refused hold. */
 const REFUSAL_CODES = ["1", "2", "3", "4", "9"] as const;
 
 function toReserveOutcome(
@@ -119,7 +120,7 @@ function toReserveOutcome(
       return {
         kind: "cap",
         scope: code === "2" ? "org" : "key",
-        period: parsePeriod(period),
+        period: parseCapPeriod(period),
         capMicroUsd: microUsd(BigInt(a)),
         settledMicroUsd: microUsd(BigInt(b)),
         inFlightMicroUsd: microUsd(BigInt(c)),
@@ -134,9 +135,9 @@ function toReserveOutcome(
   }
 }
 
-/** The answer of `ledger_batch` for a closing that it leaves to `close_batch`. */
+/** The code of `ledger_batch` for a closing that it leaves to `close_batch`. */
 const NOT_OPEN = "0";
-/** The answers of `close_batch` for a row, and of `ledger_batch` for those that it closes. */
+/** The codes of `close_batch` for a closing, and of `ledger_batch` for those that it decides. */
 const CLOSE_CODES = ["1", "2", "3", "4"] as const;
 
 const CLOSE_KINDS: Readonly<Record<(typeof CLOSE_CODES)[number], CloseVerdict["kind"]>> = {
@@ -145,11 +146,6 @@ const CLOSE_KINDS: Readonly<Record<(typeof CLOSE_CODES)[number], CloseVerdict["k
   3: "unknown",
   4: "corrected",
 };
-
-function parsePeriod(text: string | undefined): CapPeriod {
-  assert(text === "day" || text === "week" || text === "month", "a cap is of a known period");
-  return text;
-}
 
 function parseCode<C extends string>(codes: readonly C[], text: string | undefined): C {
   const code = codes.find((each) => each === text);
@@ -164,9 +160,9 @@ export interface LaneOptions {
   readonly statementTimeoutMs: number;
   readonly lockTimeoutMs: number;
   readonly log: Logger;
-  /** Before the first statement on a new connection; one that rejects is not used. */
+  /** Called before the first statement on a new connection. If it rejects, the connection is not used. */
   readonly prove?: () => Promise<void>;
-  /** After a connection that took the place of a lost one. */
+  /** Called after a new connection has replaced a lost one. */
   readonly onRenewed?: (() => void) | undefined;
 }
 
@@ -176,13 +172,13 @@ interface LaneStatement {
 }
 
 const CONNECT_TIMEOUT_MS = 2_000;
-/** How long past its own time limit a server may be silent before it counts as lost. */
+/** How long a server may exceed its own time limit before it counts as lost. */
 const SILENCE_MS = 900;
 const READ_ONLY_TRANSACTION = "25006";
 
 /**
- * One dedicated connection with prepared statements, reopened on demand after a loss. Values go
- * out as text and come back as text: the batches do their own reading.
+ * A dedicated connection with prepared statements, which is reopened on demand after a loss. Values
+ * are sent and returned as text.
  */
 export class LaneConnection {
   readonly #options: LaneOptions;
@@ -195,7 +191,7 @@ export class LaneConnection {
     this.#options = options;
   }
 
-  /** Runs one statement; rejects with a `BatchFault` that says whether it may have committed. */
+  /** Runs one statement. Rejects with a `BatchFault`, whose kind tells whether it may have committed. */
   async run(statement: LaneStatement, values: readonly string[]): Promise<string[][]> {
     const client = this.#client ?? (await this.#connect());
     this.#running += 1;
@@ -217,7 +213,7 @@ export class LaneConnection {
     }
   }
 
-  /** Undefined if it is not connected. */
+  /** Undefined if there is no connection. */
   get use(): "busy" | "idle" | undefined {
     if (this.#client === undefined) return undefined;
     return this.#running > 0 ? "busy" : "idle";
@@ -230,7 +226,7 @@ export class LaneConnection {
     if (client === undefined) return;
     const ended = client.end().catch(() => undefined);
     await Promise.race([ended, sleep(SILENCE_MS, undefined, { ref: false })]);
-    // A silent server never says goodbye.
+    // A silent server would never end the connection.
     client.connection.stream.destroy();
   }
 
@@ -250,7 +246,7 @@ export class LaneConnection {
       await client.connect();
       await beginSession(client, { statementTimeoutMs, lockTimeoutMs });
     } catch (error) {
-      // Not `end`: it waits for the answer of a server that may be silent.
+      // Not `end`, which waits for an answer of a server that may be silent.
       client.connection.stream.destroy();
       throw new BatchFault("busy", errorMessage(error), error);
     }
@@ -268,25 +264,21 @@ export class LaneConnection {
 
   #drop(client: Client): void {
     if (this.#client === client) this.#client = undefined;
-    // Not `end`: it waits for the answer of a server that may be silent.
+    // Not `end`, which waits for an answer of a server that may be silent.
     client.connection.stream.destroy();
   }
 }
 
-const textTypes: CustomTypesConfig = {
-  getTypeParser: (() => (text: string) => text) as CustomTypesConfig["getTypeParser"],
-};
-
 function faultKind(error: unknown): BatchFaultKind {
   if (!(error instanceof DatabaseError)) return "ambiguous";
-  // A session that the server ends may or may not have committed first.
+  // A session that the server ended may have committed before.
   if (error.severity === "FATAL" || error.severity === "PANIC") return "ambiguous";
   const sqlClass = error.code?.slice(0, 2) ?? "";
   const isData = ["22", "23", "42", "P0", "TM"].includes(sqlClass);
   return isData ? "rejected" : "busy";
 }
 
-/** A session stays as it began: it would permanently refuse what the database accepts again. */
+/** True if the session is read-only. It stays so, even if the database accepts writes again. */
 function isReadOnly(error: unknown): boolean {
   return error instanceof DatabaseError && error.code === READ_ONLY_TRANSACTION;
 }

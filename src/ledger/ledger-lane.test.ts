@@ -22,7 +22,7 @@ interface SentBatch {
   fail(fault: BatchFault): void;
 }
 
-/** A lane whose batches are answered by hand. */
+/** A lane whose batches the test answers. */
 function handledLane() {
   const batches: SentBatch[] = [];
   const faults: [BatchFault["kind"], bigint[]][] = [];
@@ -66,12 +66,12 @@ function amountOf(row: ReserveRow): bigint {
   return row.reserveMicroUsd;
 }
 
-/** Long enough for an answered batch to be followed by the next one. */
+/** Waits until the batch after an answered one was sent. */
 async function turn(): Promise<void> {
   for (let i = 0; i < 2; i++) await new Promise((resolve) => setImmediate(resolve));
 }
 
-test("what arrives together is sent together, what arrives meanwhile in the next batch", async () => {
+test("a lane sends rows that arrive together in one batch, and later ones in the next", async () => {
   const { batches, submit } = handledLane();
   const first = [submit(1), submit(2)];
   await turn();
@@ -92,7 +92,7 @@ test("what arrives together is sent together, what arrives meanwhile in the next
   ]);
 });
 
-test("a batch has a bound, and so has the queue", async () => {
+test("a lane bounds its batches and its queue", async () => {
   const { batches, faults, submit } = handledLane();
   const waiting = Array.from({ length: LEDGER_QUEUE_ROWS_MAX }, (_, i) => submit(i));
   expect(await submit(-1)).toMatchObject({ kind: "unavailable" });
@@ -108,7 +108,7 @@ test("a batch has a bound, and so has the queue", async () => {
   );
 });
 
-test("one organization can take a quarter of the queue, and leaves the rest to the others", async () => {
+test("one organization can take at most a quarter of the queue", async () => {
   const { batches, submit } = handledLane();
   const greedy = Array.from({ length: LEDGER_QUEUE_ROWS_PER_ORG_MAX }, (_, i) =>
     submit(i, "greedy"),
@@ -124,7 +124,7 @@ test("one organization can take a quarter of the queue, and leaves the rest to t
   expect(await greedy.at(-1)).toEqual({ kind: "reserved" });
 });
 
-test("a row that waited too long is refused and never sent", async () => {
+test("a hold that has waited too long is refused and never sent", async () => {
   const { batches, faults, time, submit } = handledLane();
   const sent = submit(1);
   await turn();
@@ -141,7 +141,7 @@ test("a row that waited too long is refused and never sent", async () => {
   expect(await fresh).toEqual({ kind: "reserved" });
 });
 
-test("a rejected batch is halved until the row that breaks the rule is left", async () => {
+test("a rejected batch is halved until only the row that breaks a constraint is refused", async () => {
   const { batches, faults, submit } = handledLane();
   const outcomes = Promise.all([1, 2, 3, 4].map((amount) => submit(amount)));
   for (let at = 0; at < 7; at++) {
@@ -160,7 +160,7 @@ test("a rejected batch is halved until the row that breaks the rule is left", as
   expect(faults).toEqual([["rejected", [3n]]]);
 });
 
-test("after a fault the next batch is sent as if nothing had been", async () => {
+test("a lane sends the next batch after a fault", async () => {
   const { batches, faults, submit, lane } = handledLane();
   const lost = [submit(1), submit(2)];
   await turn();
@@ -176,7 +176,7 @@ test("after a fault the next batch is sent as if nothing had been", async () => 
   await lane.drained();
 });
 
-test("closings go with the holds that wait, and each gets its own answer", async () => {
+test("a batch has closings and holds, and each gets its own answer", async () => {
   const { batches, submit, close } = handledLane();
   const answers = [submit(1), close(2), submit(3, "org", 4)];
   await turn();
@@ -189,7 +189,7 @@ test("closings go with the holds that wait, and each gets its own answer", async
   ]);
 });
 
-test("rolls count among the closings of a batch, which have a bound", async () => {
+test("the closings of rolls count towards the bound of closings in a batch", async () => {
   const { batches, submit, close } = handledLane();
   for (let i = 1; i <= 10; i++) void submit(i, "org", i);
   for (let i = 11; i <= LEDGER_BATCH_ROWS_MAX + 5; i++) void close(i);
@@ -200,7 +200,7 @@ test("rolls count among the closings of a batch, which have a bound", async () =
   expect(batches[1]).toMatchObject({ amounts: [], closed: { length: 5 } });
 });
 
-test("a closing whose attempt is not open is handed on, the holds of its batch are not", async () => {
+test("a closing whose attempt is not open becomes late, and its batch's holds do not", async () => {
   const { batches, late, submit, close } = handledLane();
   const held = submit(1);
   const closed = close(2);
@@ -213,7 +213,7 @@ test("a closing whose attempt is not open is handed on, the holds of its batch a
 });
 
 test.each(["busy", "ambiguous"] as const)(
-  "closings of a batch that failed (%s) are handed on, those of its rolls too",
+  "the closings of a failed batch (%s) become late, including those of rolls",
   async (kind) => {
     const { batches, faults, late, submit, close, lane } = handledLane();
     const refused = submit(1, "org", 2);
@@ -227,7 +227,7 @@ test.each(["busy", "ambiguous"] as const)(
   },
 );
 
-test("after a rejection the holds are tried without the closings, and the reverse", async () => {
+test("after a rejection the holds are sent without the closings, which become late", async () => {
   const { batches, faults, late, submit, close } = handledLane();
   const holds = Promise.all([submit(1), submit(2)]);
   void close(3);
@@ -242,7 +242,7 @@ test("after a rejection the holds are tried without the closings, and the revers
   expect(faults).toEqual([]);
 });
 
-test("the closing of a roll that is refused in the queue is sent all the same", async () => {
+test("the closing of a roll is sent even if its hold is refused in the queue", async () => {
   const { batches, time, submit } = handledLane();
   void submit(1);
   await turn();
@@ -254,7 +254,7 @@ test("the closing of a roll that is refused in the queue is sent all the same", 
   expect(batches[1]).toMatchObject({ amounts: [], closed: [3n] });
 });
 
-test("who closes gets pending in time, from a batch that is under way or that waits", async () => {
+test("a closing is answered pending in time, whether its batch is running or waiting", async () => {
   const { batches, time, close } = handledLane();
   const sent = close(1);
   await turn();

@@ -11,7 +11,7 @@ import type { CloseRow, ReserveOutcome, ReserveRow } from "./ledger-store.ts";
 
 interface Waiting {
   readonly row: ReserveRow;
-  /** The attempt that ends where this one begins: in the same transaction. */
+  /** The closing of the attempt before, in the same transaction; null if this is not a roll. */
   readonly rolled: Closing | null;
   readonly answer: (outcome: ReserveOutcome) => void;
   readonly queuedAtMs: number;
@@ -23,18 +23,18 @@ export interface LedgerLaneOptions {
     closings: readonly CloseRow[],
     holds: readonly ReserveRow[],
   ) => Promise<BatchAnswer>;
-  /** These did not commit, or found their attempt not open: they are no longer the lane's. */
+  /** Takes closings that did not commit, or whose attempt was not open. The lane forgets them. */
   readonly onLate: (closings: readonly Closing[]) => void;
-  /** These were not reserved, or it is unknown. */
+  /** Called with holds that were not reserved, or whose answer was lost. */
   readonly onRefused: (rows: readonly ReserveRow[], fault: BatchFault) => void;
 }
 
 const SWEEP_MS = 50;
 
 /**
- * Queues holds and closings and sends both in natural batches: when idle, or as soon as the
- * previous batch returned. A hold that cannot be sent in time is answered `unavailable` and never
- * sent; a closing that does not commit with its batch is handed on.
+ * Queues holds and closings and sends both in batches: at once if idle, else as soon as the
+ * previous batch has returned. A hold that cannot be sent in time is answered `unavailable` and
+ * never sent. A closing that does not commit with its batch is passed to `onLate`.
  */
 export class LedgerLane {
   readonly #options: LedgerLaneOptions;
@@ -68,7 +68,7 @@ export class LedgerLane {
     this.#schedule();
   }
 
-  /** Resolves when nothing is queued and nothing is under way. */
+  /** Resolves when nothing is queued and no batch is running. */
   drained(): Promise<void> {
     if (!this.#isSending && this.#isEmpty) return Promise.resolve();
     return new Promise((resolve) => this.#idle.push(resolve));
@@ -78,13 +78,13 @@ export class LedgerLane {
     return this.#holds.length + this.#closings.length;
   }
 
-  /** The closings that are queued and those under way. */
+  /** Number of queued closings and of those in a running batch. */
   get closings(): number {
     const rolled = this.#holds.reduce((sum, { rolled: row }) => (row === null ? sum : sum + 1), 0);
     return this.#closings.length + this.#sentClosings.length + rolled;
   }
 
-  /** Monotonic time since which its oldest closing waits. */
+  /** Monotonic time at which the oldest closing was queued; undefined if there is none. */
   get oldestClosingMs(): number | undefined {
     const rolled = this.#holds.find((waiting) => waiting.rolled !== null)?.rolled;
     return findOldest([this.#sentClosings[0], this.#closings[0], rolled ?? undefined]);
@@ -94,7 +94,7 @@ export class LedgerLane {
     return this.#holds.length === 0 && this.#closings.length === 0;
   }
 
-  /** One organization cannot fill the queue for all; counted only when it is long. */
+  /** True if the queue is full, or if one organization has its share of it. Called only if it is long. */
   #isOverShare({ orgId }: ReserveRow): boolean {
     if (this.#holds.length >= LEDGER_QUEUE_ROWS_MAX) return true;
     let rows = 0;
@@ -105,8 +105,8 @@ export class LedgerLane {
   #schedule(): void {
     if (this.#isSending || this.#isScheduled) return;
     this.#isScheduled = true;
-    // After the input of this event loop iteration has been read: what arrived together is sent
-    // together.
+    // Runs after all input of this iteration of the event loop, so that concurrent rows share a
+    // batch.
     setImmediate(() => void this.#flush());
   }
 
@@ -147,14 +147,14 @@ export class LedgerLane {
     }
   }
 
-  /** For the rows whose requests are traced: how long they waited, and in what batch they are. */
+  /** Notes for traced requests how long their rows waited, and the size of their batch. */
   #noteBatch(closings: readonly Closing[], holds: readonly Waiting[]): void {
     const sent = { nowMs: this.#options.clock.monotonicMs(), rows: closings.length + holds.length };
     for (const closing of closings) noteLane(closing, sent);
     for (const hold of holds) noteLane(hold, sent);
   }
 
-  /** One row that breaks a rule must not fail the others. */
+  /** Sends the halves of a rejected batch, so that one bad row does not fail the others. */
   async #sendApart(holds: readonly Waiting[]): Promise<void> {
     const middle = (holds.length + 1) >> 1;
     for (const half of [holds.slice(0, middle), holds.slice(middle)]) {

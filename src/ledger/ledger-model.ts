@@ -12,21 +12,21 @@ import {
   openMonth,
 } from "./model-accounts.ts";
 
-// The ledger in plain memory, one row after the other, no batches and no locks: what the SQL functions
-// must agree with. Amounts are micro-dollars, exact costs pico-dollars. Whoever fills it decides when a
+// The ledger as a model in memory, without batches and locks, with which the SQL functions must
+// agree. Amounts are in micro-dollars, exact costs in pico-dollars. The caller decides when a
 // wallet pays what it owes.
 export interface ModelReserve {
   readonly attempt: bigint;
   readonly org: string;
   readonly key: string;
-  /** The provider whose accounts at the platform are moved when the attempt ends. */
+  /** The provider whose accounts the end of the attempt moves. */
   readonly provider: string;
   readonly amount: bigint;
-  /** Absent: an attempt of no instance, which nothing fences and only `crash` recovers. */
+  /** Absent for an attempt without an instance, which is never fenced and which only `crash` recovers. */
   readonly member?: ModelMember;
 }
 
-/** One life of an instance. */
+/** One epoch of an instance. */
 export interface ModelMember {
   readonly instance: string;
   readonly epoch: bigint;
@@ -56,11 +56,11 @@ export interface ModelHold extends ModelReserve {
   readonly month: number;
   readonly day: number;
   member?: ModelMember;
-  /** A job at the provider outlives its instance: adopted, never closed at the reserve. */
+  /** True for a provider job, which is adopted and never closed at its reserve. */
   isResumable: boolean;
 }
 
-/** Written once, when it ends; only the one late correction replaces it. */
+/** A finished attempt. Only a late correction replaces it. */
 export interface ModelAttempt extends Readonly<ModelHold>, ModelCharge {
   readonly state: "settled" | "void" | "unknown_after_crash";
   readonly isCorrected: boolean;
@@ -74,9 +74,9 @@ export class LedgerModel {
   readonly holds: Map<bigint, ModelHold> = new Map();
   /** The attempts that have ended. */
   readonly attempts: Map<bigint, ModelAttempt> = new Map();
-  /** The current UTC month, as a consecutive number. */
+  /** The current UTC month, as a running number. */
   month = 0;
-  /** The UTC day of now, as days since 1970. */
+  /** The current UTC day, in days since 1970. */
   day = 0;
 
   addOrg(org: string, keys: readonly string[] = []): ModelOrg {
@@ -92,7 +92,7 @@ export class LedgerModel {
     return fresh;
   }
 
-  /** The answer that a reserve would get; changes nothing. */
+  /** Returns the answer that a reserve would get. Changes nothing. */
   admit(row: ModelReserve): ModelReserveOutcome {
     const org = this.orgs.get(row.org);
     const key = org?.keys.get(row.key);
@@ -109,7 +109,7 @@ export class LedgerModel {
     return row.amount > available ? { kind: "low_balance", available, held } : RESERVED;
   }
 
-  /** Holds without asking whether it may. */
+  /** Holds without checking balance and caps. */
   hold(row: ModelReserve): void {
     this.holds.set(row.attempt, createHold(row, this));
     this.account(`wallet:${row.org}`).reserved += row.amount;
@@ -119,13 +119,13 @@ export class LedgerModel {
     }
   }
 
-  /** An attempt that was charged at its reserve, with what that moved, before this model began. */
+  /** Adds an attempt that was charged at its reserve, and moved its money, before this model began. */
   keepCrashed(row: ModelReserve): void {
     const charge = { ...NOTHING, debit: row.amount };
     this.attempts.set(row.attempt, endHold(createHold(row, this), "unknown_after_crash", charge));
   }
 
-  /** Of two closings the first counts; an attempt that was closed at its reserve is corrected once. */
+  /** Closes an attempt. The first of two closings counts; one at the reserve can be corrected once. */
   close(row: ModelClose): ModelCloseOutcome {
     const hold = this.holds.get(row.attempt);
     if (hold !== undefined) return { kind: "closed", ...this.#end(hold, row) };
@@ -145,13 +145,13 @@ export class LedgerModel {
     this.account(creditAccount).credits += amount;
   }
 
-  /** `settled` is below zero by what is owed; then nothing is free. */
+  /** `settled` includes the debt: it may be below zero, and then nothing is free. */
   wallet(org: string): { readonly settled: bigint; readonly held: bigint } {
     const { credits, debits, reserved } = this.account(`wallet:${org}`);
     return { settled: credits - debits - this.owed(org), held: reserved };
   }
 
-  /** The money that was taken back and not yet paid. */
+  /** Returns the debt: credit that was taken back and not yet paid. */
   owed(org: string): bigint {
     const receivable = this.accounts.get(`receivable:${org}`);
     return receivable === undefined ? 0n : receivable.debits - receivable.credits;
@@ -185,7 +185,7 @@ export class LedgerModel {
     return { debit: charge.debit, overrun: charge.overrun };
   }
 
-  /** The reserve was taken: what was observed stays taken, the rest goes back. */
+  /** Keeps the observed cost of a charged reserve, and refunds the rest. */
   #correct(attempt: ModelAttempt, row: ModelClose): Charge {
     const { provider, amount } = attempt;
     const charge = computeCharge(amount, row);
@@ -200,14 +200,14 @@ export class LedgerModel {
     return { debit, overrun };
   }
 
-  /** Moves the margin out, so that an accrual holds exactly what its provider is owed. */
+  /** Moves the margin out of the accrual, so that this is exactly the debt to the provider. */
   #takeMargin(provider: string, margin: bigint): void {
     const [accrual, own] = [`accrual:${provider}`, `margin:${provider}`];
     if (margin < 0n) this.move(own, accrual, -margin);
     else this.move(accrual, own, margin);
   }
 
-  /** The month and the day of a debit are those of admission. */
+  /** Adds a debit to the month and the day of admission. */
   #spend({ month, day, ...of }: Readonly<ModelHold>, amount: bigint): void {
     for (const spender of this.#spenders(of)) {
       openMonth(spender, month).settled += amount;
@@ -224,7 +224,7 @@ export class LedgerModel {
 
 const RESERVED: ModelReserveOutcome = { kind: "reserved" };
 
-/** The answer to an end: the debit, and the excess that the platform bears. */
+/** The debit of an end, and the excess that the platform bears. */
 type Charge = Pick<ModelCharge, "debit" | "overrun">;
 
 export function createHold(

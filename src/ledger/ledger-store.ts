@@ -16,15 +16,15 @@ import type {
 } from "../kernel/index.ts";
 import type { RefusalReason } from "./refusal-reason-schema.ts";
 
-/** Where a lane notes what became of a row, for a trace of its request. */
+/** A lane's notes about a row, for the trace of its request. */
 export interface LaneNote {
   /** How long the row waited until its batch was sent. */
   waitMs: number;
-  /** Rows of that batch. */
+  /** Number of rows of that batch. */
   batchRows: number;
 }
 
-/** A hold on the organization's balance for one physical dispatch: the worst case. */
+/** A hold on the organization's balance for one dispatch, at its worst-case cost. */
 export interface ReserveRow {
   readonly attemptId: AttemptId;
   readonly requestId: RequestId;
@@ -49,7 +49,7 @@ export type ReserveOutcome =
   | { readonly kind: "reserved" }
   | {
       readonly kind: "low_balance";
-      /** Settled balance minus everything held in flight. */
+      /** Settled balance minus all holds. */
       readonly availableMicroUsd: MicroUsd;
       readonly heldMicroUsd: MicroUsd;
     }
@@ -57,8 +57,8 @@ export type ReserveOutcome =
       readonly kind: "cap";
       readonly scope: "org" | "key";
       /**
-       * The period of the refusing cap; of several, the one that resets last. Organizations have
-       * monthly caps only.
+       * The period of the refusing cap; of several caps, the one that resets last. Organizations
+       * have only monthly caps.
        */
       readonly period: CapPeriod;
       readonly capMicroUsd: MicroUsd;
@@ -67,7 +67,7 @@ export type ReserveOutcome =
       /** First instant of the next UTC day, week or month. */
       readonly resetAtMs: number;
     }
-  /** Nothing was committed, and nothing must be dispatched: journal away, fenced, or over its queue. */
+  /** Nothing may be dispatched: the journal is away, the instance is fenced, or the queue is full. */
   | { readonly kind: "unavailable"; readonly reason: string };
 
 export type AttemptOutcome =
@@ -78,51 +78,50 @@ export type AttemptOutcome =
   | "reset"
   | "stream_died"
   | "client_disconnected"
-  /** It was open at the point to which the books were restored: debit 0. */
+  /** It was open when the books were restored; its debit is 0. */
   | "lost_in_restore";
 
-/** The basis from which a debit was computed. */
+/** The basis of a debit. */
 export type SettlementBasis =
   | "reported"
   | "partial"
-  /** No usage was reported, so the usage that the listing declares counts. */
+  /** No usage was reported, so the usage declared by the listing counts. */
   | "declared"
   | "none"
   | "unknown_after_crash";
 
-/** `usage_impossible`: the report exceeded what is possible, so all of it was ignored. */
+/** `usage_impossible`: the reported usage exceeded what is possible, so all of it was ignored. */
 export type ReportFlag = "usage_impossible";
 
-/** The one closing of an attempt: settled at an observed cost, or void at 0. */
-/** The headers of an answer that nothing else in its row has; an absent one was not sent. */
+/** Values of the answer's headers that are nowhere else in its row; absent if the header was not sent. */
 export interface AnsweredHeaders {
   readonly remainingRequests?: number;
   readonly remainingTokens?: number;
-  /** Milliseconds. */
   readonly queueMs?: number;
   readonly retryAfterSeconds?: number;
-  /** Names as `droppedText` joins them. */
+  /** Names, joined by `droppedText`. */
   readonly droppedParams?: string;
 }
 
+/** The closing of an attempt: settled at an observed cost, or void at 0. */
 export interface CloseRow extends AnsweredHeaders {
   readonly attemptId: AttemptId;
   readonly outcome: AttemptOutcome;
-  /** Null: void, nothing was observed and nothing is owed. */
+  /** Null if void: nothing was observed, and nothing is owed. */
   readonly usage: Usage | null;
   readonly basis: SettlementBasis;
   /** Exact cost of the observed usage; the debit is its floor, never above the reserve. */
   readonly costPicoUsd: PicoUsd;
-  /** The debt to the provider, where it has prices of its own; absent: the cost. */
+  /** The debt to a provider that has purchase prices; absent if it equals the cost. */
   readonly owedPicoUsd?: PicoUsd;
   readonly upstreamStatus: number | null;
-  /** The class of the attempt's failure, or the flaw of the usage that its provider reported. */
+  /** The class of the attempt's failure, or the flaw of the reported usage. */
   readonly errorClass: RefusalClass | ReportFlag | null;
   readonly startedAtMs: number;
   /** Null if no byte of an answer arrived. */
   readonly firstByteMs: number | null;
   readonly durationMs: number;
-  /** The model that the provider named; absent: none. */
+  /** The model that the provider reported; absent if it reported none. */
   readonly served?: ServedModel;
   /** True on the last attempt of the request: its outcome becomes the request's. */
   readonly final: boolean;
@@ -132,12 +131,12 @@ export interface CloseRow extends AnsweredHeaders {
 
 export type CloseOutcome =
   | { readonly kind: "closed"; readonly debitMicroUsd: MicroUsd; readonly overrun: boolean }
-  /** Another process (recovery) closed it before; nothing changed. */
+  /** Recovery by another process closed it before; nothing changed. */
   | { readonly kind: "already_closed"; readonly debitMicroUsd: MicroUsd }
-  /** Not committed yet; the ledger continues trying by itself. */
+  /** Not committed yet; the ledger retries by itself. */
   | { readonly kind: "pending" };
 
-/** A request that was refused before any attempt: kept so that its id answers, owes nothing. */
+/** A request that was refused before any attempt. It costs nothing, and is stored for look-ups by id. */
 export interface RefusedRequest {
   readonly requestId: RequestId;
   readonly orgId: OrgId;
@@ -147,27 +146,27 @@ export interface RefusedRequest {
   readonly stream: boolean;
   readonly errorClass: RefusalClass | typeof CLIENT_LEFT;
   readonly createdAtMs: number;
-  /** Undefined if the client had left, so no refusal was sent. */
+  /** Absent if the client had left, so that no refusal was sent. */
   readonly reason?: RefusalReason;
 }
 
-/** Refused requests of a key in one minute that have no record of their own. */
+/** Refused requests of a key in one minute that are only counted. */
 export interface RefusedCount {
   readonly orgId: OrgId;
   readonly keyId: KeyId;
-  /** Start of the minute, milliseconds since 1970. */
+  /** Start of the minute, in milliseconds since 1970. */
   readonly minuteMs: number;
   readonly requests: number;
 }
 
-/** Immutable prices an attempt refers to. */
+/** Immutable prices to which attempts refer. */
 export interface PricePin {
   readonly pinId: string;
   readonly providerId: ProviderId;
   readonly modelId: ModelId;
-  /** In pico-dollars a token. */
+  /** In pico-dollars per token. */
   readonly prices: BySku<bigint>;
-  /** The pin of the prices at which the provider is owed; absent: these. */
+  /** The pin of the prices at which the provider is owed; absent if they are these. */
   readonly purchasePinId?: string;
   /**
    * The price sheets by prompt size, starting at 0. Absent if another pin has the same sheets, or
@@ -176,30 +175,30 @@ export interface PricePin {
   readonly sheets?: readonly PinnedSheet[];
 }
 
-/** The prices of one pin for prompts above a bound; 0: for any. */
+/** The pin whose prices apply to prompts of more tokens than a bound; 0: to any prompt. */
 export interface PinnedSheet {
   readonly abovePromptTokens: number;
   readonly pinId: string;
 }
 
 /**
- * The ledger as other folders call it: single rows in, batched durably underneath.
+ * The ledger's port for other folders. It takes single rows and commits them in batches.
  *
- * Promise: when `reserve` answers `reserved`, the hold and its journal row are durable; an attempt
- * is closed at most once, ever; nothing else changes a balance.
+ * Promises: if `reserve` answers `reserved`, the hold is durable; an attempt is closed at most
+ * once.
  */
 export interface Ledger {
-  /** A fresh, strictly growing attempt id of this instance. */
+  /** Makes a new attempt id of this instance. Ids grow strictly. */
   newAttemptId(): AttemptId;
   reserve(row: ReserveRow): Promise<ReserveOutcome>;
   /** Closes one attempt and reserves the next in one durable step. */
   roll(close: CloseRow, next: ReserveRow): Promise<ReserveOutcome>;
-  /** Resolves when the closing committed, or `pending` after `SETTLE_WAIT_MS`. */
+  /** Resolves when the closing has committed, or with `pending` after `SETTLE_WAIT_MS`. */
   close(row: CloseRow): Promise<CloseOutcome>;
-  /** Queued and written in batches off the request's path. */
+  /** Queues a refused request, which is written later in a batch. */
   recordRefused(request: RefusedRequest): void;
   /** True while the lease is held, so that this instance may take traffic. */
   readonly healthy: boolean;
-  /** Writes what is queued, ends the lease. */
+  /** Writes everything that is queued, and ends the lease. */
   shutDown(): Promise<void>;
 }

@@ -1,26 +1,26 @@
 import { type CapPeriod, mondayOf } from "../kernel/index.ts";
 
-/** The posted sum of one account, and the sum that is held of it, in micro-dollars. */
+/** The sums of an account's transfers, and the amount held on it, in micro-dollars. */
 export interface ModelAccount {
   debits: bigint;
   credits: bigint;
   reserved: bigint;
 }
 
-/** The bounds of an organization or a key, and its spend. */
+/** The caps and the spend of an organization or a key. */
 export interface ModelSpender {
-  /** Per month; null: no cap. */
+  /** The monthly cap; null: none. */
   cap: bigint | null;
-  /** Per UTC day and per week from Monday on; only keys have such. */
+  /** Caps per UTC day and per UTC week from Monday on. Only keys have them. */
   readonly periodCaps: { day: bigint | null; week: bigint | null };
-  /** Counts against the cap of every month. */
+  /** Amount held, which counts against every cap, whenever it was admitted. */
   inFlight: bigint;
   readonly months: Map<number, { settled: bigint; reserved: bigint }>;
-  /** Settled by the UTC day of admission, as days since 1970. */
+  /** Settled spend by the UTC day of admission, in days since 1970. */
   readonly days: Map<number, bigint>;
 }
 
-/** With its virtual keys by id. */
+/** An organization with its virtual keys by id. */
 export interface ModelOrg extends ModelSpender {
   readonly keys: Map<string, ModelSpender>;
 }
@@ -31,7 +31,7 @@ interface ModelCap {
   readonly settled: bigint;
 }
 
-/** The caps of a month and a day with what is settled; what resets last comes first. */
+/** Lists the caps with their settled spend at `now`. The cap that resets last comes first. */
 export function listCaps(
   { cap, periodCaps, months, days }: ModelSpender,
   now: { readonly month: number; readonly day: number },
@@ -67,11 +67,11 @@ export function openMonth(
   return fresh;
 }
 
-/** How an attempt ends in the model of the ledger. */
+/** The end of an attempt. */
 export interface ModelClose {
   readonly attempt: bigint;
   readonly costPico: bigint;
-  /** The debt to the provider; absent: the cost. */
+  /** The debt to the provider; absent if it equals the cost. */
   readonly owedPico?: bigint;
   /** `crash`: the end was not observed. */
   readonly kind: "usage" | "void" | "crash";
@@ -82,15 +82,15 @@ export interface ModelCharge {
   readonly costPico: bigint;
   readonly debit: bigint;
   readonly overrun: bigint;
-  /** The part of both that is not owed to the provider; below 0 where it costs more. */
+  /** The part of debit and overrun that is not owed to the provider; negative if it costs more. */
   readonly margin: bigint;
 }
 
 export const NOTHING: ModelCharge = { costPico: 0n, debit: 0n, overrun: 0n, margin: 0n };
 
 /**
- * The debit is the floor of the exact cost within the reserve; the platform bears the rest, and has
- * what is not owed.
+ * Computes the charge of an end: the debit is the floor of the exact cost, at most the reserve, and
+ * the platform bears the excess.
  */
 export function computeCharge(reserve: bigint, row: ModelClose): ModelCharge {
   const costPico = row.kind === "usage" ? row.costPico : 0n;

@@ -21,11 +21,11 @@ const ROW = { attemptId: 1n as AttemptId, reserveMicroUsd: microUsd(5n) } as Res
 beforeEach(() => void vi.useFakeTimers({ toFake: ["setTimeout", "clearTimeout"] }));
 afterEach(() => void vi.useRealTimers());
 
-/** A ledger whose store answers its reserves when the test says so. */
+/** A ledger whose store answers reserves on the test's command. */
 async function scriptedLedger() {
   const time = { ms: 0 };
   const annulled: bigint[] = [];
-  /** Where the closings went. */
+  /** The route of each closing: `batch <id>` or `late <id>`. */
   const closed: string[] = [];
   let closeLate: () => void = () => undefined;
   let epoch = 0n;
@@ -108,7 +108,7 @@ test("a hold that commits after its lease ended is not sent, and is annulled", a
   expect(await ledger.reserve(ROW)).toMatchObject({ kind: "unavailable" });
 });
 
-test("a hold of an earlier life of its instance is not sent either: a peer may have closed it", async () => {
+test("a hold of an earlier epoch is not sent, since another instance may have closed it", async () => {
   const { ledger, reserving, commit, time, annulled, takeOver } = await scriptedLedger();
   takeOver();
   time.ms = LEASE_RENEW_MS;
@@ -119,7 +119,7 @@ test("a hold of an earlier life of its instance is not sent either: a peer may h
   expect(annulled).toEqual([1n]);
 });
 
-test("the batches are counted by kind, with the rows in them", async () => {
+test("the ledger counts its batches by kind, and their rows", async () => {
   const { ledger, counts, reserving, commit, closeLate } = await scriptedLedger();
   commit();
   await reserving;
@@ -143,7 +143,7 @@ test("the batches are counted by kind, with the rows in them", async () => {
   ]);
 });
 
-test("while a late closing finds no way into the store others follow it, and then no longer", async () => {
+test("new closings join the late ones only while those cannot reach the store", async () => {
   const { ledger, closed, closeLate, commit, counts, time } = await scriptedLedger();
   const pass = async (): Promise<void> => {
     for (let i = 0; i < 3; i++) await new Promise((resolve) => setImmediate(resolve));

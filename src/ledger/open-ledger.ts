@@ -24,19 +24,19 @@ export interface OpenLedgerOptions {
   readonly store: LedgerBatchStore;
   readonly clock: Clock;
   readonly log: Logger;
-  /** Stable over restarts of one instance, different between instances. */
+  /** Stable over restarts of an instance, different between instances. */
   readonly instanceName: string;
-  /** The reaction when committed work is gone from the books. Default `stop`. */
+  /** The reaction if committed work is gone from the books. Default: `stop`. */
   readonly onGoneBack?: "stop" | "go_on";
-  /** The counts of what its lanes send, for whoever shows them. */
+  /** Counts the batches, for metrics. */
   readonly counts?: LedgerCounts;
 }
 
 /** A ledger of which this process is an instance. */
 export interface OpenedLedger extends Ledger {
-  /** The name that this instance has among the others. */
+  /** The unique name of this instance. */
   readonly instanceId: string;
-  /** Committed work is gone from the books, and they were not reopened since. */
+  /** True if committed work is gone from the books, and they were not reopened since. */
   readonly hasGoneBack: boolean;
 }
 
@@ -44,12 +44,12 @@ const ANNUL_RETRY_MS = 500;
 const SHUT_DOWN_WAIT_MS = 10_000;
 
 /**
- * Joins the instances of this ledger and answers when it may take traffic: the attempts an earlier
- * life of this instance left open are closed by then.
+ * Joins the instances of this ledger. Resolves when it may take traffic: by then the attempts that
+ * an earlier epoch of this instance left open are closed.
  */
 export async function openLedger(options: OpenLedgerOptions): Promise<OpenedLedger> {
   const lease = await InstanceLease.start(options);
-  // The first batch opens the connection and plans the statements: not on a customer's time.
+  // Opens the connections and plans the statements before any customer waits.
   await options.store.runBatch({ member: lease.member, closings: [], holds: [] });
   await options.store.closeBatch([]);
   return new BatchedLedger(options, lease);
@@ -172,8 +172,8 @@ class BatchedLedger implements OpenedLedger {
   }
 
   /**
-   * A process that slept past its lease while the journal answered must not send, not even after it
-   * has joined again: a peer may have closed these attempts by now.
+   * Runs a batch. If the process slept past its lease meanwhile, its reserved holds are annulled
+   * and must not be sent, even if it has joined again: another instance may have closed them.
    */
   async #runBatch(
     closings: readonly CloseRow[],
@@ -214,7 +214,7 @@ class BatchedLedger implements OpenedLedger {
     };
   }
 
-  /** Takes care of the holds of a failed batch, which may have committed. */
+  /** Logs the refused holds of a failed batch, and annuls them if they may have committed. */
   #careFor(rows: readonly ReserveRow[], fault: BatchFault): void {
     const detail = { err: fault, rows: rows.length };
     this.#counts.fault("reserve", fault);
@@ -248,7 +248,7 @@ class BatchedLedger implements OpenedLedger {
 
 const NO_LEASE: ReserveOutcome = { kind: "unavailable", reason: "this instance holds no lease" };
 
-/** The earlier of two times, where there is one. */
+/** Returns the earlier of two times, each of which may be missing. */
 function older(one: number | undefined, other: number | undefined): number | undefined {
   if (one === undefined || other === undefined) return one ?? other;
   return Math.min(one, other);

@@ -22,7 +22,7 @@ import {
 
 const ENTRIES_MAX = 1_000;
 
-/** Moves money into wallets without a payment: transfers between the platform and a wallet. */
+/** Grants credit without a payment, and lists the entries of wallets. */
 export class PostgresCreditStore {
   readonly #pool: Pool;
   readonly #changes: ChangeLog;
@@ -32,7 +32,7 @@ export class PostgresCreditStore {
     this.#changes = changes;
   }
 
-  /** Credits once per reference. Rejects with `CreditFault`. */
+  /** Credits a wallet once per reference. Rejects with `CreditFault`. */
   async grant(grant: Grant, by: ChangedBy): Promise<GrantOutcome> {
     const { orgId, amountMicroUsd, ref, isTrial = false } = grant;
     assert(amountMicroUsd > 0n, "a grant is more than nothing");
@@ -48,7 +48,7 @@ export class PostgresCreditStore {
         const after = { amount_usd: formatUsd(amountMicroUsd), ref, is_trial: isTrial };
         if (row.created) {
           note({ action: "credit.grant", orgId, target: orgId, before: null, after });
-          // The threshold of the usual alerts follows the grant; recorded only if it changes.
+          // A grant may change the threshold of the usual alerts; equal values leave no record.
           const now = await readThreshold(client, orgId);
           note({ action: "alert.rules", orgId, target: orgId, before, after: now });
         }
@@ -62,14 +62,14 @@ export class PostgresCreditStore {
     }
   }
 
-  /** Newest first, at most 1,000 lines. */
+  /** Lists the entries of a wallet, newest first, at most 1,000. */
   async ledgerEntries(orgId: OrgId): Promise<readonly LedgerEntry[]> {
     const values = [`wallet:${orgId}`, orgId, ENTRIES_MAX, `receivable:${orgId}`];
     return (await this.#pool.query<Row>(ENTRIES_SQL, values)).rows.map(entryColumns.read);
   }
 }
 
-/** Below which balance the organization is alerted. */
+/** Reads the balance below which the organization is alerted, as a fact of the change log. */
 export async function readThreshold(
   client: Pick<PoolClient, "query">,
   orgId: OrgId,
@@ -91,8 +91,8 @@ const entryColumns: Columns<LedgerEntry> = columns({
   amountMicroUsd: micro("amount"),
 });
 
-// A taken-back amount is one line with its full sum; the wallet's later payment of the debt is not
-// listed. Debits are read from attempts; the audit compares them with the transfers.
+// A refund or dispute is one entry with its full amount; the wallet's later payment of the debt is
+// not listed. Debits are read from attempts, which the audit compares with the transfers.
 const ENTRIES_SQL = `
   (select at, kind, ref, amount, null as detail from transfer
   where credit_account = $1 and attempt_id is null
@@ -114,34 +114,34 @@ function toMessage(error: unknown): string {
 
 interface Grant {
   readonly orgId: OrgId;
-  /** Above zero. */
+  /** Must be above zero. */
   readonly amountMicroUsd: MicroUsd;
-  /** Identifies this grant permanently, over all organizations. */
+  /** Identifies this grant permanently and across all organizations. */
   readonly ref: string;
   /**
-   * A gift to try the service: it lifts the limit of organizations without credit, and unusual use
-   * is still detected. Default false: as good as bought.
+   * True for trial credit: it lifts the limit of organizations without credit, but unusual use is
+   * still detected. Default: false, which counts as bought.
    */
   readonly isTrial?: boolean;
 }
 
 interface GrantOutcome {
-  /** False: this reference was granted before, with the same terms; nothing changed. */
+  /** False if the same grant was made before; nothing changed. */
   readonly created: boolean;
-  /** Credits minus debits and what is owed; holds not taken off. */
+  /** Credits minus debits and debt; holds are not subtracted. */
   readonly balanceMicroUsd: MicroUsd;
 }
 
-/** One line of an organization's wallet. */
+/** An entry of an organization's wallet. */
 export interface LedgerEntry {
   readonly atMs: number;
   /** `grant`, `purchase`, `settle`, … */
   readonly kind: string;
-  /** The grant's reference, or the request's id. */
+  /** The reference of the transfer, or the request id. */
   readonly ref: string;
-  /** The model of a settled request. */
+  /** The model of a settled request, else null. */
   readonly detail: string | null;
-  /** Above zero: into the wallet. */
+  /** Positive if it was credited to the wallet. */
   readonly amountMicroUsd: MicroUsd;
 }
 
@@ -157,7 +157,7 @@ export class CreditFault extends Error {
 }
 
 export interface Balance {
-  /** Credits minus debits, minus what refunds and disputes took beyond them: may be below zero. */
+  /** Credits minus debits and debt after refunds and disputes; may be negative. */
   readonly settledMicroUsd: MicroUsd;
   /** Reserves in flight. */
   readonly heldMicroUsd: MicroUsd;
@@ -177,13 +177,13 @@ export interface PeriodSpend extends MonthSpend {
   readonly capMicroUsd: MicroUsd;
 }
 
-/** Reads about an organization's money that hold none. */
+/** Reads of an organization's balance and spend. They hold nothing. */
 export interface SpendReads {
   balance(orgId: OrgId): Promise<Balance>;
   monthSpend(orgId: OrgId, keyId?: string): Promise<MonthSpend>;
   /**
-   * The spend of the caps by the week and by the day that a key has, in this order; absent: of all
-   * keys.
+   * Returns the spend under the weekly and the daily cap of a key, in this order. Without `keyId`,
+   * of all keys.
    */
   periodSpend(orgId: OrgId, keyId?: string): Promise<readonly PeriodSpend[]>;
 }

@@ -17,7 +17,12 @@ import {
   text,
   word,
 } from "../kernel/index.ts";
-import { adoptedColumns, holdColumns, priceColumns } from "./attempt-columns.ts";
+import {
+  type AdoptedAttempt,
+  adoptedColumns,
+  holdColumns,
+  priceColumns,
+} from "./attempt-columns.ts";
 import {
   joinInstance,
   recoverOpenAttempts,
@@ -27,7 +32,6 @@ import {
 } from "./join-instance.ts";
 import { LaneConnection, type LaneOptions, runBatch, runCloseBatch } from "./ledger-batches.ts";
 import type {
-  AdoptedAttempt,
   BatchAnswer,
   CloseVerdict,
   LedgerBatch,
@@ -47,16 +51,16 @@ import { priceChanges } from "./price-changes.ts";
 import { StuckAttempts } from "./books-figures.ts";
 import { recordRefused } from "./refused-lane.ts";
 
-/** A customer waits for the holds of a batch. */
+/** Short, because customers wait for the holds of a batch. */
 const BATCH_STATEMENT_TIMEOUT_MS = 1_000;
 const BATCH_LOCK_TIMEOUT_MS = 500;
 const LATE_STATEMENT_TIMEOUT_MS = 10_000;
 const LATE_LOCK_TIMEOUT_MS = 5_000;
 
-/** Transfers have a table for each month; one is needed when its month begins. */
+/** Number of monthly partitions of transfers that are created ahead. */
 const PARTITION_MONTHS_AHEAD = 2;
 
-/** The ledger's books in PostgreSQL: one connection for batches, a patient one for late closings. */
+/** The ledger in PostgreSQL, with one connection for batches and one for late closings. */
 export class PostgresLedgerBatchStore implements LedgerBatchStore {
   readonly #pool: Pool;
   readonly #changes: ChangeLog;
@@ -86,7 +90,7 @@ export class PostgresLedgerBatchStore implements LedgerBatchStore {
     });
   }
 
-  /** Its connections of its own. */
+  /** The use of its two connections. */
   get connections(): PoolUse {
     const uses = [this.#batches.use, this.#late.use];
     const busy = uses.filter((use) => use === "busy").length;
@@ -104,7 +108,7 @@ export class PostgresLedgerBatchStore implements LedgerBatchStore {
 
   async annul(rows: readonly ReserveRow[]): Promise<void> {
     for (const row of rows) {
-      // A commit that is still under way is waited for; one that comes later finds the id taken.
+      // Waits for a running commit of the reserve. A later commit finds the id taken and fails.
       const values = Object.values(holdColumns.record(row));
       await queryInTime(this.#pool, { text: ANNUL_SQL, values });
     }

@@ -9,9 +9,9 @@ const MILLION = 1_000_000n;
 const LINES_MAX = 60;
 
 /**
- * The price changes of a new catalog: one change for each provider whose prices differ from those
- * of its last change. All instances load the same catalog, and the first one records the change,
- * also when prices return to earlier values.
+ * Returns the price changes of a new catalog: one change for each provider whose prices differ from
+ * those of its last change, even if they return to earlier values. All instances load the same
+ * catalog, and the first one records the changes.
  */
 export async function priceChanges(
   client: PoolClient,
@@ -49,7 +49,7 @@ interface LastRow {
   readonly sha256: string;
 }
 
-/** Of two instances that start at once the second finds the first's change. */
+/** Lets the second of two instances that start together find the changes of the first. */
 const LOCK_SQL = "select pg_advisory_xact_lock(hashtext('tokenmarket catalog prices'))";
 
 const LAST_SQL = `
@@ -57,7 +57,7 @@ const LAST_SQL = `
   from change where action = 'price.change' and target = any ($1)
   order by target, position desc`;
 
-/** Pins of customers' own provider keys have only zero prices. */
+/** False for pins of customers' own provider keys, which have only zero prices. */
 function isPriced({ prices }: PricePin): boolean {
   return prices.prompt > 0n || prices.completion > 0n;
 }

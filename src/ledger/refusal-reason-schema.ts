@@ -2,7 +2,7 @@ import { Type, type Static } from "typebox";
 
 import { Count, Instant, List, oneOf, Usd } from "../kernel/json/schema-parts.ts";
 
-/** Why a refused request was refused; what does not apply to it is left out. */
+/** The reason for a refusal. Fields that do not apply are absent. */
 export const RefusalReason = Type.Object({
   status: Count,
   retryable: Type.Boolean(),
@@ -11,21 +11,21 @@ export const RefusalReason = Type.Object({
   cap_period: Type.Optional(oneOf("day", "week")),
   limit_kind: Type.Optional(Type.String()),
   limit_id: Type.Optional(Type.String()),
-  /** Seconds. */
+  /** In seconds. */
   retry_after: Type.Optional(Count),
   retry_at: Type.Optional(Instant),
-  /** When the monthly cap that was reached resets. */
+  /** When the reached cap resets. */
   reset_at: Type.Optional(Instant),
-  /** Requests or tokens that the limit allows. */
+  /** The number of requests or tokens that the limit allows. */
   limit: Type.Optional(Count),
-  /** The amount that was used when the request came, and the amount that the request adds. */
+  /** Requests or tokens that were in use when the request came, and those that it adds. */
   used: Type.Optional(Count),
   asked: Type.Optional(Count),
   cap_usd: Type.Optional(Usd),
   spent_usd: Type.Optional(Usd),
   in_flight_usd: Type.Optional(Usd),
   available_usd: Type.Optional(Usd),
-  /** The highest cost of the request. */
+  /** The highest possible cost of the request. */
   needed_usd: Type.Optional(Usd),
   dropped_params: Type.Optional(List(Type.String())),
 });

@@ -3,7 +3,7 @@ import { expect, test } from "vitest";
 import { microUsd, refusal } from "../kernel/index.ts";
 import { droppedNames, droppedText, refusalReason } from "./refusal-reason.ts";
 
-test("a refusal is kept with its limit, its figures and when to come back, and without its sentence", () => {
+test("a refusal is stored with its limit, figures and retry times, without its message", () => {
   const value = refusal("insufficient_quota", "the cap would be exceeded", {
     origin: "gateway_admission",
     limit: { scope: "key", kind: "spend", id: "key:1" },
@@ -32,7 +32,7 @@ test("a refusal is kept with its limit, its figures and when to come back, and w
   });
 });
 
-test("whatever names a client chooses, what is kept is small and can be stored", () => {
+test("a stored refusal is small printable ASCII, whatever names the client chose", () => {
   const names = Array.from({ length: 1_000 }, (_, at) => `${at}\0\ud800${"x".repeat(10_000)}`);
   const value = refusal("rate_limit", "a limit", {
     limit: { scope: "model", kind: "rpm", id: `model:\0\udfff${"é".repeat(10_000)}` },
@@ -43,7 +43,7 @@ test("whatever names a client chooses, what is kept is small and can be stored",
   expect(kept).not.toContain("\\u");
 });
 
-test("the names of dropped fields that are kept are few and known: other text of a client is not", () => {
+test("at most 32 names of dropped fields are stored, and unknown names as `unrecognized`", () => {
   const many = Array.from({ length: 1_000 }, (_, at) => `messages.${at}.cache_control`);
   expect(droppedNames(droppedText(many))).toHaveLength(32);
   const own = ["Canary", "metadata.Canary", "tools[0].canary", `${"x".repeat(10_000)},\0\ud800`];
@@ -59,7 +59,7 @@ test("the names of dropped fields that are kept are few and known: other text of
   expect(droppedNames(droppedText(known))).toEqual(known);
 });
 
-test("what is kept of dropped fields is read back; without any nothing is kept", () => {
+test("stored names of dropped fields can be read back, and no names store nothing", () => {
   expect(droppedNames(droppedText(["seed", "top_k", "seed"]))).toEqual(["seed", "top_k"]);
   expect(droppedText([])).toBeUndefined();
   expect(droppedNames(undefined)).toEqual([]);

@@ -1,4 +1,5 @@
 import {
+  defined,
   formatUsd,
   type MicroUsd,
   type Refusal,
@@ -9,61 +10,57 @@ import type { RefusalReason } from "./refusal-reason-schema.ts";
 
 const ID_CHARS_MAX = 200;
 
-/** The kept part of a refusal: at most about 3 KB, however long the names are that a client chose. */
+/** Returns the stored part of a refusal: at most about 3 KB, however long the client's names are. */
 export function refusalReason(refusal: Refusal, dropped: readonly string[] = []): RefusalReason {
   const { status, retryable, limit, figures, retryAfterSeconds, capPeriod } = refusal;
   const names = keepKnownNames(dropped);
-  return {
+  return defined({
     status,
     retryable,
     ...refusalGround(refusal),
-    ...(limit?.id !== undefined && { limit_id: plain(limit.id, ID_CHARS_MAX) }),
-    ...(retryAfterSeconds !== undefined && { retry_after: retryAfterSeconds }),
+    limit_id: limit?.id === undefined ? undefined : plain(limit.id, ID_CHARS_MAX),
+    retry_after: retryAfterSeconds,
     ...refusalTimes(refusal),
-    ...(capPeriod !== undefined && { cap_period: capPeriod }),
-    ...(figures?.limit !== undefined && { limit: figures.limit }),
-    ...(figures?.used !== undefined && { used: figures.used }),
-    ...(figures?.asked !== undefined && { asked: figures.asked }),
-    ...optionalUsd("cap_usd", figures?.cap),
-    ...optionalUsd("spent_usd", figures?.spent),
-    ...optionalUsd("in_flight_usd", figures?.inFlight),
-    ...optionalUsd("available_usd", figures?.available),
-    ...optionalUsd("needed_usd", figures?.needed),
-    ...(names.length > 0 && { dropped_params: names }),
-  };
+    cap_period: capPeriod,
+    limit: figures?.limit,
+    used: figures?.used,
+    asked: figures?.asked,
+    cap_usd: optionalUsd(figures?.cap),
+    spent_usd: optionalUsd(figures?.spent),
+    in_flight_usd: optionalUsd(figures?.inFlight),
+    available_usd: optionalUsd(figures?.available),
+    needed_usd: optionalUsd(figures?.needed),
+    dropped_params: names.length > 0 ? names : undefined,
+  });
 }
 
-/** The names of fields that were not sent to a provider, as they are kept with an attempt; undefined: none. */
+/** Joins the names of dropped fields as they are stored with an attempt; undefined if none. */
 export function droppedText(dropped: readonly string[]): string | undefined {
   if (dropped.length === 0) return undefined;
   return keepKnownNames(dropped).join(",");
 }
 
-/** The names that `droppedText` joined. */
+/** Splits the names that `droppedText` joined. */
 export function droppedNames(text: string | undefined): readonly string[] {
   return text === undefined ? [] : text.split(",");
 }
 
-function optionalUsd<K extends string>(
-  name: K,
-  amount: MicroUsd | undefined,
-): { readonly [P in K]?: string } {
-  if (amount === undefined) return {};
-  return { [name]: formatUsd(amount) } as { readonly [P in K]?: string };
+function optionalUsd(amount: MicroUsd | undefined): string | undefined {
+  return amount === undefined ? undefined : formatUsd(amount);
 }
 
-/** Clients choose these names, and the database takes not every text as JSON. */
+/** Replaces all but printable ASCII: PostgreSQL rejects some characters in JSON. */
 function plain(text: string, charsMax: number): string {
   return text.replace(/[^\x20-\x7e]/g, "?").slice(0, charsMax);
 }
 
 const NAMES_MAX = 32;
-/** The name that is kept for an unknown one, which is the client's own text. */
+/** Stored instead of an unknown name, because that is the client's own text. */
 const UNKNOWN = "unrecognized";
 
 /**
- * The parts of field names that are kept with a request. Any key of a body may be a word of a
- * prompt, so only names that the two chat interfaces and other gateways document are stored.
+ * The parts of field names that may be stored. An unknown key of a body could be a word of a
+ * prompt, so this list has only names that the two chat interfaces and other gateways document.
  */
 const PARTS: ReadonlySet<string> = new Set(
   (
@@ -84,10 +81,10 @@ const PARTS: ReadonlySet<string> = new Set(
   ).split(" "),
 );
 const POSITION = /^\d{1,5}$/;
-/** A value of the header of betas: a name with a date. */
+/** A value of the `anthropic-beta` header: a name with a date. */
 const BETA = /^[a-z][a-z0-9-]{0,48}-\d{4}-\d{2}-\d{2}$/;
 
-/** Names of dropped fields as they may be stored: few, and none that only the client knows. */
+/** Returns at most `NAMES_MAX` names, with unknown names replaced. */
 function keepKnownNames(dropped: readonly string[]): readonly string[] {
   return [...new Set(dropped.map(keepKnownName))].slice(0, NAMES_MAX);
 }

@@ -20,7 +20,7 @@ export interface RefusedLaneOptions {
   ) => Promise<void>;
 }
 
-/** The refusals of a key in one minute, which are still being counted. */
+/** A count of a key's refusals in one minute that still grows. */
 interface Counting extends RefusedCount {
   requests: number;
 }
@@ -29,17 +29,17 @@ const MINUTE_MS = 60_000;
 const QUEUE_ROWS_MAX = 20_000;
 const COUNTS_MAX = 20_000;
 const GATHER_MS = 20;
-/** Numbers are in less of a hurry than records, which a customer may look up at once. */
+/** Counts may wait longer than rows: a customer may look up a row at once. */
 const GATHER_COUNTS_MS = 500;
 const RETRY_MS = 1_000;
 
 /**
- * Writes refused requests off the request's path. The first of each key and minute go one by one,
- * the others as a number. They hold no money: what no longer fits into the queue is lost.
+ * Writes refused requests in the background. The first requests of a key in a minute get rows; the
+ * others are only counted. If the queue is full, refusals are lost: they carry no money.
  */
 export class RefusedLane {
   readonly #options: RefusedLaneOptions;
-  /** Requests of the newest minute that go one by one. */
+  /** Number of requests of the newest minute that got a row. */
   readonly #listedOfKey = new Map<KeyId, number>();
   readonly #listedOfOrg = new Map<OrgId, number>();
   #minuteMs = 0;
@@ -76,7 +76,7 @@ export class RefusedLane {
     return this.#queue.length + this.#countsSize;
   }
 
-  /** Writes what is queued, once. */
+  /** Tries once to write the queue. */
   async drained(): Promise<void> {
     this.#start();
     await this.#sending;
@@ -96,7 +96,7 @@ export class RefusedLane {
     return true;
   }
 
-  /* Above their rows this is done for each refused request: no name is made of key and minute. */
+  /* Runs for each refused request beyond the rows, so it builds no string of key and minute. */
   #count(count: RefusedCount): void {
     const known = this.#counts.get(count.minuteMs)?.get(count.keyId);
     if (known !== undefined) known.requests += count.requests;
@@ -150,7 +150,7 @@ export class RefusedLane {
   }
 }
 
-/** Writes refused requests: the first of each key and minute one by one, the others as a number. */
+/** Writes rows of refused requests, and the counts of refused requests without a row. */
 export async function recordRefused(
   pool: Pool,
   requests: readonly RefusedRequest[],
@@ -178,11 +178,12 @@ export async function recordRefused(
 }
 
 /*
- * A day that is summed up has counted what of the request ended in it: it is summed up again.
+ * If the request had attempts on a day whose usage is already summed up, that day is marked to be
+ * summed up again.
  *
- * The row of the minute is locked before the others are chosen, in the order of the primary key, so
- * that processes share the bound and do not wait for each other in a circle. A request that an
- * earlier try has written is not counted again.
+ * The rows of `refused_minute` are locked first, in the order of the primary key, so that all
+ * processes share the limit of rows and do not deadlock. A request that an earlier try has written
+ * is not counted again.
  */
 const RECORD_REFUSED_SQL = `
   with given as (
@@ -233,7 +234,7 @@ const RECORD_REFUSED_SQL = `
   where m.recorded - a.recorded + g.n <= $13::bigint
   on conflict do nothing`;
 
-/** Deletes in pieces the refusals before this instant; answers the number of requests. */
+/** Deletes the refusals before `atMs` in batches. Returns the number of requests. */
 export async function deleteRefusedBefore(
   run: (text: string, values: unknown[]) => Promise<readonly { readonly requests: bigint }[]>,
   atMs: number,

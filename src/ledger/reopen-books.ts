@@ -25,26 +25,26 @@ import {
 export interface ReopenRequest {
   readonly reason: string;
   /**
-   * The fate of attempts that were open at the point of the restore: `void` them, at our cost, or
-   * `charge` their reserves. `kept`: nothing was lost, so they end or are recovered as usual.
+   * What happens to attempts that were open at the point of the restore: `void` voids them at our
+   * cost; `charge` charges their reserves; `kept` leaves them open, which needs `isNothingLost`.
    */
   readonly openAttempts: "void" | "charge" | "kept";
   readonly isNothingLost: boolean;
-  /** The start of the lost time; absent to derive it from the ledger. */
+  /** The start of the lost time; derived from the ledger if absent. */
   readonly restoredToMs?: number;
-  /** The accesses that were closed in the lost time, and are closed again. */
+  /** Access that was closed in the lost time and is to be closed again. */
   readonly closings: readonly AccessClosing[];
 }
 
-/** A new life of the books. */
+/** The outcome of reopening the books: they begin a new life. */
 export interface ReopenedBooks {
   readonly life: number;
   readonly restoredToMs: number;
-  /** Attempts whose ids are of this time and that are in no journal were lost. */
+  /** An attempt is lost if its id is from this time and it is not in the journal. */
   readonly lostFromMs: number;
   readonly lostUntilMs: number;
   readonly closedAttempts: number;
-  /** Jobs at providers that continue: instances adopt them. */
+  /** Jobs that continue at their providers; instances adopt them. */
   readonly openJobs: number;
   readonly endedSessions: number;
   readonly closedAgain: {
@@ -55,7 +55,7 @@ export interface ReopenedBooks {
   };
 }
 
-/** The books are not reopened: nothing changed. */
+/** The books could not be reopened; nothing changed. */
 export class ReopenFault extends Error {
   override readonly name = "ReopenFault";
 }
@@ -63,7 +63,10 @@ export class ReopenFault extends Error {
 const REFUSED = "TM409";
 const WRONG = "TM400";
 
-/** Everything that has to change before instances may take traffic again: all of it, or nothing. */
+/**
+ * Reopens the books after a restore, in one transaction, so that instances may take traffic again.
+ * Rejects with `ReopenFault` if the books cannot be reopened as requested.
+ */
 export async function reopenBooks(
   { pool, changes }: { readonly pool: Pool; readonly changes: Pick<ChangeLog, "announce"> },
   request: ReopenRequest,
@@ -145,10 +148,10 @@ const REOPEN_SQL = `
   from reopen_books($1, $2, $3, $4, $5) r cross join jsonb_to_record(r.access) as a
     (keys_disabled bigint, caps_lowered bigint, connections_disabled bigint, holds_placed bigint)`;
 
-/** Access that a change closed: which key, connection or organization, and how. */
+/** Access that a change closed. `id` is a key, a connection or an organization. */
 export type AccessClosing =
   | { readonly kind: "key" | "connection"; readonly id: string }
-  /** A cap in micro-dollars. */
+  /** `cap` is in micro-dollars. */
   | {
       readonly kind: "key_cap" | "key_day_cap" | "key_week_cap" | "org_cap";
       readonly id: string;
@@ -172,9 +175,9 @@ export type ChangesOutcome =
   | { readonly kind: "unreadable"; readonly problem: string };
 
 /**
- * Reads the access closings from an exported change log, by the last change of each subject: a cap
- * that was lowered and raised again counts with its final value. A file that was edited, truncated
- * or signed by another key is rejected, and so is one with missing changes.
+ * Reads the access closings from an exported change log. Only the last change of each subject
+ * counts, for example the final value of a cap. The result is `unreadable` if the file was edited,
+ * truncated, signed with another key or exported with a filter.
  */
 export async function readLostChanges(text: string, publicKey: KeyObject): Promise<ChangesOutcome> {
   const lines = text.trimEnd().split("\n");
@@ -188,7 +191,7 @@ export async function readLostChanges(text: string, publicKey: KeyObject): Promi
   }
   const closings = new Map<string, AccessClosing | undefined>();
   for (const line of lines.slice(0, changes)) {
-    // Proven above: it is what an export wrote.
+    // `checkChain` has proved that an export wrote this line.
     const change = lostChange(JSON.parse(line) as ExportedChange);
     const named = findSubject(change);
     if (named !== undefined) closings.set(named, toAccessClosing(change));
@@ -200,7 +203,7 @@ export async function readLostChanges(text: string, publicKey: KeyObject): Promi
 interface LostChange {
   readonly action: string;
   readonly target: string;
-  /** The state afterwards, or, of a thing that is gone, before. */
+  /** The state after the change, or before it if the thing is gone. */
   readonly facts: Facts;
 }
 
@@ -208,7 +211,7 @@ function lostChange({ action, target, before, after }: ExportedChange): LostChan
   return { action, target, facts: after ?? before ?? {} };
 }
 
-/** The subject of a change: of several changes of it the last one counts. */
+/** Returns the name of the access that a change affects; undefined if it affects none. */
 function findSubject({ action, target, facts }: LostChange): string | undefined {
   switch (action) {
     case "key.disable":
@@ -226,7 +229,7 @@ function findSubject({ action, target, facts }: LostChange): string | undefined 
   }
 }
 
-/** Undefined if the change opens access or leaves it unchanged. */
+/** Returns undefined if the change opens access or leaves it unchanged. */
 function toAccessClosing({ action, target: id, facts }: LostChange): AccessClosing | undefined {
   switch (action) {
     case "key.disable":

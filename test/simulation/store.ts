@@ -1,5 +1,5 @@
+import type { AdoptedAttempt } from "../../src/ledger/attempt-columns.ts";
 import {
-  type AdoptedAttempt,
   type BatchAnswer,
   BatchFault,
   type CloseVerdict,

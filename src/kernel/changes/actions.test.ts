@@ -75,11 +75,11 @@ test.each<[string, Facts | null, Facts | null, string | null, string]>([
     null,
     "ended the alerts to ops@acme.example",
   ],
-])("%s is told in a sentence: case %#", (action, before, after, name, sentence) => {
+])("the change %s reads as a sentence: case %#", (action, before, after, name, sentence) => {
   expect(changeSentence({ action, before, after }, name)).toBe(sentence);
 });
 
-test("no sentence has the name of a field or an id in it, whatever was recorded", () => {
+test("no sentence contains the name of a field or an id, whatever was recorded", () => {
   const facts = {
     name: "ci",
     cap_usd: "20.000000",
@@ -102,7 +102,7 @@ test("no sentence has the name of a field or an id in it, whatever was recorded"
   }
 });
 
-test("an amount is said to the cent, never larger than it is, and less than a cent keeps its digits", () => {
+test("an amount is rounded down to the cent, and less than a cent keeps its digits", () => {
   const said = ["12.500000", "4.999999", "0.167980", "0.000363", "0.000000", "1234567.890000"];
   expect(said.map(dollars)).toEqual([
     "$12.50",

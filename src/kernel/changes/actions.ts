@@ -1,9 +1,9 @@
 import { dayAndHour, dollars, type Facts, plain, quoted, roleName, Told } from "./change-words.ts";
 
 /**
- * Every action of the change log: what was done, as a sentence that goes on after the actor's name,
- * and who sees it. `organization`: its owners too, in the console; `operator`: operators only. What is
- * not in this table cannot be recorded, and each writing command and route has one of these
+ * Every action of the change log: the sentence that follows the actor's name, and who sees it.
+ * `organization`: its owners see it in the console; `operator`: only operators do. An action that
+ * is missing here cannot be recorded. Each command and route that writes has an action
  * (`test/support/change-doors.ts`).
  */
 export const ACTIONS = {
@@ -165,7 +165,7 @@ export interface Action {
   /** The change, after the actor's name: "… disabled the key “ci” permanently". */
   readonly says: string | ((told: Told) => string);
   readonly seenBy: "organization" | "operator";
-  /** Facts of it that only operators see. */
+  /** Names of the facts that only operators see. */
   readonly hides: readonly string[];
 }
 
@@ -178,12 +178,12 @@ export function actionNames(): readonly ActionName[] {
   return Object.keys(ACTIONS) as ActionName[];
 }
 
-/** Undefined: an action of another version of this program. */
+/** The action of this name; undefined for one that another version of this program recorded. */
 export function findAction(name: string): Action | undefined {
   return actionNames().some((each) => each === name) ? ACTIONS[name as ActionName] : undefined;
 }
 
-/** What was done, to be read after the actor's name; `name`: of the thing that it was done to. */
+/** The sentence that follows the actor's name. `name` is the name of the changed thing, if it has one. */
 export function changeSentence(
   change: {
     readonly action: string;

@@ -40,7 +40,7 @@ async function wrongLines(lines: readonly string[]): Promise<readonly number[]> 
 }
 
 describe("an export of the change log", () => {
-  test("that was not touched is proved, and is what was recorded", async () => {
+  test("passes the check if nobody edited it, and contains what was recorded", async () => {
     const lines = await exported(5);
     expect(await checkChain(lines, key.publicKey)).toMatchObject({
       changes: 5,
@@ -56,18 +56,18 @@ describe("an export of the change log", () => {
     });
   });
 
-  test("without any change is proved too", async () => {
+  test("passes the check without any change in it", async () => {
     expect(await wrongLines(await exported(0))).toEqual([]);
   });
 
-  test("names the line after one that was removed", async () => {
+  test("fails the check at the line after one that was removed", async () => {
     for (const at of [0, 1, 4]) {
       const lines = (await exported(5)).toSpliced(at, 1);
       expect(await wrongLines(lines)).toContain(at + 1);
     }
   });
 
-  test("names a line that was edited, by any of its bytes", async () => {
+  test("fails the check at a line of which any single byte was edited", async () => {
     const lines = await exported(3);
     const line = lines[1] ?? "";
     for (let at = 0; at < line.length; at += 1) {
@@ -76,12 +76,12 @@ describe("an export of the change log", () => {
     }
   });
 
-  test("names lines that changed places", async () => {
+  test("fails the check at lines that changed places", async () => {
     const [one = "", two = "", ...rest] = await exported(4);
     expect(await wrongLines([two, one, ...rest])).toEqual([1, 2, 3]);
   });
 
-  test("names the line after one that was edited and hashed again", async () => {
+  test("fails the check after a line that was edited and hashed again", async () => {
     const lines = await exported(3);
     const forged = await exported(1);
     expect(
@@ -97,7 +97,7 @@ describe("an export of the change log", () => {
     ).toEqual([2, 3]);
   });
 
-  test("whose end was cut off, or that another key sealed, is not proved", async () => {
+  test("fails the check if its end was cut off, or if another key sealed it", async () => {
     const lines = await exported(3);
     expect(await wrongLines(lines.slice(0, 3))).toEqual([4]);
     const stranger = generateKeyPairSync("ed25519").publicKey;
@@ -105,7 +105,7 @@ describe("an export of the change log", () => {
     expect(problems).toEqual([{ line: 4, problem: "it is not signed by this key" }]);
   });
 
-  test("with a line behind its seal is not proved", async () => {
+  test("fails the check if a line follows its seal", async () => {
     const lines = await exported(2);
     expect(await wrongLines([...lines, lines[0] ?? ""])).toEqual([4]);
   });

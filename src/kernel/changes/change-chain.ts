@@ -5,25 +5,25 @@ import { asObject, tryParse } from "../json/json-edit.ts";
 import type { Facts } from "./change-words.ts";
 import type { ActorKind, RecordedChange } from "./change.ts";
 
-/** Which changes are meant; absent: all. */
+/** Selects changes. An absent member selects all of them. */
 export interface ChangeFilter {
   readonly orgId?: OrgId;
   readonly sinceMs?: number;
-  /** Actions that begin with it. */
+  /** Selects the actions that begin with this text. */
   readonly actionPrefix?: string;
 }
 
-/** The part of an organization's own log that is wanted. */
+/** Selects entries of one organization's log. */
 export interface ChangePageFilter {
   readonly orgId: OrgId;
   readonly actionPrefix?: string;
   /** The account that made the changes. */
   readonly by?: string;
-  /** Only what is older. */
+  /** Selects only older changes. */
   readonly untilMs?: number;
 }
 
-/** `prev` of the first line. */
+/** The `prev` of the first line. */
 const NO_LINE = "0".repeat(64);
 const LINE_END = /,"hash":"([0-9a-f]{64})"\}$/;
 const SEAL_END = /,"hash":"([0-9a-f]{64})","signature":"([A-Za-z0-9+/=]{88})"\}$/;
@@ -111,8 +111,8 @@ export interface ChainCheck {
 }
 
 /**
- * Proves an export: each line is what was hashed, each follows the one before, the seal is the last
- * and is signed by this key. Every line that is not so is named.
+ * Checks an export: each line matches its hash and follows the line before it, and the last line is
+ * the seal, signed by this key. Reports each line that fails, up to a hundred.
  */
 export async function checkChain(
   lines: AsyncIterable<string> | Iterable<string>,
@@ -160,18 +160,22 @@ export async function checkChain(
 
 /**
  * One line of `tokenmarket changes export` (NDJSON, in the order of the positions). The line is the
- * JSON text of these fields in this order; `hash` is the SHA-256, in hexadecimal, of the text of the
- * line without its last member (`,"hash":"…"` cut out), and `prev` is the `hash` of the line before,
- * 64 zeros on the first. What closes something is recognised by its action:
+ * JSON text of these fields in this order; `hash` is the SHA-256, in hexadecimal, of the text of
+ * the line without its last member (`,"hash":"…"` cut out), and `prev` is the `hash` of the line
+ * before, 64 zeros on the first. These actions close or lower something, and a reader may rely on
+ * them:
  *
  * | `action` | `target` | `after` |
  * | --- | --- | --- |
  * | `key.disable` | key id | `disabled_at` |
- * | `key.cap`, `org.cap` | key id, organization id | `cap_usd` (null: none; `before` has the old one) |
+ * | `key.cap`, `org.cap` | key id, organization id | `cap_usd` (null: none; `before` has the old
+ * one) |
  * | `connection.disable` | connection id | `disabled_at` |
  * | `endpoint.remove` | endpoint id | null (`before`: `provider`, and the limits) |
- * | `limit.change` | key id (a managed key by its part) or organization id | `scope`, `model`, `source`, `rpm`, `tpm`, `concurrency` (all; null: none) |
- * | `hold.place` | organization id | `kind`, `state` (`limited`, `restricted`), `until` (null: no end), `reason` |
+ * | `limit.change` | key id (a managed key by its part) or organization id | `scope`, `model`,
+ * `source`, `rpm`, `tpm`, `concurrency` (all; null: none) |
+ * | `hold.place` | organization id | `kind`, `state` (`limited`, `restricted`), `until` (null: no
+ * end), `reason` |
  * | `org.keys-may-set-limits` | organization id | `allowed` |
  * | `org.policy` | organization id | the whole policy |
  */
@@ -181,7 +185,7 @@ export interface ExportedChange {
   readonly at: string;
   readonly actor_kind: ActorKind;
   readonly actor_id: string;
-  /** Null: of the installation. */
+  /** Null for a change of the installation. */
   readonly org_id: string | null;
   readonly action: string;
   readonly target: string;
@@ -193,12 +197,12 @@ export interface ExportedChange {
   readonly hash: string;
 }
 
-/** The last line: how many there are, what was asked for, and the signature that holds them all. */
+/** The last line: the number of changes, the filter of the export, and the signature over all lines. */
 interface ExportSeal {
   readonly sealed: true;
   /** Lines before this one. */
   readonly changes: number;
-  /** The range of the export: a filtered one proves nothing about what it left out. */
+  /** With the next two members the filter: the seal proves nothing about changes outside it. */
   readonly since: string;
   readonly org_id: string | null;
   readonly action_prefix: string | null;

@@ -9,7 +9,7 @@ import { inTransaction } from "../storage/transaction.ts";
 import type { Change, ChangedBy, RecordedChange } from "./change.ts";
 import type { Facts } from "./change-words.ts";
 
-/** Notes a change of the transaction that is under way. */
+/** Adds a change to those that the running transaction will record. */
 export type Note = (change: Change) => void;
 
 /** The result of a transaction, and its author. */
@@ -24,7 +24,7 @@ interface Written<T> {
   readonly recorded: readonly RecordedChange[];
 }
 
-/** Changes with their record: both are committed, or neither. */
+/** Runs transactions that record what they change: both are committed, or neither. */
 export class ChangeLog {
   readonly #pool: Pool;
   readonly #log: Pick<Logger, "info">;
@@ -35,12 +35,12 @@ export class ChangeLog {
     this.#log = log;
   }
 
-  /** Changes that this process has committed, by action. */
+  /** Number of changes that this process has committed, by action. */
   get counts(): ReadonlyMap<string, number> {
     return this.#counts;
   }
 
-  /** Runs `work` in one transaction that ends with the changes it has noted, of one actor. */
+  /** Runs `work` in one transaction, whose last step records the changes that `work` has noted. */
   async write<T>(
     by: ChangedBy,
     work: (client: PoolClient, note: Note) => Promise<T>,
@@ -68,7 +68,7 @@ export class ChangeLog {
     return outcome;
   }
 
-  /** A line of the log for each, once it is committed. */
+  /** Logs one line for each change. Call it after the commit. */
   announce(recorded: readonly RecordedChange[]): void {
     for (const { position, by, action, orgId, target, before, after } of recorded) {
       this.#counts.set(action, (this.#counts.get(action) ?? 0) + 1);
@@ -80,7 +80,7 @@ export class ChangeLog {
   }
 }
 
-/** A policy or a list may be long; what is longer is kept by its digest. */
+/** A policy or a list may be long; of longer facts only a digest is kept. */
 const FACTS_CHARS_MAX = 8_000;
 const ID_CHARS_MAX = 200;
 
@@ -129,7 +129,7 @@ function safeChange(change: Change): Change {
   };
 }
 
-/** Names are typed by people, who paste keys into the wrong field. */
+/** Redacts keys, because people paste them into fields for names. */
 function safeFacts(facts: Facts | null): Facts | null {
   if (facts === null) return null;
   const text = safeText(JSON.stringify(facts));
@@ -137,12 +137,12 @@ function safeFacts(facts: Facts | null): Facts | null {
   return { too_long_sha256: createHash("sha256").update(text).digest("hex") };
 }
 
-/** Before secrets are taken out: two different ones are a change too. */
+/** Compares before secrets are redacted: two different secrets are a change too. */
 function hasChanged({ before, after, isMaskedChange = false }: Change): boolean {
   return isMaskedChange || JSON.stringify(before) !== JSON.stringify(after);
 }
 
-/** No quote in what it puts in or takes out: JSON stays JSON. */
+/** Redacts keys. Neither they nor their replacement contain a quote, so JSON stays valid. */
 function safeText(text: string): string {
   return withoutVirtualKeys(text).replaceAll(PROVIDER_KEY, "[redacted]");
 }

@@ -1,17 +1,20 @@
 import { ROLES, ROLE_WORDS } from "../core/roles.ts";
 
-/** Dollars are decimal strings, instants ISO 8601; never a key, a token or a link. */
+/**
+ * Recorded values by name. Dollars are decimal strings, instants ISO 8601. Never a key, a token or
+ * a link.
+ */
 export type Facts = Readonly<
   Record<string, string | number | boolean | null | readonly string[] | undefined>
 >;
 
-/** The facts of a change as words of a sentence. No name of a field and no id reaches the reader. */
+/** Turns the facts of a change into words of a sentence, without names of fields and without ids. */
 export class Told {
   readonly #before: Facts;
   readonly #after: Facts;
   readonly #name: string | null;
 
-  /** `name`: of the changed thing, as people know it; null: it has none, or it is not known any more. */
+  /** `name` is the changed thing's name for people; null if it has none, or none is stored any more. */
   constructor(before: Facts | null, after: Facts | null, name: string | null) {
     this.#before = before ?? {};
     this.#after = after ?? {};
@@ -24,12 +27,12 @@ export class Told {
     return known === undefined ? `a ${kind}` : `the ${kind} “${known}”`;
   }
 
-  /** The person it was done to. */
+  /** The name or e-mail address of the changed person; `otherwise` if neither was recorded. */
   person(otherwise: string): string {
     return this.#name ?? this.#text("email") ?? otherwise;
   }
 
-  /** A fact with the word before it: ` to “ci”`; nothing where it was not recorded. */
+  /** A fact with a word before it: ` to “ci”`; empty if it was not recorded. */
   with(before: string, fact: string, show: (text: string) => string = quoted): string {
     const text = this.#text(fact);
     return text === undefined ? "" : ` ${before} ${show(text)}`;
@@ -43,7 +46,7 @@ export class Told {
     return was === undefined ? to : ` from ${show(was)}${to}`;
   }
 
-  /** The numbers that are other than before: ` to 60 requests per minute`. */
+  /** The numbers that have changed: ` to 60 requests per minute`. */
   values(names: Readonly<Record<string, string>>): string {
     const changed = Object.entries(names).flatMap(([fact, words]) => {
       const is = toText(this.#after[fact]);
@@ -53,7 +56,7 @@ export class Told {
     return changed.length === 0 ? "" : ` to ${changed.join(", ")}`;
   }
 
-  /** What it is now; null: it was removed, undefined: nothing was recorded. */
+  /** The fact after the change; null if it was removed, undefined if it was not recorded. */
   now(fact: string): Facts[string] {
     return this.#after[fact];
   }
@@ -62,7 +65,7 @@ export class Told {
     return this.#before[fact];
   }
 
-  /** True where nothing is left of it. */
+  /** True if the changed thing no longer exists. */
   get isRemoved(): boolean {
     return Object.keys(this.#after).length === 0 && Object.keys(this.#before).length > 0;
   }

@@ -3,24 +3,24 @@ import type { OrgId } from "../core/ids.ts";
 import type { ActionName } from "./actions.ts";
 import type { Facts } from "./change-words.ts";
 
-/** The operator at a command line, by the user of the machine. */
+/** An operator at a command line. `user` is the user of the machine. */
 export function byOperator(user: string): ChangedBy {
   return { kind: "operator", id: user, requestId: null, clientNetwork: null };
 }
 
-/** This program, by itself; `part` says which of its parts. */
+/** This program itself. `part` is the part of it that made the change. */
 export function byGateway(part: string): ChangedBy {
   return { kind: "gateway", id: part, requestId: null, clientNetwork: null };
 }
 
-/** The report of a payment provider, by itself or on request, as an author. */
+/** A payment provider that has reported something, in a webhook or in an answer. */
 export function byProviderNews(provider: string): ChangedBy {
   return { kind: "provider_news", id: provider, requestId: null, clientNetwork: null };
 }
 
 /**
- * A person with a console session, or a program with a virtual key. `operator`: the id is the
- * account of an operator at the console's operator pages.
+ * A person with a console session, or a program with a virtual key. `operator`: an operator on the
+ * console's operator pages, by account id.
  */
 export function byCaller(caller: {
   readonly kind: "account" | "key" | "operator";
@@ -33,8 +33,8 @@ export function byCaller(caller: {
 }
 
 /**
- * The network an address is in, wide enough to name no household: /24 of IPv4, /48 of IPv6. Null
- * where there is no address.
+ * The network of an address, too wide to identify a household: /24 for IPv4, /48 for IPv6. Null if
+ * there is no address.
  */
 export function wideNetwork(address: string | undefined): string | null {
   const ip = address === undefined ? undefined : parseIp(address);
@@ -44,7 +44,7 @@ export function wideNetwork(address: string | undefined): string | null {
   return `${groups.join(":")}::/48`;
 }
 
-/** Enough of an e-mail address to see that another one is meant: `a…@example.com`. */
+/** Masks an e-mail address, but leaves enough to tell two of them apart: `a…@example.com`. */
 export function maskedEmail(email: string): string {
   const at = email.lastIndexOf("@");
   return at < 1 ? "…" : `${email.slice(0, 1)}…${email.slice(at)}`;
@@ -53,33 +53,36 @@ export function maskedEmail(email: string): string {
 /** `provider_news`: reported by the payment provider. `gateway`: by this program itself. */
 export type ActorKind = "operator" | "account" | "key" | "provider_news" | "gateway";
 
-/** The author of a change, handed down as a value from where it is known. */
+/** The author of a change. */
 export interface ChangedBy {
   readonly kind: ActorKind;
-  /** The operator's user on the machine or account in the console, the account's id, the key's id, the provider's name, … */
+  /**
+   * An id of an account or a key, a user of the machine, a payment provider or a part of this
+   * program.
+   */
   readonly id: string;
-  /** Null where there is no request: a command, or this program by itself. */
+  /** Null for a command, and for this program itself. */
   readonly requestId: string | null;
   /** The network of the client's address, never the address: /24 of IPv4, /48 of IPv6. */
   readonly clientNetwork: string | null;
 }
 
-/** One change, of one target. What is the same before and after leaves no row. */
+/** One change of one target. It leaves no row if `before` equals `after`. */
 export interface Change {
   readonly action: ActionName;
-  /** Null: of the installation, not of one organization. */
+  /** Null for a change of the installation. */
   readonly orgId: OrgId | null;
-  /** Id of what was changed: a key, a connection, an organization, a period, … */
+  /** Id of the key, connection, organization, period, … that was changed. */
   readonly target: string;
   /** Only the changed fields; null if the target did not exist. */
   readonly before: Facts | null;
   /** Only the changed fields; null if the target was removed. */
   readonly after: Facts | null;
-  /** True where the masked values differ: a change, though they read the same. */
+  /** True if masked values differ although they read the same: that is a change too. */
   readonly isMaskedChange?: boolean;
 }
 
-/** A change as the log has it. */
+/** A change as a row of the log. */
 export interface RecordedChange {
   /** Grows in the order of the commits. */
   readonly position: number;
@@ -95,7 +98,8 @@ export interface RecordedChange {
 const ACCOUNT_PREFIX = "acct_";
 
 /**
- * The ids of the accounts that made these changes and of the accounts that were changed, each once.
+ * Returns the ids of the accounts that made these changes and of those that were changed, each
+ * once.
  */
 export function accountsIn(
   changes: readonly Pick<RecordedChange, "by" | "target">[],

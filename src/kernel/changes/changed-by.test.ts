@@ -9,11 +9,11 @@ test.each([
   ["fe80::1%eth0", "fe80:0:0::/48"],
   ["unix socket", null],
   [undefined, null],
-])("of the address %s the log keeps the network %s, no part of the host", (address, network) => {
+])("the change log keeps of the address %s only the network %s", (address, network) => {
   expect(wideNetwork(address)).toBe(network);
 });
 
-test("of an e-mail address the log keeps its first letter and its domain", () => {
+test("the change log keeps only the first letter and the domain of an e-mail address", () => {
   expect(maskedEmail("ann.example@mail.example.com")).toBe("a…@mail.example.com");
   expect(maskedEmail("no address")).toBe("…");
 });

@@ -23,7 +23,7 @@ const BLOCK_ROWS = 500;
 const LISTED_MAX = 10_000;
 const RETIRED_AT_ONCE = 10_000;
 
-/** Reads the change log, and retires it. */
+/** Reads the change log, and deletes its old rows. */
 export class PostgresChangeStore {
   readonly #pool: Pool;
   readonly #changes: ChangeLog;
@@ -33,7 +33,7 @@ export class PostgresChangeStore {
     this.#changes = changes;
   }
 
-  /** Newest first; with `before` what is older than that position. */
+  /** Lists changes, newest first. `before` is a position: only older changes are listed. */
   async list(
     filter: ChangeFilter & { readonly before?: number; readonly limit: number },
   ): Promise<readonly RecordedChange[]> {
@@ -43,7 +43,7 @@ export class PostgresChangeStore {
     return await this.#read(`${WHERE_SQL} ${older} order by position desc limit $5`, values);
   }
 
-  /** Oldest first, in blocks: what is committed when a block is read. */
+  /** Yields changes in blocks, oldest first. Each block has what was committed when it was read. */
   async *blocks(filter: ChangeFilter): AsyncGenerator<readonly RecordedChange[]> {
     for (let after = 0; ;) {
       const values = [...filterValues(filter), after, BLOCK_ROWS];
@@ -56,8 +56,8 @@ export class PostgresChangeStore {
   }
 
   /**
-   * Reads an organization's own log, newest first: never another's, never entries that only
-   * operators see. With `before` what is older than that position.
+   * Reads one organization's log, newest first, without entries that only operators see. `before`
+   * is a position: only older changes are read.
    */
   async page(
     of: ChangePageFilter & { readonly before?: number; readonly limit: number },
@@ -70,12 +70,12 @@ export class PostgresChangeStore {
     return rows.map(asSeenByOrganization);
   }
 
-  /** Records what somebody was shown: nothing but the log has changed. */
+  /** Records that somebody was shown something: the log is all that changes. */
   async record(change: Change, by: ChangedBy): Promise<void> {
     await this.#changes.write(by, async (_client, note) => note(change));
   }
 
-  /** Takes away what is older than so many days; how many rows went. That is a change too. */
+  /** Deletes rows older than `days`, records that as a change, and returns the number of rows. */
   async retire(days: number, by: ChangedBy): Promise<number> {
     let retired = 0;
     for (;;) {
@@ -118,7 +118,7 @@ function asSeenByOrganization(change: RecordedChange): RecordedChange {
 function without(facts: Facts | null, hides: readonly string[]): Facts | null {
   if (facts === null) return null;
   const shown = Object.entries(facts).filter(([name]) => !hides.includes(name));
-  // For a thing that is gone only the hidden part may have been left.
+  // Null, not an empty object, if every fact is hidden.
   return shown.length === 0 ? null : Object.fromEntries(shown);
 }
 

@@ -114,7 +114,7 @@ function welcomeProblem(value: string): string | undefined {
   return "must be an amount in dollars below 1000, such as 1.00";
 }
 
-/** The least that Stripe takes in one payment. */
+/** Stripe's minimum for one payment. */
 const LEAST_USD = "0.50";
 const MOST_USD = "999999.99";
 
@@ -124,7 +124,7 @@ function purchaseProblem(value: string): string | undefined {
   return `must be dollars from ${LEAST_USD} to ${MOST_USD}, not ${value}`;
 }
 
-/** The problem of two of them together. */
+/** The problem of the minimum and the maximum together; undefined if there is none. */
 export function purchasesProblem(of: ConsoleConfig): string | undefined {
   const [min = 0n, max = 0n] = [of.purchaseMinUsd, of.purchaseMaxUsd].map(parseUsd);
   return min > max ? "billing.purchase_min_usd is above billing.purchase_max_usd" : undefined;
@@ -175,7 +175,7 @@ export const OPERATOR_SETTINGS = {
   ),
 };
 
-/** The addresses of a list as it is written in the setting. */
+/** Splits a list of addresses at its commas; empty parts are dropped. */
 export function splitAddresses(list: string): readonly string[] {
   return list
     .split(",")
@@ -221,7 +221,7 @@ export const MAIL_SETTINGS = {
 /** The SMTP server that e-mail goes through. */
 export type MailConfig = ConfigOf<typeof MAIL_SETTINGS>;
 
-/** The setting that is missing for e-mail to be sent at all; undefined: none. */
+/** The problem of a mail server without a sender; undefined if e-mail can be sent, or is off. */
 export function mailProblem(mail: MailConfig): string | undefined {
   const { smtpHost, smtpUser, smtpFrom } = mail;
   if (smtpHost === "" || smtpFrom !== "" || smtpUser.includes("@")) return undefined;

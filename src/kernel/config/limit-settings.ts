@@ -61,10 +61,10 @@ export const LIMIT_SETTINGS = {
   ),
 };
 
-/** The limits that apply where nothing else is agreed. */
+/** The limits of organizations and keys that have no limits of their own. */
 export type LimitConfig = ConfigOf<typeof LIMIT_SETTINGS>;
 
-/** Each is a mark in memory for as long as the window. */
+/** Bounds memory: each address is remembered for the window. */
 const CLIENT_ADDRESSES_MAX = 1_000;
 
 export const UNUSUAL_USE_SETTINGS = {

@@ -1,6 +1,6 @@
 import { flag, integer, text } from "./setting.ts";
 
-/** Reads `name=value,name=value`, values percent-encoded; undefined where it has another form. */
+/** Parses `name=value,name=value` with percent-encoded values; undefined for anything else. */
 export function readPairList(list: string): ReadonlyMap<string, string> | undefined {
   const pairs = new Map<string, string>();
   for (const part of list.split(",")) {
@@ -15,8 +15,8 @@ export function readPairList(list: string): ReadonlyMap<string, string> | undefi
 }
 
 /**
- * Why a text is not a list of names and values; undefined if it is one. The message never contains
- * a value.
+ * The problem of a text that is not a list of names and values; undefined if it is one. It contains
+ * no value, since a value may be secret.
  */
 export function pairListProblem(list: string): string | undefined {
   return readPairList(list) === undefined
@@ -24,7 +24,7 @@ export function pairListProblem(list: string): string | undefined {
     : undefined;
 }
 
-/** The problem of a list of headers, whose names and values must also be valid in HTTP. */
+/** As `pairListProblem`, for headers: names and values must also be valid in HTTP. */
 export function headerListProblem(list: string): string | undefined {
   const pairs = [...(readPairList(list) ?? [])];
   const isSendable = pairs.every(

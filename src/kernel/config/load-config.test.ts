@@ -30,7 +30,7 @@ test("a nested key is set in the file by its path and in the environment by its 
   });
 });
 
-test("keys are remembered for at most five seconds: a change without a notice acts by then", () => {
+test("keys are cached for at most five seconds, so a change without a notice acts by then", () => {
   const outcome = loadConfig({ flags: {}, env: { TM_AUTH_KEY_CACHE_MS: "5001" } });
   expect(outcome).toEqual({
     kind: "invalid",
@@ -40,7 +40,7 @@ test("keys are remembered for at most five seconds: a change without a notice ac
   expect(most).toMatchObject({ config: { keyCacheMs: 5_000 } });
 });
 
-test("every problem is reported at once, with the place and the right form", () => {
+test("all problems are reported together, each with its place and the right form", () => {
   const env = { TM_PORT: "eighty", LOG_LEVEL: "loud" };
   const outcome = loadConfig({ flags: {}, env, yamlText: "timeout: 3\nhost: 5\n" });
   expect(outcome).toEqual({
@@ -54,7 +54,7 @@ test("every problem is reported at once, with the place and the right form", () 
   });
 });
 
-test("a value of the right kind may still be refused, with its reason", () => {
+test("a value of the right type can still be refused, with the reason", () => {
   const outcome = loadConfig({ flags: {}, env: { TM_TRUSTED_PROXIES: "10.0.0.0/8,proxy" } });
   expect(outcome).toEqual({
     kind: "invalid",
@@ -65,13 +65,13 @@ test("a value of the right kind may still be refused, with its reason", () => {
   });
 });
 
-test("the configuration cannot be changed after it was loaded", () => {
+test("the loaded configuration is frozen", () => {
   const outcome = loadConfig({ flags: {}, env: {} });
   if (outcome.kind !== "loaded") throw new Error("not loaded");
   expect(Object.isFrozen(outcome.config)).toBe(true);
 });
 
-test("a mail server without a sender is refused: it would send nothing", () => {
+test("a mail server without a sender is refused, because it could send nothing", () => {
   const problems = [
     "smtp.host has no sender: set smtp.from, such as `Token Market <alerts@example.com>`",
   ];
@@ -96,13 +96,13 @@ test.each([
   expect(outcome).toEqual({ kind: "invalid", problems: [problem] });
 });
 
-test("variables of guides, tests and clusters are no misspelled settings", () => {
+test("variables of guides, tests and clusters are not taken for misspelled settings", () => {
   const names = ["TM_URL", "TM_MODEL", "TM_TEST_DEPTH", "TM_WORKER_NUMBER", "TM_SERVICE_HOST"];
   const env = Object.fromEntries(names.map((name) => [name, "1"]));
   expect(loadConfig({ flags: {}, env })).toMatchObject({ kind: "loaded" });
 });
 
-test("the console's address has no path, because it cannot live below one", () => {
+test("a console address with a path is refused, because the console is served at the root", () => {
   const loaded = (url: string): string =>
     loadConfig({ flags: {}, env: { TM_CONSOLE_URL: url } }).kind;
   const good = ["https://console.example.com", "http://localhost:8081/"];
@@ -123,7 +123,7 @@ test.each([
     spend,
     'must be dollars above 0 such as "5.00", or "" to turn the check off',
   ]),
-])("%s of %s is refused with what to write instead", (path = "", value = "", problem = "") => {
+])("the setting %s refuses %s and says what is valid", (path = "", value = "", problem = "") => {
   const outcome = loadConfig({ flags: {}, env: { [environmentName(path)]: value } });
   const problems = outcome.kind === "invalid" ? outcome.problems.join() : "";
   expect(problems).toContain(path);

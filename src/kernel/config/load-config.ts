@@ -11,10 +11,10 @@ import {
 } from "./settings.ts";
 
 export interface ConfigSources {
-  /** Highest: what the command line says, by setting name. */
+  /** Values of the command line by setting name. They win over all other sources. */
   readonly flags: Partial<Record<SettingName, string | number | boolean | undefined>>;
   readonly env: Readonly<Record<string, string | undefined>>;
-  /** Why a variable cannot be read from the file that is named for it, by its name. */
+  /** By variable, why the file that its `_FILE` variable names cannot be read. */
   readonly fileProblems?: ReadonlyMap<string, string>;
   /** Text of `tokenmarket.yaml`; undefined when there is none. */
   readonly yamlText?: string;
@@ -22,7 +22,7 @@ export interface ConfigSources {
 
 export type ConfigOutcome =
   | { readonly kind: "loaded"; readonly config: Config }
-  /** Every problem at once; each names where it is and what would be right. */
+  /** All problems; each names its place and the right form. */
   | { readonly kind: "invalid"; readonly problems: readonly string[] };
 
 const LOG_LEVELS = ["trace", "debug", "info", "warn", "error", "fatal", "silent"];
@@ -54,7 +54,7 @@ export function loadConfig(sources: ConfigSources): ConfigOutcome {
     problems.push(`tokenmarket.yaml: there is no setting ${path}; see docs/reference/config.md`);
   }
   const read = Object.freeze(config) as unknown as Config;
-  // Problems of several settings together, where each by itself is right.
+  // Settings that are valid one by one may still contradict each other.
   if (problems.length === 0) {
     problems.push(...[mailProblem(read), purchasesProblem(read)].flatMap((each) => each ?? []));
   }
@@ -62,8 +62,8 @@ export function loadConfig(sources: ConfigSources): ConfigOutcome {
 }
 
 /**
- * A variable that is nearly a setting's is a setting that silently does not hold. One that is like
- * none is left alone: TM_ is also how guides and other tools begin their names.
+ * Reports variables whose names nearly match a setting, since they would silently have no effect.
+ * Other unknown names that begin with TM_ are ignored: guides and other tools use that prefix too.
  */
 function misspelledProblems(env: ConfigSources["env"]): readonly string[] {
   const settings: readonly Setting<unknown>[] = Object.values(SETTINGS);
@@ -81,7 +81,7 @@ function misspelledProblems(env: ConfigSources["env"]): readonly string[] {
     });
 }
 
-/** For a name this short (`TM_DATA`) another word may be one character away. */
+/** A shorter name (`TM_DATA`) may differ from another real word by only one character. */
 const SHORT_NAME_CHARS = 8;
 
 /**

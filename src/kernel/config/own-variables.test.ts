@@ -3,7 +3,7 @@ import { expect, test } from "vitest";
 import { isOwnVariable } from "./own-variables.ts";
 import { environmentName, SETTINGS, type Setting } from "./settings.ts";
 
-test("every variable that a setting is read from is this program's, and so is the file of it", () => {
+test("every variable of a setting, and the one that names its file, is this program's own", () => {
   const settings: readonly Setting<unknown>[] = Object.values(SETTINGS);
   for (const { path, alsoEnv = [] } of settings) {
     for (const name of [environmentName(path), ...alsoEnv]) {
@@ -13,13 +13,13 @@ test("every variable that a setting is read from is this program's, and so is th
   }
 });
 
-test("what the database driver and the telemetry read is not a provider's key either", () => {
+test("variables of the database driver, the telemetry and the runtime are this program's own", () => {
   for (const name of ["PGPASSWORD", "OTEL_EXPORTER_OTLP_HEADERS", "NODE_OPTIONS"]) {
     expect(isOwnVariable(name), name).toBe(true);
   }
 });
 
-test("a provider's own variable is not one of ours", () => {
+test("a variable for a provider's key is not this program's own", () => {
   for (const name of ["OPENAI_API_KEY", "PGX_KEY", "TMX_KEY", "CLOUDFLARE_API_TOKEN"]) {
     expect(isOwnVariable(name), name).toBe(false);
   }

@@ -8,12 +8,12 @@ import {
 } from "./settings.ts";
 
 /**
- * Prefixes of variables that this program, its database driver, its telemetry or its runtime reads:
- * a provider's key is in none of them, and what is in them belongs to no provider.
+ * Prefixes of the variables that this program, its database driver, its telemetry or its runtime
+ * reads. None of them holds a provider's key, and none of their values may be sent to a provider.
  */
 const OWN_PREFIXES = /^(?:TM|TOKENMARKET|PG|DATABASE|OTEL|NODE)_|^PG[A-Z]+$/;
 
-/** Whether a variable holds a setting or a secret of this program, or the file of one. */
+/** True for a variable that holds a setting or a secret of this program, or names the file of one. */
 export function isOwnVariable(name: string): boolean {
   return OWN_PREFIXES.test(name) || ownNames().has(name.replace(/_FILE$/, ""));
 }
@@ -29,14 +29,14 @@ function ownNames(): ReadonlySet<string> {
 /** The variables of a process. */
 export type Environment = Readonly<Record<string, string | undefined>>;
 
-/** Values of an environment that no log line may have, by the names of their variables. */
+/** Returns the values that no log line may contain, judged by the names of their variables. */
 export function secretsIn(env: Environment): readonly string[] {
   return Object.keys(env)
     .filter((name) => /(?:KEY|SECRET|TOKEN|PASSWORD)$/.test(name) || isSecretSetting(name))
     .flatMap((name) => env[name] ?? []);
 }
 
-/** Whether a secret setting is read from this variable. */
+/** True if a secret setting is read from this variable. */
 export function isSecretSetting(name: string): boolean {
   const settings: readonly Setting<unknown>[] = Object.values(SETTINGS);
   return settings.some(
@@ -45,7 +45,7 @@ export function isSecretSetting(name: string): boolean {
   );
 }
 
-/** Secret values of settings, of whatever source: a file has them too. */
+/** Returns the values of all secret settings, whether from a flag, the environment or a file. */
 export function listSecrets(config: Config): readonly string[] {
   const settings: readonly [string, Setting<unknown>][] = Object.entries(SETTINGS);
   const whole = settings

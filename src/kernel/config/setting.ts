@@ -1,25 +1,25 @@
-/** One setting of the program: where it may be written, what it means, what it is without you. */
+/** One setting: the places it is read from, its meaning and its default. */
 export interface Setting<T> {
-  /** Path in `tokenmarket.yaml`; upper snake case after `TM_` it is the environment name. */
+  /** Path in `tokenmarket.yaml`. `environmentName` derives the environment variable from it. */
   readonly path: string;
-  /** Environment names that are read besides the derived one. */
+  /** Further environment variables that are read if the derived one is not set. */
   readonly alsoEnv?: readonly string[];
   readonly kind: "string" | "integer" | "boolean" | "level";
   readonly fallback: T;
   readonly min?: number;
   readonly max?: number;
   readonly secret?: boolean;
-  /** The problem of a value of the right kind; undefined: none. */
+  /** The problem of a value that has the right kind; undefined if it is valid. */
   problem?(value: T): string | undefined;
   readonly doc: string;
 }
 
-/** The environment name of a path: `timeouts.keepalive_ms` is `TM_TIMEOUTS_KEEPALIVE_MS`. */
+/** Derives the environment variable: `TM_TIMEOUTS_KEEPALIVE_MS` for `timeouts.keepalive_ms`. */
 export function environmentName(path: string): string {
   return `TM_${path.replaceAll(".", "_").toUpperCase()}`;
 }
 
-/** What a setting may have besides its path, its default and its meaning. */
+/** The optional members of a setting. */
 type More<T> = Partial<Omit<Setting<T>, "path" | "fallback" | "doc">>;
 
 export function integer(path: string, fallback: number, min: number, doc: string): Setting<number> {

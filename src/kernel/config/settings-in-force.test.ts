@@ -13,7 +13,7 @@ function configOf(yamlText: string): Config {
   return outcome.config;
 }
 
-test("the log level and secrets follow, and every other setting keeps the value of the start", () => {
+test("the log level and secrets follow a change, and other settings keep their first value", () => {
   const inForce = new SettingsInForce(START);
   const next = configOf(
     KEYS.replace("one", "one,two").replace("test_1", "test_2").replace("a}", "b}") +
@@ -23,7 +23,7 @@ test("the log level and secrets follow, and every other setting keeps the value 
   expect(inForce.current).toBe(START);
   const secrets = ["encryption_key", "stripe.secret_key", "stripe.webhook_secret"];
   expect(read.changed.toSorted()).toEqual([...secrets, "log_level"].toSorted());
-  // Only commands read how long the change log is kept: no restart is needed for it.
+  // Only commands read `retention.changes_days`, so it waits for no restart.
   expect(read.waiting).toEqual(["port"]);
   inForce.use(read);
   const { port, retentionChangesDays } = START;
@@ -45,7 +45,7 @@ test.each([
   expect(read).toEqual({ config: START, changed: [], waiting: [path] });
 });
 
-test("a settings file that is away for an instant takes no secret away", () => {
+test("a settings file that is missing for an instant removes no secret", () => {
   const { config, waiting } = new SettingsInForce(configOf(`${KEYS}\nlog_level: debug`)).compare(
     configOf(""),
   );

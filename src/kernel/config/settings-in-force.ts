@@ -1,8 +1,9 @@
 import { SETTINGS, type Config, type SettingName } from "./settings.ts";
 
 /**
- * The settings that a running server follows, each with what it decides at a start: a change of
- * this waits for a restart, as that of every other setting does.
+ * The settings that a running server follows. Each function returns the decision that the value
+ * makes at a start: if a new value would change that decision, it waits for a restart, as other
+ * settings do.
  */
 const FOLLOWED: Readonly<Partial<Record<SettingName, (config: Config) => unknown>>> = {
   logLevel: () => true,
@@ -11,26 +12,26 @@ const FOLLOWED: Readonly<Partial<Record<SettingName, (config: Config) => unknown
   stripeWebhookSecret: ({ stripeWebhookSecret }) => stripeWebhookSecret !== "",
 };
 
-/** A running server does not read them: each command does, at its start. */
+/** Settings that only commands read, each time they start: a change of them waits for no restart. */
 const OF_COMMANDS: ReadonlySet<SettingName> = new Set([
   "retentionAttemptsDays",
   "retentionChangesDays",
 ]);
 
-/** Settings as they were read again. */
+/** The comparison of newly read settings with those in force. */
 export interface ReadSettings {
   /**
-   * The configuration that applies from now on: a setting that waits for a restart has the value of
+   * The configuration that would apply now. Settings that wait for a restart have their value of
    * the start.
    */
   readonly config: Config;
-  /** Paths of the settings that have another value than the one in force, and follow now. */
+  /** Paths of the settings that differ from those in force, and take effect now. */
   readonly changed: readonly string[];
-  /** Paths of the settings that have another value than at the start, and wait for a restart. */
+  /** Paths of the settings that differ from those at the start, and wait for a restart. */
   readonly waiting: readonly string[];
 }
 
-/** The current settings: those of the start, except for the few that can change while it runs. */
+/** The settings of a running server: those of its start, except for the few that it follows. */
 export class SettingsInForce {
   #current: Config;
   #waiting: readonly string[] = [];
@@ -43,12 +44,12 @@ export class SettingsInForce {
     return this.#current;
   }
 
-  /** Paths of what was changed since the start and waits for a restart. */
+  /** Paths of the settings that were changed since the start and wait for a restart. */
   get waiting(): readonly string[] {
     return this.#waiting;
   }
 
-  /** Says what of these would follow; nothing changes before `use`. */
+  /** Compares `next` with the settings in force. Nothing changes before `use`. */
   compare(next: Config): ReadSettings {
     const names = Object.keys(SETTINGS) as SettingName[];
     const differing = names.filter((name) => next[name] !== this.#current[name]);
@@ -68,7 +69,7 @@ export class SettingsInForce {
   }
 }
 
-/** Whether a key of the payment provider moves real money. */
+/** True if a key of the payment provider moves real money. */
 export function isLiveKey(stripeSecretKey: string): boolean {
   return /^[a-z]+_live_/.test(stripeSecretKey);
 }

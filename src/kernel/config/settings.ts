@@ -13,7 +13,7 @@ import { atMost, type ConfigOf, flag, integer, text } from "./setting.ts";
 
 export { environmentName, type Setting } from "./setting.ts";
 
-/** Its pages, cookies and sign-in are at the root of an origin, so that it cannot be below a path. */
+/** Refuses a path: the console's pages, cookies and sign-in work only at the root of an origin. */
 function consoleUrlProblem(value: string): string | undefined {
   if (value === "") return undefined;
   const url = URL.canParse(value) ? new URL(value) : undefined;
@@ -23,8 +23,8 @@ function consoleUrlProblem(value: string): string | undefined {
 }
 
 /**
- * Every setting, once. The configuration reader, the environment names and the reference page are
- * made from this table. Milliseconds end in `_ms`.
+ * All settings. The configuration reader, the environment variables and the reference page derive
+ * from this table. Paths of settings in milliseconds end in `_ms`.
  */
 export const SETTINGS = {
   port: integer("port", 8080, 0, "Gateway port; 0 picks a free one."),

@@ -2,7 +2,7 @@ import { type ConfigOf, integer, text } from "./setting.ts";
 
 const BY_PROVIDER = "For some providers: `provider=value` pairs after it, separated by commas.";
 
-/** Empty too: there is none. */
+/** The empty text matches too: no name server is set. */
 const NAME_SERVER = /^((\d{1,3}(\.\d{1,3}){3}|\[[\da-f:.]+\])(:\d{1,5})?|[\da-f]*:[\da-f:.]+)?$/i;
 
 /** How providers are reached. */
@@ -67,7 +67,7 @@ export const UPSTREAM_SETTINGS = {
   ),
 };
 
-/** Reads `value,provider=value,…`. */
+/** Parses `value,provider=value,…`. */
 export function readByProvider(value: string): {
   readonly all: string;
   readonly byProvider: ReadonlyMap<string, string>;

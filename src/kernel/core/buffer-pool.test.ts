@@ -12,7 +12,7 @@ function lent(pool: BufferPool, length: number): LentBuffer {
   return loan;
 }
 
-test("a buffer has the length that was asked for, and its memory is lent again", () => {
+test("a buffer has the requested length, and its memory is lent again after it came back", () => {
   const pool = new BufferPool();
   const first = lent(pool, 9 * KiB);
   expect(first.bytes).toHaveLength(9 * KiB);
@@ -22,7 +22,7 @@ test("a buffer has the length that was asked for, and its memory is lent again",
   expect(second.bytes.buffer).toBe(first.bytes.buffer);
 });
 
-test("a buffer that is left is never lent again", () => {
+test("a buffer that was left to the garbage collector is never lent again", () => {
   const pool = new BufferPool();
   const first = lent(pool, 9 * KiB);
   first.leave();
@@ -30,7 +30,7 @@ test("a buffer that is left is never lent again", () => {
   expect(lent(pool, 9 * KiB).bytes.buffer).not.toBe(first.bytes.buffer);
 });
 
-test("a loan that ends twice is a broken invariant", () => {
+test("ending a loan twice throws", () => {
   const pool = new BufferPool();
   const loan = lent(pool, 9 * KiB);
   loan.giveBack();
@@ -38,7 +38,7 @@ test("a loan that ends twice is a broken invariant", () => {
   expect(() => loan.leave()).toThrow("a loan ends once");
 });
 
-test("what is too short or too long to be kept is not lent", () => {
+test("a buffer outside the bounds of length is not lent", () => {
   const pool = new BufferPool();
   for (const length of [0, 1, POOLED_BYTES_MIN - 1, POOLED_BYTES_MAX + 1]) {
     expect(pool.lend(length)).toBeUndefined();
@@ -48,7 +48,7 @@ test("what is too short or too long to be kept is not lent", () => {
   }
 });
 
-test("when everything is on loan nothing is lent, and again once something came back", () => {
+test("a pool whose memory is all on loan lends nothing until some comes back", () => {
   const pool = new BufferPool(32 * KiB);
   const loans = [lent(pool, 16 * KiB), lent(pool, 16 * KiB)];
   expect(pool.lend(8 * KiB)).toBeUndefined();
@@ -56,7 +56,7 @@ test("when everything is on loan nothing is lent, and again once something came 
   expect(pool.lend(8 * KiB)).toBeDefined();
 });
 
-test("idle memory of another class gives way to what is needed", () => {
+test("idle memory of another size is dropped to make space for a new buffer", () => {
   const pool = new BufferPool(32 * KiB);
   const loans = [1, 2, 3, 4].map(() => lent(pool, 8 * KiB));
   for (const loan of loans) loan.giveBack();

@@ -1,25 +1,24 @@
 import { assert } from "./assert.ts";
 import { POOL_BYTES_MAX, POOLED_BYTES_MAX, POOLED_BYTES_MIN } from "./constants.ts";
 
-/** A buffer on loan. It ends by one of the two calls, once. */
+/** A buffer on loan. Its borrower ends the loan once, by `giveBack` or `leave`. */
 export interface LentBuffer {
-  /** As many bytes as were asked for; what an earlier borrower wrote may still be in them. */
+  /** The requested number of bytes. They may still contain what an earlier borrower wrote. */
   readonly bytes: Buffer;
-  /** No one can read the bytes any more: the memory is lent again. */
+  /** Returns the memory to the pool, to be lent again. Nothing may read the bytes after this. */
   giveBack(): void;
-  /** Something may still read the bytes: the memory is left to the garbage collector. */
+  /** Leaves the memory to the garbage collector, because something may still read the bytes. */
   leave(): void;
 }
 
 /**
- * Buffers of some kilobytes to some megabytes that are used again. Memory outside the heap is what
- * makes the engine collect: with one copy of a body less for each request, it collects less often.
- * All of them together are bounded, lent ones too; what does not fit is not lent, and its borrower
- * allocates.
+ * Reusable buffers of 1 KiB to 4 MiB. Memory outside the heap triggers garbage collection: with
+ * one allocation less for each request, collections are rarer. Lent and idle memory together are
+ * bounded. If a buffer does not fit, none is lent, and the borrower allocates.
  */
 export class BufferPool {
   readonly #bytesMax: number;
-  /** Idle memory by class; the sizes of the classes are powers of two. */
+  /** Idle memory by size class; class n has buffers of 2 ** n bytes. */
   readonly #idle: Buffer[][] = [];
   #idleBytes = 0;
   #lentBytes = 0;
@@ -36,7 +35,7 @@ export class BufferPool {
     return this.#lentBytes;
   }
 
-  /** Undefined if the length is none that is lent, or everything is on loan. */
+  /** Lends `length` bytes; undefined if the length is out of bounds or all memory is on loan. */
   lend(length: number): LentBuffer | undefined {
     if (length < POOLED_BYTES_MIN || length > POOLED_BYTES_MAX) return undefined;
     const sizeClass = 32 - Math.clz32(length - 1);
@@ -46,7 +45,7 @@ export class BufferPool {
     return new Loan(this, memory, length);
   }
 
-  /** Takes back a loan when it ends. `memory` is undefined when it does not come back. */
+  /** Called by a loan that ends. `memory` is undefined if it does not come back. */
   ended(bytes: number, memory: Buffer | undefined): void {
     this.#lentBytes -= bytes;
     assert(this.#lentBytes >= 0, "no loan ends twice");
@@ -65,7 +64,7 @@ export class BufferPool {
     return memory;
   }
 
-  /** New memory, for which idle memory of other classes may have to go. */
+  /** Allocates memory; drops idle memory of other classes if the bound requires it. */
   #allocate(bytes: number): Buffer | undefined {
     if (this.#lentBytes + bytes > this.#bytesMax) return undefined;
     for (const idle of this.#idle.toReversed()) {

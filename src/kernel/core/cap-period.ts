@@ -1,9 +1,17 @@
+import { assert } from "./assert.ts";
 import { usdOrNull } from "./json-values.ts";
 import { type MicroUsd } from "./money.ts";
 
-/** For how long a cap of a key holds: the UTC month, the week from Monday on, or the UTC day. */
+/** Periods of a key's caps: the UTC month, the UTC week (from Monday on), the UTC day. */
 export const CAP_PERIODS = ["month", "week", "day"] as const;
 export type CapPeriod = (typeof CAP_PERIODS)[number];
+
+/** Reads the period of a cap from a row. */
+export function parseCapPeriod(text: string | null | undefined): CapPeriod {
+  const period = CAP_PERIODS.find((each) => each === text);
+  assert(period !== undefined, "a cap is of a day, a week or a month");
+  return period;
+}
 
 /** One value for each period; where the values are amounts, null means no cap. */
 export type Caps<T = MicroUsd | null> = Readonly<Record<CapPeriod, T>>;
@@ -28,12 +36,9 @@ export function byCapField<T>(make: (period: CapPeriod) => T): Readonly<Record<C
   ) as Record<CapField, T>;
 }
 
-/** Caps as every answer and file has them. */
+/** Formats caps as decimal dollars, under their field names in answers and files. */
 export function capsInUsd(caps: Caps): Readonly<Record<CapField, string | null>> {
-  return byCapField((period) => {
-    const cap = caps[period];
-    return usdOrNull(cap);
-  });
+  return byCapField((period) => usdOrNull(caps[period]));
 }
 
 const DAY_MS = 86_400_000;
@@ -48,7 +53,7 @@ export function mondayOf(day: number): number {
   return day - ((((day + 3) % 7) + 7) % 7);
 }
 
-/** When the period of an instant ends, and the next one begins. */
+/** The instant at which the current period ends and the next one begins. */
 export function periodEndMs(period: CapPeriod, nowMs: number): number {
   const day = utcDay(nowMs);
   switch (period) {

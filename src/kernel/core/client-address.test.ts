@@ -49,19 +49,22 @@ test.each([
     reason: "a gap",
   },
   { peer: undefined, forwarded: "198.51.100.1", client: undefined, reason: "no peer" },
-])("behind proxies, $why: $client", ({ peer, forwarded, client }) => {
-  expect(PROXIES.of(peer, forwarded)).toBe(client);
-});
+])(
+  "with trusted proxies and $reason, the client's address is $client",
+  ({ peer, forwarded, client }) => {
+    expect(PROXIES.of(peer, forwarded)).toBe(client);
+  },
+);
 
 test("without trusted proxies every header is ignored", () => {
   expect(new ClientAddresses("").of("10.1.2.3", "198.51.100.1")).toBe("10.1.2.3");
 });
 
-test("a long header costs no more than its last entries", () => {
+test("only the last 32 entries and 2,048 characters of a long header are read", () => {
   const chain = ["198.51.100.1", ...Array.from({ length: 100 }, () => "10.0.0.7")];
   expect(PROXIES.of("10.1.2.3", chain.join(","))).toBe("10.0.0.7");
   expect(PROXIES.of("10.1.2.3", `${"x".repeat(100_000)}, 198.51.100.1`)).toBe("198.51.100.1");
-  // One that is cut could be another address.
+  // The rest of an entry that was cut off could read as another address.
   expect(PROXIES.of("10.1.2.3", `1${"9".repeat(2_000)}8.51.100.1`.padStart(2_050))).toBe(
     "10.1.2.3",
   );
@@ -69,7 +72,7 @@ test("a long header costs no more than its last entries", () => {
 });
 
 describe("a list of networks", () => {
-  test.each(["", "10.0.0.0/8", " 10.0.0.0/8 , ::1 ", "0.0.0.0/0,::/0"])("%j is one", (text) => {
+  test.each(["", "10.0.0.0/8", " 10.0.0.0/8 , ::1 ", "0.0.0.0/0,::/0"])("can be %j", (text) => {
     expect(networksProblem(text)).toBeUndefined();
   });
 
@@ -80,11 +83,11 @@ describe("a list of networks", () => {
     ["10.0.0.0/", "10.0.0.0/"],
     ["10.0.0.0/8/8", "10.0.0.0/8/8"],
     [",", ""],
-  ])("%j is none, and says which entry", (text, entry) => {
+  ])("is refused if it is %j, and the problem names the entry", (text, entry) => {
     expect(networksProblem(text)).toContain(JSON.stringify(entry));
   });
 
-  test("of more than 256 entries is refused", () => {
+  test("is refused if it has more than 256 entries", () => {
     const text = Array.from({ length: 257 }, () => "10.0.0.1").join(",");
     expect(networksProblem(text)).toContain("256");
   });
@@ -121,21 +124,21 @@ test.each([
   "::ffff:1.2.3.256",
   "[::1]",
   "a.b",
-])("%j is an address exactly when the system says so", (text) => {
+])("%j is an address exactly if Node's isIP accepts it", (text) => {
   expect(parseIp(text) !== undefined).toBe(isIP(text) !== 0);
 });
 
-test("a mapped address is the IPv4 address, and a zone is left out", () => {
+test("an IPv4 address mapped into IPv6 is read as IPv4, and a zone is dropped", () => {
   expect(parseIp("::ffff:10.1.2.3")).toEqual(parseIp("10.1.2.3"));
   expect(parseIp("fe80::1%eth0")).toEqual(parseIp("fe80::1"));
 });
 
-test("random networks hold the addresses that the system's list says", () => {
+test("random networks contain the same addresses as Node's BlockList", () => {
   const inputs = [fc.ipV4(), fc.ipV6()].map((address) => fc.tuple(address, address, fc.nat(128)));
   const property = fc.property(fc.oneof(...inputs), ([of, other, length]) => {
     const family = isIP(of) === 4 ? "ipv4" : "ipv6";
     const prefix = Math.min(length, family === "ipv4" ? 32 : 128);
-    // A mapped address is of the other family for the system's list.
+    // Node's list counts a mapped address as IPv6, ours as IPv4.
     const parts = family === "ipv4" ? 4 : 8;
     fc.pre(parseIp(of)?.length === parts && parseIp(other)?.length === parts);
     const networks = new IpNetworks();
@@ -148,7 +151,7 @@ test("random networks hold the addresses that the system's list says", () => {
 });
 
 test.each(["::/0", "::/1", "0::1/24", "::/80"])(
-  "a network of IPv6 as wide as %s holds no address of IPv4",
+  "the IPv6 network %s contains no IPv4 address",
   (network) => {
     const networks = new IpNetworks();
     expect(networks.add(network)).toBe(true);

@@ -1,11 +1,11 @@
 import { BlockList, isIP } from "node:net";
 
 const NETWORKS_MAX = 256;
-/** A request passes a few proxies; more entries, and earlier ones, are written by the client. */
+/** A request passes a few proxies only: earlier entries come from the client, and are not read. */
 const HOPS_MAX = 32;
 const HEADER_CHARS_MAX = 2_048;
 
-/** The problem of a list of networks (`10.0.0.0/8, 2001:db8::/32`); undefined: none. */
+/** The problem of a list of networks (`10.0.0.0/8, 2001:db8::/32`); undefined if it is valid. */
 export function networksProblem(text: string): string | undefined {
   if (text.trim() === "") return undefined;
   const entries = splitEntries(text);
@@ -17,15 +17,15 @@ export function networksProblem(text: string): string | undefined {
 }
 
 /**
- * The address of a request's client, where proxies are trusted to report it: the last address of
- * `x-forwarded-for` that is not a trusted proxy's own. Each proxy appends the address it was called
- * from, so everything before that one may have been made up by the client.
+ * Finds the address of a request's client behind trusted proxies: the last address of
+ * `x-forwarded-for` that is not a trusted proxy. Each proxy appends the address that called it, so
+ * the client may have forged every entry before that one.
  */
 export class ClientAddresses {
   readonly #trusted = new IpNetworks();
   readonly #trustsAny: boolean;
 
-  /** `networks`: a list without a problem. */
+  /** `networks` is a list for which `networksProblem` finds no problem. */
   constructor(networks: string) {
     this.#trustsAny = splitEntries(networks).filter((entry) => this.#trusted.add(entry)).length > 0;
   }
@@ -44,14 +44,14 @@ export class ClientAddresses {
   }
 }
 
-/** The last entries of the header, without one that the length bound cuts off. */
+/** Returns the last entries of the header, without an entry that the length bound has cut. */
 function lastHops(forwarded: string): string[] {
   const entries = forwarded.slice(-HEADER_CHARS_MAX).split(",");
   if (forwarded.length > HEADER_CHARS_MAX) entries.shift();
   return entries.slice(-HOPS_MAX);
 }
 
-/** An address as proxies write it: in brackets, with a port, or IPv4 mapped into IPv6. */
+/** Strips what proxies add to an address: brackets, a port, or the mapping of IPv4 into IPv6. */
 function bareAddress(text: string): string | undefined {
   const entry = text.trim();
   const inBrackets = /^\[([^\]]+)\](?::\d{1,5})?$/.exec(entry)?.[1];
@@ -67,14 +67,15 @@ function splitEntries(text: string): readonly string[] {
 }
 
 /**
- * The 4 bytes of an IPv4 address or the 8 groups of an IPv6 one; one of IPv4 that is mapped into
- * IPv6 is the IPv4 address, and a zone behind `%` is left out. Undefined if the text is no address.
+ * Parses an IPv4 address into 4 bytes, or an IPv6 address into 8 groups. An IPv4 address mapped
+ * into IPv6 is read as IPv4, and a zone after `%` is dropped. Undefined if the text is not an
+ * address.
  */
 export function parseIp(text: string): readonly number[] | undefined {
   const [bare = ""] = text.split("%");
   const family = isIP(bare);
   if (family !== 6) return family === 4 ? bare.split(".").map(Number) : undefined;
-  // A host of a URL is written in groups alone, the longest run of zeros left out.
+  // A URL normalises the host: hexadecimal groups only, with the longest run of zeros as `::`.
   const [before = [], after = []] = new URL(`http://[${bare}]`).hostname
     .slice(1, -1)
     .split("::")
@@ -85,12 +86,12 @@ export function parseIp(text: string): readonly number[] | undefined {
   return isMapped ? groups.slice(6).flatMap((group) => [group >> 8, group & 0xff]) : groups;
 }
 
-/** Networks: `10.0.0.0/8`, `2001:db8::/32`, or single addresses. */
+/** A set of networks (`10.0.0.0/8`, `2001:db8::/32`) and single addresses. */
 export class IpNetworks {
-  // One for each family: a list finds an IPv4 address in a network of IPv6 that holds its mapped form.
+  // A list for each family: one list would match IPv4 addresses, mapped, against IPv6 networks.
   readonly #lists = { ipv4: new BlockList(), ipv6: new BlockList() };
 
-  /** False: the text is not a network. */
+  /** Adds a network or an address; returns false if the text is neither. */
   add(text: string): boolean {
     const [first = "", length, ...more] = text.split("/");
     const parts = parseIp(first);

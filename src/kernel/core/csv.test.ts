@@ -3,7 +3,7 @@ import { describe, expect, test } from "vitest";
 
 import { csvLine, CsvReader, type CsvRow, plainCell } from "./csv.ts";
 
-describe("a line of CSV", () => {
+describe("csvLine", () => {
   const cases: readonly (readonly [fields: (string | null)[], line: string])[] = [
     [["a", "b"], "a,b"],
     [["a,b", 'say "x"', "two\nlines", "cr\r"], '"a,b","say ""x""","two\nlines","cr\r"'],
@@ -11,18 +11,21 @@ describe("a line of CSV", () => {
     [[" a", "b "], '" a","b "'],
     [[null], ""],
   ];
-  test.each(cases)("%j is %s", (fields, line) => {
+  test.each(cases)("writes %j as %s", (fields, line) => {
     expect(csvLine(fields)).toBe(line);
   });
 });
 
-describe("a cell for a spreadsheet", () => {
+describe("plainCell", () => {
   const formulas = ["=1+1", "+1", "-1", "@SUM(A1)", "\t=1", "\r=1", "\n=1", " =1", "\0=1", "＝1"];
-  test.each(formulas)("%j is shown and not run", (text) => {
-    expect(plainCell(text)).toBe(`'${text}`);
-  });
+  test.each(formulas)(
+    "puts an apostrophe before %j, so that a spreadsheet does not run it",
+    (text) => {
+      expect(plainCell(text)).toBe(`'${text}`);
+    },
+  );
 
-  test.each(["acme/small", "a=1", "5-2", "", "x@y", "'=1"])("%j stays as it is", (text) => {
+  test.each(["acme/small", "a=1", "5-2", "", "x@y", "'=1"])("does not change %j", (text) => {
     expect(plainCell(text)).toBe(text);
   });
 });
@@ -39,7 +42,7 @@ function readAll(pieces: readonly string[]): CsvRow[] {
   return found;
 }
 
-test("what was written comes back, nulls as nulls, wherever the pieces are cut", () => {
+test("a reader returns the written rows, nulls as nulls, however the text is cut into pieces", () => {
   fc.assert(
     fc.property(rows, fc.array(fc.nat({ max: 200 }), { maxLength: 6 }), (written, cuts) => {
       const text = written.map((row) => `${csvLine(row)}\n`).join("");
@@ -56,6 +59,6 @@ test.each([
   ["a,b", "the last row is incomplete"],
   ['"a\n', "the last row is incomplete"],
   ["a\nb", "the last row is incomplete"],
-])("%j is refused: %s", (text, problem) => {
+])("a reader refuses the text %j: %s", (text, problem) => {
   expect(() => readAll([text])).toThrow(problem);
 });

@@ -1,4 +1,7 @@
-/** One line of RFC 4180 without its end. Null is nothing, an empty text is `""`. */
+/**
+ * Formats one line of RFC 4180, without its line end. Null is written as nothing, an empty text as
+ * `""`.
+ */
 export function csvLine(fields: readonly (string | null)[]): string {
   let line = "";
   for (let at = 0; at < fields.length; at++) {
@@ -10,14 +13,14 @@ export function csvLine(fields: readonly (string | null)[]): string {
 }
 
 /**
- * A text that a spreadsheet shows and never runs: where it would begin a formula, an apostrophe
- * precedes it. Only for files that people open; it changes the value.
+ * Puts an apostrophe before a text that a spreadsheet would run as a formula. It changes the value,
+ * so use it only for files that people open.
  */
 export function plainCell(text: string): string {
   return BEGINS_FORMULA.test(text) ? `'${text}` : text;
 }
 
-/* The wide forms count as the plain ones where East Asian input is the rule. */
+/* Spreadsheets with East Asian input accept the full-width signs too. */
 const BEGINS_FORMULA = /^[\s\0]*[=+\-@＝＋－＠]|^[\t\r\n\0]/;
 const NEEDS_QUOTES = /[",\r\n]|^\s|\s$/;
 
@@ -29,12 +32,12 @@ function quoteField(field: string): string {
   return `"${field.replaceAll('"', '""')}"`;
 }
 
-/** Text that no `csvLine` wrote. */
+/** Thrown for a text that `csvLine` cannot have written. */
 export class CsvFault extends Error {
   override readonly name = "CsvFault";
 }
 
-/** Null where nothing is between two commas. */
+/** The fields of a line; null if nothing is between two commas. */
 export type CsvRow = readonly (string | null)[];
 
 const QUOTE = 0x22;
@@ -42,15 +45,15 @@ const COMMA = 0x2c;
 const LINE_END = 0x0a;
 
 /**
- * Reads what `csvLine` wrote, lines ended by `\n`, from pieces of any size. The same columns come
- * back: a null as null, an empty text as an empty text.
+ * Reads lines that `csvLine` wrote, each ended by `\n`, from pieces of any size. Nulls and empty
+ * texts are told apart.
  */
 export class CsvReader {
   #row: (string | null)[] = [];
   #field = "";
   #at: "start" | "bare" | "quoted" | "behind quote" = "start";
 
-  /** The rows that end in this piece. Throws `CsvFault`. */
+  /** Returns the rows that end in this piece. Throws `CsvFault`. */
   push(text: string): CsvRow[] {
     const rows: CsvRow[] = [];
     let from = 0;
@@ -82,7 +85,7 @@ export class CsvReader {
     return rows;
   }
 
-  /** Nothing more comes. Throws `CsvFault` when a row has not ended. */
+  /** Call it after the last piece. Throws `CsvFault` if a row has not ended. */
   end(): void {
     if (this.#at !== "start" || this.#row.length > 0)
       throw new CsvFault("the last row is incomplete");

@@ -1,4 +1,7 @@
-/** The fields that have a value: what may be undefined is optional in the answer, and left out. */
+/**
+ * Drops the fields that are undefined. Fields that may be undefined are optional in the result's
+ * type.
+ */
 export function defined<T extends object>(fields: T): Defined<T> {
   const known = Object.entries(fields).filter(([, value]) => value !== undefined);
   return Object.fromEntries(known) as Defined<T>;

@@ -1,13 +1,13 @@
-/** `November 2026` of `2026-11`. */
+/** Turns `2026-11` into `November 2026`. */
 export function monthName(month: string): string {
   const at = new Date(`${month}-01T00:00:00Z`);
   return at.toLocaleDateString("en-US", { month: "long", year: "numeric", timeZone: "UTC" });
 }
 
-/** The facts of a payment, but for its amounts, as the page and the PDF file of a receipt have them. */
+/** The lines of a receipt without its amounts, shared by its page and its PDF file. */
 export function receiptFacts(of: {
   readonly number: string;
-  /** As the document shows days. */
+  /** The day of the payment, formatted for the document. */
   readonly paid: string;
   readonly method: string | null;
   readonly reference: string | null;

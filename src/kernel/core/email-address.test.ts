@@ -2,24 +2,24 @@ import { describe, expect, test } from "vitest";
 
 import { isEmail, normaliseEmail } from "./email-address.ts";
 
-describe("two spellings of one address are one address", () => {
-  test("case and blanks around it do not count", () => {
+describe("normaliseEmail", () => {
+  test("ignores case and surrounding blanks", () => {
     expect(normaliseEmail("  Ada@Example.COM ")).toBe("ada@example.com");
   });
 
-  test("what only Unicode's compatibility joins are the mailboxes of different people", () => {
+  test("does not fold characters that Unicode's compatibility forms would make equal", () => {
     for (const other of ["ａｄａ@example.com", "ada@ex\uff41mple.com", "\u212Aurt@example.com"]) {
       expect(normaliseEmail(other)).not.toBe(normaliseEmail(other.normalize("NFKC")));
     }
     expect(normaliseEmail("\u212Aurt@example.com")).not.toBe("kurt@example.com");
   });
 
-  test("dots and plus signs make another address", () => {
+  test("keeps dots and plus signs, which make another address", () => {
     expect(normaliseEmail("a.da+x@example.com")).toBe("a.da+x@example.com");
   });
 });
 
-test("an address as people have them is one", () => {
+test("isEmail accepts common forms of addresses", () => {
   for (const text of [
     "ada@example.com",
     "owner@localhost.localdomain",
@@ -32,7 +32,7 @@ test("an address as people have them is one", () => {
   }
 });
 
-test("what no mailbox has, what is not seen, and what a mail program would take apart is refused", () => {
+test("isEmail refuses invalid, invisible and look-alike characters, and what mail programs parse", () => {
   const forms = ["", "ada", "@example.com", "ada@", "a@b@c", "a da@b", "a@e.com>", "<a@e.com>"];
   const parsed = ["a@e.com,b@e.com", "a@e.com;b@e.com", "Ada a@e.com", '"a b"@e.com', "a(x)@e.com"];
   const domains = [
@@ -49,7 +49,7 @@ test("what no mailbox has, what is not seen, and what a mail program would take 
   for (const text of [...forms, ...parsed, ...domains, ...dots, ...long]) {
     expect({ text, isEmail: isEmail(text) }).toEqual({ text, isEmail: false });
   }
-  // Every character that is not visible ASCII, in every place: letters of other scripts look like it.
+  // Characters outside visible ASCII, in every place: letters of other scripts look like it.
   const others = [...Array.from({ length: 33 }, (_, code) => code), 127, 0xa0, 0xad, 0x430, 0x200b];
   const more = [0x200d, 0x200e, 0x202e, 0x2028, 0x2060, 0x2066, 0xfeff, 0xff41, 0xe0061, 0xe4];
   for (const code of [...others, ...more]) {

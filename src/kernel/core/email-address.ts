@@ -1,14 +1,16 @@
 const LOCAL_CHARS_MAX = 64;
 const DOMAIN_CHARS_MAX = 253;
 
-/* The atoms of RFC 5321 between single dots: nothing quoted, nothing that a mail program would parse. */
+/*
+ * Atoms of RFC 5321, separated by single dots. Quoted parts and characters that mail programs parse
+ * are refused.
+ */
 const LOCAL = /^[A-Za-z0-9!#$%&'*+/=?^_`{|}~-]+(?:\.[A-Za-z0-9!#$%&'*+/=?^_`{|}~-]+)*$/;
 const LABEL = /^[A-Za-z0-9](?:[A-Za-z0-9-]{0,61}[A-Za-z0-9])?$/;
 
 /**
- * True for an e-mail address in ASCII. Addresses that look equal are then equal, and the address
- * that is counted is the one that receives mail. A domain in another script has to be in its `xn--`
- * form. Whether the mailbox exists is not checked.
+ * True for an e-mail address in ASCII, so that two addresses that look equal are equal. A domain in
+ * another script must be in its `xn--` form. Does not check that the mailbox exists.
  */
 export function isEmail(text: string): boolean {
   const at = text.lastIndexOf("@");
@@ -17,7 +19,7 @@ export function isEmail(text: string): boolean {
   return LOCAL.test(local) && domain.split(".").every((label) => LABEL.test(label));
 }
 
-/** The form that two spellings of one address share: trimmed, and A to Z in lower case. */
+/** Trims an address and turns A to Z into lower case, so that its spellings become equal. */
 export function normaliseEmail(email: string): string {
   return email.trim().replaceAll(/[A-Z]/g, (letter) => letter.toLowerCase());
 }

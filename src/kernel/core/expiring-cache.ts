@@ -6,8 +6,8 @@ interface Entry<T> {
 }
 
 /**
- * Values that are good for a fixed time after they were read, bounded in number. All live equally
- * long, so insertion order is expiry order: the oldest leave first, and expired ones with them.
+ * A bounded cache whose values expire a fixed time after they were read. All values live equally
+ * long, so insertion order is expiry order, and the oldest are dropped first.
  */
 export class ExpiringCache<T> {
   readonly #entries = new Map<string, Entry<T>>();
@@ -29,14 +29,14 @@ export class ExpiringCache<T> {
     return entry !== undefined && nowMs < entry.untilMs ? entry.value : undefined;
   }
 
-  /** Keeps `value`, which was read at `readAtMs`, in place of an older one. */
+  /** Replaces the value of `key` by `value`, which was read at `readAtMs`. */
   set(key: string, value: T, readAtMs: number): void {
     this.#entries.delete(key);
     this.#dropOldest(readAtMs);
     this.#entries.set(key, { value, untilMs: readAtMs + this.#liveMs });
   }
 
-  /** Forgets every value that `isStale` knows as one. */
+  /** Removes every value for which `isStale` returns true. */
   drop(isStale: (value: T) => boolean): void {
     for (const [key, { value }] of this.#entries) {
       if (isStale(value)) this.#entries.delete(key);

@@ -1,6 +1,6 @@
 import type { RefusalClass } from "./refusals.ts";
 
-/** Names of the headers that an answer has and its record shows, each once. */
+/** Names of the headers that an answer carries and the page of its request shows. */
 export const ANSWER_HEADERS = {
   provider: "x-tm-provider",
   attempts: "x-tm-attempts",
@@ -17,7 +17,7 @@ export const ANSWER_HEADERS = {
   retryAfter: "retry-after",
 } as const;
 
-/** The meaning of a class of refusal or failure for the person who meets it, and the next step. */
+/** Explains a class of refusal or failure to the customer, with the next step. */
 export function explainRefusal(errorClass: string): string {
   return Object.hasOwn(WORDS, errorClass)
     ? WORDS[errorClass as RefusalClass]

@@ -13,13 +13,13 @@ test("ten thousand request ids of one millisecond are all different", () => {
   expect(ids.size).toBe(10_000);
 });
 
-test("anything else is not a request id", () => {
+test("parseRequestId returns undefined for a text of another form", () => {
   for (const text of ["", "req_1", "00000000-0000-4000-8000-000000000000", "x".repeat(36)]) {
     expect(parseRequestId(text)).toBeUndefined();
   }
 });
 
-test("attempt ids grow strictly, also when the clock steps back and when a millisecond overflows", () => {
+test("attempt ids grow strictly, even if the clock steps back or a millisecond overflows", () => {
   const next = attemptIdMaker(7);
   let last = -1n;
   for (let i = 0; i < 20_000; i += 1) {

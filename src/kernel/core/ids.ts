@@ -1,11 +1,11 @@
 import { randomFillSync } from "node:crypto";
 
-/** Identifiers are strings branded by kind: one kind is never passed for another. */
+/* Ids are branded by kind, so that the compiler refuses one kind in place of another. */
 export type OrgId = string & { readonly __id: "org" };
 export type KeyId = string & { readonly __id: "key" };
 export type ModelId = string & { readonly __id: "model" };
 export type ProviderId = string & { readonly __id: "provider" };
-/** `video_` with 32 random hexadecimal characters; it never contains the provider's id. */
+/** `video_` and 32 random hexadecimal characters. Never the provider's own id of the job. */
 export type JobId = string & { readonly __id: "job" };
 /** UUID version 7 (RFC 9562); the value of `x-request-id`. */
 export type RequestId = string & { readonly __id: "request" };
@@ -35,14 +35,14 @@ export function createRequestId(nowMs: number): RequestId {
   return `${time.slice(0, 8)}-${time.slice(8)}-7${random.slice(0, 3)}-${variant.toString(16)}${random.slice(3, 5)}-${random.slice(5, 17)}` as RequestId;
 }
 
-/** The request id in `text`, or undefined when it has another form. */
+/** Parses a request id; undefined for a text of another form. */
 export function parseRequestId(text: string): RequestId | undefined {
   return /^[0-9a-f]{8}-[0-9a-f]{4}-7[0-9a-f]{3}-[89ab][0-9a-f]{3}-[0-9a-f]{12}$/.test(text)
     ? (text as RequestId)
     : undefined;
 }
 
-/** Makes the id of a span: 8 random bytes in hexadecimal form. */
+/** Makes the id of a span: 8 random bytes in hexadecimal. */
 export function createSpanId(): string {
   const at = takeRandom(8);
   return randomPool.toString("hex", at, at + 8);
@@ -54,7 +54,10 @@ export function createRecordId(prefix: string): string {
   return `${prefix}_${randomPool.toString("hex", at, at + 12)}`;
 }
 
-/** The id of the organization that `tokenmarket dev` makes: its name is its people's to change. */
+/**
+ * Id of the organization that `tokenmarket dev` creates. It is found by this id, since people may
+ * rename it.
+ */
 export const DEVELOPMENT_ORG_ID = "org_development" as OrgId;
 
 export function createOrgId(): OrgId {
@@ -65,7 +68,7 @@ export function createKeyId(): KeyId {
   return createRecordId("key") as KeyId;
 }
 
-/** The key id in `text`, or undefined when it has another form. */
+/** Parses a key id; undefined for a text of another form. */
 export function parseKeyId(text: string): KeyId | undefined {
   return /^key_\w{1,60}$/.test(text) ? (text as KeyId) : undefined;
 }
@@ -76,7 +79,7 @@ export function createJobId(): JobId {
   return `video_${randomPool.toString("hex", at, at + 16)}` as JobId;
 }
 
-/** The job id in `text`, or undefined when it has another form. */
+/** Parses a job id; undefined for a text of another form. */
 export function parseJobId(text: string): JobId | undefined {
   return /^video_[0-9a-f]{32}$/.test(text) ? (text as JobId) : undefined;
 }
@@ -85,22 +88,24 @@ const ATTEMPT_EPOCH_MS = 1_735_689_600_000; // 2025-01-01T00:00:00Z
 const SEQUENCE_BITS = 12n;
 const INSTANCE_BITS = 10n;
 
-/** The millisecond since 1970 that the id carries: the ledger's clock when the attempt was admitted. */
+/**
+ * Reads the instant in an attempt id, in milliseconds since 1970: when the ledger admitted the
+ * attempt.
+ */
 export function attemptInstantMs(id: AttemptId): number {
   return Number(id >> (INSTANCE_BITS + SEQUENCE_BITS)) + ATTEMPT_EPOCH_MS;
 }
 
 const SEQUENCES_PER_MS = 1 << Number(SEQUENCE_BITS);
 
-/** The lowest id that an attempt of this instant can have. */
+/** Returns the lowest attempt id of an instant. */
 export function attemptIdFrom(atMs: number): bigint {
   return BigInt(atMs - ATTEMPT_EPOCH_MS) << (INSTANCE_BITS + SEQUENCE_BITS);
 }
 
 /**
- * Returns a maker of attempt ids for one instance. Ids grow strictly; a backwards step of the wall
- * clock keeps the last millisecond and continues counting, so uniqueness never depends on the
- * clock.
+ * Returns a function that makes attempt ids for one instance (0 to 1023). Ids grow strictly. If the
+ * wall clock steps back, they keep the last millisecond and go on counting.
  */
 export function attemptIdMaker(instance: number): (nowMs: number) => AttemptId {
   let lastMs = 0;

@@ -1,8 +1,8 @@
 import { formatExactUsd, formatUsd, type MicroUsd, type PicoUsd, usdJsonNumber } from "./money.ts";
 
 /**
- * Money answers are written as JSON text: dollar amounts are numbers whose digits come from the
- * integer, and no float is in between. `Raw` marks such a piece.
+ * A piece of finished JSON text that `printJson` writes unchanged. Dollar amounts use it: their
+ * digits come from an integer, never from a float.
  */
 export class Raw {
   readonly text: string;
@@ -11,11 +11,11 @@ export class Raw {
   }
 }
 
-/** Dollars as a number of a JSON answer, exact to the micro-dollar. */
+/** Formats dollars as a JSON number, exact to the micro-dollar. */
 export function usd(amount: MicroUsd): Raw {
   return new Raw(usdJsonNumber(amount));
 }
-/** JSON with exact integers from bigint and exact numbers from `Raw`. */
+/** Writes a value as JSON. A bigint becomes an integer, and a `Raw` its own text. */
 export function printJson(value: unknown): string {
   if (value instanceof Raw) return value.text;
   if (typeof value === "bigint") return value.toString();
@@ -29,12 +29,12 @@ export function printJson(value: unknown): string {
   return JSON.stringify(value) ?? "null";
 }
 
-/** ISO 8601 in UTC, with milliseconds. */
+/** Formats an instant as ISO 8601 in UTC, with milliseconds. */
 export function instant(ms: number): string {
   return new Date(ms).toISOString();
 }
 
-/** Formats an instant as above, and keeps null. */
+/** As `instant`, but null for a missing instant. */
 export function instantOrNull(ms: number | null | undefined): string | null {
   return ms === null || ms === undefined ? null : instant(ms);
 }

@@ -6,7 +6,7 @@ import { KEY_TAGS_MAX } from "./constants.ts";
  */
 const TAG = /^[A-Za-z0-9._:/-]{1,32}$/;
 
-/** Tags of a key as they are kept, each once and sorted; or what is wrong with them. */
+/** Checks the tags of a key. Returns them sorted, each once, or the problem. */
 export function readTags(
   tags: readonly string[],
 ):

@@ -1,4 +1,4 @@
-/** Where a part of the program reports what an operator should know: the shape of a pino logger. */
+/** Where parts of the program report to the operator. A pino logger has this shape. */
 export interface Logger {
   info(detail: object, message: string): void;
   warn(detail: object, message: string): void;

@@ -21,7 +21,7 @@ import {
 
 const amounts = fc.bigInt({ min: 0n, max: 10n ** 21n });
 
-test("a reserve is never below the exact cost, a debit never above it, one micro between them at most", () => {
+test("a reserve is never below the exact cost, a debit never above it, and they differ by 1 at most", () => {
   fc.assert(
     fc.property(amounts, (exact) => {
       const up = ceilToMicroUsd(picoUsd(exact));
@@ -53,7 +53,7 @@ test("rounding a reserve once over the sum never holds more than rounding each l
   );
 });
 
-test("a whole number of micro-dollars is rounded to itself, both ways", () => {
+test("both roundings leave a whole number of micro-dollars unchanged", () => {
   fc.assert(
     fc.property(amounts, (micro) => {
       expect(ceilToMicroUsd(picoUsd(micro * 1_000_000n))).toBe(micro);
@@ -62,7 +62,7 @@ test("a whole number of micro-dollars is rounded to itself, both ways", () => {
   );
 });
 
-test("a decimal text is read and printed back, to its last digit", () => {
+test("parseUsd and formatUsd return the same text, and parseUsdToPico agrees with them", () => {
   const whole = fc.bigInt({ min: 0n, max: 10n ** 15n - 1n });
   const fraction = fc.integer({ min: 0, max: 999_999 });
   fc.assert(
@@ -74,7 +74,7 @@ test("a decimal text is read and printed back, to its last digit", () => {
   );
 });
 
-test("a dollar amount is printed and read back without losing a micro-dollar", () => {
+test("an amount of dollars is printed and read back without losing a micro-dollar", () => {
   fc.assert(
     fc.property(fc.bigInt({ min: -(10n ** 18n), max: 10n ** 18n }), (amount) => {
       expect(parseUsd(formatUsd(microUsd(amount)))).toBe(amount);
@@ -90,13 +90,13 @@ test("a JSON number of dollars has no exponent, no trailing zero, and the exact 
   expect(usdJsonNumber(microUsd(-1_500_000n))).toBe("-1.5");
 });
 
-test("text that is not a decimal with at most six fraction digits is not an amount", () => {
+test("parseUsd refuses a text that is not a decimal with at most six fraction digits", () => {
   for (const text of ["", "1e3", "1.", ".5", "1.0000001", "$1", "1,000", " 1", "NaN"]) {
     expect(parseUsd(text)).toBeUndefined();
   }
 });
 
-test("a provider's own cost is read from its digits, with or without an exponent", () => {
+test("parseUsdToPico reads a provider's cost from its digits, with or without an exponent", () => {
   expect(parseUsdToPico("0.00012")).toBe(120_000_000n);
   expect(parseUsdToPico("1.5e-05")).toBe(15_000_000n);
   expect(parseUsdToPico("2E1")).toBe(20_000_000_000_000n);
@@ -106,7 +106,7 @@ test("a provider's own cost is read from its digits, with or without an exponent
   }
 });
 
-test("an exact amount is its floor and a remainder below one micro-dollar", () => {
+test("an exact amount is the sum of its floor and a remainder below one micro-dollar", () => {
   fc.assert(
     fc.property(amounts, (exact) => {
       const rest = fractionBelowMicroUsd(picoUsd(exact));
@@ -126,7 +126,7 @@ test("an exact amount is printed and read back without losing a pico-dollar", ()
   expect(formatExactUsd(picoUsd(-2_500_000_000_000n))).toBe("-2.500000000000");
 });
 
-test("a figure of other books is read exactly or not at all", () => {
+test("parseExactUsd reads a figure exactly or not at all", () => {
   expect(parseExactUsd("12")).toBe(12_000_000_000_000n);
   expect(parseExactUsd("-1.5e-05")).toBe(-15_000_000n);
   expect(parseExactUsd("0.0000000000010000")).toBe(1n);
@@ -141,7 +141,7 @@ const plain = (raw: string, places = 0): string => {
   return plainDecimal(shiftDecimal(decimal, places), 400);
 };
 
-describe("a decimal", () => {
+describe("a Decimal", () => {
   test.each([
     ["2e-07", 6, "0.2"],
     ["3.625e-09", 6, "0.003625"],
@@ -153,18 +153,18 @@ describe("a decimal", () => {
     ["100", 0, "100"],
     ["1E+2", 0, "100"],
     ["00012.50", 0, "12.5"],
-  ])("%s shifted by %d places is %s", (raw, places, text) => {
+  ])("of %s, shifted by %d places, is printed as %s", (raw, places, text) => {
     expect(plain(raw, places)).toBe(text);
   });
 
   test.each(["", "-", ".5", "5.", "1e", "0x1", " 1", "1 ", "NaN", "Infinity", "1_000"])(
-    "is not read from %j",
+    "cannot be read from %j",
     (raw) => {
       expect(parseDecimal(raw)).toBeUndefined();
     },
   );
 
-  test("keeps its sign beside its digits, and zero has none", () => {
+  test("has a sign apart from its digits, and none for zero", () => {
     expect(parseDecimal("-1")?.negative).toBe(true);
     expect(parseDecimal("-0.0")?.negative).toBe(false);
   });
@@ -176,7 +176,7 @@ describe("a decimal", () => {
     places: fc.integer({ min: -20, max: 20 }),
   });
 
-  test("shifted anywhere is what whole numbers say that it is", () => {
+  test("shifted by any number of places has the value that whole numbers compute", () => {
     fc.assert(
       fc.property(written, ({ digits, scale, exponent, places }) => {
         const padded = digits.toString().padStart(scale + 1, "0");
@@ -193,7 +193,7 @@ describe("a decimal", () => {
     );
   });
 
-  test("says how many digits it has on each side of its point", () => {
+  test("reports how many digits it has on each side of its point", () => {
     fc.assert(
       fc.property(written, ({ digits, exponent }) => {
         const decimal = parseDecimal(`${digits}e${exponent}`);
@@ -205,7 +205,7 @@ describe("a decimal", () => {
     );
   });
 
-  test("of any length is read in a time that grows with its length only", () => {
+  test("of a million digits is read within a second", () => {
     const hostile = `0.${"0".repeat(400_000)}1${"0".repeat(400_000)}1`;
     const started = performance.now();
     expect(parseDecimal(hostile)?.digits).toHaveLength(400_002);

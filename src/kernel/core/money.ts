@@ -36,14 +36,14 @@ export function floorToMicroUsd(exact: PicoUsd): MicroUsd {
   return (exact / PICO_PER_MICRO) as MicroUsd;
 }
 
-/** The remainder of a floor to micro-dollars: below one micro-dollar. */
+/** The part of an exact amount that rounding down to micro-dollars drops. */
 export function fractionBelowMicroUsd(exact: PicoUsd): PicoUsd {
   return (exact - floorToMicroUsd(exact) * PICO_PER_MICRO) as PicoUsd;
 }
 
 /**
- * Reads a decimal USD string exactly ("12", "0.5", "-3.000001") into micro-dollars.
- * Returns undefined when it is not a decimal with at most six fraction digits.
+ * Parses a decimal USD string ("12", "0.5", "-3.000001") exactly into micro-dollars.
+ * Returns undefined if it is not a decimal with at most six fraction digits.
  */
 export function parseUsd(text: string): MicroUsd | undefined {
   const match = /^(-?)(\d{1,15})(?:\.(\d{1,6}))?$/.exec(text);
@@ -62,18 +62,17 @@ export function formatUsd(amount: MicroUsd): string {
 }
 
 /**
- * Prints micro-dollars as the text of a JSON number without trailing zeros and without an
- * exponent ("0.001932", "12"), ready to be written into a JSON document as it is.
+ * Prints micro-dollars as a JSON number without trailing zeros and without an exponent
+ * ("0.001932", "12").
  */
 export function usdJsonNumber(amount: MicroUsd): string {
-  const text = formatUsd(amount);
-  return text.replace(/\.?0+$/, "");
+  return formatUsd(amount).replace(/\.?0+$/, "");
 }
 
 /**
- * Reads a provider's own cost in USD from the raw text of a JSON number ("0.00012", "1.5e-05")
- * into pico-dollars by string arithmetic; digits below a pico-dollar are cut off.
- * Returns undefined for anything that is not a non-negative JSON number of sane size.
+ * Parses a provider's own cost in USD from the text of a JSON number ("0.00012", "1.5e-05") into
+ * pico-dollars, without a float; digits below a pico-dollar are cut off. Returns undefined for
+ * anything but a JSON number that is not negative and below about 10^27 dollars.
  */
 export function parseUsdToPico(text: string): PicoUsd | undefined {
   const match = /^(\d{1,15})(?:\.(\d{1,40}))?(?:[eE]([+-]?\d{1,3}))?$/.exec(text);
@@ -86,8 +85,8 @@ export function parseUsdToPico(text: string): PicoUsd | undefined {
 }
 
 /**
- * Reads a figure of another party's books ("12", "-0.5", "1.5e-05") into pico-dollars, exactly:
- * undefined for what is not a number of sane size, and for digits below a pico-dollar.
+ * Parses an amount of another party's books ("12", "-0.5", "1.5e-05") exactly into pico-dollars.
+ * Returns undefined for anything else, and for an amount with digits below a pico-dollar.
  */
 export function parseExactUsd(text: string): PicoUsd | undefined {
   const match = /^(-?)(\d{1,15})(?:\.(\d{1,40}))?(?:[eE]([+-]?\d{1,2}))?$/.exec(text);
@@ -110,18 +109,18 @@ export function formatExactUsd(amount: PicoUsd): string {
   return `${amount < 0n ? "-" : ""}${digits.slice(0, point)}.${digits.slice(point)}`;
 }
 
-/** A million dollars above the hold of one request: a cost beyond it is not believed. */
+/** A million dollars: a reported cost that exceeds its hold by more is not believed. */
 const REPORTED_COST_MAX = picoUsd(10n ** 18n);
 
-/** True if the cost is at most a million dollars above the amount held for it. */
+/** True if `cost` exceeds `reserve`, the amount held for it, by at most a million dollars. */
 export function isWithinExcess(cost: PicoUsd, reserve: MicroUsd): boolean {
   return cost <= reserve * PICO_PER_MICRO + REPORTED_COST_MAX;
 }
 
 /**
- * A number as it was written, digit by digit: `digits` has no leading zero and is "" for zero;
- * `point` is the place of the decimal point counted from the left of `digits`, so 0.0832 is
- * `{ digits: "832", point: -1 }`. No float is involved, at any size.
+ * An exact decimal of any size. `digits` has no leading and no trailing zero, and is "" for zero.
+ * `point` is the place of the decimal point, counted from the left of `digits`: 0.0832 is
+ * `{ digits: "832", point: -1 }`.
  */
 export interface Decimal {
   readonly negative: boolean;
@@ -131,7 +130,7 @@ export interface Decimal {
 
 const NUMBER = /^(-?)(\d+)(?:\.(\d+))?(?:[eE]([+-]?\d+))?$/;
 
-/** Reads a number as JSON writes it ("2e-07", "-0.5"); undefined for everything else. */
+/** Parses a number in JSON's form ("2e-07", "-0.5"); undefined for everything else. */
 export function parseDecimal(raw: string): Decimal | undefined {
   const match = NUMBER.exec(raw);
   if (match === null) return undefined;
@@ -139,17 +138,17 @@ export function parseDecimal(raw: string): Decimal | undefined {
   const written = whole + fraction;
   const significant = written.replace(/^0+/, "");
   const digits = withoutLastZeros(significant);
-  // An exponent that is not an exact number is far beyond every bound there is.
+  // An exponent too large for an exact number is beyond every bound of the callers.
   const point = significant.length - fraction.length + Number(exponent);
   return { negative: sign === "-" && digits !== "", digits, point: digits === "" ? 0 : point };
 }
 
-/** The number times 10^`places`. */
+/** Multiplies by 10^`places`. */
 export function shiftDecimal(decimal: Decimal, places: number): Decimal {
   return decimal.digits === "" ? decimal : { ...decimal, point: decimal.point + places };
 }
 
-/** The number of digits before the decimal point (at least 0) and after it. */
+/** Counts the digits before and after the decimal point. */
 export function decimalSize({ digits, point }: Decimal): {
   readonly whole: number;
   readonly fraction: number;
@@ -158,8 +157,8 @@ export function decimalSize({ digits, point }: Decimal): {
 }
 
 /**
- * As plain text ("0.0832") without its sign; what is behind `fractionDigitsMax` digits is cut off.
- * The caller has bounded the digits before the point, which are all written out.
+ * Formats as plain text ("0.0832") without sign, with at most `fractionDigitsMax` digits after the
+ * point; further ones are cut off. All digits before the point are written: the caller bounds them.
  */
 export function plainDecimal({ digits, point }: Decimal, fractionDigitsMax: number): string {
   if (point <= -fractionDigitsMax) return "0";
@@ -169,7 +168,7 @@ export function plainDecimal({ digits, point }: Decimal, fractionDigitsMax: numb
   return kept === "" ? whole : `${whole}.${kept}`;
 }
 
-/** Not by a pattern: it would try every run of zeros in the number. */
+/** A loop, because a regular expression would try every run of zeros in the number. */
 function withoutLastZeros(digits: string): string {
   let end = digits.length;
   while (end > 0 && digits[end - 1] === "0") end -= 1;

@@ -1,11 +1,12 @@
 import type { CapPeriod } from "./cap-period.ts";
 import { JOURNAL_RETRY_AFTER_SECONDS, RETRY_AFTER_SECONDS_MAX } from "./constants.ts";
+import { defined } from "./defined.ts";
 import { instant } from "./json-values.ts";
 import type { MicroUsd } from "./money.ts";
 
 /**
- * The one table of refusals. A refusal is a value that the folders return; `http` renders it into
- * the shape of either wire. Source: specification, "Errors".
+ * The classes of refusals, from the specification's "Errors". A refusal is a value that functions
+ * return; `http` writes it in the form of the caller's wire.
  */
 export type RefusalClass =
   | "auth"
@@ -43,11 +44,11 @@ export type LimitKind =
   | "models";
 
 interface RefusalRow {
-  /** HTTP status when the refusal names no other. */
+  /** HTTP status of a refusal that gives no other. */
   readonly status: number;
   /** `error.type` on wire_b. */
   readonly wireBType: string;
-  /** `error.type` on wire_a: generic, clients should not switch on it. */
+  /** `error.type` on wire_a. It is generic: clients should not branch on it. */
   readonly wireAType: string;
   /** The default of `metadata.retryable`. */
   readonly retryable: boolean;
@@ -55,7 +56,7 @@ interface RefusalRow {
   readonly advice: string;
 }
 
-/* One row a class: keep the columns in line, the errors reference is generated from it. */
+/* The reference page of errors is generated from this table. */
 export const REFUSALS: Readonly<Record<RefusalClass, RefusalRow>> = {
   auth: {
     status: 401,
@@ -194,15 +195,15 @@ export interface LimitDetail {
   readonly id?: string;
 }
 
-/** The figures that a limit compared when it refused. Money is in micro-dollars. */
+/** The figures that a limit compared when it refused a request. Money is in micro-dollars. */
 export interface RefusalFigures {
-  /** The limit of requests or tokens. */
+  /** The limit, in requests or tokens. */
   readonly limit?: number;
   /** The use under that limit when the request came, and the amount that the request adds. */
   readonly used?: number;
   readonly asked?: number;
   readonly cap?: MicroUsd;
-  /** This month. */
+  /** Spent under the cap in its current period. */
   readonly spent?: MicroUsd;
   /** Held by running requests, under the cap or from the balance. */
   readonly inFlight?: MicroUsd;
@@ -214,25 +215,25 @@ export interface RefusalFigures {
 export interface Refusal {
   readonly class: RefusalClass;
   readonly status: number;
-  /** One sentence: what was wrong, where, and the next step. No secret, no provider message. */
+  /** One sentence: the problem, its place and the next step. Contains no secret. */
   readonly message: string;
   readonly retryable: boolean;
-  /** Absent when the request was refused for its own shape. */
+  /** Absent if the form of the request was the problem. */
   readonly origin?: RefusalOrigin;
   readonly limit?: LimitDetail;
   /** The amounts in `message`, for records. */
   readonly figures?: RefusalFigures;
-  /** Seconds for `retry-after`, already capped. */
+  /** Seconds for `retry-after`, at most 60. */
   readonly retryAfterSeconds?: number;
   /** Wall-clock instant for `metadata.retry_at`. */
   readonly retryAtMs?: number;
-  /** First instant of the next UTC month, week or day: a spend cap, and only that. */
+  /** First instant of the next UTC month, week or day. Only for a spend cap. */
   readonly capResetAtMs?: number;
   /** The period of a spend cap that is not monthly. */
   readonly capPeriod?: Exclude<CapPeriod, "month">;
-  /** `error.details.error_code` of wire_b, where an official client acts on it by itself. */
+  /** `error.details.error_code` of wire_b, on which an official client acts by itself. */
   readonly errorCode?: "thread_unsupported_request";
-  /** The provider's own status when a provider answered. */
+  /** The provider's HTTP status, if a provider answered. */
   readonly upstreamStatus?: number;
 }
 
@@ -245,21 +246,22 @@ export function refusal(cls: RefusalClass, message: string, detail: RefusalDetai
   return { ...retryAfter(status, retryable), ...detail, status, retryable, class: cls, message };
 }
 
-/** Whose decision it was and by which limit, under the names of JSON. */
+/** Returns the origin and the limit of a refusal, under their names in JSON. */
 export function refusalGround({ origin, limit }: Pick<Refusal, "origin" | "limit">): {
   readonly origin?: string;
   readonly limit_scope?: string;
   readonly limit_kind?: string;
   readonly limit_id?: string;
 } {
-  return {
-    ...(origin !== undefined && { origin }),
-    ...(limit !== undefined && { limit_scope: limit.scope, limit_kind: limit.kind }),
-    ...(limit?.id !== undefined && { limit_id: limit.id }),
-  };
+  return defined({
+    origin,
+    limit_scope: limit?.scope,
+    limit_kind: limit?.kind,
+    limit_id: limit?.id,
+  });
 }
 
-/** When it may pass. */
+/** Returns when a retry may pass and when a cap starts anew, under their names in JSON. */
 export function refusalTimes({
   retryAtMs,
   capResetAtMs,
@@ -273,18 +275,18 @@ export function refusalTimes({
   };
 }
 
-/** Every 429 and 503 says when to retry: after the longest wait where waiting cannot help. */
+/** Every 429 and 503 says when to retry; after the longest wait if waiting does not help. */
 function retryAfter(status: number, retryable: boolean): { readonly retryAfterSeconds?: number } {
   if (status !== 429 && status !== 503) return {};
   return { retryAfterSeconds: retryable ? JOURNAL_RETRY_AFTER_SECONDS : RETRY_AFTER_SECONDS_MAX };
 }
 
-/** The commonest refusal: the request's own shape. No origin, as the specification says. */
+/** Refuses the form of a request. It has no origin, as the specification requires. */
 export function invalidRequest(message: string): Refusal {
   return refusal("invalid_request", message);
 }
 
-/** `error.type` on wire_b. A status that blames the request gets the wire's word for it. */
+/** Returns `error.type` on wire_b; for a provider's 400 or 422 that of an invalid request. */
 export function wireBErrorType({ class: cls, status }: Refusal): string {
   const isBlamed = cls === "upstream_error" && (status === 400 || status === 422);
   return REFUSALS[isBlamed ? "invalid_request" : cls].wireBType;

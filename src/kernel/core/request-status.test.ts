@@ -18,13 +18,13 @@ function statusesOf(outcomes: readonly AttemptEnd[], classes: readonly (string |
   return [...new Set(found)].toSorted();
 }
 
-test("a request that a provider was asked for is in exactly one status of the table", () => {
+test("requests with an attempt have every status of the table but rejected_by_gateway", () => {
   const statuses = statusesOf(ATTEMPT_OUTCOMES, CLASSES);
   const all = Object.keys(REQUEST_STATUSES).filter((each) => each !== "rejected_by_gateway");
   expect(statuses).toEqual(all.toSorted());
 });
 
-test("a rejected request is never among the failed, whatever else is known of it", () => {
+test("a request that its provider rejects never counts as failed", () => {
   expect(statusesOf(["refused"], CLASSES)).toEqual(["rejected_by_provider"]);
   const failures: AttemptEnd[] = ["failed", "timeout", "reset", "stream_died"];
   const blamed = ["content_policy", "context_overflow", "invalid_request", "request_too_large"];
@@ -32,12 +32,12 @@ test("a rejected request is never among the failed, whatever else is known of it
   expect(statusesOf(failures, ["upstream_error", "rate_limit", null])).toEqual(["failed"]);
 });
 
-test("a client that left cancelled its request, and an answer in full succeeded", () => {
+test("a request is cancelled if its client left, and succeeded if its answer is complete", () => {
   expect(statusesOf(["client_disconnected"], CLASSES)).toEqual(["cancelled"]);
   expect(statusesOf(["completed"], CLASSES)).toEqual(["succeeded"]);
 });
 
-test("what no provider was asked for was rejected by the gateway, unless the client left", () => {
+test("a request without an attempt was rejected by the gateway, unless its client left", () => {
   const statuses = CLASSES.filter((each) => each !== CLIENT_LEFT).map((errorClass) =>
     toRequestStatus({ attempts: 0, outcome: "refused", errorClass }),
   );

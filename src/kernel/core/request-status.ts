@@ -1,8 +1,8 @@
 import type { RefusalClass } from "./refusals.ts";
 
 /**
- * The end of a request in the terms that filters, badges, charts and files share. Every request has
- * exactly one of them; a rejected request never counts as failed.
+ * The statuses of requests in filters, badges, charts and files. Every request has exactly one. A
+ * rejected request never counts as failed.
  */
 export const REQUEST_STATUSES = {
   succeeded: { label: "Succeeded", meaning: "The answer arrived in full." },
@@ -24,7 +24,7 @@ export const REQUEST_STATUSES = {
 
 export type RequestStatus = keyof typeof REQUEST_STATUSES;
 
-/** The end of an attempt at a provider, as the generation record names it. */
+/** The ends of an attempt at a provider, under their names in the generation record. */
 export const ATTEMPT_OUTCOMES = [
   "completed",
   "refused",
@@ -40,10 +40,10 @@ export const ATTEMPT_OUTCOMES = [
 
 export type AttemptEnd = (typeof ATTEMPT_OUTCOMES)[number];
 
-/** Kept in place of an error class where the client had gone before anything was sent. */
+/** Recorded in place of an error class if the client left before anything was sent. */
 export const CLIENT_LEFT = "client_left";
 
-/** The status of a request by the outcome of its last attempt. */
+/** The status of a request, by the outcome of its last attempt. */
 const STATUS_OF_OUTCOME: Readonly<Record<AttemptEnd, RequestStatus>> = {
   completed: "succeeded",
   refused: "rejected_by_provider",
@@ -57,7 +57,7 @@ const STATUS_OF_OUTCOME: Readonly<Record<AttemptEnd, RequestStatus>> = {
   lost_in_restore: "failed",
 };
 
-/** The classes with which a provider refuses the request itself, with whichever status or however late. */
+/** Classes with which a provider rejects the request itself, whatever its status and however late. */
 const BLAMES_REQUEST: ReadonlySet<string> = new Set<RefusalClass>([
   "content_policy",
   "context_overflow",
@@ -65,7 +65,7 @@ const BLAMES_REQUEST: ReadonlySet<string> = new Set<RefusalClass>([
   "request_too_large",
 ]);
 
-/** The status of a request by its last attempt; without one, the gateway refused it. */
+/** Returns the status of a request by its last attempt; without an attempt, the gateway rejected it. */
 export function toRequestStatus(ended: {
   readonly attempts: number;
   readonly outcome: AttemptEnd;

@@ -1,6 +1,6 @@
 import type { Refusal } from "./refusals.ts";
 
-/** The result of a function that can refuse: the caller checks `ok`, and nothing else. */
+/** The result of a function that can refuse. The caller distinguishes it by `ok`. */
 export type Result<T extends object> = ({ readonly ok: true } & T) | Refused;
 
 export interface Refused {
@@ -12,7 +12,7 @@ export function refused(refusal: Refusal): Refused {
   return { ok: false, refusal };
 }
 
-/** A value that is made of a text, and made again when the text has changed. Makes it once already. */
+/** Returns a function that gives `make(text())`, and calls `make` only if the text has changed. */
 export function memoizeByText<T>(text: () => string, make: (text: string) => T): () => T {
   let before = text();
   let made = make(before);
@@ -24,5 +24,5 @@ export function memoizeByText<T>(text: () => string, make: (text: string) => T):
   };
 }
 
-/** The public part of a class: a port whose promises stand where they are kept. */
+/** The public members of a class, as a port: their docstrings are on the class. */
 export type Public<C> = Pick<C, keyof C>;

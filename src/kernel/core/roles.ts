@@ -8,11 +8,11 @@ interface RoleWords {
   readonly name: string;
   readonly one: string;
   readonly plural: string;
-  /** What it is for, where one is chosen. */
+  /** Shown where a role is chosen. */
   readonly meaning: string;
 }
 
-/** The roles as people read them. */
+/** The roles in words for people. */
 export const ROLE_WORDS: Readonly<Record<Role, RoleWords>> = {
   owner: {
     name: "Owner",
@@ -41,16 +41,16 @@ export const ROLE_WORDS: Readonly<Record<Role, RoleWords>> = {
 };
 
 /**
- * The right that a route can need of the role of its caller. `account`: the caller's own account
- * and membership; `read`: everything but secrets; `keys`: keys, limits, provider keys, and calls
- * that spend credit; `billing`: credit, alerts and caps of the organization; `members`;
+ * The rights that routes require of their callers' roles. `account`: the caller's own account and
+ * membership; `read`: everything but secrets; `keys`: keys, limits, provider keys, and calls that
+ * spend credit; `billing`: credit, alerts and caps of the organization; `members`: its members;
  * `organization`: its name and rules.
  */
 export const NEEDS = ["account", "read", "keys", "billing", "members", "organization"] as const;
 
 export type Need = (typeof NEEDS)[number];
 
-/** The one table of rights: what each role may do. */
+/** The rights of each role. */
 export const MAY: Readonly<Record<Role, readonly Need[]>> = {
   owner: ["account", "read", "keys", "billing", "members", "organization"],
   developer: ["account", "read", "keys"],

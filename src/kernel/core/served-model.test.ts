@@ -18,11 +18,11 @@ test.each([
   ["a smaller model", "lab/quill-2-mini", true],
   ["another case", "LAB/Quill-2", true],
   ["the end of the id only", "quill-2", true],
-])("%s", (_name, served, flagged) => {
+])("a provider that reports %s is judged right", (_name, served, flagged) => {
   expect(readServedModel(LISTING, served)).toEqual({ name: served, isSubstituted: flagged });
 });
 
-test("an id with a variant may be reported without it", () => {
+test("a provider may report the id without its variant, but not with another one", () => {
   const listing = { upstreamModelId: "lab/quill-2:fast", resolvesTo: [] };
   const flagged = ["lab/quill-2:fast", "lab/quill-2", "lab/quill-2:slow"].map(
     (name) => readServedModel(listing, name)?.isSubstituted,
@@ -40,11 +40,14 @@ test.each([
   ["no text", 7, undefined],
   ["nothing", "", undefined],
   ["nothing that can be seen", "\u0000 \u200B", undefined],
-])("kept of %s", (_name, reported, kept) => {
-  expect(readServedModel(LISTING, reported)?.name).toBe(kept);
-});
+])(
+  "the recorded name is bounded and visible if the provider reports %s",
+  (_name, reported, kept) => {
+    expect(readServedModel(LISTING, reported)?.name).toBe(kept);
+  },
+);
 
-test("a long name is cut, and no character in two", () => {
+test("a long name is cut, but never inside a character", () => {
   const cut = (text: string) => readServedModel(LISTING, text)?.name;
   expect(cut("x".repeat(100_000))).toBe("x".repeat(200));
   expect(cut(`${"x".repeat(199)}😀`)).toBe("x".repeat(199));

@@ -1,8 +1,10 @@
-/** The model that a provider says it answered with. */
+import { isDay } from "./time.ts";
+
+/** The model that a provider claims to have answered with. */
 export interface ServedModel {
-  /** As reported, without what cannot be seen, bounded. */
+  /** The reported name, cut to 200 characters, without invisible characters and addresses. */
   readonly name: string;
-  /** It is another model than the listing allows. */
+  /** True if the listing does not allow this model. */
   readonly isSubstituted: boolean;
 }
 
@@ -12,10 +14,10 @@ export interface ModelNames {
   readonly resolvesTo: readonly string[];
 }
 
-/** Longer than any id that a listing can declare. */
+/** Longer than any id that a listing can have. */
 const NAME_CHARS_MAX = 200;
 
-/** Undefined where the provider reported no name. */
+/** Reads the reported model; undefined if the provider reported no name. */
 export function readServedModel(names: ModelNames, reported: unknown): ServedModel | undefined {
   if (typeof reported !== "string") return undefined;
   const name = withoutInvisible(reported.slice(0, 2 * NAME_CHARS_MAX));
@@ -25,8 +27,8 @@ export function readServedModel(names: ModelNames, reported: unknown): ServedMod
 }
 
 /**
- * The id that was asked for, a dated snapshot of it, or an id that the listing declares. Hosts
- * that choose a variant by a suffix of the id report it with and without.
+ * Allows the requested id, a dated snapshot of it, and the ids that the listing declares. Hosts
+ * that choose a variant by a suffix (`:fast`) report the id with or without it.
  */
 function isAllowed({ upstreamModelId, resolvesTo }: ModelNames, name: string): boolean {
   if (name === upstreamModelId || resolvesTo.includes(name)) return true;
@@ -35,12 +37,8 @@ function isAllowed({ upstreamModelId, resolvesTo }: ModelNames, name: string): b
 }
 
 function isDate(text: string): boolean {
-  const digits = /^(\d{4})(-?)(\d{2})\2(\d{2})$/.exec(text);
-  if (digits === null) return false;
-  const iso = `${digits[1]}-${digits[3]}-${digits[4]}`;
-  const atMs = Date.parse(`${iso}T00:00:00Z`);
-  // A day that a month does not have is read as one of the next month.
-  return !Number.isNaN(atMs) && new Date(atMs).toISOString().startsWith(iso);
+  const [, year, , month, day] = /^(\d{4})(-?)(\d{2})\2(\d{2})$/.exec(text) ?? [];
+  return isDay(`${year}-${month}-${day}`);
 }
 
 function withoutInvisible(text: string): string {
@@ -48,7 +46,7 @@ function withoutInvisible(text: string): string {
   return seen.slice(0, NAME_CHARS_MAX).replace(/[\uD800-\uDBFF]$/, "");
 }
 
-/** A resource name holds an account and a region, an address a host: neither is for customers. */
+/** Removes resource names, which contain an account, and addresses: customers must not see either. */
 function withoutAddresses(name: string): string {
   return name.replaceAll(/\barn:\S+|\b[a-z][a-z0-9+.-]*:\/\/\S+/gi, "[removed]");
 }

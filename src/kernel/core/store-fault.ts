@@ -1,13 +1,13 @@
-/** Faults of a store that does not answer; the store that met one has noted it here. */
+/** Faults that a store has marked as its own: it does not answer. */
 const faults = new WeakSet();
 
-/** Notes that this fault is the store's and not the request's; answers the same fault. */
+/** Marks a fault as the store's, not the request's, and returns it. */
 export function asStoreFault(fault: unknown): unknown {
   if (typeof fault === "object" && fault !== null) faults.add(fault);
   return fault;
 }
 
-/** True if a store failed to respond in time; the same request may succeed in a moment. */
+/** True if a store did not answer: the same request may succeed in a moment. Follows five causes. */
 export function isStoreFault(fault: unknown): boolean {
   for (let each = fault, depth = 0; depth < CAUSES_MAX; depth += 1) {
     if (typeof each !== "object" || each === null) return false;

@@ -1,4 +1,4 @@
-/** Kinds of tax ids: what is checked is how one is written, never whether it exists. */
+/** Kinds of tax ids. Only the form of an id is checked, not that it exists. */
 export const TAX_ID_TYPES = [
   "eu_vat",
   "gb_vat",

@@ -3,7 +3,7 @@ import { afterEach, beforeEach, describe, expect, test, vi } from "vitest";
 
 import { type Deadline, Deadlines, Job, listPieces, mapInTurns, workOnEach } from "./time.ts";
 
-describe("deadlines", () => {
+describe("Deadlines", () => {
   beforeEach(() => {
     vi.useFakeTimers();
   });
@@ -26,7 +26,7 @@ describe("deadlines", () => {
     return { dueMs, watchedAt: -1, onDue };
   }
 
-  test("due work is notified once, at most one tick late and never early", () => {
+  test("notifies due work once, at most one tick late and never early", () => {
     const { deadlines: watcher, pass } = deadlines();
     const reported: number[] = [];
     watcher.watch(deadline(120, (nowMs) => reported.push(nowMs)));
@@ -37,7 +37,7 @@ describe("deadlines", () => {
     expect(reported).toEqual([150]);
   });
 
-  test("work that sets a new time is notified again", () => {
+  test("notifies work again that has set a new time", () => {
     const { deadlines: watcher, pass } = deadlines();
     let count = 0;
     const repeated = deadline(50, (nowMs) => {
@@ -49,7 +49,7 @@ describe("deadlines", () => {
     expect(count).toBe(5);
   });
 
-  test("work that ended in the same sweep is not notified any more", () => {
+  test("does not notify work that ended earlier in the same sweep", () => {
     const { deadlines: watcher, pass } = deadlines();
     const reported: string[] = [];
     const second = deadline(50, () => reported.push("second"));
@@ -63,7 +63,7 @@ describe("deadlines", () => {
     expect(reported).toEqual(["first"]);
   });
 
-  test("whatever is watched and unwatched in any order, exactly the watched are notified", () => {
+  test("notifies exactly the watched work, in whatever order work was added and removed", () => {
     fc.assert(
       fc.property(fc.array(fc.nat({ max: 19 }), { maxLength: 200 }), (toggles) => {
         const { deadlines: watcher, pass } = deadlines();
@@ -86,7 +86,7 @@ describe("deadlines", () => {
     );
   });
 
-  test("a shutdown cuts what can be cut and leaves the rest", () => {
+  test("cuts at a shutdown the work that can be cut, and leaves the rest", () => {
     const { deadlines: watcher } = deadlines();
     let cut = 0;
     watcher.watch({ ...deadline(1e9), cut: () => (cut += 1) });
@@ -96,7 +96,7 @@ describe("deadlines", () => {
   });
 });
 
-test("every item is mapped once, in order, and other work gets its turns between them", async () => {
+test("mapInTurns maps every item once, in order, and lets other work run between them", async () => {
   let turns = 0;
   const timer = setInterval(() => (turns += 1), 1);
   const items = Array.from({ length: 2_000 }, (_, at) => at);
@@ -110,7 +110,7 @@ test("every item is mapped once, in order, and other work gets its turns between
   expect(turns).toBeGreaterThan(3);
 });
 
-test("a list in pieces is the list", async () => {
+test("the pieces of listPieces are the JSON of the whole list", async () => {
   const frame = { before: '{"a":[', after: "]}" };
   for (const count of [0, 1, 2, 3_000]) {
     const items = Array.from({ length: count }, (_, at) => `é${at}`.repeat(10));
@@ -128,7 +128,7 @@ function deferred(): { readonly promise: Promise<void>; readonly resolve: () => 
   return { promise, resolve };
 }
 
-test("a round that fails is reported, and the next one comes", async () => {
+test("a job reports a round that fails, and runs the next one", async () => {
   const faults: unknown[] = [];
   let rounds = 0;
   const second = deferred();
@@ -147,7 +147,7 @@ test("a round that fails is reported, and the next one comes", async () => {
   expect(faults).toHaveLength(2);
 });
 
-test("a stop waits for the round under way, which learns of it, and none comes after it", async () => {
+test("a closing job tells its running round, waits for it, and starts no other", async () => {
   const begun = deferred();
   const end = deferred();
   let rounds = 0;
@@ -180,7 +180,7 @@ test("a stop waits for the round under way, which learns of it, and none comes a
   expect(rounds).toBe(1);
 });
 
-test("one that fails keeps no other waiting; many in a row end the round", async () => {
+test("workOnEach goes on after an item that fails, and ends after three failures in a row", async () => {
   const asked: number[] = [];
   const failing = new Set([1, 3, 4, 6, 7, 8]);
   const failed: number[] = [];
@@ -196,7 +196,7 @@ test("one that fails keeps no other waiting; many in a row end the round", async
   expect(failed).toEqual([...failing]);
 });
 
-test("after a stop nothing more is taken", async () => {
+test("workOnEach takes no item after a stop", async () => {
   let taken = 0;
   function* items(): Generator<number> {
     for (;;) yield (taken += 1);

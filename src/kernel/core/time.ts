@@ -3,23 +3,23 @@ import { setImmediate } from "node:timers/promises";
 import { assert } from "./assert.ts";
 
 /**
- * The two clocks of the program, passed in through the door so that a test or the simulation can
- * replace them. `Date.now` and `performance.now` are called in this file only.
+ * The two clocks of the program. They are passed as a value, so that a test or the simulation can
+ * replace them; only this file calls `Date.now` and `performance.now`.
  */
 export interface Clock {
-  /** Wall clock, milliseconds since 1970. Display, ids and windows; never for time-outs. */
+  /** Wall clock, in milliseconds since 1970. For display, ids and windows, never for timeouts. */
   nowMs(): number;
-  /** Monotonic clock, milliseconds. Time-outs and durations. */
+  /** Monotonic clock, in milliseconds. For timeouts and durations. */
   monotonicMs(): number;
 }
 
-/** A day that the calendar has, `2026-02-28`: `Date.parse` takes a 30th of February for 2 March. */
+/** True for a day of the calendar, `2026-02-28`. `Date.parse` reads 30 February as 2 March. */
 export function isDay(text: string): boolean {
   const ms = /^\d{4}-\d\d-\d\d$/.test(text) ? Date.parse(text) : Number.NaN;
   return !Number.isNaN(ms) && new Date(ms).toISOString().startsWith(text);
 }
 
-/** The day so many days earlier, `2026-02-28`; empty when `day` is none. */
+/** Returns the day `days` days earlier, `2026-02-28`; an empty text if `day` is not a day. */
 export function daysBefore(day: string, days: number): string {
   const atMs = Date.parse(`${day}T00:00:00Z`) - days * 86_400_000;
   return Number.isNaN(atMs) ? "" : new Date(atMs).toISOString().slice(0, 10);
@@ -30,25 +30,26 @@ export const systemClock: Clock = {
   monotonicMs: () => performance.now(),
 };
 
-/** One watched piece of work. `dueMs` may be moved at any time; Infinity means not now. */
+/** One watched piece of work. `dueMs` may be changed at any time; Infinity means never. */
 export interface Deadline {
   /** Monotonic milliseconds at which `onDue` is called once; it may set a new `dueMs`. */
   dueMs: number;
-  /** Its place among the watched, kept by `Deadlines`; -1 while it is not watched. */
+  /** Its index among the watched, set by `Deadlines`; -1 while it is not watched. */
   watchedAt: number;
   onDue(nowMs: number): void;
-  /** Ends the work now: the program is shutting down. */
+  /** Ends the work at once, because the program is shutting down. */
   cut?(): void;
 }
 
 const TICK_MS = 50;
 
 /**
- * One coarse timer for every running request: a request adds itself and removes itself, and pays
- * no timer of its own. Due work is noticed at most one tick late, never early.
+ * One coarse timer for all running requests, in place of a timer for each. Due work is notified at
+ * most one tick (50 ms) late, never early.
  *
- * The watched stand in a dense array, each knowing its place. Not in a Set: the tables that a busy
- * Set leaves behind keep each other, and the requests in them, alive until a full collection.
+ * The watched work is in a dense array, and each piece has its index. A Set would keep ended
+ * requests in memory: the old tables of a busy Set reference each other until a full garbage
+ * collection.
  */
 export class Deadlines {
   readonly #clock: Clock;
@@ -72,7 +73,7 @@ export class Deadlines {
     }
   }
 
-  /** Does nothing when it is not watched. */
+  /** Does nothing if the deadline is not watched. */
   unwatch(deadline: Deadline): void {
     const at = deadline.watchedAt;
     if (at === -1) return;
@@ -83,7 +84,7 @@ export class Deadlines {
     last.watchedAt = at;
   }
 
-  /** Ends all watched work that can be ended. */
+  /** Calls `cut` of all watched work that has it. */
   cutAll(): void {
     // Iterates over a copy, because a cut deadline removes itself.
     for (const deadline of this.#watched.slice()) deadline.cut?.();
@@ -98,7 +99,7 @@ export class Deadlines {
     const nowMs = this.#clock.monotonicMs();
     const due = this.#watched.filter((deadline) => deadline.dueMs <= nowMs);
     for (const deadline of due) {
-      // An earlier one of this sweep may have ended it.
+      // Work that was notified earlier in this sweep may have ended this one.
       if (deadline.watchedAt === -1 || deadline.dueMs > nowMs) continue;
       deadline.dueMs = Number.POSITIVE_INFINITY;
       deadline.onDue(nowMs);
@@ -106,9 +107,9 @@ export class Deadlines {
   }
 }
 
-/** After so long other requests are served first. */
+/** How long a turn of `mapInTurns` lasts before other requests are served. */
 const TURN_MS = 10;
-/** Items between two readings of the clock. */
+/** Items between two reads of the clock. */
 const CHECKED_EVERY = 16;
 
 /**
@@ -130,7 +131,7 @@ export async function mapInTurns<T, R>(
   return made;
 }
 
-/** The JSON texts of a list as bytes with commas between them, in pieces of at least 64 KiB. */
+/** Writes a list as JSON between the texts of `frame`, in turns, as pieces of at least 64 KiB. */
 export async function listPieces<T>(
   items: readonly T[],
   textOf: (item: T) => string,
@@ -153,9 +154,9 @@ export async function listPieces<T>(
 const PIECE_CHARS = 65_536;
 
 /**
- * Repeats work in every process, a fixed time after the previous round has ended. If only one
- * process may do a piece of it, the store decides which, by a lease, a turn or a lock. Never keeps
- * the process alive.
+ * Repeats work in this process, a fixed time after the previous round has ended. Every process runs
+ * it; if only one may do a piece of the work, the store chooses that process by a lease, a turn or
+ * a lock. A job never keeps the process alive.
  */
 export class Job {
   readonly #everyMs: number;
@@ -165,7 +166,7 @@ export class Job {
   #running: Promise<void> = Promise.resolve();
   #isStopping = false;
 
-  /** A round that fails, as it does while the database is away, is told to `failed`. */
+  /** `failed` is called for a round that fails, for example while the database is away. */
   constructor(
     everyMs: number,
     work: (isStopping: () => boolean) => Promise<unknown>,
@@ -176,19 +177,19 @@ export class Job {
     this.#failed = failed;
   }
 
-  /** True as soon as it is being closed: long work asks between two pieces. */
+  /** True once `close` was called. Long work checks this between two pieces. */
   get isStopping(): boolean {
     return this.#isStopping;
   }
 
-  /** The first round is a pause later. */
+  /** Starts the rounds; the first one begins after `everyMs`. */
   start(): void {
     if (this.#isStopping) return;
     this.#timer = setTimeout(() => this.startNow(), this.#everyMs);
     this.#timer.unref();
   }
 
-  /** The first round is at once. */
+  /** Starts the rounds; the first one begins at once. */
   startNow(): void {
     this.#running = this.runOnce().finally(() => this.start());
   }
@@ -202,7 +203,7 @@ export class Job {
     }
   }
 
-  /** Resolves when the round of the timer has ended; there is none after it. */
+  /** Stops the rounds. Resolves when the running one has ended. */
   async close(): Promise<void> {
     this.#isStopping = true;
     clearTimeout(this.#timer);
@@ -211,9 +212,9 @@ export class Job {
 }
 
 /**
- * Works on each, one after the other. One that fails does not keep the others waiting; so many in a
- * row, or a stop, end it: what they need is down, and the next round begins with what is left.
- * False: it was ended.
+ * Works on the items, one after the other, and goes on after an item that fails. Ends early after
+ * `failuresMax` failures in a row, which mean that something they all need is down, or after a
+ * stop; returns false then.
  */
 export async function workOnEach<T>(
   items: AsyncIterable<T> | Iterable<T>,
@@ -243,7 +244,7 @@ export async function workOnEach<T>(
 /* `Date.parse` alone is too lenient: it accepts "-1" as a day in 2001. */
 const ISO_INSTANT = /^\d{4}-\d\d-\d\d(T\d\d:\d\d(:\d\d(\.\d{1,9})?)?(Z|[+-]\d\d:\d\d))?$/;
 
-/** Milliseconds since 1970 of Unix seconds, or of an ISO date or instant. */
+/** Parses Unix seconds, or an ISO date or instant, into milliseconds since 1970; else undefined. */
 export function parseMoment(text: string): number | undefined {
   const ms = /^\d{1,11}$/.test(text)
     ? Number(text) * 1000

@@ -10,7 +10,7 @@ const FIVE: Usage = {
   internalReasoning: 16,
 };
 
-test("the tokens of a request with several attempts are added up bucket by bucket, the hour of the cache too", () => {
+test("sumUsage adds tokens bucket by bucket, including hour-long cache writes", () => {
   expect(sumUsage([FIVE, { ...FIVE, cacheWrite1h: 3 }, { ...FIVE, cacheWrite1h: 1 }])).toEqual({
     prompt: 3,
     cachedPrompt: 6,
@@ -21,7 +21,7 @@ test("the tokens of a request with several attempts are added up bucket by bucke
   });
 });
 
-test("tokens and prices without an hour of the cache are shown without one, never as a zero", () => {
+test("tokens and prices without hour-long cache writes omit them instead of showing a zero", () => {
   const names = ["prompt", "cached_prompt", "cache_write", "completion", "internal_reasoning"];
   expect(sumUsage([FIVE, FIVE])).not.toHaveProperty("cacheWrite1h");
   expect(Object.keys(bySkuName(FIVE, String))).toEqual(names);

@@ -1,6 +1,6 @@
 /**
- * The buckets of tokens that are priced, as code and as columns, JSON and listings name them. They
- * are disjoint: their sum is everything the provider counted.
+ * The buckets of tokens that have a price: their names in code, and in columns, JSON and listings.
+ * They are disjoint, and their sum is the number of tokens that the provider counted.
  */
 export const TOKEN_BUCKETS = {
   /** Prompt tokens read without the cache. */
@@ -17,7 +17,7 @@ export const TOKEN_BUCKETS = {
 export type TokenBucket = keyof typeof TOKEN_BUCKETS;
 export const TOKEN_BUCKET_NAMES = Object.keys(TOKEN_BUCKETS) as readonly TokenBucket[];
 
-/** With the part of `cacheWrite` that is kept for an hour, at a price of its own. */
+/** The buckets, and the part of `cacheWrite` that is cached for an hour, at its own price. */
 export const SKU_NAMES = { ...TOKEN_BUCKETS, cacheWrite1h: "cache_write_1h" } as const;
 export type Sku = keyof typeof SKU_NAMES;
 export type SkuName = (typeof SKU_NAMES)[Sku];
@@ -25,13 +25,13 @@ export const HOUR_SKU = "cacheWrite1h";
 export const HOUR_SKU_NAME = SKU_NAMES[HOUR_SKU];
 type HourSku = typeof HOUR_SKU;
 
-/** Something of each bucket, and of the hour where there is any. */
+/** A value for each bucket, and for hour-long cache writes if there are any. */
 export type BySku<T> = Readonly<Record<TokenBucket, T>> & Readonly<Partial<Record<HourSku, T>>>;
 export type BySkuName<T> = { readonly [B in TokenBucket as (typeof SKU_NAMES)[B]]: T } & {
   readonly [H in HourSku as (typeof SKU_NAMES)[H]]?: T;
 };
 
-/** Observed tokens of one attempt. */
+/** The observed tokens of one attempt. */
 export type Usage = BySku<number>;
 
 export function byBucket<T>(make: (bucket: TokenBucket) => T): Readonly<Record<TokenBucket, T>> {
@@ -42,7 +42,7 @@ export function eachSku<T>(make: (sku: Sku) => T): Readonly<Record<Sku, T>> {
   return buildRecord(Object.keys(SKU_NAMES) as Sku[], make);
 }
 
-/** Under the names of JSON; what is absent stays absent. */
+/** Renames to the SKU names of JSON. Absent hour-long cache writes stay absent. */
 export function bySkuName<T, U>(of: BySku<T>, show: (value: T) => U): BySkuName<U> {
   return Object.fromEntries(
     Object.entries(SKU_NAMES).flatMap(([sku, name]) => {
@@ -53,8 +53,7 @@ export function bySkuName<T, U>(of: BySku<T>, show: (value: T) => U): BySkuName<
 }
 
 /**
- * Reads values by their SKU names. Undefined means absent, which is allowed only for hour-long
- * cache writes.
+ * Reads a value for each SKU name. Only for hour-long cache writes may `read` return undefined.
  */
 export function fromSkuNames<T>(read: (name: SkuName) => T | undefined): BySku<T> {
   return Object.fromEntries(
@@ -80,7 +79,7 @@ export function sumUsage(usages: readonly Usage[]): Usage {
   };
 }
 
-/** The same tokens in five buckets: hour-long cache writes count as ordinary writes. */
+/** Drops the hour-long part: those tokens then count as ordinary cache writes. */
 export function withoutHourWrites(usage: Usage): Usage {
   const { [HOUR_SKU]: _hour, ...buckets } = usage;
   return buckets;

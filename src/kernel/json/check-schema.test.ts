@@ -26,11 +26,11 @@ test.each([
   [{ type: "sing" }, "type use one of pick, say"],
   [{}, "type required: one of pick, say"],
   [7, " must be an object"],
-])("a value that must say its type gets one sentence with its place: %j", (value, sentence) => {
+])("the first fault of %j is one sentence with its place", (value, sentence) => {
   expect(sentenceOf(value)).toBe(sentence);
 });
 
-test("where everything is asked for, every fault is named, and the names that may be", () => {
+test("schemaFaults lists every fault, with the names that are allowed", () => {
   const schema = Type.Array(closed({ "7": Type.Integer(), b: Type.Integer() }));
   const faults = schemaFaults(
     schema,
@@ -46,7 +46,7 @@ test("where everything is asked for, every fault is named, and the names that ma
   ]);
 });
 
-test("a value that may be null leaves others of the same types as they are", () => {
+test("a field that may be null does not allow null in another field of the same types", () => {
   const TEXTS = { type: ["string", "array"], description: "a text or texts" };
   const either = closed({ a: Type.Unsafe({ ...TEXTS, nullable: true }), b: Type.Unsafe(TEXTS) });
   const check = schemaCheck(either, WORDS);

@@ -6,32 +6,32 @@ import { parseRequestId } from "../core/ids.ts";
 import { visibleText } from "../core/visible-text.ts";
 import { asObject } from "./json-edit.ts";
 
-/** Why a value is not what its schema says. */
+/** A problem of a value that does not match its schema. */
 export interface SchemaFault {
-  /** Where, seen from the value that was checked. */
+  /** The place of the problem, relative to the checked value. */
   readonly path: readonly (string | number)[];
-  /** Continues after the path: "must be text". */
+  /** The sentence that follows the path: "must be text". */
   readonly message: string;
 }
 
-/** Gives the first fault of a value, or undefined. */
+/** Returns the first fault of a value; undefined if it matches. */
 export type SchemaCheck = (value: unknown) => SchemaFault | undefined;
 
-/** The vocabulary for reading one kind of data and for messages about its fields. */
+/** The words of messages about one kind of data. */
 export interface SchemaWords {
-  /** The sentence for a field that is missing. Its `title`, where it has one, follows. */
+  /** The sentence for a missing field. The field's `title` follows it, if there is one. */
   readonly missing: string;
-  /** The sentence for a field that must not be there; `{names}` stands for those that may. */
+  /** The sentence for a field that is not allowed; `{names}` is replaced by those that are. */
   readonly unknown: string;
-  /** Text is made a number where one is due; absent: nothing is converted. */
+  /** If present, a text is converted where the schema requires a number, as in a query. */
   readonly readsText?: true;
 }
 
 /**
- * Compiles the check of a schema at its first use. The schema contains its messages: the
- * `description` of a value continues "must be …", the `title` of a field names what is missing, and
- * the `title` of entries is the noun they are counted by. Where `description` is meant for readers,
- * `says` is the whole message after the path.
+ * Returns the check of a schema, which is compiled at its first use. The schema contains its
+ * messages: `description` of a value continues "must be …", `title` of a field describes it if it
+ * is missing, and `title` of entries is their noun in counts. If `description` is written for
+ * readers, `says` is the whole message after the path.
  */
 export function schemaCheck(schema: TSchema, words: SchemaWords): SchemaCheck {
   const validator = compiled(words.readsText === true ? TEXTS : VALUES, schema);
@@ -39,20 +39,19 @@ export function schemaCheck(schema: TSchema, words: SchemaWords): SchemaCheck {
     const validate = validator();
     if (validate(value)) return undefined;
     const all = validate.errors ?? [];
-    // For a choice between schemas the last error is the choice itself, and the ones before say
-    // why.
+    // For a choice between schemas, ajv lists the errors of its cases first and the choice last.
     const outer = all.at(-1);
     return outer === undefined ? undefined : toSchemaFault(outer, all, { value, words });
   };
 }
 
-/** Tells whether a value matches its schema, for data whose problems are not reported to anyone. */
+/** Returns a check for data whose problems are not reported to anyone. */
 export function conforms<S extends TSchema>(schema: S): (value: unknown) => value is Static<S> {
   const validator = compiled(VALUES, schema);
   return (value): value is Static<S> => validator()(value);
 }
 
-/** Everything that is wrong with a value. */
+/** As `schemaCheck`, but the check returns all faults of a value. */
 export function schemaFaults(
   schema: TSchema,
   words: SchemaWords,
@@ -73,7 +72,7 @@ function compiled(ajv: Ajv, schema: TSchema): () => ValidateFunction {
 
 const STEP_CHARS_MAX = 64;
 
-/** `state.items[2]` */
+/** Formats a path: `state.items[2]`. A long step is cut. */
 export function pathText(path: SchemaFault["path"]): string {
   return path
     .map((step) => (typeof step === "number" ? `[${step}]` : `.${step.slice(0, STEP_CHARS_MAX)}`))
@@ -81,9 +80,9 @@ export function pathText(path: SchemaFault["path"]): string {
     .replace(/^[.]/, "");
 }
 
-/** An object whose member `type` says which others it has. */
+/** An object whose member `type` decides which other members it has. */
 export function byType(types: Readonly<Record<string, TProperties>>): TSchema {
-  // Types with the same fields are one case of the choice: each case costs time to compile.
+  // Types with the same fields share a case, because each case costs time to compile.
   const cases = new Map<TProperties, string[]>();
   for (const [name, fields] of Object.entries(types)) {
     cases.set(fields, [...(cases.get(fields) ?? []), name]);
@@ -95,7 +94,7 @@ export function byType(types: Readonly<Record<string, TProperties>>): TSchema {
   return Type.Unsafe({ type: "object", discriminator: { propertyName: "type" }, oneOf, title });
 }
 
-/** An object that has these fields and no others. */
+/** An object with these fields and no others. */
 export function closed(fields: TProperties, options: object = {}): TSchema {
   return Type.Object(fields, { ...options, additionalProperties: false });
 }
@@ -136,12 +135,12 @@ interface Checked {
 
 function toSchemaFault(outer: ErrorObject, all: readonly ErrorObject[], of: Checked): SchemaFault {
   const path = [...parsePointer(outer, of.value), ...stepInside(outer)];
-  // A problem of a name is reported before the fact that it names a member.
+  // ajv reports the problem of a name first, and then that a name has a problem.
   const cause = outer.keyword === "propertyNames" ? (all.at(-2) ?? outer) : outer;
   return { path, message: describeError(cause, all, of.words) };
 }
 
-/** The steps of a pointer; a number where the container is an array. */
+/** Splits a pointer into steps; a step into an array becomes a number. */
 function parsePointer({ instancePath }: ErrorObject, value: unknown): (string | number)[] {
   let container = value;
   return instancePath
@@ -155,7 +154,7 @@ function parsePointer({ instancePath }: ErrorObject, value: unknown): (string | 
     });
 }
 
-/** The member or the entry that an error of its container is about. */
+/** Returns the step to the member or entry that an error of its container is about. */
 function stepInside({ keyword, params }: ErrorObject): readonly (string | number)[] {
   const name = STEP_PARAMS[keyword];
   const step: unknown = name === undefined ? undefined : params[name];
@@ -189,7 +188,7 @@ function describeError(
 
 type Words = (error: ErrorObject, words: SchemaWords) => string | undefined;
 
-/** Errors that are about the names in an object, or about an entry beside another one. */
+/** Messages of errors for which the schema's `description` would not fit. */
 const SPECIAL_WORDS: Readonly<Record<string, Words>> = {
   required({ params, parentSchema }, { missing }) {
     const fields = asObject(parentSchema?.["properties"]);
@@ -216,7 +215,7 @@ const SPECIAL_WORDS: Readonly<Record<string, Words>> = {
   },
 };
 
-/** The pattern of a text with more than space in it. */
+/** Matches a text that contains more than white space. */
 export const NOT_BLANK = String.raw`\S`;
 const ONE_LINE =
   "must be one line, without characters that are not seen or that change the direction of text";
@@ -228,7 +227,7 @@ function findNoun({ parentSchema }: ErrorObject): string | undefined {
   return typeof noun === "string" ? noun : undefined;
 }
 
-/** `1 option, at least 2 needed`, of entries that have a noun. */
+/** Describes a wrong number of entries, if they have a noun: `1 option, at least 2 needed`. */
 function countWords(error: ErrorObject): string | undefined {
   const { keyword, params, data } = error;
   const noun = /^(?:min|max)(?:Items|Properties)$/.test(keyword) ? findNoun(error) : undefined;
@@ -240,7 +239,7 @@ function countWords(error: ErrorObject): string | undefined {
     : `at most ${limit} accepted`;
   return `${count} ${noun}${count === 1 ? "" : "s"}, ${bound}`;
 }
-/** The words for the type, the length or the size that a value must have. */
+/** Describes the type, the length or the size that a value must have. */
 function boundWords({ keyword, params }: ErrorObject): string | undefined {
   if (keyword === "type") return `must be ${typeWords(params["type"])}`;
   const limit: unknown = params["limit"];

@@ -4,12 +4,12 @@ import { expect, test } from "vitest";
 import { runs } from "../../../test/support/depth.ts";
 import { foldName } from "./fold-name.ts";
 
-/** The rule itself, without a shorter way for any name. */
+/** The rule without the short cuts for plain names. */
 function foldedByRule(name: string): string {
   return name.normalize("NFKC").toUpperCase().toLowerCase().replaceAll("\u0307", "");
 }
 
-test("any name, of any letters, is folded as the whole rule folds it", () => {
+test("foldName agrees with the rule for names of any letters", () => {
   const ascii = fc.string({ unit: "binary-ascii", maxLength: 64 });
   const any = fc.string({ unit: "binary", maxLength: 32 });
   const mixed = fc

@@ -1,13 +1,13 @@
 import type { JsonText } from "./json-text.ts";
 import type { WordTable } from "./json-keys.ts";
 
-/** A place on the tape of a document. The root is 0. */
+/** The index of a node on the tape of a document. The root is 0. */
 export type JsonNode = number;
 
-/** The node that lookups return for a member that is not there. */
+/** Returned by look-ups for a member that the object does not have. */
 export const ABSENT: JsonNode = -1;
 
-/** Tape entries of one node: kind and flags, start, end, next sibling (of a key: its word id). */
+/** Tape entries of one node: kind and flags, start, end, next sibling (for a key: its word id). */
 export const NODE_SIZE = 4;
 
 export const OBJECT_KIND = 1;
@@ -24,14 +24,14 @@ export const FALSE_KIND = 6;
 
 export const NULL_KIND = 7;
 const KIND_MASK = 7;
-/** Set on strings and keys that hold a backslash. */
+/** Set on strings and keys that contain a backslash. */
 export const ESCAPED_FLAG = 8;
-/** Set on keys, whose fourth entry is the id of a word. */
+/** Set on keys, whose fourth entry is a word id. */
 export const KEY_FLAG = 16;
 
 /**
- * A checked JSON body: the bytes, and a tape with the position of each value. Values are read by
- * slice, so nothing is decoded that is not read. An object's children are key, value, key, …
+ * A checked JSON body: its bytes, and a tape with the position of each value. A value is decoded
+ * only when it is read. The children of an object are key, value, key, …
  */
 export class JsonDocument {
   readonly body: Buffer;
@@ -68,38 +68,38 @@ export class JsonDocument {
     return this.kind(node) === TRUE_KIND;
   }
 
-  /** First byte of the value; of a string its opening quote. */
+  /** Offset of the first byte of the value; for a string, of its opening quote. */
   start(node: JsonNode): number {
     return this.#entry(node + 1);
   }
 
-  /** One past the last byte of the value. */
+  /** Offset after the last byte of the value. */
   end(node: JsonNode): number {
     return this.#entry(node + 2);
   }
 
-  /** The node behind this value and everything in it. Not for keys. */
+  /** The node that follows this value and all its children. Not for keys. */
   next(node: JsonNode): JsonNode {
     return this.#entry(node + 3);
   }
 
-  /** Keys and values of a value, itself among them; what is nested too deep to be read is one. */
+  /** Counts this value and the keys and values in it; a container too deep for the tape counts as one. */
   count(node: JsonNode): number {
     return (this.next(node) - node) / NODE_SIZE;
   }
 
-  /** The word id of a key, escapes undone; 0 when it is not a known word. */
+  /** The word id of a key, after its escapes are decoded; 0 if it is not a known word. */
   keyWord(key: JsonNode): number {
     return this.#entry(key + 3);
   }
 
-  /** The word id of a string value; 0 when it is not a known word. */
+  /** The word id of a string value; 0 if it is not a known word. */
   word(node: JsonNode): number {
     if ((this.#entry(node) & ESCAPED_FLAG) !== 0) return this.#words.findId(this.text(node));
     return this.#words.find(this.body, this.start(node) + 1, this.end(node) - 1);
   }
 
-  /** The value of the first member whose key is this word, or `absent`. */
+  /** The value of the first member whose key is this word, or `ABSENT`. */
   member(object: JsonNode, wordId: number): JsonNode {
     const end = this.next(object);
     let key = object + NODE_SIZE;
@@ -110,7 +110,7 @@ export class JsonDocument {
     return ABSENT;
   }
 
-  /** Like `member`, and a null value counts as absent. */
+  /** As `member`, but `ABSENT` for a null value too. */
   present(object: JsonNode, wordId: number): JsonNode {
     const node = this.member(object, wordId);
     return node === ABSENT || this.isNull(node) ? ABSENT : node;
@@ -124,7 +124,7 @@ export class JsonDocument {
     return items;
   }
 
-  /** The key nodes of an object; a key's value is the node behind it. */
+  /** The key nodes of an object. */
   keys(object: JsonNode): JsonNode[] {
     const keys: JsonNode[] = [];
     const end = this.next(object);
@@ -150,12 +150,12 @@ export class JsonDocument {
     return Number(this.body.toString("latin1", this.start(node), this.end(node)));
   }
 
-  /** The value as it was sent. */
+  /** The text of the value as it was sent. */
   raw(node: JsonNode): JsonText {
     return this.body.toString("latin1", this.start(node), this.end(node)) as JsonText;
   }
 
-  /** The value parsed. For small values that are read as a whole. */
+  /** Parses the value. For small values that are read as a whole. */
   value(node: JsonNode): unknown {
     return JSON.parse(this.body.toString("utf8", this.start(node), this.end(node)));
   }

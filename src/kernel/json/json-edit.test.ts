@@ -18,8 +18,8 @@ const spacious = fc
 const key = fc.oneof(fc.constantFrom("model", "usage", "a"), fc.string({ unit: "binary" }));
 const object = fc.dictionary(key, fc.jsonValue(), { maxKeys: 6, noNullPrototype: true });
 
-describe("finding", () => {
-  test("a member's text is the text of its value", () => {
+describe("a search in JSON text", () => {
+  test("finds the text of every member's value", () => {
     fc.assert(
       fc.property(object, fc.constantFrom(0, 2), (value, indent) => {
         const text = JSON.stringify(value, null, indent);
@@ -32,7 +32,7 @@ describe("finding", () => {
     );
   });
 
-  test("elements come in order, with the text of their values", () => {
+  test("finds the elements of an array in order", () => {
     fc.assert(
       fc.property(fc.array(fc.jsonValue()), fc.constantFrom(0, 2), (list, indent) => {
         const text = JSON.stringify(list, null, indent);
@@ -50,20 +50,20 @@ describe("finding", () => {
     ['{"\\u0061":"x\\"}"}', '"x\\"}"'],
     ['{"b":"\\\\","a":-1.5e3}', "-1.5e3"],
     [' { "a" : null } ', "null"],
-  ])("the member a of %s is %s", (text, value) => {
+  ])("finds in %s the member a as %s", (text, value) => {
     const span = findPath(text, "a");
     expect(span === undefined ? "" : text.slice(span.start, span.end)).toBe(value);
   });
 
-  test("a path that leads nowhere is undefined", () => {
+  test("returns undefined for a path that leads nowhere", () => {
     for (const text of ["{}", "[]", '{"a":1}', '{"a":[]}']) {
       expect(findPath(text, "a", "b")).toBeUndefined();
     }
   });
 });
 
-describe("editing", () => {
-  test("a member is replaced or added, and nothing else changes", () => {
+describe("an edit of JSON text", () => {
+  test("replaces or adds a member, and changes nothing else", () => {
     fc.assert(
       fc.property(object, key, fc.jsonValue(), (value, name, member) => {
         const text = JSON.stringify(value, null, 1);
@@ -79,7 +79,7 @@ describe("editing", () => {
     );
   });
 
-  test("compact text is what a printer without blanks prints", () => {
+  test("drops exactly the blanks between tokens", () => {
     fc.assert(
       fc.property(spacious, (text) => {
         expect(compactJson(text)).toBe(JSON.stringify(JSON.parse(text)));
@@ -89,8 +89,8 @@ describe("editing", () => {
   });
 });
 
-describe("outside text", () => {
-  test("is parsed as it is, whatever its strings look like", () => {
+describe("text from outside", () => {
+  test("is parsed as by JSON.parse, even if its strings contain JSON", () => {
     fc.assert(
       fc.property(object, fc.constantFrom(0, 2), (value, indent) => {
         const text = JSON.stringify({ value, quoted: JSON.stringify(value) }, null, indent);
@@ -105,18 +105,18 @@ describe("outside text", () => {
     ["too many keys", `{${'"a":0,'.repeat(PARSED_KEYS_MAX)}"a":0}`],
     ["too many blanks", `[${" ".repeat(PARSED_STEPS_MAX)}]`],
     ["too many escaped quotes", `["${String.raw`\"`.repeat(PARSED_STEPS_MAX + 1)}"]`],
-  ])("is not parsed with %s", (_what, text) => {
+  ])("is not parsed if it has or is %s", (_what, text) => {
     expect(JSON.parse(text)).toBeDefined();
     expect(tryParse(text)).toBeUndefined();
   });
 
-  test("that came together is parsed within one budget", () => {
+  test("shares one budget with other texts of the same answer", () => {
     const half = `[${"0,".repeat(PARSED_VALUES_MAX / 2)}0]`;
     const budget = new JsonBudget();
     expect([half, half].map((text) => tryParse(text, budget) !== undefined)).toEqual([true, false]);
   });
 
-  test("may hold an image of thirty megabytes, and words of 1,500 tokens with alternatives", () => {
+  test("may contain an image of 30 MB, or 1,500 tokens with twenty alternatives each", () => {
     expect(tryParse(`["${"A".repeat(30_000_000)}"]`)).toBeDefined();
     const one = { token: "abc", logprob: -0.12, bytes: [97, 98, 99] };
     const twenty = Array.from({ length: 20 }, () => one);

@@ -12,14 +12,14 @@ export interface Span {
 }
 
 /**
- * The position of the value of `key` in the object that starts at `objectAt`; the last one when the
- * key is repeated, as JSON.parse has it. The text must be valid JSON: parse it first.
+ * Finds the value of `key` in the object that starts at `objectAt`; the last one if the key is
+ * repeated, as in JSON.parse. The text must be valid JSON: parse it first.
  */
 export function findMember(text: string, objectAt: number, key: string): Span | undefined {
   return findMembers(text, objectAt, [key])[0];
 }
 
-/** `findMember` for several keys in one walk; one answer per key, in their order. */
+/** As `findMember`, for several keys in one pass. The results are in the order of the keys. */
 export function findMembers(
   text: string,
   objectAt: number,
@@ -40,7 +40,7 @@ export function findMembers(
   return found;
 }
 
-/** The positions of the first `countMax` elements of the array at `arrayAt`. */
+/** Finds the first `countMax` elements of the array that starts at `arrayAt`. */
 export function findElements(text: string, arrayAt: number, countMax = Infinity): Span[] {
   const spans: Span[] = [];
   let at = skipSpace(text, arrayAt + 1);
@@ -64,7 +64,7 @@ export function findPath(text: string, ...keys: readonly string[]): Span | undef
   return span;
 }
 
-/** The text with `json` in the place of the object's member `key`, added when it is missing. */
+/** Returns the text with `json` as the value of the object's member `key`, which is added if missing. */
 export function withMember(
   text: string,
   object: Span,
@@ -78,7 +78,7 @@ export function withMember(
   return text.slice(0, object.start + 1) + added + text.slice(object.start + 1);
 }
 
-/** The text without the object's member `key`, wherever it is among the others. */
+/** Returns the text without the object's member `key` and its comma. */
 export function withoutMember(text: string, object: Span, key: string): string {
   const value = findMember(text, object.start, key);
   if (value === undefined) return text;
@@ -90,7 +90,7 @@ export function withoutMember(text: string, object: Span, key: string): string {
   return text.slice(0, from) + text.slice(value.end);
 }
 
-/** Where the key of the value at `valueAt` starts: its opening quote. */
+/** Finds the opening quote of the key of the value at `valueAt`. */
 function keyStart(text: string, valueAt: number): number {
   const closing = lastPlain(text, lastPlain(text, valueAt));
   let at = text.lastIndexOf('"', closing - 1);
@@ -98,7 +98,7 @@ function keyStart(text: string, valueAt: number): number {
   return at;
 }
 
-/** The last place before `from` that is not a blank. */
+/** Finds the last position before `from` that is not a blank. */
 function lastPlain(text: string, from: number): number {
   let at = from - 1;
   while (isSpace(text.charCodeAt(at))) at -= 1;
@@ -106,12 +106,17 @@ function lastPlain(text: string, from: number): number {
 }
 
 function isEscaped(text: string, at: number): boolean {
-  let slashes = 0;
-  while (text.charCodeAt(at - 1 - slashes) === BACKSLASH) slashes += 1;
-  return slashes % 2 === 1;
+  return countBackslashes(text, at) % 2 === 1;
 }
 
-/** JSON text without the blanks between its tokens; strings and digits stay as they are. */
+/** Counts the backslashes right before `at`. */
+function countBackslashes(text: string, at: number): number {
+  let count = 0;
+  while (text.charCodeAt(at - 1 - count) === BACKSLASH) count += 1;
+  return count;
+}
+
+/** Drops the blanks between the tokens of JSON text; strings and digits stay as they are. */
 export function compactJson(text: string): string {
   if (!/[ \t\r\n]/.test(text)) return text;
   let compact = "";
@@ -127,7 +132,7 @@ export function compactJson(text: string): string {
   return compact + text.slice(from);
 }
 
-/** The value as an object that can be read by key; arrays and null are none. */
+/** Returns the value if it is an object, neither null nor an array. */
 export function asObject(value: unknown): Readonly<Record<string, unknown>> | undefined {
   return typeof value === "object" && value !== null && !Array.isArray(value)
     ? (value as Record<string, unknown>)
@@ -143,8 +148,8 @@ export function asNumber(value: unknown): number | undefined {
 }
 
 /**
- * The parsed value of outside text, or undefined when it is not JSON or beyond the bounds. Texts
- * that came together are parsed within one budget.
+ * Parses text from outside; undefined if it is not JSON or exceeds the bounds. Pass one budget for
+ * all texts of one answer.
  */
 export function tryParse(
   text: string,
@@ -157,7 +162,7 @@ export function tryParse(
   }
 }
 
-/** The value as JSON text; undefined when it is nested too deep to be printed. */
+/** Prints a value as JSON; undefined if it is nested too deep to be printed. */
 export function tryPrint(value: unknown): string | undefined {
   try {
     return JSON.stringify(value);
@@ -166,7 +171,7 @@ export function tryPrint(value: unknown): string | undefined {
   }
 }
 
-/** A non-empty string, else the empty one. */
+/** Returns the value if it is a string, else an empty text. */
 export function textOf(value: unknown): string {
   return typeof value === "string" ? value : "";
 }
@@ -187,7 +192,7 @@ function isSpace(code: number): boolean {
   return code === 32 || code === 10 || code === 13 || code === 9;
 }
 
-/** The first place at or behind `from` that is not a blank. */
+/** Finds the first position from `from` on that is not a blank. */
 export function skipSpace(text: string, from: number): number {
   let at = from;
   while (isSpace(text.charCodeAt(at))) at += 1;
@@ -196,9 +201,7 @@ export function skipSpace(text: string, from: number): number {
 
 function stringEnd(text: string, quoteAt: number): number {
   for (let at = text.indexOf('"', quoteAt + 1); at !== -1; at = text.indexOf('"', at + 1)) {
-    let slashes = 0;
-    while (text.charCodeAt(at - 1 - slashes) === BACKSLASH) slashes += 1;
-    if (slashes % 2 === 0) return at + 1;
+    if (!isEscaped(text, at)) return at + 1;
   }
   return text.length;
 }
@@ -229,9 +232,9 @@ function endsScalar(code: number): boolean {
 }
 
 /**
- * Decides before outside text is parsed that this cannot take long: `JSON.parse` has no bound of its
- * own, and 30 MiB of brackets keep it busy for seconds. Several texts of one answer share a budget.
- * Whether the text is JSON is for the parser to find out; long strings are skipped, not read.
+ * Bounds the time to parse text from outside: `JSON.parse` has no bound, and 30 MiB of brackets
+ * keep it busy for seconds. Several texts of one answer share a budget. It does not check that the
+ * text is JSON, and skips long strings without reading them.
  */
 export class JsonBudget {
   readonly #valuesMax: number;
@@ -240,16 +243,16 @@ export class JsonBudget {
   #stepsLeft = PARSED_STEPS_MAX;
   #escapes = 0;
 
-  /** `valuesMax` counts values including their keys. Default: those of the largest answer. */
+  /** `valuesMax` bounds values and keys together. The default suffices for the largest answer. */
   constructor(valuesMax = PARSED_VALUES_MAX) {
     this.#valuesMax = valuesMax;
   }
 
-  /** Takes what the text costs; false when it is nested too deep or the rest does not suffice. */
+  /** Charges a text to the budget; false if it is nested too deep or the budget does not suffice. */
   allows(text: string): boolean {
     let depth = 0;
     let at = 0;
-    // Where the steps run out: the place moves on by what is skipped of strings.
+    // The position at which the steps run out. It moves on by the length of skipped strings.
     let endAt = this.#stepsLeft;
     while (at < text.length) {
       if (at >= endAt) return false;
@@ -272,11 +275,10 @@ export class JsonBudget {
     return true;
   }
 
-  /** The place behind the closing quote of the string whose text starts at `from`. */
+  /** Finds the position after the closing quote of the string whose text starts at `from`. */
   #behindString(text: string, from: number): number {
     for (let at = text.indexOf('"', from); at !== -1; at = text.indexOf('"', at + 1)) {
-      let slashes = 0;
-      while (text.charCodeAt(at - 1 - slashes) === BACKSLASH) slashes += 1;
+      const slashes = countBackslashes(text, at);
       this.#escapes += slashes;
       if (slashes % 2 === 0) return at + 1;
       if (this.#isSpent()) break;

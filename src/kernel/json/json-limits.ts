@@ -4,42 +4,42 @@ export const JSON_DEPTH_MAX: number = 64;
 
 export const JSON_KEYS_MAX: number = 50_000;
 
-/** Values of one body, keys included, that are kept for reading: bounds the memory of a scan. */
+/** Values and keys of one body that a tape may have: bounds the memory of a scan. */
 export const JSON_VALUES_MAX = 250_000;
 
-/** Unknown names in one object whose names are checked: each costs far more than other keys. */
+/** Unknown names in one object whose names are checked. Each costs far more time than a known key. */
 export const UNKNOWN_FIELDS_MAX = 1_000;
 
-/** Values, keys included, of a part that is passed on unread: checked in less than a tenth of a second. */
+/** Values and keys of a part that is passed on unread. So many are checked in less than 0.1 s. */
 export const PASSED_VALUES_MAX = 1_200_000;
 
 /**
- * Containers nested deeper than this are checked but kept as one value: nothing the gateway reads
- * is deeper (an image inside a document inside a tool result is at 10).
+ * Containers nested deeper than this are checked, but are one value on the tape. The gateway reads
+ * nothing deeper: an image inside a document inside a tool result is at 10.
  */
 export const READ_DEPTH_MAX = 10;
 
 /**
- * Bounds of outside text that is parsed as a whole: what a provider answers, what a console sends.
- * An answer at every bound is parsed in about a tenth of a second; one of 1,600 tokens with twenty
- * alternatives each is within them.
+ * Values of a text from outside that is parsed as a whole, such as a provider's answer. With the
+ * next two bounds it limits parsing to about 0.1 s, and still allows an answer of 1,600 tokens with
+ * twenty alternatives each.
  */
 export const PARSED_VALUES_MAX = 400_000;
-/** Keys cost most: each may be a word never seen before. */
+/** Keys of such a text. They cost most time, since each may be a new name. */
 export const PARSED_KEYS_MAX = 120_000;
-/** Characters outside of strings, and escaped quotes inside: every later walk stops at each. */
+/** Characters outside strings, and escaped quotes inside them: every later pass stops at each. */
 export const PARSED_STEPS_MAX = 4_000_000;
 
-/** Why bytes were not taken as JSON, and where. */
+/** The reason why a scan refuses a body, and its place. */
 export interface JsonFault {
   readonly fault: "syntax" | "depth" | "keys" | "values" | "encoding" | "forbidden_key";
-  /** Byte offset into the body. */
+  /** In bytes from the start of the body. */
   readonly offset: number;
   /** Path of the forbidden key. */
   readonly path?: string;
 }
 
-/** One sentence for the caller: what is wrong, where, and the next step. */
+/** Describes a fault to the caller: the problem, its place and the next step. */
 export function describeFault(fault: JsonFault): string {
   const where = `at byte ${fault.offset}`;
   switch (fault.fault) {

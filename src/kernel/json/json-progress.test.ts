@@ -8,7 +8,7 @@ function feed(fragments: readonly string[]): { taken: string; isWhole: boolean }
   return { taken, isWhole: progress.isWhole };
 }
 
-test("an object is whole with its last brace and not before, in any fragments", () => {
+test("an object becomes whole with its last brace, in whatever fragments it arrives", () => {
   fc.assert(
     fc.property(fc.dictionary(fc.string(), fc.jsonValue()), (value) => {
       const text = JSON.stringify(value);
@@ -20,7 +20,7 @@ test("an object is whole with its last brace and not before, in any fragments", 
   );
 });
 
-test("what follows a whole object is not accepted: some servers send all of it again at the end", () => {
+test("text after a whole object is not accepted, because some servers send all of it again", () => {
   expect(feed(['{"a":', "1}", '{"a":1}', " "])).toEqual({ taken: '{"a":1}', isWhole: true });
 });
 

@@ -2,8 +2,8 @@ const QUOTE = 34;
 const BACKSLASH = 92;
 
 /**
- * Follows an object's JSON text as it arrives in fragments and reports when it is whole. A whole
- * object can only be followed by blanks, so whatever else comes is not accepted.
+ * Follows the JSON text of an object as it arrives in fragments, and reports when it is whole. Text
+ * after a whole object is not accepted.
  */
 export class JsonProgress {
   #depth = 0;
@@ -11,10 +11,10 @@ export class JsonProgress {
   #isEscaped = false;
   #isObject: boolean | undefined;
 
-  /** The object has been closed. Never true for text that is not an object. */
+  /** True once the object is closed. Never true for text that is not an object. */
   isWhole = false;
 
-  /** The part of the fragment that belongs to the object. */
+  /** Returns the part of the fragment that belongs to the object. */
   accept(fragment: string): string {
     if (this.isWhole) return "";
     for (let at = 0; at < fragment.length; at++) {

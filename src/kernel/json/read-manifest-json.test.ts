@@ -1,7 +1,7 @@
 import * as fc from "fast-check";
 import { expect, test } from "vitest";
 import { runs } from "../../../test/support/depth.ts";
-import { readJson } from "./read-manifest-json.ts";
+import { type RawJson, RawNumber, readJson, readRawJson } from "./read-manifest-json.ts";
 
 function parsed(text: string): { readonly value: unknown } | undefined {
   try {
@@ -11,7 +11,7 @@ function parsed(text: string): { readonly value: unknown } | undefined {
   }
 }
 
-test("reads exactly the texts that are JSON, with the value of the platform's parser", () => {
+test("readJson accepts exactly the texts that JSON.parse accepts, and returns the same value", () => {
   const almostJson = fc
     .tuple(fc.json({ maxDepth: 5 }), fc.nat(), fc.constantFrom("", ",", '"', "}", "0", "\\", "\n"))
     .map(([text, at, extra]) => {
@@ -43,14 +43,61 @@ test.each([
   ['"a\\x"', 1, 3, "a valid escape"],
   ["[01]", 1, 3, "a comma or ]"],
   ["[tru]", 1, 2, "a value"],
-])("of %j it says line %i, column %i: expected %s", (text, line, column, expected) => {
+])("readJson reports for %j: line %i, column %i, expected %s", (text, line, column, expected) => {
   expect(readJson(text)).toEqual({
     ok: false,
     flaw: { rule: "json-syntax", line, column, expected },
   });
 });
 
-test("finds keys that are written twice, however they are escaped", () => {
+test("readJson lists keys that occur twice, however they are escaped", () => {
   const text = '{"a":1,"b":{"x/y":1,"x\\u002fy":2},"c":[{"k":1},{"k":1,"k":2}],"\\u0061":3}';
   expect(readJson(text)).toMatchObject({ duplicateKeys: ["/b/x~1y", "/c/1/k", "/a"] });
+});
+
+/** Turns a raw document into the value that `JSON.parse` returns. */
+function toPlain(value: RawJson): unknown {
+  if (value instanceof RawNumber) return JSON.parse(value.raw);
+  if (value instanceof Map) {
+    const members = [...(value as ReadonlyMap<string, RawJson>)];
+    return Object.fromEntries(members.map(([key, member]) => [key, toPlain(member)]));
+  }
+  return Array.isArray(value) ? value.map(toPlain) : value;
+}
+
+function read(text: string): RawJson {
+  const reading = readRawJson(text, 1000);
+  if (!reading.ok) throw new Error(reading.flaw.expected);
+  return reading.value;
+}
+
+test("readRawJson returns the value of JSON.parse, apart from the digits of numbers", () => {
+  fc.assert(
+    fc.property(fc.json({ noUnicodeString: false, maxDepth: 4 }), (text) => {
+      expect(toPlain(read(text))).toEqual(JSON.parse(text));
+    }),
+  );
+});
+
+test.each(["2e-07", "0.0000029999900000000002", "1.50", "-0", "12345678901234567890", "1E+400"])(
+  "readRawJson keeps the number %s as it is written",
+  (raw) => {
+    expect(read(` [ ${raw} ] `)).toEqual([new RawNumber(raw)]);
+  },
+);
+
+test("readRawJson treats keys that a parser could act on as ordinary keys", () => {
+  const object = read('{"__proto__": {"prompt": 1}, "constructor": 2}');
+  expect(object instanceof Map && [...object.keys()]).toEqual(["__proto__", "constructor"]);
+  expect(({} as Record<string, unknown>)["prompt"]).toBeUndefined();
+});
+
+test("readRawJson refuses a document with more values than its bound, with the place", () => {
+  const reading = readRawJson(`[${"1,".repeat(1000)}1]`, 1000);
+  expect(reading).toMatchObject({ ok: false, flaw: { rule: "json-size", line: 1 } });
+});
+
+test("readRawJson lists keys that occur twice", () => {
+  const reading = readRawJson('{"a": {"b": 1, "b": 2}}', 1000);
+  expect(reading).toMatchObject({ ok: true, duplicateKeys: ["/a/b"] });
 });

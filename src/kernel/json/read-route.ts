@@ -4,8 +4,8 @@ import type { MicroUsd } from "../core/money.ts";
 import type { Raw } from "../core/json-values.ts";
 
 /**
- * One route of the gateway that reads: what it takes and what it answers. In its schemas
- * `description` is for readers, and `says` continues the sentence about a value that is refused.
+ * The contract of one read route of the gateway. In its schemas `description` is written for
+ * readers, and `says` is the message about a refused value.
  */
 export interface ReadRoute {
   readonly summary: string;
@@ -14,7 +14,7 @@ export interface ReadRoute {
   readonly query?: TObject;
   readonly body?: TSchema;
   readonly answer: TSchema;
-  /** It answers `text/csv` too. */
+  /** Present if the route can answer `text/csv` too. */
   readonly hasFile?: true;
 }
 
@@ -27,13 +27,13 @@ export const MicroUsdNumber = Type.Unsafe<MicroUsd>({
   type: "integer",
   description: "millionths of a dollar",
 });
-/** One of some words in a query. */
+/** A query parameter that must be one of these words. */
 export function Word<const T extends readonly string[]>(words: T, description: string) {
   const says = `must be one of ${words.join(", ")}, not {value}`;
   return Type.Unsafe<T[number]>(Type.String({ enum: [...words], description, says }));
 }
 
-/** A whole number in a query. */
+/** A query parameter that must be a whole number in these bounds. */
 export function Whole(minimum: number, maximum: number, description: string) {
   const says = `must be a whole number from ${minimum} to ${maximum}, not {value}`;
   return Type.Integer({ minimum, maximum, description, says });

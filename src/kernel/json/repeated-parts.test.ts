@@ -16,7 +16,7 @@ function scan(text: string): ScannedJson {
   return scanJson(Buffer.from(text), words, rules);
 }
 
-/** Everything that a document says of a value and of what is in it. */
+/** All that a document reports about a value and its children. */
 function shown(doc: JsonDocument, node: JsonNode = 0): unknown {
   const own = [doc.kind(node), doc.raw(node), doc.count(node)];
   if (doc.isArray(node)) return [...own, doc.items(node).map((item) => shown(doc, item))];
@@ -31,8 +31,8 @@ function outcomeOf(scanned: ScannedJson): unknown {
   return scanned.ok ? shown(scanned.doc) : scanned.fault;
 }
 
-describe("a part that comes again", () => {
-  test("is found from its third time on, and only whole and by the same rules", () => {
+describe("a repeated part", () => {
+  test("is found after it was noted twice, and only whole and under the same rules", () => {
     const parts = new RepeatedParts();
     const body = Buffer.from(`["${FILLER}"]`);
     const known = compileRules(rules, words);
@@ -50,7 +50,7 @@ describe("a part that comes again", () => {
     expect(parts.find(other, 0, known)).toBeUndefined();
   });
 
-  test("is read as it was the first time, wherever it stands", () => {
+  test("reads the same each time, wherever it is in the body", () => {
     const value = fc.jsonValue({ maxDepth: 12 });
     fc.assert(
       fc.property(value, value, fc.integer({ min: 0, max: 9 }), (part, other, blanks) => {
@@ -69,7 +69,7 @@ describe("a part that comes again", () => {
     );
   });
 
-  test("counts its keys each time, so that no body has more of them than it may", () => {
+  test("counts its keys each time, so that no body exceeds the bound of keys", () => {
     const keys = Array.from({ length: JSON_KEYS_MAX - 10 }, (_, at) => `"k${at}":1`).join(",");
     const tools = `"tools":[{${keys}}]`;
     for (let times = 0; times < 3; times += 1) expect(scan(`{${tools}}`).ok).toBe(true);
@@ -78,7 +78,7 @@ describe("a part that comes again", () => {
     expect(scan(`{${tools},${more}}`)).toMatchObject({ fault: { fault: "keys" } });
   });
 
-  test("is refused each time where a name in it is", () => {
+  test("is refused each time if it contains a forbidden name", () => {
     const text = `{"tools":[{"constructor":"${FILLER}"}]}`;
     for (let times = 0; times < 4; times += 1) {
       expect(scan(text)).toMatchObject({ fault: { fault: "forbidden_key" } });

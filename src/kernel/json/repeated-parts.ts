@@ -1,38 +1,38 @@
 import { KEY_FLAG, NODE_SIZE } from "./json-document.ts";
 import type { RuleWords } from "./json-keys.ts";
 
-/** A smaller part is read as fast as it is looked up. */
+/** A smaller part is scanned as fast as it is looked up. */
 const PART_BYTES_MIN = 4_096;
-/** All parts that are kept, with their tapes. */
+/** Bytes of all remembered parts with their tapes. */
 const KEPT_BYTES_MAX = 16_777_216;
 const PARTS_MAX = 32;
 const SEEN_SLOTS = 256;
 const SAMPLES = 16;
 
-/** A value that has come before, with its place on a tape. */
+/** A value that has come before, with its tape. */
 export interface RepeatedPart {
   readonly bytes: Buffer;
-  /** Positions count from the value's first byte, places on the tape from its own. */
+  /** Offsets count from the value's first byte, indexes of nodes from its own node. */
   readonly tape: Int32Array;
-  /** Keys in it, also those that are too deep for the tape. */
+  /** Number of keys in it, including those too deep for the tape. */
   readonly keys: number;
-  /** By which it was checked. */
+  /** The rules under which it was checked. */
   readonly rules: RuleWords;
 }
 
 /**
- * The tools of a conversation come with each of its requests, byte for byte. Comparing them with
- * those of an earlier request costs a fiftieth of reading them. What came once is not kept, and all
- * of them together are bounded.
+ * Remembers parts of bodies that come again byte for byte, such as the tools of a conversation,
+ * which are in each of its requests. Comparing them costs a fiftieth of scanning them. A part is
+ * remembered when it comes the second time; all parts together are bounded.
  */
 export class RepeatedParts {
-  /** Whose last use is latest comes first. */
+  /** The most recently used part comes first. */
   readonly #parts: RepeatedPart[] = [];
   /** Fingerprints of parts that came once. */
   readonly #seen = new Int32Array(SEEN_SLOTS);
   #keptBytes = 0;
 
-  /** The part that stands at `start` in these bytes. */
+  /** Returns the remembered part that is at `start` in these bytes. */
   find(body: Buffer, start: number, rules: RuleWords): RepeatedPart | undefined {
     const at = this.#parts.findIndex((part) => part.rules === rules && isAt(part, body, start));
     const found = this.#parts[at];
@@ -43,7 +43,7 @@ export class RepeatedParts {
     return found;
   }
 
-  /** Takes note of a part that was read; `tape` is where it was written, from `node` to `top`. */
+  /** Notes a part that was scanned. `tape` is called only if the part is to be remembered. */
   note(
     body: Buffer,
     { start, end }: { readonly start: number; readonly end: number },
@@ -79,7 +79,7 @@ export function writePart(
 
 function relative(tape: Int32Array, start: number): Int32Array {
   const made = new Int32Array(tape.length);
-  // The first node is the value itself: the place behind it tells where it was.
+  // The first node is the value itself, so its next sibling tells where the tape began.
   const node = (tape[3] ?? 0) - tape.length;
   moveTape(tape, made, { to: 0, bytes: -start, places: -node });
   return made;
@@ -97,7 +97,7 @@ function moveTape(
     target[to + at] = kind;
     target[to + at + 1] = (tape[at + 1] ?? 0) + bytes;
     target[to + at + 2] = (tape[at + 2] ?? 0) + bytes;
-    // Of a key it is the id of its word.
+    // For a key, the fourth entry is its word id.
     target[to + at + 3] = (kind & KEY_FLAG) === 0 ? next + places : next;
   }
 }

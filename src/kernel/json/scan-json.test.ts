@@ -21,7 +21,7 @@ function read(text: string | Buffer): JsonDocument {
   return scanned.doc;
 }
 
-/** The value as the cursor shows it, member by member. */
+/** Rebuilds a value from the document, member by member. */
 function rebuilt(doc: JsonDocument, node: JsonNode = 0): unknown {
   if (doc.isArray(node)) return doc.items(node).map((item) => rebuilt(doc, item));
   if (doc.isObject(node)) {
@@ -41,13 +41,13 @@ function isTakenByJsonParse(text: string): boolean {
   }
 }
 
-/** JSON of at most the readable depth, without the one key that is refused. */
+/** JSON of at most the readable depth, without the key that is refused. */
 const json = fc
   .jsonValue({ maxDepth: 6, noUnicodeString: false })
   .filter((value) => !JSON.stringify(value).includes("__proto__"));
 
-describe("agreement with JSON.parse", () => {
-  test("every JSON text is read, and every value in it is the one JSON.parse gives", () => {
+describe("a scan", () => {
+  test("reads every JSON text, with the values of JSON.parse", () => {
     fc.assert(
       fc.property(json, fc.constantFrom(undefined, 1, "\t", "\r\n"), (value, space) => {
         const text = JSON.stringify(value, undefined, space);
@@ -57,7 +57,7 @@ describe("agreement with JSON.parse", () => {
     );
   });
 
-  test("a JSON text with any few bytes changed is taken exactly when JSON.parse takes it", () => {
+  test("accepts a JSON text with a few changed bytes exactly if JSON.parse does", () => {
     const change = fc.record({
       at: fc.nat(),
       length: fc.nat(2),
@@ -78,7 +78,7 @@ describe("agreement with JSON.parse", () => {
     );
   });
 
-  test("any bytes are refused or read, and never throw", () => {
+  test("accepts any bytes exactly if they are UTF-8 and JSON, and never throws", () => {
     fc.assert(
       fc.property(fc.uint8Array({ maxLength: 40 }), (bytes) => {
         const body = Buffer.from(bytes);
@@ -93,20 +93,20 @@ describe("agreement with JSON.parse", () => {
     "", " ", "{", "[1,]", '{"a":1,}', '{"a"}', "{a:1}", "[1 2]", "01", "-", "1.", ".5", "1e", "+1",
     "tru", "trueX", "nul", "fals", '"\u0001"', '"\\x"', '"\\u12G4"', '"abc', '"abc\\', "[1]]", "{}{}",
     "\ufeff{}", "NaN", "'a'", '{"a":1 "b":2}', '{"a"::1}', "[,1]", "\u00a0{}",
-  ])("%j is not JSON", (text) => {
+  ])("refuses %j as not JSON", (text) => {
     expect(scan(text)).toMatchObject({ fault: "syntax" });
   }); // prettier-ignore
 
   test.each(["0", "-0.5e+10", '"\\ud800"', " [ ] ", "\r\n\t{}", '"\u007f"', "1e999"])(
-    "%j is JSON",
+    "accepts %j as JSON",
     (text) => {
       expect(read(text).raw(0)).toBe(text.trim());
     },
   );
 });
 
-describe("long strings", () => {
-  test("a stop at any place of a run, at any place in memory, is found", () => {
+describe("a scan of a string", () => {
+  test("finds its end at any length and at any alignment in memory", () => {
     const memory = Buffer.alloc(300);
     for (const stop of ["\u0000", "\u001f", "\\", '"']) {
       for (let shift = 0; shift < 4; shift++) {
@@ -122,18 +122,18 @@ describe("long strings", () => {
   });
 });
 
-describe("refusals", () => {
-  test("the place of the first wrong byte is named", () => {
+describe("a refused scan", () => {
+  test("names the place of the first wrong byte", () => {
     expect(scan('{"a": tru }')).toEqual({ fault: "syntax", offset: 9 });
     expect(scan('{"a":1')).toEqual({ fault: "syntax", offset: 6 });
   });
 
-  test("bytes that are not UTF-8 are refused at their place", () => {
+  test("names the place of the first byte that is not UTF-8", () => {
     const bytes = Buffer.concat([Buffer.from('{"a":"é'), Buffer.from([0xff]), Buffer.from('"}')]);
     expect(scan(bytes)).toEqual({ fault: "encoding", offset: 8 });
   });
 
-  test("64 levels are read and 65 are refused, in arrays and objects", () => {
+  test("is one of more than 64 levels of arrays or objects", () => {
     const nested = (levels: number): string => `${"[".repeat(levels)}${"]".repeat(levels)}`;
     const objects = (levels: number): string => `${'{"a":'.repeat(levels)}1${"}".repeat(levels)}`;
     expect(scan(nested(64))).toBeInstanceOf(JsonDocument);
@@ -143,7 +143,7 @@ describe("refusals", () => {
     expect(scan("[".repeat(100_000))).toEqual({ fault: "depth", offset: 64 });
   });
 
-  test("more keys or values than the bound are refused", () => {
+  test("is one of more keys or values than the bounds", () => {
     const object = (keys: number): string =>
       `{${Array.from({ length: keys }, (_, i) => `"k${i}":0`).join(",")}}`;
     expect(scan(object(JSON_KEYS_MAX))).toBeInstanceOf(JsonDocument);
@@ -153,19 +153,22 @@ describe("refusals", () => {
     expect(scan(list(JSON_VALUES_MAX))).toMatchObject({ fault: "values" });
   });
 
-  test.each(["__proto__", "constructor", "prototype"])("%s is refused at any depth", (name) => {
-    const known = new WordTable(FORBIDDEN_KEYS);
-    for (const text of [`{"${name}":1}`, `{"a":[{"b":{"${name}":{}}}]}`]) {
-      expect(scanJson(Buffer.from(text), known, { forbidden: FORBIDDEN_KEYS })).toMatchObject({
-        fault: { fault: "forbidden_key" },
-      });
-    }
-    expect(
-      scanJson(Buffer.from(`{"a":"${name}"}`), known, { forbidden: FORBIDDEN_KEYS }),
-    ).not.toHaveProperty("fault");
-  });
+  test.each(["__proto__", "constructor", "prototype"])(
+    "is one with the key %s at any depth",
+    (name) => {
+      const known = new WordTable(FORBIDDEN_KEYS);
+      for (const text of [`{"${name}":1}`, `{"a":[{"b":{"${name}":{}}}]}`]) {
+        expect(scanJson(Buffer.from(text), known, { forbidden: FORBIDDEN_KEYS })).toMatchObject({
+          fault: { fault: "forbidden_key" },
+        });
+      }
+      expect(
+        scanJson(Buffer.from(`{"a":"${name}"}`), known, { forbidden: FORBIDDEN_KEYS }),
+      ).not.toHaveProperty("fault");
+    },
+  );
 
-  test("one set of rules holds for every table of words, whichever came before", () => {
+  test("depends on the words of its own table, even if another table used the same rules before", () => {
     const rules = { forbidden: FORBIDDEN_KEYS };
     const body = Buffer.from('{"a":{"prototype":1}}');
     for (const names of [["a"], FORBIDDEN_KEYS, ["a"], ["b", ...FORBIDDEN_KEYS]]) {
@@ -173,7 +176,7 @@ describe("refusals", () => {
     }
   });
 
-  test("a __proto__ key is refused at any depth with its path, escaped or not", () => {
+  test("names the path of a __proto__ key at any depth, escaped or not", () => {
     const deep = `${'{"x":'.repeat(30)}{"__proto__":1}${"}".repeat(30)}`;
     expect(scan(deep)).toMatchObject({ fault: "forbidden_key" });
     expect(scan('{"a":[0,{"b":{"\\u005f_proto__":1}}]}')).toMatchObject({
@@ -186,8 +189,8 @@ describe("refusals", () => {
   });
 });
 
-describe("the cursor", () => {
-  test("a key is found by its word, escapes undone, and others are not", () => {
+describe("a scanned document", () => {
+  test("finds a member by its word, even if its key has escapes, and no other member", () => {
     const doc = read('{"messag":1,"mod\\u0065l":"x","messages":[{"stream":true}]}');
     expect(doc.raw(doc.member(0, words.findId("model")))).toBe('"x"');
     const messages = doc.member(0, words.findId("messages"));
@@ -196,7 +199,7 @@ describe("the cursor", () => {
     expect(doc.member(0, words.findId("a"))).toBe(ABSENT);
   });
 
-  test("values deeper than anything that is read stay whole", () => {
+  test("keeps values whole that are nested deeper than the tape", () => {
     const value = JSON.parse(`${'{"x":['.repeat(20)}7${"]}".repeat(20)}`) as unknown;
     const doc = read(JSON.stringify({ a: value, model: 1 }));
     expect(doc.value(doc.member(0, words.findId("a")))).toEqual(value);

@@ -34,8 +34,8 @@ import { digitsEnd, escapeLength, firstBadByte, PlainRun } from "./json-text.ts"
 import { RepeatedParts, writePart } from "./repeated-parts.ts";
 
 /**
- * Checks bytes against the JSON grammar (RFC 8259) in one pass and keeps all positions.
- * Never throws and never recurses, whatever the bytes are.
+ * Checks bytes against the JSON grammar (RFC 8259) in one pass, and records the position of each
+ * value. Never throws and never recurses, whatever the bytes are.
  */
 export function scanJson(
   body: Buffer,
@@ -52,8 +52,8 @@ export function scanJson(
 }
 
 /**
- * The end of the JSON value at `start` of a UTF-8 text; undefined if it does not end within the
- * bounds. Nothing is stored, so the value may be far larger than a parsed document.
+ * Finds the end of the JSON value at `start` in UTF-8 text; undefined if it is not valid or exceeds
+ * the bounds. Nothing is recorded, so the value may be far larger than a document.
  */
 export function valueEndIn(body: Buffer, start: number): number | undefined {
   return new Scan(body, NO_WORDS, compileRules(defaultRules, NO_WORDS), NOTHING).endOfValue(start);
@@ -63,12 +63,12 @@ export type ScannedJson =
   | { readonly ok: true; readonly doc: JsonDocument }
   | { readonly ok: false; readonly fault: JsonFault };
 
-/** The parts of a body that are kept. */
+/** The values of a body that are recorded on the tape, and the bounds. */
 interface Kept {
-  /** Open containers around the deepest values that are kept. */
+  /** Number of open containers around the deepest recorded values. */
   readonly deepest: number;
   readonly keysMax: number;
-  /** Values, keys included, that are read without being kept. */
+  /** Bound of values and keys that are checked without being recorded. */
   readonly othersMax: number;
 }
 
@@ -82,12 +82,12 @@ const NO_WORDS = new WordTable([]);
 
 const SCRATCH_ENTRIES = 1 << 14;
 const SCRATCH_KEPT_ENTRIES = 1 << 18;
-/** Scans are synchronous, so all of them share one growing tape and copy out what they used. */
+/** Scans are synchronous, so all of them share one growing tape and copy out their part of it. */
 let scratch = new Int32Array(SCRATCH_ENTRIES);
 const parts = new RepeatedParts();
 const openNodes = new Int32Array(JSON_DEPTH_MAX + 2);
 const openKinds = new Uint8Array(JSON_DEPTH_MAX + 2);
-/** The word of the key whose value each open container is, or `ARRAY_ITEM`. */
+/** For each open container, the word of its key, or `ARRAY_ITEM`. */
 const openWords = new Int32Array(JSON_DEPTH_MAX + 2);
 
 const QUOTE = 0x22;
@@ -111,10 +111,10 @@ class Scan {
   #keys = 0;
   #others = 0;
   #lastKey = 0;
-  /** The node of the part that may come again, and the keys before it. */
+  /** The node of the repeated member's value while it is scanned; -2 if there is none. */
   #partNode = -2;
   #keysBefore = 0;
-  /** True if the string that was just skipped contains a backslash. */
+  /** True if the last skipped string contains a backslash. */
   #escaped = false;
   #fault: JsonFault | undefined;
 
@@ -132,7 +132,10 @@ class Scan {
     return tape;
   }
 
-  /** Each step reads one value or what follows one; false ends the scan, well or badly. */
+  /**
+   * Scans the body. Each step reads a value or what follows it; a step that returns false is the
+   * last.
+   */
   run(): JsonFault | undefined {
     let more = this.#value();
     while (more) more = this.#depth === 0 ? this.#onlySpaceLeft() : this.#afterValue();
@@ -146,7 +149,7 @@ class Scan {
     return this.#fault === undefined ? this.#at : undefined;
   }
 
-  /** Reads one value; of a container its opening and, unless it is empty, its first value. */
+  /** Reads one value; for a container, its opening bracket and, unless it is empty, its first value. */
   #value(): boolean {
     const first = this.#skipSpace();
     const start = this.#at;
@@ -201,7 +204,7 @@ class Scan {
     return isRepeated ? this.#repeatedValue() : this.#value();
   }
 
-  /** A value that has come before is not read again. */
+  /** Copies the tape of a value that has come before; scans any other. */
   #repeatedValue(): boolean {
     this.#skipSpace();
     const start = this.#at;
@@ -235,7 +238,7 @@ class Scan {
     return forbiddenInFreeData.includes(word) || !this.#isInFreeData();
   }
 
-  /** The root is open container 1, and the value of one of its keys can be container 2. */
+  /** The root is open container 1; a value of one of its keys can be container 2. */
   #isInFreeData(): boolean {
     return this.#rules.freeData.some(
       (path) =>
@@ -265,7 +268,7 @@ class Scan {
     return true;
   }
 
-  /** Closes the container that was just opened when it is empty. */
+  /** Closes the container that was just opened, if it is empty. */
   #closes(closing: number): boolean {
     return this.#skipSpace() === closing && this.#close();
   }
@@ -286,7 +289,7 @@ class Scan {
     return this.#record(kind, start, this.#at, this.#top + NODE_SIZE);
   }
 
-  /** Writes a node, unless it is deeper than anything that is read. */
+  /** Records a node, unless it is too deep for the tape. */
   #record(kind: number, start: number, end: number, next: number): boolean {
     if (this.#depth > this.#kept.deepest) return this.#countOther();
     const top = this.#top;
@@ -313,7 +316,7 @@ class Scan {
     return byte ?? -1;
   }
 
-  /** From the opening quote to behind the closing one. */
+  /** Moves from the opening quote to after the closing one. */
   #skipString(): boolean {
     const body = this.#body;
     let at = this.#at + 1;

@@ -1,6 +1,6 @@
 import { type Static, type TObject, type TOptional, type TSchema, Type } from "typebox";
 
-/** A noun of JSON: its schema, and how a record of the program is shown as one. */
+/** An object of an answer: its schema, and the function that makes it from a record of the program. */
 export interface Shape<R, S extends TSchema> {
   readonly schema: S;
   readonly show: (record: R) => Static<S>;
@@ -11,7 +11,7 @@ interface Field<R, S extends TSchema> {
   readonly read: (record: R) => unknown;
 }
 
-/** One field: what it is, and where it comes from; undefined where an optional one is absent. */
+/** Defines a field by its schema and a reader, which returns undefined if an optional field is absent. */
 export type DefineField<R> = <S extends TSchema>(
   schema: S,
   read: (record: R) => S extends TOptional ? Static<S> | undefined : Static<S>,
@@ -21,7 +21,7 @@ type SchemasOf<R, F extends Readonly<Record<string, Field<R, TSchema>>>> = {
   [N in keyof F]: F[N]["schema"];
 };
 
-/** An object with these fields, in this order. */
+/** Makes the shape of an object with these fields, in this order. */
 export function shape<R, F extends Readonly<Record<string, Field<R, TSchema>>>>(
   make: (is: DefineField<R>) => F,
 ): Shape<R, TObject<SchemasOf<R, F>>> {

@@ -4,12 +4,12 @@ import { type Static, Type, type TSchema } from "typebox";
 import { pathText, schemaCheck } from "./check-schema.ts";
 import { readRawJson } from "./read-manifest-json.ts";
 
-/** The key as manifests write it: base64 of its SubjectPublicKeyInfo. */
+/** Writes a public key as manifests do: base64 of its SubjectPublicKeyInfo. */
 export function publicKeyText(key: KeyObject): string {
   return key.export({ format: "der", type: "spki" }).toString("base64");
 }
 
-/** Undefined if the text is no Ed25519 key. */
+/** Reads a public key; undefined if the text is not an Ed25519 key. */
 export function readPublicKey(text: string): KeyObject | undefined {
   try {
     const key = createPublicKey({ key: Buffer.from(text, "base64"), format: "der", type: "spki" });
@@ -19,10 +19,10 @@ export function readPublicKey(text: string): KeyObject | undefined {
   }
 }
 
-/** A document of texts and of documents: nothing in it can be rounded or read in two ways. */
+/** A document of texts and of such documents: nothing in it can be rounded or read in two ways. */
 export type TextDocument = { readonly [name: string]: string | TextDocument };
 
-/** Members sorted by name, no white space: what RFC 8785 makes of a document of texts. */
+/** Writes a document as RFC 8785 does: members sorted by name, no white space. */
 export function canonicalText(document: TextDocument): string {
   const members = Object.keys(document)
     .sort()
@@ -34,7 +34,7 @@ export function canonicalText(document: TextDocument): string {
   return `{${members.join(",")}}`;
 }
 
-/** The file of a document, with its key and an Ed25519 signature; the same again is the same. */
+/** Signs a document with Ed25519. Equal documents give equal files. */
 export function signedFile(
   document: TextDocument,
   key: { readonly privateKey: KeyObject; readonly publicKey: KeyObject },
@@ -53,7 +53,7 @@ export function isSignedBy(key: KeyObject, bytes: string, signature: string): bo
 export type ReadDocument<T> =
   { readonly ok: true; readonly document: T } | { readonly ok: false; readonly problem: string };
 
-/** Reads files of one format, whatever else of them is to be proved. */
+/** Returns a reader for files of one format. It checks their form only, not their signature. */
 export function documentReader<S extends TSchema>(
   schema: S,
 ): (text: string) => ReadDocument<Static<S>> {
@@ -61,8 +61,7 @@ export function documentReader<S extends TSchema>(
   return (text) => {
     const read = readRawJson(text, text.length);
     if (!read.ok) return { ok: false, problem: "it is not valid JSON" };
-    // Parsers disagree on which of two equal keys counts, so duplicates are refused in signed
-    // documents.
+    // Parsers disagree on which of two equal keys counts, so a signed document must have none.
     const [twice] = read.duplicateKeys;
     if (twice !== undefined) return { ok: false, problem: `it has ${twice} twice` };
     const document: unknown = JSON.parse(text);
@@ -73,12 +72,12 @@ export function documentReader<S extends TSchema>(
   };
 }
 
-/** The parts of every signed document. */
+/** Schemas of the parts of signed documents. */
 export const documentParts = {
   format: (name: string) => Type.Literal(name, { description: `"${name}"` }),
-  /** As digits: a number of JSON would be rounded. */
+  /** An integer as a text of digits, since a JSON number would be rounded. */
   integer: () => Type.String({ pattern: "^-?\\d{1,39}$", description: "a whole number" }),
-  /** Members of any names. */
+  /** An object whose members have any names. */
   byName: <S extends TSchema>(schema: S) =>
     Type.Unsafe<Record<string, Static<S>>>({ type: "object", additionalProperties: schema }),
   sha256: () => Type.String({ pattern: "^[0-9a-f]{64}$", description: "a SHA-256" }),

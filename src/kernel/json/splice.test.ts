@@ -16,14 +16,14 @@ function read(text: string): JsonDocument {
   return scanned.doc;
 }
 
-test("without edits the body itself comes back", () => {
+test("a splice without edits returns the body unchanged", () => {
   const doc = read('{"model":"x"}');
   const splice = new Splice(doc);
   splice.remove([id("drop1")]);
   expect(splice.result().toBuffer()).toEqual(doc.body);
 });
 
-test("a member is replaced and every other byte stays", () => {
+test("a splice replaces a member and leaves every other byte", () => {
   const doc = read('{ "a" : 1.0e2 ,\n "model" : "x" , "b":"\\u00e9é" }');
   const splice = new Splice(doc);
   splice.replace(doc.member(0, id("model")), textToken("é/2"));
@@ -32,7 +32,7 @@ test("a member is replaced and every other byte stays", () => {
   );
 });
 
-test("a member is put into an inner object, with a comma only where one is needed", () => {
+test("a splice adds a member to an inner object, with a comma only if one is needed", () => {
   for (const [before, after] of [
     ['{"options":{}}', '{"options":{"x":true}}'],
     ['{"options":{ "y":1}}', '{"options":{"x":true, "y":1}}'],
@@ -44,7 +44,7 @@ test("a member is put into an inner object, with a comma only where one is neede
   }
 });
 
-test("removing any members and adding one gives the object that editing it would give", () => {
+test("a splice that removes any members and adds one gives the same object as editing it", () => {
   const member = fc.constantFrom<string>("drop1", "drop2", "drop3", "other1", "other2");
   const space = fc.constantFrom("", " ", "\n  ");
   fc.assert(

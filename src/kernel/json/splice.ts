@@ -2,14 +2,14 @@ import { ABSENT, type JsonDocument, type JsonNode } from "./json-document.ts";
 import type { JsonText } from "./json-text.ts";
 
 /**
- * Edits of a JSON object that leave every other byte as it was sent. Use: collect the edits, then
- * take `result` once. At least one member of the top level must be kept. What is edited inside a
- * removed member goes with it.
+ * Edits a JSON object and leaves every other byte as it was sent. Collect the edits, then call
+ * `result` once. At least one top-level member must be kept. Edits inside a removed member are
+ * dropped with it.
  */
 export class Splice {
   readonly #doc: JsonDocument;
   readonly #edits: Edit[] = [];
-  /** Keys by their object: where a cut starts and ends depends on all of them. */
+  /** Removed keys by object: where a cut starts and ends depends on all of them. */
   readonly #removed = new Map<JsonNode, Set<JsonNode>>();
   readonly #prefixes = new Map<JsonNode, string>();
   #inserted = "";
@@ -23,7 +23,7 @@ export class Splice {
     this.#edits.push({ start: this.#doc.start(node), end: this.#doc.end(node), text });
   }
 
-  /** Replaces any bytes between two places of the body. */
+  /** Replaces the bytes between two offsets of the body. */
   replaceBetween(place: { readonly start: number; readonly end: number }, text: string): void {
     this.#edits.push({ ...place, text });
   }
@@ -33,7 +33,7 @@ export class Splice {
     this.#inserted += `,"${name}":${text}`;
   }
 
-  /** Adds a member at the start of an object that lies inside the body. */
+  /** Adds a member at the start of an inner object. */
   insertInto(object: JsonNode, name: string, text: JsonText): void {
     const before = this.#prefixes.get(object);
     const member = `"${name}":${text}`;
@@ -45,7 +45,7 @@ export class Splice {
     this.removeFrom(0, words);
   }
 
-  /** Removes members of an object inside the body; all of them may go. */
+  /** Removes the members of an inner object with these keys. All its members may go. */
   removeFrom(object: JsonNode, words: readonly number[]): void {
     const doc = this.#doc;
     for (const key of doc.keys(object)) {
@@ -60,7 +60,7 @@ export class Splice {
     else keys.add(key);
   }
 
-  /** The edited body, to be written where it is sent from. */
+  /** Returns the edited body, which is written only when it is sent. */
   result(): EditedBytes {
     for (const [object, keys] of this.#removed) this.#cutAll(object, keys);
     for (const [object, text] of this.#prefixes) this.#prefix(object, text);
@@ -80,8 +80,8 @@ export class Splice {
     for (const key of doc.keys(object)) {
       const valueEnd = doc.end(doc.valueOf(key));
       if (removed.has(key)) {
-        // After a kept member, the preceding comma is cut too; before the first one, the following
-        // comma.
+        // After a kept member its preceding comma is cut too, before the first kept one the
+        // following comma.
         if (keptEnd !== ABSENT) this.#cut(previousEnd, valueEnd);
         else if (droppedFrom === ABSENT) droppedFrom = doc.start(key);
       } else {
@@ -104,7 +104,7 @@ export class Splice {
   }
 }
 
-/** Without the edits inside of others; the edits are sorted, and the longer ones come first. */
+/** Drops the edits inside of others. `edits` is sorted by start, longer ones first. */
 function outermost(edits: readonly Edit[]): readonly Edit[] {
   let end = 0;
   let kept: Edit[] | undefined;
@@ -118,7 +118,7 @@ function outermost(edits: readonly Edit[]): readonly Edit[] {
   return kept ?? edits;
 }
 
-/** Bytes `start` to `end` of the old text give way to `text`. */
+/** Replaces the bytes from `start` to `end` by `text`. */
 interface Edit {
   readonly start: number;
   readonly end: number;
@@ -126,15 +126,15 @@ interface Edit {
 }
 
 /**
- * A text with edits that are not made yet: it is written once, where it is sent from. The text must
- * not change until then.
+ * A text with edits that are applied when it is written, directly into the buffer that is sent. The
+ * text must not change until then.
  */
 export class EditedBytes {
   readonly length: number;
   readonly #text: Buffer;
   readonly #edits: readonly Edit[];
 
-  /** The edits are in the order of their places, and none overlaps another. */
+  /** `edits` are sorted by their offsets and do not overlap. */
   constructor(text: Buffer, edits: readonly Edit[]) {
     let { length } = text;
     for (const edit of edits) length += edit.text.length - (edit.end - edit.start);
@@ -143,7 +143,7 @@ export class EditedBytes {
     this.#edits = edits;
   }
 
-  /** Fills `target`, which is at least as long. */
+  /** Writes the edited text to `target`, which is at least `length` long. */
   writeTo(target: Buffer): void {
     const text = this.#text;
     let from = 0;

@@ -2,15 +2,15 @@ import type { MailMessage } from "./mailer.ts";
 
 interface MailParts {
   readonly subject: string;
-  /** Sentences, each a paragraph. */
+  /** Each sentence becomes a paragraph. */
   readonly sentences: readonly string[];
-  /** The one step that follows from them. */
+  /** The next step for the reader, shown as a button. */
   readonly action: { readonly label: string; readonly url: string };
-  /** In small letters at the end: what it is about, why it came, and how to end it. */
+  /** Small print at the end: why the message came, and how to stop such messages. */
   readonly foot: readonly string[];
 }
 
-/** A message as plain text and as HTML that needs no picture and no script. */
+/** Formats a message as plain text and as HTML without pictures and scripts. */
 export function mailText(parts: MailParts): Pick<MailMessage, "subject" | "text" | "html"> {
   const { subject, sentences, action, foot } = parts;
   const lines = [...sentences, `${action.label}: ${action.url}`, foot.join("\n")];
@@ -27,7 +27,8 @@ export function mailText(parts: MailParts): Pick<MailMessage, "subject" | "text"
   };
 }
 
-// Mail programs read no style sheet, and a colour of their own for the dark goes with these.
+// Inline styles, because mail programs ignore style sheets. They adapt these colours to a dark
+// mode.
 const BODY = "margin:0;padding:24px;background:#f4f5f7;font:16px/1.5 system-ui,sans-serif";
 const SHEET = "max-width:560px;margin:0 auto;padding:32px;background:#ffffff;color:#1c1f24";
 const BRAND = "margin:0 0 24px;font-weight:600;color:#0b5fa5";
@@ -36,7 +37,7 @@ const BUTTON =
   "text-decoration:none";
 const SMALL = "margin:0;font-size:13px;color:#5a6270";
 
-/** `Alert settings: https://…` with the address as a link. */
+/** Turns `Alert settings: https://…` into a link. */
 function linked(line: string): string {
   const [, label, url] = /^(.*): (https?:\S+)$/.exec(line) ?? [];
   if (label === undefined || url === undefined) return escaped(line);
@@ -50,15 +51,15 @@ function escaped(text: string): string {
 const CHARS_MAX = 64;
 
 /**
- * Sanitizes a name that people chose for use in e-mails: letters of any script, digits, blanks and
- * a few signs remain. Mail programs then find no address to link, and no character can reorder or
- * hide others.
+ * Sanitizes a name that a person chose for use in an e-mail. Letters of any script, digits, blanks
+ * and a few signs remain, so that mail programs find no address to link, and no character can
+ * reorder or hide others.
  */
 export function nameInMail(name: string): string {
   const plain = name
     .slice(0, 4 * CHARS_MAX)
     .replaceAll(/[^\p{L}\p{M}\p{N} .,&'()+_-]/gu, " ")
-    // A dot at the end of a word or before a digit is in no address.
+    // Only a dot before a blank, a digit or the end stays: it cannot be part of an address.
     .replaceAll(/\.(?![\s\d]|$)/g, " ")
     .replaceAll(/ +/g, " ")
     .trim();

@@ -1,8 +1,9 @@
 import { createTransport } from "nodemailer";
 
+import type { MailConfig } from "../config/console-settings.ts";
 import { isEmail } from "../core/email-address.ts";
 
-/** A file that goes with a message. */
+/** A file that is attached to a message. */
 export interface MailAttachment {
   readonly filename: string;
   readonly contentType: string;
@@ -15,15 +16,14 @@ export interface MailMessage {
   readonly subject: string;
   readonly text: string;
   readonly html: string;
-  /** Default: none. */
   readonly attachments?: readonly MailAttachment[];
-  /** Where its reader stops such messages, for the button of a mail program. Default: none. */
+  /** URL that stops such messages, for the mail program's own button. */
   readonly stopUrl?: string;
-  /** Equal for every try, so that a mailbox can recognize a repetition. */
+  /** Equal for every try of one message, so that a mailbox can recognize a repetition. */
   readonly messageId: string;
 }
 
-/** `refused`: the server rejects it permanently. */
+/** `refused`: the server rejected the message permanently. `unavailable`: a later try may succeed. */
 export type MailAnswer =
   | { readonly kind: "sent"; readonly answer: string }
   | { readonly kind: "refused"; readonly answer: string }
@@ -35,22 +35,14 @@ export interface Mailer {
   close(): void;
 }
 
-/** How the operator's SMTP server is reached. */
-export interface SmtpOptions {
-  readonly smtpHost: string;
-  readonly smtpPort: number;
-  readonly smtpSecurity: string;
-  readonly smtpUser: string;
-  readonly smtpPassword: string;
-  readonly smtpFrom: string;
-}
-
 const CONNECT_TIMEOUT_MS = 10_000;
 const SILENCE_MAX_MS = 20_000;
 const ANSWER_CHARS_MAX = 300;
 
-/** Undefined if no server is configured, so no e-mail is sent. */
-export function openMailer(options: SmtpOptions): Mailer | undefined {
+/** Opens the operator's SMTP server; undefined if none is configured. */
+export function openMailer(
+  options: Omit<MailConfig, "smtpInvitationsPerHour">,
+): Mailer | undefined {
   if (options.smtpHost === "") return undefined;
   const { smtpUser: user, smtpPassword: pass, smtpSecurity } = options;
   const transport = createTransport({
@@ -68,11 +60,11 @@ export function openMailer(options: SmtpOptions): Mailer | undefined {
   });
   const send = async (asked: MailMessage): Promise<MailAnswer> => {
     const { to, attachments = [], stopUrl, ...message } = asked;
-    // A text that a mail program parses may be another mailbox than the one that was counted.
+    // A mail program could parse another text as a different mailbox than the one that was checked.
     if (!isEmail(to)) return { kind: "refused", answer: "the recipient is not an e-mail address" };
     try {
       const from = options.smtpFrom || user;
-      // As an object, an address is one recipient whatever its text holds.
+      // As an object, an address is one recipient, whatever characters it contains.
       const recipient = { name: "", address: to };
       const files = { attachments: [...attachments] };
       const headers: Record<string, string> =
@@ -100,7 +92,8 @@ function toMailAnswer(fault: unknown): MailAnswer {
     readonly command?: string;
   };
   const answer = cut(response ?? code ?? "the mail server did not answer");
-  // A wrong password or a full queue is the operator's to repair: the message itself may be well.
+  // Other refusals, such as a wrong password, are for the operator to repair: the message may be
+  // valid.
   const isOfMessage = command === "RCPT TO" || command === "DATA" || code === "EMESSAGE";
   const isRefused = responseCode !== undefined && responseCode >= 500 && isOfMessage;
   return { kind: isRefused ? "refused" : "unavailable", answer };

@@ -2,7 +2,7 @@ import { expect, test } from "vitest";
 
 import { nameInMail } from "./mail-text.ts";
 
-test("an ordinary name is in an e-mail as it is", () => {
+test("an ordinary name is unchanged in an e-mail", () => {
   for (const name of [
     "Acme Inc.",
     "Müller & Söhne (Köln)",
@@ -14,7 +14,7 @@ test("an ordinary name is in an e-mail as it is", () => {
   }
 });
 
-test("a name in an e-mail is no link, no second address and no line of its own, and is bounded", () => {
+test("a name in an e-mail cannot form a link, an address or a new line, and is bounded", () => {
   expect(nameInMail("Pay at https://evil.example/x?a=1 now")).toBe(
     "Pay at https evil example x a 1 now",
   );

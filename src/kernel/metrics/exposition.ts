@@ -14,7 +14,7 @@ const CONTENT_TYPES: Readonly<Record<TextForm, string>> = {
   openmetrics: "application/openmetrics-text; version=1.0.0; charset=utf-8",
 };
 
-/** Everything that one process shows; each metric comes from one place. */
+/** All metrics of one process. Throws if two families have the same name. */
 export class Exposition {
   readonly #families: readonly Family[];
   readonly #others: (form: TextForm) => Promise<string>;
@@ -31,13 +31,13 @@ export class Exposition {
     return this.#families.map(({ name }) => name);
   }
 
-  /** Takes what only a process's first text costs, 10 ms of compilation, before requests come. */
+  /** Compiles the code of a scrape (10 ms) before requests arrive. */
   async warmUp(): Promise<void> {
     await this.scrape(undefined);
     await this.scrape("application/openmetrics-text");
   }
 
-  /** The answer to a scraper; `accept`: the header, which asks for OpenMetrics or does not. */
+  /** Answers a scraper, in OpenMetrics if its `accept` header names it. */
   async scrape(accept: string | undefined): Promise<Scrape> {
     const form: TextForm =
       accept?.includes("application/openmetrics-text") === true ? "openmetrics" : "classic";
@@ -45,11 +45,11 @@ export class Exposition {
     let chars = 0;
     for (const family of this.#families) {
       for (const part of family.parts(form)) {
-        // Here, so that the one long text is never made out of its pieces at once.
+        // Encoded piece by piece, so that no long text is flattened and encoded at once.
         parts.push(Buffer.from(part));
         chars += part.length;
         if (chars < TURN_CHARS) continue;
-        // So many take a millisecond or more: requests are served before the next.
+        // So much text takes a millisecond or more: serve requests before the next piece.
         chars = 0;
         await nextTurn();
       }

@@ -5,19 +5,25 @@ import { type MetricName, type MetricNameOf, METRICS } from "./metrics-table.ts"
 /** All series of one metric of the table. */
 export interface Family {
   readonly name: MetricName;
-  /** Head and samples in pieces, between which other work may run; none without a sample. */
+  /**
+   * Yields head and samples in pieces, so that other work can run between them; nothing without a
+   * sample.
+   */
   parts(form: TextForm): Iterable<string>;
 }
 
-/** One value of a counter or a gauge: its labels' values in the order of the table, and the value. */
+/**
+ * One series of a counter or gauge: the values of its labels, in the order of the table, and its
+ * value.
+ */
 export type Sample = readonly [labels: readonly string[], value: number];
 
-/** A metric whose values are read when they are asked for: free otherwise. */
+/** A metric whose values are read at each scrape, and cost nothing otherwise. */
 export class ReadFamily implements Family {
   readonly name: MetricNameOf<"counter" | "gauge">;
   readonly #read: () => Iterable<Sample>;
   readonly #names: readonly string[];
-  /** Series whose labels are known without any sample: they are shown from the start, as 0. */
+  /** Series whose label values are all known: they are shown as 0 before the first sample. */
   readonly #zeros: readonly (readonly string[])[];
 
   constructor(name: MetricNameOf<"counter" | "gauge">, read: () => Iterable<Sample>) {
@@ -33,7 +39,7 @@ export class ReadFamily implements Family {
     for (const values of this.#zeros) shown.set(labelText(this.#names, values), 0);
     for (const [values, value] of this.#read()) {
       const labels = labelText(this.#names, values);
-      // Samples that were folded into one series come several times.
+      // Samples of listings that are folded into one series have equal labels.
       shown.set(labels, (shown.get(labels) ?? 0) + value);
     }
     if (shown.size === 0) return;
@@ -43,7 +49,7 @@ export class ReadFamily implements Family {
   }
 }
 
-/** A gauge or counter of one number. */
+/** Makes a gauge or counter of one series, which is missing while `read` returns undefined. */
 export function oneValue(
   name: MetricNameOf<"counter" | "gauge">,
   read: () => number | undefined,
@@ -54,7 +60,7 @@ export function oneValue(
   });
 }
 
-/** A counter with the values of a map, whose keys are the labels' values with bars between them. */
+/** Makes a counter from a map whose keys are the values of the labels, joined by `|`. */
 export function mapped(
   name: MetricNameOf<"counter" | "gauge">,
   values: ReadonlyMap<string, number>,
@@ -66,10 +72,10 @@ export function* iterateSamples(values: ReadonlyMap<string, number>): Iterable<S
   for (const [key, value] of values) yield [key.split("|"), value];
 }
 
-/** A piece is made in about a millisecond. */
+/** A piece of this length takes about a millisecond. */
 const PART_CHARS = 128 * 1024;
 
-/** The series of a histogram by their labels; made when they are first asked for. */
+/** The series of a histogram, each created at its first use. */
 export class HistogramFamily implements Family {
   readonly name: MetricNameOf<"histogram">;
   readonly #names: readonly string[];
@@ -86,8 +92,8 @@ export class HistogramFamily implements Family {
   }
 
   /**
-   * The series of these labels. Returns the same object each time, so frequent observers can keep
-   * it.
+   * Returns the series of these label values: the same object each time, so that frequent observers
+   * can keep it.
    */
   of(...values: readonly string[]): Histogram {
     const labels = renderLabels(this.#names, values);
@@ -115,7 +121,7 @@ function labelNames({ labels = [] }: MetricRow): readonly string[] {
   return labels.map(({ name }) => name);
 }
 
-/** Every series there can be, where all labels list their values; none otherwise. */
+/** Lists all series that are possible, if every label lists its values; else none. */
 function listKnownSeries({ labels = [], type }: MetricRow): readonly (readonly string[])[] {
   if (type === ("gauge" satisfies MetricType)) return [];
   let series: readonly (readonly string[])[] = [[]];
@@ -125,7 +131,7 @@ function listKnownSeries({ labels = [], type }: MetricRow): readonly (readonly s
   return series;
 }
 
-/** A trace that was kept, and when: shown with the bucket of what it took, in OpenMetrics only. */
+/** A kept trace. OpenMetrics shows it as the exemplar of a bucket. */
 export interface KeptTrace {
   readonly traceId: string;
   /** Milliseconds since 1970. */
@@ -137,20 +143,20 @@ interface Exemplar extends KeptTrace {
 }
 
 /**
- * One series of a histogram: the counts of its buckets, the one above the last bound, and the sum,
- * in one array of numbers. An observation allocates nothing.
+ * One series of a histogram. One array holds the counts of its buckets, the count above the last
+ * bound, and the sum. An observation without a trace allocates nothing.
  */
 export class Histogram {
   readonly #bounds: readonly number[];
   readonly #cells: Float64Array;
-  /** By bucket; made with the first trace that was kept. */
+  /** The last kept trace of each bucket; undefined before the first one. */
   #exemplars: (Exemplar | undefined)[] | undefined;
-  /** The text before each number; made with the first scrape. */
+  /** The text before each number; undefined before the first scrape. */
   #prefixes: readonly string[] | undefined;
   readonly #name: string;
   readonly #labels: string;
 
-  /** `labels`: `a="1",b="2"`, or empty. */
+  /** `labels` is text such as `a="1",b="2"`, or empty. */
   constructor(name: string, bounds: readonly number[], labels: string) {
     this.#name = name;
     this.#bounds = bounds;
@@ -213,26 +219,26 @@ function exemplarText({ traceId, value, atMs }: Exemplar): string {
   return ` # {trace_id="${traceId}"} ${value} ${(atMs / 1000).toFixed(3)}`;
 }
 
-/** The two forms of Prometheus' text: the older one, and OpenMetrics, which has exemplars. */
+/** The text formats of Prometheus: the older one, and OpenMetrics, which has exemplars. */
 export type TextForm = "classic" | "openmetrics";
 
-/** `{a="1",b="2"}`; empty without labels. */
+/** Formats labels as `{a="1",b="2"}`; empty without labels. */
 export function labelText(names: readonly string[], values: readonly string[]): string {
   if (names.length === 0) return "";
   return `{${renderLabels(names, values)}}`;
 }
 
-/** `a="1",b="2"` */
+/** Formats labels as `a="1",b="2"`. */
 function renderLabels(names: readonly string[], values: readonly string[]): string {
   return names.map((name, at) => `${name}="${escapeLabel(values[at] ?? "")}"`).join(",");
 }
 
-/** A bound as both forms have it, so that a series has one name: with a point, always. */
+/** Formats a bound with a decimal point, so that a series has the same labels in both formats. */
 function boundText(bound: number): string {
   return Number.isInteger(bound) ? `${bound}.0` : String(bound);
 }
 
-/** The lines in front of a metric's samples. */
+/** Formats the HELP and TYPE lines of a metric. */
 export function headText(
   form: TextForm,
   metric: { readonly name: string; readonly type: string; readonly help: string },

@@ -11,22 +11,22 @@ const OTHER = "other";
 const OTHER_LISTING: ListingLabels = [OTHER, OTHER];
 
 /**
- * Which listings have series of their own: the first that were used, up to a bound; the others are
- * one. A listing keeps its place until the process ends, so no series changes its meaning.
+ * Bounds the number of series: only the first listings in use have their own, and all others are
+ * `other`. A listing keeps its place until the process ends, so no series changes its meaning.
  */
 export class ListingFold {
-  /** Most listings with series of their own. */
+  /** Maximum number of listings with their own series. */
   readonly listingsMax: number;
   readonly #places: Map<string, ListingLabels> = new Map();
   readonly #models: Set<string> = new Set();
-  /** Attempts of listings without a place. */
+  /** Number of attempts of listings without a place. */
   folded = 0;
 
   constructor(listingsMax: number) {
     this.listingsMax = listingsMax;
   }
 
-  /** The labels of a used listing, which takes one of the places while there are any. */
+  /** Returns the labels of a used listing, which takes a place if one is left. */
   place(provider: string, model: string): ListingLabels {
     const key = `${provider}|${model}`;
     const known = this.#places.get(key);
@@ -44,8 +44,8 @@ export class ListingFold {
   }
 
   /**
-   * Counters by listing, from maps whose keys are provider, model and further labels with bars
-   * between them.
+   * Makes counters by listing, from maps whose keys are provider, model and further label values,
+   * joined by `|`.
    */
   counters(
     maps: Readonly<Partial<Record<MetricNameOf<"counter">, ReadonlyMap<string, number>>>>,
@@ -60,14 +60,14 @@ export class ListingFold {
     }
   }
 
-  /** The label of a model: of its own while a listing of it has a place. */
+  /** Returns the label of a model: its id if a listing of it has a place or could get one. */
   modelLabel(model: string): string {
     return this.#models.has(model) || this.#places.size < this.listingsMax ? model : OTHER;
   }
 
   /**
-   * The labels for figures of all listings, used or not: first the listings that have a place, then
-   * others while places are left.
+   * Returns labels for all listings, used or not. Listings without a place get the places that are
+   * left, for this call only.
    */
   forAll<T extends { readonly providerId: string; readonly modelId: string }>(
     listings: readonly T[],

@@ -1,15 +1,18 @@
-/** Where the values of a label come from: a list, or a description of a set that the program knows. */
+/** A label of a metric: its values as a list, or a description of them. */
 export interface MetricLabel {
   readonly name: string;
-  /** All values there are: each has its series from the start, so that a rate begins at 0. */
+  /** All possible values. Each has its series from the start, so that a rate begins at 0. */
   readonly values?: readonly string[];
-  /** The meaning of values that are not listed here; for the reference page. */
+  /** Describes values that are not listed, for the reference page. */
   readonly of?: string;
 }
 
 export type MetricType = "counter" | "gauge" | "histogram";
 
-/** One metric of `/metrics`: its series, its reference and the checks of dashboards come from here. */
+/**
+ * One metric of `/metrics`. Its series, the reference page and the checks of dashboards derive from
+ * it.
+ */
 export interface MetricRow {
   readonly type: MetricType;
   /** One sentence. */
@@ -18,7 +21,7 @@ export interface MetricRow {
   readonly labels?: readonly MetricLabel[];
   /** Upper bounds of a histogram, ascending. */
   readonly buckets?: readonly number[];
-  /** An instance that works well may show no series of it, so a dashboard's query may be empty. */
+  /** Present if a healthy instance may show no series of it, so that a dashboard's query may be empty. */
   readonly mayBeEmpty?: true;
 }
 
@@ -36,7 +39,7 @@ export const ERROR: MetricLabel = {
   of: "classes of [errors](errors.md), empty without one",
 };
 
-/** A label whose values are all known here. */
+/** Makes a label from all its values. */
 export function oneOf(name: string, ...values: readonly string[]): MetricLabel {
   return { name, values };
 }

@@ -6,10 +6,10 @@ const ROWS = { ...CALL_ROWS, ...STORE_ROWS, ...INSTANCE_ROWS } as const;
 
 export type MetricName = keyof typeof ROWS;
 
-/** The names of one type. */
+/** The names of metrics of one type. */
 export type MetricNameOf<T extends MetricType> = {
   [N in MetricName]: (typeof ROWS)[N]["type"] extends T ? N : never;
 }[MetricName];
 
-/** The one table of metrics: what `/metrics` shows is in it, and nothing else of `tm_`. */
+/** All metrics of `/metrics` whose names begin with `tm_`. */
 export const METRICS: Readonly<Record<MetricName, MetricRow>> = ROWS;

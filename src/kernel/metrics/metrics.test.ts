@@ -36,7 +36,7 @@ function seriesOf(text: string, name: string): readonly string[] {
   return text.split("\n").filter((line) => line.startsWith(`${name}{`));
 }
 
-test("2,000 listings give 1,000 series a histogram and one that is called other", () => {
+test("a histogram has 1,000 series for 2,000 listings, and one that is called other", () => {
   const metrics = new GatewayMetrics();
   const settlement = {
     usage: {
@@ -75,14 +75,14 @@ test("2,000 listings give 1,000 series a histogram and one that is called other"
   expect(seriesOf(text, "tm_overrun_usd_total")[0]).toContain(" 0.000002");
 });
 
-test("what is shown of all listings gives places to those in use first", () => {
+test("figures of all listings give places to the listings in use first", () => {
   const fold = new ListingFold(2);
   fold.place("prov", "used");
   const shown = fold.forAll(["a", "b", "used"].map((modelId) => ({ providerId: "prov", modelId })));
   expect(shown.map(([labels]) => labels.join("|"))).toEqual(["prov|a", "other|other", "prov|used"]);
 });
 
-test("a value equal to a bound is counted below it, and one above all bounds at the end", () => {
+test("a value equal to a bound counts in its bucket, and one above all bounds in the last", () => {
   const family = new HistogramFamily("tm_overhead_seconds");
   const series = family.of("/v1/x");
   for (const value of [0.0005, 0.00051, 3, 3.1]) series.observe(value);
@@ -95,7 +95,7 @@ test("a value equal to a bound is counted below it, and one above all bounds at 
   expect([count("0.0005"), count("0.001"), count("3.0"), count("+Inf")]).toEqual([1, 2, 3, 4]);
 });
 
-test("a kept trace is shown beside the bucket of its value, in OpenMetrics alone", () => {
+test("a kept trace is shown with the bucket of its value, and only in OpenMetrics", () => {
   const family = new HistogramFamily("tm_overhead_seconds");
   family.of("/v1/x").observe(0.002, { traceId: "0af7651916cd43dd8448eb211c80319c", atMs: 1_500 });
   expect(shownBy(family)).not.toContain("trace_id");
@@ -104,7 +104,7 @@ test("a kept trace is shown beside the bucket of its value, in OpenMetrics alone
   );
 });
 
-test("a counter whose labels are all known is there before anything has happened, as 0", () => {
+test("a counter whose label values are all known is shown as 0 before its first sample", () => {
   const faults = new ReadFamily("tm_ledger_faults_total", () => [[["close", "busy"], 2]]);
   const text = shownBy(faults);
   expect(seriesOf(text, "tm_ledger_faults_total")).toHaveLength(9);
@@ -117,7 +117,7 @@ test("a label's text cannot break out of its quotes", () => {
   expect(shownBy(family)).toContain('tm_catalog_info{build_id="a\\"b\\\\c\\nd"} 1\n');
 });
 
-test("one metric from two places is a mistake that no process starts with", () => {
+test("an exposition refuses two families of the same metric", () => {
   const twice = [oneValue("tm_detached_reads", () => 1), oneValue("tm_detached_reads", () => 2)];
   expect(() => new Exposition(twice, () => Promise.resolve(""))).toThrow("one family");
 });
@@ -130,7 +130,7 @@ test("every name has the ending of its type, and every histogram has ascending b
   }
 });
 
-test.skipIf(!hasPromtool)("Prometheus' own checker accepts every name, fed today or not", () => {
+test.skipIf(!hasPromtool)("promtool accepts the name, type and help of every metric", () => {
   const heads = Object.entries(METRICS).map(([name, { type, help }]) => {
     const samples =
       type === "histogram"

@@ -144,7 +144,7 @@ export const STORE_ROWS = {
   },
 } as const satisfies Readonly<Record<string, MetricRow>>;
 
-/** The instance itself, and what happens beside requests. */
+/** The instance itself, and the console, telemetry and change log. */
 export const INSTANCE_ROWS = {
   tm_build_info: {
     type: "gauge",

@@ -4,7 +4,7 @@ import { expect, test } from "vitest";
 
 import { escapeHtml, plainPage } from "./plain-page.ts";
 
-test("a page's own style is the only thing that its policy lets run or load", () => {
+test("a page's policy allows its own style by hash, and no script", () => {
   const { html, policy } = plainPage({ title: "A <b>", body: "<p>text</p>" });
   const style = /<style>(.*)<\/style>/s.exec(html)?.[1] ?? "";
   const hash = createHash("sha256").update(style).digest("base64");
@@ -14,7 +14,7 @@ test("a page's own style is the only thing that its policy lets run or load", ()
   expect(html).toContain("<title>A &#60;b&#62; · Token Market</title>");
 });
 
-test("a script is named by its hash, and only the one that the page has", () => {
+test("a page's policy allows its own script by hash", () => {
   const script = "document.title = 1";
   const { html, policy } = plainPage({ title: "A", body: "", script });
   const hash = createHash("sha256").update(script).digest("base64");
@@ -22,6 +22,6 @@ test("a script is named by its hash, and only the one that the page has", () => 
   expect(html).toContain(`<script>${script}</script>`);
 });
 
-test("what was typed stays a text", () => {
+test("escapeHtml leaves no character that could end a text or an attribute", () => {
   expect(escapeHtml(`"><img src=x onerror='a'>&`)).not.toMatch(/[<>"']/);
 });

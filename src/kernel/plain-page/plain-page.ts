@@ -2,31 +2,31 @@ import { createHash } from "node:crypto";
 
 import { PLAIN_FONT, PLAIN_STYLE } from "./plain-style.ts";
 
-/** A whole page that works without a script. */
+/** A complete page that works without a script. */
 export interface PlainPage {
   readonly html: string;
-  /** Its content security policy. */
+  /** The value of the page's `content-security-policy` header. */
   readonly policy: string;
 }
 
-/** Everything in it is HTML already, but for the title. */
+/** Builds a page. All parts are HTML, except for the title, which is escaped here. */
 export function plainPage(content: {
   readonly title: string;
   /** The content of `main`. */
   readonly body: string;
-  /** Shown beside the product's name, which links to `homeUrl` if it is set. */
+  /** Shown next to the product's name, which links to `homeUrl` if that is set. */
   readonly navigation?: string;
   readonly footer?: string;
   readonly homeUrl?: string;
-  /** A second column from a width of 60rem on. */
+  /** True for a second column if the window is wider than 60rem. */
   readonly isWide?: boolean;
-  /** A comfort that the page does without. */
+  /** Adds comfort only: the page must work without it. */
   readonly script?: string;
-  /** Other origins that a form may lead to: a browser holds a form to this list after a redirect too. */
+  /** Other origins that a form may lead to, even by a redirect, to which browsers apply this list too. */
   readonly formTargets?: readonly string[];
 }): PlainPage {
   const { title, body, navigation = "", footer = "", homeUrl, isWide = false, script } = content;
-  // A page with a way home is one of the console, which has the font.
+  // Only the console's own server has the font, and only its pages have a home URL.
   const style = homeUrl === undefined ? PLAIN_STYLE : PLAIN_FONT + PLAIN_STYLE;
   const brand = `${LOGO}<span>Token Market</span>`;
   const home =

@@ -1,5 +1,5 @@
 /**
- * The style of every plain page. The colors are those of the console's theme, by its names: a test
+ * The style of every plain page. The names and colors are those of the console's theme; a test
  * compares them.
  */
 export const PLAIN_STYLE = `

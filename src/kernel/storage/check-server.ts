@@ -9,7 +9,7 @@ import type { DatabaseAddress } from "./database-address.ts";
 /** The oldest PostgreSQL that this program works with. */
 export const SERVER_VERSION_MIN: number = 15;
 
-/** A database that answers and that this program cannot work with; what the operator does about it. */
+/** Thrown for a database that answers, but cannot be used. The message tells the operator what to do. */
 export class DatabaseUnfitFault extends Error {
   override readonly name = "DatabaseUnfitFault";
 }
@@ -17,29 +17,29 @@ export class DatabaseUnfitFault extends Error {
 /** The addresses of one database. With their passwords: never print them. */
 export interface ServerAddresses {
   /**
-   * The address without a pooler, or with one in session mode, so that sessions belong to this
-   * program.
+   * The address without a pooler, or with one in session mode: its sessions belong to this program
+   * alone.
    */
   readonly direct: DatabaseAddress;
-  /** The setting that has it. */
+  /** The setting that contains the direct address. */
   readonly directSetting: "DATABASE_URL" | "DATABASE_DIRECT_URL";
   /**
-   * The address of the same database through a pooler in transaction mode; undefined if there is
-   * none.
+   * The address of the same database through a pooler in transaction mode; undefined without a
+   * pooler.
    */
   readonly shared: DatabaseAddress | undefined;
-  /** The operator says that its storage loses nothing without the server's own care (Neon, ZFS). */
+  /** True if the operator declares that the storage is durable even without `fsync` (Neon, ZFS). */
   readonly isStorageDurable: boolean;
 }
 
 /**
- * Throws a `DatabaseUnfitFault` unless the server is new enough and keeps what it commits, the direct
- * address gives sessions of this program's own, and the shared one leads to the same database.
- * Changes nothing.
+ * Throws a `DatabaseUnfitFault` unless the server is new enough and durable, the sessions of the
+ * direct address belong to this program, and the shared address leads to the same database. Changes
+ * nothing.
  */
 export async function checkServer(addresses: ServerAddresses, log: Logger): Promise<void> {
   const { direct, directSetting, shared } = addresses;
-  // Shared ones set nothing in a session: it may turn out to be someone else's.
+  // A shared pool sets nothing in its sessions, which may turn out to belong to other programs too.
   const pool = openSharedPool(direct, log, 2);
   try {
     const [first, second] = await Promise.all([pool.connect(), pool.connect()]);
@@ -49,7 +49,7 @@ export async function checkServer(addresses: ServerAddresses, log: Logger): Prom
       if (!(await hasOwnSessions(first, second))) throw noSessions(directSetting);
       if (shared !== undefined) await assertSameDatabase(first, shared, log);
     } finally {
-      // Closed: a transaction or a lock that is left ends with its connection.
+      // Closing the connections ends a transaction or a lock that is left over.
       first.release(true);
       second.release(true);
     }
@@ -70,7 +70,7 @@ async function assertVersion(client: PoolClient): Promise<void> {
 const VERSION_SQL = `select current_setting('server_version_num')::integer as number,
   current_setting('server_version') as name`;
 
-/** Asserts the settings that no session can set for itself, and that the books depend on. */
+/** Asserts the settings that the books depend on and that no session can set. */
 async function assertSettings(client: PoolClient, isStorageDurable: boolean): Promise<void> {
   const { rows } = await queryInTime<{ name: string; value: string }>(client, {
     text: SERVER_SETTINGS_SQL,
@@ -99,20 +99,20 @@ const SERVER_SETTINGS_SQL = `select name, current_setting(name) as value
     as needed (name, value)
   where current_setting(name) <> value`;
 
-/** Beginning new books in public would hide them. */
+/** Existing books in another schema: new books in `public` would hide them. */
 const OTHER_SCHEMA_SQL = `select case when bool_and(schemaname <> 'public') then min(schemaname) end as schema
   from pg_tables where tablename = 'schema_step'`;
 
 /**
- * True when a setting of one connection is read back on the same server process while another
- * connection is busy, and the other one does not see it.
+ * True if a connection keeps its setting and its server process while another connection is busy,
+ * and the other one does not see the setting.
  */
 async function hasOwnSessions(first: PoolClient, second: PoolClient): Promise<boolean> {
   const mark = String(randomInt(2 ** 31));
   const own = await one<Session>(first, MARK_SQL, [mark]);
   const others = await one<Session>(second, READ_SQL);
   if (others.mark === mark || others.pid === own.pid) return false;
-  // Takes another free server session: the first one is in a transaction, so its server is in use.
+  // In transaction mode, a pooler must now give `first` another server session than `second` has.
   await second.query("begin");
   await one<Session>(second, READ_SQL);
   const again = await one<Session>(first, READ_SQL);
@@ -139,7 +139,7 @@ function noSessions(setting: ServerAddresses["directSetting"]): DatabaseUnfitFau
   );
 }
 
-/** A lock that the direct connection holds is seen through the pooler, in a transaction. */
+/** Asserts that a lock of the direct connection is visible through the pooler. */
 async function assertSameDatabase(
   direct: PoolClient,
   shared: DatabaseAddress,
@@ -177,7 +177,7 @@ function elsewhere(): DatabaseUnfitFault {
   );
 }
 
-/** A pooler that gives a session away after each statement refuses transactions. */
+/** True if a pooler in statement mode refused a transaction. */
 function isStatementMode(fault: unknown): boolean {
   return fault instanceof DatabaseError && /statement pooling/.test(fault.message);
 }

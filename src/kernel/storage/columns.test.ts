@@ -56,7 +56,7 @@ const ROW = {
   state: "over",
 };
 
-test("a row is read as its object, and the object is written as its row", () => {
+test("columns read a row as an object, and write the object as the same row", () => {
   const booking: Booking = {
     bookingId: 9_007_199_254_740_993n,
     name: "null",
@@ -70,7 +70,7 @@ test("a row is read as its object, and the object is written as its row", () => 
   expect(bookings.record(booking)).toEqual({ ...ROW, tokens: 12, made_at: 1_500 });
 });
 
-test("what is not there is null or absent, as the object has it", () => {
+test("a null column is read as null or as an absent property, and written back as null", () => {
   const row = { ...ROW, name: null, paid: null, is_late: null };
   const booking = bookings.read(row);
   expect(booking.name).toBeNull();
@@ -78,7 +78,7 @@ test("what is not there is null or absent, as the object has it", () => {
   expect(bookings.record(booking)).toMatchObject({ name: null, paid: null, is_late: null });
 });
 
-test("a statement selects the columns, of its table where it has several", () => {
+test("a select list has the columns and expressions, qualified with an alias on request", () => {
   expect(bookings.sql).toBe(
     "booking_id, name, tokens, cost_pico, paid, is_late, made_at, coalesce(state, 'open') as state",
   );
@@ -87,7 +87,7 @@ test("a statement selects the columns, of its table where it has several", () =>
   );
 });
 
-test("a batch has an array for each column, with quotes where a text needs them", () => {
+test("a batch has an array for each column, and quotes a text that needs it", () => {
   const one = bookings.read(ROW);
   const other = bookings.read({ ...ROW, name: 'a "b",\\', paid: null, is_late: null });
   expect(batchValues(bookings, [one, other])).toEqual([
@@ -106,13 +106,13 @@ test("a batch has an array for each column, with quotes where a text needs them"
   );
 });
 
-test("what only a statement writes is in no batch", () => {
+test("an opaque column cannot be written by a batch", () => {
   const lists = columns<{ readonly of: readonly string[] }>({ of: opaque("of") });
   expect(lists.read({ of: ["a"] })).toEqual({ of: ["a"] });
   expect(() => batchValues(lists, [{ of: ["a"] }])).toThrow("no batch writes the column of");
 });
 
-describe("column text", () => {
+describe("an array literal", () => {
   let backend: FreshBackend;
 
   beforeAll(async () => {
@@ -120,7 +120,7 @@ describe("column text", () => {
   });
   afterAll(() => backend.close());
 
-  test("PostgreSQL reads a column of texts as it was, but for zero characters", async () => {
+  test("returns the same texts from PostgreSQL, without their zero characters", async () => {
     const awkward = fc.constantFrom(
       "null",
       "NULL",
@@ -145,7 +145,7 @@ describe("column text", () => {
     );
   });
 
-  test("a plain column carries integers of any size, booleans and nothing", async () => {
+  test("of plain values has integers of any size, booleans and nulls", async () => {
     const values = [1n << 62n, -5, true, false, null];
     expect(plainColumn(values, (value) => value)).toBe("{4611686018427387904,-5,true,false,NULL}");
     expect(readPlainColumn("{4,5}")).toEqual(["4", "5"]);

@@ -2,7 +2,7 @@ import { AssertionFault } from "../core/assert.ts";
 import { CAP_FIELDS, type CapPeriod } from "../core/cap-period.ts";
 import { type MicroUsd, microUsd, type PicoUsd, picoUsd } from "../core/money.ts";
 
-/** A row as the driver has it. */
+/** A row as the driver returns it. */
 export type Row = Readonly<Record<string, unknown>>;
 type Scalar = bigint | number | boolean | string | null;
 type SqlType = "bigint" | "boolean" | "integer" | "numeric" | "smallint" | "text" | "uuid";
@@ -10,16 +10,16 @@ type SqlType = "bigint" | "boolean" | "integer" | "numeric" | "smallint" | "text
 /** One column of the database, for a value of the program or a part of one. */
 interface Cell<T> {
   readonly name: string;
-  /** The selected expression: the name, or one made of it. */
+  /** The expression of a select list: the name, or `expression as name`. */
   readonly sql: string;
-  /** In a batch. */
+  /** The type of an array element in a batch. */
   readonly type: SqlType;
-  /** Texts of our own making, which need no quotes in a batch. */
+  /** True for values that need no quotes in a batch. */
   readonly isPlain: boolean;
   write(this: void, value: T): Scalar;
 }
 
-/** How a value of the program is stored, in one column or in several. */
+/** Reads and writes a value of the program, which is stored in one or several columns. */
 export interface Column<T> {
   readonly cells: readonly Cell<T>[];
   readonly read: (row: object) => T;
@@ -28,21 +28,21 @@ export interface Column<T> {
 /** A column for each property of `T`. */
 export type ColumnsOf<T> = { readonly [P in keyof T]-?: Column<T[P]> };
 
-/** The columns of an object; a property that reads as undefined is left out. */
+/** The columns of an object. A property that is read as undefined is left out. */
 export interface Columns<T> extends Column<T> {
-  /** The text that a statement selects or returns. */
+  /** The list for `select` or `returning`. */
   readonly sql: string;
-  /** The columns qualified with this table alias; expressions stay unchanged. */
+  /** As `sql`, with the columns qualified by this table alias; expressions stay unchanged. */
   sqlOf(alias: string): string;
-  /** Names and types, as a recordset is declared. */
+  /** Names and types, as `jsonb_to_recordset` declares its columns. */
   readonly typesSql: string;
-  /** A parameter for each, the first being `$1`, as arrays of a batch. */
+  /** A parameter for each column's array in a batch, from `$1` on. */
   readonly arraysSql: string;
-  /** A value by the names of its columns. */
+  /** Writes a value as a record by column names. */
   record(value: T): Readonly<Record<string, Scalar>>;
 }
 
-/** What the columns read and write: a record of which each field is written once. */
+/** The type of the objects that the columns read and write, so that no store declares it again. */
 export type RecordOf<C> = C extends Columns<infer T> ? Readonly<T> : never;
 
 export function columns<T extends object>(of: ColumnsOf<T>): Columns<T> {
@@ -72,12 +72,12 @@ export function columns<T extends object>(of: ColumnsOf<T>): Columns<T> {
   };
 }
 
-/** `$1, $2, …` */
+/** Returns parameters: `$1, $2, …`. */
 export function marks(length: number): string {
   return Array.from({ length }, (_, at) => `$${at + 1}`).join(", ");
 }
 
-/** The values of a batch: an array for each column, as text. */
+/** Writes the parameters of a batch: for each column, an array literal with the values of all rows. */
 export function batchValues<T>({ cells }: Columns<T>, rows: readonly T[]): string[] {
   return cells.map((cell) =>
     cell.isPlain
@@ -86,12 +86,12 @@ export function batchValues<T>({ cells }: Columns<T>, rows: readonly T[]): strin
   );
 }
 
-/** Null where its first column is null. */
+/** Reads as null if its first column is null. */
 export function orNull<T>(of: Column<T>): Column<T | null> {
   return missable(of, null);
 }
 
-/** Left out where its first column is null. */
+/** Reads as undefined, and so is left out, if its first column is null. */
 export function orAbsent<T>(of: Column<T>): Column<T | undefined> {
   return missable(of, undefined);
 }
@@ -116,7 +116,7 @@ export function text<T extends string>(name: string): Column<T> {
   return { ...stored<T>(name, "text"), cells: [{ ...toCell<T>(name, "text"), isPlain: false }] };
 }
 
-/** A value of letters, digits, `-`, `_` and `/`. */
+/** A text of letters, digits, `-`, `_` and `/` only, which a batch does not quote. */
 export function word<T extends string>(name: string, type: "text" | "uuid" = "text"): Column<T> {
   return stored(name, type);
 }
@@ -136,7 +136,7 @@ export function big<T extends bigint>(name: string): Column<T> {
   return stored(name, "bigint");
 }
 
-/** A number that may be too large for an integer, and never is for a number. */
+/** A `bigint` column whose values fit a JavaScript number. */
 export function count(name: string): Column<number> {
   return { ...stored<number>(name, "bigint"), read: (row) => Number(readValue(row, name)) };
 }
@@ -155,13 +155,13 @@ export function pico(name: string): Column<PicoUsd> {
   };
 }
 
-/** Milliseconds since 1970, for a column that is an instant; a batch has the milliseconds. */
+/** Milliseconds since 1970, for a `timestamptz` column. A batch writes the milliseconds as `bigint`. */
 export function instantMs(name: string): Column<number> {
   const cells = [{ ...toCell<number>(name, "bigint"), write: Math.round }];
   return { cells, read: (row) => (readValue(row, name) as Date).getTime() };
 }
 
-/** Milliseconds between two instants; a batch has whole ones. */
+/** Milliseconds between two instants. A batch writes whole ones. */
 export function durationMs(name: string): Column<number> {
   return {
     ...stored<number>(name, "integer"),
@@ -169,7 +169,7 @@ export function durationMs(name: string): Column<number> {
   };
 }
 
-/** The driver's own value, in a column that no batch writes: JSON, a list, bytes. */
+/** The driver's own value, for a column that no batch writes: JSON, a list, bytes. */
 export function opaque<T>(name: string): Column<T> {
   const write = (): never => {
     throw new AssertionFault(`no batch writes the column ${name}`);
@@ -189,13 +189,13 @@ function readValue(row: object, name: string): unknown {
   return (row as Row)[name];
 }
 
-/** Columns of a batch as PostgreSQL array literals, built by hand: one text per column. */
+/** Texts that an array literal of PostgreSQL can contain without quotes. */
 
 const PLAIN = /^[\w./:@+-]+$/;
 
 /**
- * A column of values that need no quotes: integers, booleans, NULLs, and texts of our own making
- * (ids, outcomes) that consist of letters, digits, `-`, `_` and `/`.
+ * Writes an array literal of values that need no quotes: integers, booleans, NULLs, and the
+ * program's own texts (ids, outcomes) of letters, digits, `-`, `_` and `/`.
  */
 export function plainColumn<T>(
   rows: readonly T[],
@@ -210,7 +210,7 @@ export function plainColumn<T>(
   return array + "}";
 }
 
-/** A column of texts; quoted where the array syntax needs it. */
+/** Writes an array literal of texts, with quotes if the array syntax needs them. */
 export function textColumn<T>(rows: readonly T[], read: (row: T) => string | null): string {
   let array = "{";
   for (let i = 0; i < rows.length; i++) {
@@ -226,23 +226,23 @@ function quoteWord(value: string): string {
   return value.length === 4 && value.toLowerCase() === "null" ? `"${value}"` : value;
 }
 
-/** A zero character cannot be stored in PostgreSQL: it is dropped. */
+/** Quotes a text. Zero characters are dropped, because PostgreSQL cannot store them. */
 function quoteValue(value: string): string {
   return `"${value.replaceAll("\0", "").replaceAll(/["\\]/g, String.raw`\$&`)}"`;
 }
 
-/** Reads `{1,2,3}`; undefined text is an empty column. */
+/** Parses an array literal of plain values, `{1,2,3}`; empty for undefined or null. */
 export function readPlainColumn(array: string | undefined | null): string[] {
   if (array === undefined || array === null || array === "{}") return [];
   return array.slice(1, -1).split(",");
 }
 
-/** The column of a key's cap. */
+/** Returns the column of a key's cap. */
 export function capColumn(period: CapPeriod): string {
   return CAP_FIELDS[period].replace("usd", "micro_usd");
 }
 
-/** True if the key has a cap whose spend is stored by the day. */
+/** Returns a condition: the key has a daily or weekly cap, for which its spend is stored by the day. */
 export function hasDailySpendSql(key = "api_key"): string {
   return `(${key}.${capColumn("day")} is not null or ${key}.${capColumn("week")} is not null)`;
 }

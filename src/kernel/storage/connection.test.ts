@@ -5,7 +5,7 @@ import { silentLog } from "../../../test/support/silent-log.ts";
 import { beginLocally, openPool, openSharedPool } from "./connection.ts";
 import { missingSettings, settleRole } from "./session-settings.ts";
 
-test("a lent connection that is lost between two statements fails the next one, not the program", async () => {
+test("a connection lost between two statements fails the next statement, not the program", async () => {
   const database = await freshDatabase();
   const pool = openPool(database.connectionString, silentLog);
   const lent = await pool.connect();
@@ -22,7 +22,7 @@ test("a lent connection that is lost between two statements fails the next one, 
   }
 });
 
-test("sessions have the program's settings, whatever the server has, and those of a pooler once its role has them", async () => {
+test("sessions have the program's settings; those of a pooler have them from their role", async () => {
   const database = await withDefaults({ ...HOSTILE_SETTINGS, search_path: "decoy" });
   const shared = openSharedPool(database.connectionString, silentLog);
   const own = openPool(database.connectionString, silentLog);
@@ -47,7 +47,7 @@ test("sessions have the program's settings, whatever the server has, and those o
   }
 });
 
-test("instances that start together give their role its settings without failing each other", async () => {
+test("instances that start together can all write the settings of their role", async () => {
   const database = await freshDatabase();
   const pools = Array.from({ length: 4 }, () =>
     openSharedPool(database.connectionString, silentLog),
@@ -65,7 +65,7 @@ test("instances that start together give their role its settings without failing
   }
 });
 
-test("a server that was fenced off stays read-only, and a commit that waits for replicas keeps waiting", async () => {
+test("a session keeps the server's read-only mode and its stricter synchronous commit", async () => {
   const database = await withDefaults({
     default_transaction_read_only: "on",
     synchronous_commit: "remote_apply",

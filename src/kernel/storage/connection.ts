@@ -23,10 +23,10 @@ import { POOL_STATEMENT_TIMEOUT_MS, type SessionLimits, settingsSql } from "./se
 
 const CONNECT_TIMEOUT_MS = 5_000;
 const KEEP_ALIVE_AFTER_MS = 10_000;
-/** A server that does not even say that time is up may have died without a word. */
+/** How long a report waits for the server's own timeout before it gives the connection up. */
 const REPORT_SILENCE_MS = 2_000;
 
-/** int8 and numeric as bigint, everything else as the driver has it. */
+/** Parses int8 and numeric as bigint, all other types as the driver does. */
 const bigintTypes: CustomTypesConfig = {
   getTypeParser: ((oid: number) =>
     bigintOids.has(oid)
@@ -35,35 +35,39 @@ const bigintTypes: CustomTypesConfig = {
 };
 const bigintOids = new Set<number>([types.builtins.INT8, types.builtins.NUMERIC]);
 
-/** Gives a connection that was just opened the program's own settings. */
+/** Leaves every value as the text that the server sent. */
+export const textTypes: CustomTypesConfig = {
+  getTypeParser: (() => (text: string) => text) as CustomTypesConfig["getTypeParser"],
+};
+
+/** Applies the program's settings to a new connection. */
 export async function beginSession(client: ClientBase, limits: SessionLimits): Promise<void> {
   await queryInTime(client, { text: settingsSql(limits, "session") });
 }
 
 /**
- * Begins a transaction with limits of its own, because another program may get the session after
- * it.
+ * Applies the program's settings to the current transaction only, because another program may get
+ * the session after it.
  */
 export async function beginLocally(client: ClientBase, limits: SessionLimits): Promise<void> {
   await client.query(settingsSql(limits, "transaction"));
 }
 
-/** The driver waits for the answer of `onConnect`, though its type does not say so. */
+/** The driver awaits `onConnect`, although its type does not say so. */
 type AwaitedConfig = Omit<PoolConfig, "onConnect"> & {
   readonly onConnect?: (client: ClientBase) => Promise<void>;
 };
 
-/** A pool for everything that is not the ledger's hot path. Integer columns arrive as bigint. */
+/** Opens a pool for all but the ledger's hot path. Columns of type int8 and numeric arrive as bigint. */
 export function openPool(
   address: DatabaseAddress,
   log: Logger,
   clientsMax: number = DATABASE_CONNECTIONS_MAX,
 ): Pool {
   const limits = { statementTimeoutMs: POOL_STATEMENT_TIMEOUT_MS };
-  const onConnect = (client: ClientBase): Promise<void> => beginSession(client, limits);
   return openPoolWith(log, {
     ...poolConfig(address, clientsMax),
-    onConnect,
+    onConnect: (client) => beginSession(client, limits),
   });
 }
 
@@ -92,7 +96,7 @@ function poolConfig(address: DatabaseAddress, max: number): AwaitedConfig {
   };
 }
 
-/** Statements with a name belong to a session, and this one has none of its own. */
+/** Removes the names of prepared statements: these belong to a session, and a shared pool has none. */
 function forgetNames(of: Pool | PoolClient): void {
   const target = of as { query: (...args: unknown[]) => unknown };
   const run = target.query.bind(of);
@@ -103,8 +107,9 @@ function forgetNames(of: Pool | PoolClient): void {
 }
 
 /**
- * A few connections for long reports, none of which may wait longer for a slot or for a server that
- * does not even say that time is up. The program's settings are made in each transaction.
+ * Opens a few connections for long reports. A report that gets no connection, or no answer from the
+ * server, fails a few seconds after its time limit. Each transaction applies the program's
+ * settings.
  */
 export function openReportPool(
   address: DatabaseAddress,
@@ -120,7 +125,7 @@ export function openReportPool(
   });
 }
 
-/** Connections of a pool, and statements that wait for one. */
+/** The connections of a pool, and the number of statements that wait for one. */
 export interface PoolUse {
   readonly busy: number;
   readonly idle: number;
@@ -139,16 +144,16 @@ function openPoolWith(log: Logger, config: AwaitedConfig): Pool {
     types: bigintTypes,
     allowExitOnIdle: true,
   });
-  // An idle client may lose its server at any time; the next query opens a new one.
+  // An idle connection may be lost at any time; the next statement opens a new one.
   pool.on("error", (error) => log.warn({ err: error }, "an idle database connection was lost"));
-  // One that is lent may lose it between two statements: the next statement says so.
+  // If a lent connection is lost between two statements, the next statement fails.
   pool.on("connect", (client) => client.on("error", () => undefined));
   return markFaults(pool);
 }
 
 /**
- * Runs a statement that a caller waits for. A connection that stays silent is given up after
- * `STORE_ANSWER_TIMEOUT_MS`: it may have died without a word, and the next statement gets a new one.
+ * Runs a statement that a caller waits for. It fails after `STORE_ANSWER_TIMEOUT_MS` without an
+ * answer, since the connection may be dead; the next statement gets a new one.
  */
 export function queryInTime<R extends QueryResultRow>(
   database: Pool | ClientBase,
@@ -161,7 +166,7 @@ export function queryInTime<R extends QueryResultRow>(
   return database.query<R>(inTime);
 }
 
-/** Marks the faults of every statement on this pool and on its connections. */
+/** Marks the faults of the store, for every statement on this pool and its connections. */
 function markFaults(pool: Pool): Pool {
   pool.on("connect", (client: PoolClient) => markMethod(client, "query"));
   markMethod(pool, "query");
@@ -183,12 +188,12 @@ function rethrowMarked(fault: unknown): never {
 }
 
 /**
- * SQLSTATE classes of a server that cannot do now what it can do at another time: connection,
- * authorization, transaction state, rollback, resources, locks, intervention, system.
+ * SQLSTATE classes of faults that may be gone at the next try: connection, authorization,
+ * transaction state, rollback, resources, locks, intervention, system.
  */
 const AWAY_CLASSES: ReadonlySet<string> = new Set(["08", "28", "25", "40", "53", "55", "57", "58"]);
 
-/** A fault that is no answer of the server is a connection that was lost, refused or silent. */
+/** True for a server that is away for now, and for a connection that was lost, refused or silent. */
 function isDatabaseAway(fault: unknown): boolean {
   if (!(fault instanceof DatabaseError)) return true;
   return AWAY_CLASSES.has(fault.code?.slice(0, 2) ?? "") || fault.severity === "FATAL";

@@ -1,18 +1,19 @@
 import { Client, type ClientBase, type ClientConfig } from "pg";
 
 /**
- * The address of a database with its password, or one whose password is requested when it is used.
+ * The address of a database: a connection string with its password, or one whose password is read
+ * for each new connection.
  */
 export type DatabaseAddress = string | AskedAddress;
 
 interface AskedAddress {
-  /** Without a password. */
+  /** The connection string, without a password. */
   readonly url: string;
-  /** Asked for each new connection, since it may expire or be rotated. Rejects: none is made. */
+  /** Called for each new connection, since the password may expire. If it rejects, none is opened. */
   readonly password: () => Promise<string>;
 }
 
-/** The options by which a pool connects there. */
+/** Returns the options with which a pool connects to this address. */
 export function poolAddress(address: DatabaseAddress): {
   readonly connectionString: string;
   readonly Client?: new () => ClientBase;
@@ -21,7 +22,7 @@ export function poolAddress(address: DatabaseAddress): {
   return { connectionString: address.url, Client: askingClient(address) };
 }
 
-/** A client for that address, not connected yet. */
+/** Makes a client for this address that is not connected yet. */
 export function openClient(
   address: DatabaseAddress,
   config: Omit<ClientConfig, "connectionString" | "password">,
@@ -31,7 +32,7 @@ export function openClient(
   return new Made({ ...config, connectionString });
 }
 
-/** The driver takes a function for a password, but not beside an address: the address wins. */
+/** The driver accepts a function as password, but ignores it if it also gets a connection string. */
 function askingClient({ password }: AskedAddress): typeof Client {
   return class extends Client {
     constructor(config?: string | ClientConfig) {

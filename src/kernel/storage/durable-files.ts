@@ -1,8 +1,8 @@
 import { open } from "node:fs/promises";
 
 /**
- * Makes a file durable, or the names in a folder. Of many new files all are written first, which
- * leaves little to wait for at each.
+ * Flushes a file, or the names in a folder, to disk. If there are many new files, write them all
+ * first: then little is left to wait for at each.
  */
 export async function flushPath(path: string): Promise<void> {
   const handle = await open(path, "r");

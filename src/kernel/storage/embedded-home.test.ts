@@ -15,7 +15,7 @@ mkdirSync(join(home, "users"), { recursive: true });
 mkdirSync(join(home, "cluster", "base"), { recursive: true });
 writeFileSync(join(home, "cluster", "PG_VERSION"), "18\n");
 
-test("the folder that a server was started with is a data folder, and so is a new one", () => {
+test("the data folder of a server and a folder that does not exist yet are accepted", () => {
   expect(dataFolderProblem(data)).toBeUndefined();
   expect(dataFolderProblem(join(root, "not", "there"))).toBeUndefined();
 });
@@ -25,14 +25,14 @@ test.each([
   ["its cluster", "cluster", "is"],
   ["a folder in the cluster", "cluster/base", "is inside"],
   ["a folder beside the cluster that is not there yet", "new/data", "is inside"],
-])("%s is refused, and the right one is named", (_, path, where) => {
+])("%s is refused as a data folder, and the right one is named", (_, path, where) => {
   const asked = join(home, path);
   expect(dataFolderProblem(asked)).toBe(
     `${asked} ${where} the own folder of a PostgreSQL; the folder that --data takes is ${data}`,
   );
 });
 
-test("a link into a cluster is no way around", () => {
+test("a link into a cluster is refused as a data folder", () => {
   const link = join(root, "link");
   symlinkSync(home, link);
   expect(dataFolderProblem(join(link, "x"))).toContain("is inside the own folder of a PostgreSQL");

@@ -15,29 +15,29 @@ import type { ServerAddress } from "./embedded-database.ts";
 import { canEnter, chooseSystemUser, type SystemUser } from "./embedded-binaries.ts";
 import { isAlive, ownIdentity } from "./process-identity.ts";
 
-/** The folder of one embedded PostgreSQL: `cluster/` is PostgreSQL's, the rest is ours. */
+/** The folder of one embedded PostgreSQL: `cluster/` belongs to PostgreSQL, the rest to this program. */
 export interface EmbeddedHome {
-  /** The folder that the operator sees; inside the requested folder unless that is out of reach. */
+  /** Inside the requested data folder, or a system folder if PostgreSQL's user cannot enter that. */
   readonly folder: string;
-  /** Without links: how the system reports where a process works. */
+  /** Path of `cluster/` with links resolved, as the system reports the folder of a process. */
   readonly cluster: string;
   readonly user: SystemUser | undefined;
-  /** Where binaries are copied to when they do not run in place. */
+  /** The folder to which binaries are copied if they do not run in place. */
   readonly binariesRoot: string;
 }
 
 const SYSTEM_ROOT = "/var/lib/tokenmarket";
 
 /**
- * Opens the home for the requested data folder. As root, PostgreSQL runs as another user; when
- * that user cannot enter the requested folder, a system folder named after it takes its place.
+ * Opens the home for the requested data folder. If this process is root, PostgreSQL runs as another
+ * user; if that user cannot enter the requested folder, a system folder named after it is used.
  */
 export function openEmbeddedHome(dataDir: string): EmbeddedHome {
   mkdirSync(dataDir, { recursive: true });
   const requested = join(realpathSync(resolve(dataDir)), "postgres");
   const system = join(SYSTEM_ROOT, hashPath(requested));
   const isRoot = process.getuid?.() === 0;
-  // A place that already holds a database is never left for an empty one.
+  // A folder that already has a database is never exchanged for an empty one.
   if (isRoot && hasCluster(system)) return prepare(system, true);
   const home = prepare(requested, isRoot);
   if (home.user === undefined || canEnter(home.user, home.folder)) return home;
@@ -51,7 +51,7 @@ export function openEmbeddedHome(dataDir: string): EmbeddedHome {
   return prepare(system, true);
 }
 
-/** The passwords of the two roles: made once, readable by the program's own user only. */
+/** Reads the passwords of the two roles. Creates them once, readable only by the program's user. */
 export function readOrMakePasswords(
   home: EmbeddedHome,
 ): Pick<ServerAddress, "adminPassword" | "programPassword"> {
@@ -74,7 +74,7 @@ export function addUser(home: EmbeddedHome): string {
   return name;
 }
 
-/** Takes the note back; true when no living process uses the server any more. */
+/** Removes the note; true if no living process uses the server any more. */
 export function removeUser(home: EmbeddedHome, name: string): boolean {
   rmSync(join(home.folder, "users", name), { force: true });
   return !hasLivingUsers(home);
@@ -99,8 +99,8 @@ export function hasEmbeddedDatabase(dataDir: string): boolean {
 }
 
 /**
- * A database in a database's own folder would damage or shadow it. Says what is wrong with a data
- * folder that is PostgreSQL's, or inside it; undefined: nothing.
+ * The problem of a data folder that is inside PostgreSQL's own folder, where a new database would
+ * damage or shadow the existing one; undefined if there is none.
  */
 export function dataFolderProblem(dataDir: string): string | undefined {
   const asked = resolve(dataDir);
@@ -133,7 +133,7 @@ function prepare(folder: string, isRoot: boolean): EmbeddedHome {
   const cluster = join(folder, "cluster");
   mkdirSync(join(folder, "users"), { recursive: true, mode: 0o755 });
   const user = isRoot ? chooseSystemUser(hasCluster(folder) ? cluster : undefined) : undefined;
-  // Whatever the umask of this process is: the database's user has to pass.
+  // PostgreSQL's user must enter the folder, whatever the umask of this process is.
   if (user !== undefined) chmodSync(folder, 0o755);
   if (folder.startsWith(`${SYSTEM_ROOT}/`)) chmodSync(SYSTEM_ROOT, 0o755);
   mkdirSync(cluster, { recursive: true, mode: 0o700 });

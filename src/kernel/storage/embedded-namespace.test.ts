@@ -10,7 +10,7 @@ import { quickOrDeep } from "../../../test/support/depth.ts";
 import { FRESH_NAMESPACE, hasNamespaces } from "../../../test/support/namespace.ts";
 import { withResource } from "../../../test/support/with-resource.ts";
 
-/** The first one makes the database. */
+/** The first start creates the database. */
 const STARTS = quickOrDeep(3, 11);
 
 const root = withResource(
@@ -23,7 +23,7 @@ const root = withResource(
 );
 
 test.skipIf(!hasNamespaces)(
-  "an embedded PostgreSQL that was killed with its container serves at every next start",
+  "an embedded PostgreSQL that was killed with its container works after every next start",
   async () => {
     for (let start = 1; start <= STARTS; start += 1) {
       expect(await rowsAfter(start)).toBe(start);

@@ -20,7 +20,7 @@ function start(name: string): Promise<EmbeddedPostgres> {
   return startEmbeddedPostgres({ dataDir: join(root, name), log: silentLog });
 }
 
-/** A folder whose programs know this port. */
+/** Makes a data folder that remembers this port. */
 function folderWithPort(name: string, port: number): void {
   mkdirSync(join(root, name, "postgres"), { recursive: true });
   writeFileSync(join(root, name, "postgres", "port"), String(port));
@@ -42,11 +42,11 @@ test.each([
   ["ours among them, free ports above", [1_024, 60_999], [61_000, 65_535]],
   ["the upper half of ours", [25_000, 65_535], [20_000, 24_999]],
   ["all", [1_024, 65_535], [20_000, 29_999]],
-] as const)("a port is never one that the system lends: %s", (_case, lent, expected) => {
+] as const)("own ports are outside the system's ephemeral range: %s", (_case, lent, expected) => {
   expect(ownPorts(lent)).toEqual(expected);
 });
 
-test("two folders that want one port start at once: both get one, and keep it", async () => {
+test("two folders with the same port that start together get two ports, and keep them", async () => {
   const { port, server } = await listenSomewhere();
   server.close();
   await once(server, "close");
@@ -61,7 +61,7 @@ test("two folders that want one port start at once: both get one, and keep it", 
   for (const each of again) await each.stop();
 });
 
-test("a port that another program keeps is given up, for good", async () => {
+test("a folder whose port another program uses gets a new port, and keeps it", async () => {
   const { port, server } = await listenSomewhere();
   folderWithPort("one", port);
   const first = await start("one");

@@ -6,20 +6,21 @@ import { setTimeout as sleep } from "node:timers/promises";
 import type { Logger } from "../core/log.ts";
 import { hasLivingUsers, type EmbeddedHome } from "./embedded-home.ts";
 
-/** First and last port of a stretch. */
+/** A range of ports, both ends included. */
 type PortRange = readonly [first: number, last: number];
 
-/** Above the ports that services are known by, below those of outgoing connections. */
+/** Above the ports of well-known services, below those of outgoing connections. */
 const OWN_PORTS: PortRange = [20_000, 29_999];
 const HIGHEST_PORT = 65_535;
 const FREE_PORT_TRIES = 64;
-/** How long the last port may be taken before another one is chosen. */
+/** How long to wait for the last port before another one is chosen. */
 const LAST_PORT_WAIT_MS = 1_000;
 const POLL_MS = 100;
 
 /**
- * The port of the last start, so that running programs find the database again; another one only
- * when that stays taken, and never while a living program knows the old one: it would wait in vain.
+ * Chooses the port of the last start, so that running programs find the database again. If it stays
+ * taken, chooses another one; throws if a living program uses the old one, as it would wait in
+ * vain.
  */
 export async function choosePort(home: EmbeddedHome, log: Logger): Promise<number> {
   const last = lastPort(home);
@@ -41,7 +42,7 @@ export async function choosePort(home: EmbeddedHome, log: Logger): Promise<numbe
   return await freshPort();
 }
 
-/** Keeps the port for every later start. */
+/** Stores the port for later starts. */
 export function rememberPort(home: EmbeddedHome, port: number): void {
   writeFileSync(join(home.folder, "port"), String(port));
 }
@@ -67,8 +68,8 @@ async function freshPort(): Promise<number> {
 }
 
 /**
- * The ports to choose from, without the system's ephemeral ports; all of ours if those cover
- * everything.
+ * Returns the ports to choose from, without `lent`, the system's ephemeral ports. If those leave no
+ * free range, returns all of `OWN_PORTS`.
  */
 export function ownPorts(lent: PortRange | undefined): PortRange {
   if (lent === undefined) return OWN_PORTS;
@@ -78,7 +79,7 @@ export function ownPorts(lent: PortRange | undefined): PortRange {
   return [below, above].find((range) => range[1] - range[0] >= FREE_PORT_TRIES) ?? OWN_PORTS;
 }
 
-/** The ports that Linux gives to outgoing connections; elsewhere they start far above ours. */
+/** Reads the ports of outgoing connections on Linux. On other systems they are far above `OWN_PORTS`. */
 function lentPorts(): PortRange | undefined {
   try {
     const text = readFileSync("/proc/sys/net/ipv4/ip_local_port_range", "utf8");

@@ -29,15 +29,15 @@ const STOP_WAIT_MS = 60_000;
 const POLL_MS = 25;
 const LOG_BYTES_MAX = 16 * 1024 * 1024;
 
-/** The server of a home, as its own file of process number and state shows. */
+/** The server of a home, as its `postmaster.pid` describes it. */
 export interface ServerProcess {
   readonly pid: number;
   readonly port: number;
-  /** `starting` covers the replay of its log after a crash. */
+  /** `starting` includes the replay of the log after a crash. */
   readonly state: "starting" | "ready" | "stopping";
 }
 
-/** The living server of this home; undefined when none runs. Cheap: three small files of the system. */
+/** Finds the living server of this home; undefined if none runs. Reads three small files. */
 export function findServer(home: EmbeddedHome): ServerProcess | undefined {
   const file = readPidFile(home);
   return file !== undefined && isRunning(file.pid) && isOwnPostmaster(home, file.pid)
@@ -45,7 +45,7 @@ export function findServer(home: EmbeddedHome): ServerProcess | undefined {
     : undefined;
 }
 
-/** Makes the files of an empty database; a half-made one is removed again. */
+/** Creates the files of an empty database. Throws, and removes them again, if initdb fails. */
 export function initialize(home: EmbeddedHome, binaries: EmbeddedBinaries, password: string): void {
   const passwordFile = join(home.cluster, "..", "initial-password");
   writeFileSync(passwordFile, `${password}\n`, { mode: 0o600 });
@@ -66,30 +66,35 @@ export function initialize(home: EmbeddedHome, binaries: EmbeddedBinaries, passw
   rmSync(passwordFile, { force: true });
   if (result.status === 0) return;
   // A half-made cluster would be taken for a database at the next start.
+  emptyCluster(home);
+  throw new Error(`initdb failed: ${result.stderr}`, { cause: result.error });
+}
+
+/** Removes all files of the database. */
+export function emptyCluster(home: EmbeddedHome): void {
   for (const name of readdirSync(home.cluster)) {
     rmSync(join(home.cluster, name), { recursive: true, force: true });
   }
-  throw new Error(`initdb failed: ${result.stderr}`, { cause: result.error });
 }
 
 export interface LaunchOptions {
   readonly binaries: EmbeddedBinaries;
   readonly port: number;
-  /** Ends the wait, and the server that was not ready yet with it. */
+  /** Aborting it stops a server that is not ready yet. */
   readonly signal: AbortSignal;
-  /** The settings of this start alone; they win over the usual ones. */
+  /** Settings for this start only. They override the usual ones. */
   readonly settings?: Readonly<Record<string, string>>;
-  /** How long it may take until the server is ready; default a minute. */
+  /** How long to wait until the server is ready. Default: a minute. */
   readonly readyWaitMs?: number;
 }
 
-/** Starts the server in a session of its own; undefined when it is ready, else why it ended. */
+/** Starts the server, detached from this process. Returns undefined if it is ready, else why it ended. */
 export async function launch(
   home: EmbeddedHome,
   options: LaunchOptions,
 ): Promise<string | undefined> {
   dropStalePidFile(home);
-  // Leftovers of an earlier server say nothing about this one, whatever its process number.
+  // A file of an earlier server says nothing about this one, even if the process number is equal.
   const stale = pidFileMark(home);
   const logPath = join(home.folder, "postgres.log");
   const child = spawnServer(home, options, logPath);
@@ -107,11 +112,11 @@ export async function launch(
     if (options.signal.aborted && !isAbandoned) isAbandoned = child.kill("SIGINT");
     await sleep(POLL_MS);
   }
-  // It is not killed: replaying a long log takes its time, and the next start finds it.
+  // The server is not killed: it may be replaying a long log, and the next start finds it.
   throw new Error(`the embedded PostgreSQL is not ready yet; see ${logPath}, then start again`);
 }
 
-/** Asks the server to end its sessions and itself ("fast", with a checkpoint); does not wait. */
+/** Requests a "fast" shutdown, which ends all sessions and makes a checkpoint. Does not wait for it. */
 export function interruptServer(server: ServerProcess): void {
   try {
     process.kill(server.pid, "SIGINT");
@@ -120,7 +125,7 @@ export function interruptServer(server: ServerProcess): void {
   }
 }
 
-/** Stops the server of this home, if one runs, and waits for its end. */
+/** Stops the server of this home, if one runs, and waits for its end. Throws after a minute. */
 export async function stopServer(home: EmbeddedHome): Promise<void> {
   const server = findServer(home);
   if (server === undefined) return;
@@ -137,7 +142,7 @@ function spawnServer(home: EmbeddedHome, options: LaunchOptions, logPath: string
   const logFile = openSync(logPath, isLong ? "w" : "a", 0o600);
   const own = { ...settings(options.port), ...options.settings };
   const args = ["-D", home.cluster, ...toArguments(own)];
-  // Detached: Ctrl-C on the terminal must not reach it before the gateway has settled.
+  // Detached, because Ctrl-C on the terminal must not stop it before the gateway has settled.
   const child = spawn(options.binaries.postgres, args, {
     ...home.user,
     cwd: "/",
@@ -162,7 +167,7 @@ function settings(port: number): Record<string, string> {
     timezone: "UTC",
     log_timezone: "UTC",
     log_min_messages: "warning",
-    // The gateway names a failing statement itself; a statement may carry what is private.
+    // The gateway names failing statements itself; their text may contain private data.
     log_min_error_statement: "panic",
     jit: "off",
   };
@@ -173,8 +178,8 @@ function toArguments(values: Readonly<Record<string, string>>): string[] {
 }
 
 /**
- * Gives the role that manages the server a new password, while no server runs: that of a restored
- * database is not in its files. Throws where PostgreSQL refuses.
+ * Sets a new password for the superuser while no server runs, because the password of a restored
+ * database is not in its home. Throws if PostgreSQL refuses.
  */
 export function resetPassword(
   home: EmbeddedHome,
@@ -210,7 +215,8 @@ function readPidFile(home: EmbeddedHome): ServerProcess | undefined {
 }
 
 /**
- * Elsewhere than on Linux the exact check starts a program, which is too expensive for a monitor.
+ * Outside Linux this sends signal 0, because the exact check would start a program, which is too
+ * expensive for a monitor.
  */
 function isRunning(pid: number): boolean {
   if (process.platform === "linux") return isPidAlive(pid);
@@ -222,8 +228,9 @@ function isRunning(pid: number): boolean {
 }
 
 /**
- * A PostgreSQL server works in its data folder. Root in a container may often not see that of
- * another user's process, but how it was called; where the system shows neither, the log-in must.
+ * True if the process is the server of this home: its working folder is the data folder. Root in a
+ * container often cannot see the folder of another user's process, but its arguments. Outside Linux
+ * neither is visible, and the log-in has to prove it.
  */
 function isOwnPostmaster(home: EmbeddedHome, pid: number): boolean {
   const folder = findWorkingFolder(pid);
@@ -231,7 +238,7 @@ function isOwnPostmaster(home: EmbeddedHome, pid: number): boolean {
   return process.platform !== "linux" || readCommandLine(pid).includes(`\0-D\0${home.cluster}\0`);
 }
 
-/** The arguments a process was called with, each ended by a zero; empty when there is none. */
+/** Reads the arguments of a process, each ended by a zero character; empty if it does not exist. */
 function readCommandLine(pid: number): string {
   try {
     return readFileSync(`/proc/${pid}/cmdline`, "utf8");
@@ -241,9 +248,10 @@ function readCommandLine(pid: number): string {
 }
 
 /**
- * After a reboot, or in a new container, the number in the file may be another program's, or the
- * next server's: PostgreSQL would refuse to start, or seem ready before it is. The file may go only
- * when no process at all works in the data folder: it keeps a second server from starting.
+ * Removes a pid file whose server is gone. After a reboot or in a new container, its number may
+ * belong to another program or to the next server: PostgreSQL would refuse to start, or seem ready
+ * too early. The file prevents a second server, so it is removed only if no process works in the
+ * data folder.
  */
 function dropStalePidFile(home: EmbeddedHome): void {
   const file = readPidFile(home);
@@ -261,7 +269,7 @@ function isInUse(home: EmbeddedHome): boolean {
   return pids.map(Number).some((pid) => mayWorkIn(home, pid));
 }
 
-/** A PostgreSQL that hides its folder may be a session of this home. */
+/** True for a process in the data folder, and for a PostgreSQL whose folder is not visible. */
 function mayWorkIn(home: EmbeddedHome, pid: number): boolean {
   const folder = findWorkingFolder(pid);
   return folder === undefined ? POSTGRES_CALL.test(readCommandLine(pid)) : folder === home.cluster;
@@ -269,7 +277,7 @@ function mayWorkIn(home: EmbeddedHome, pid: number): boolean {
 
 const POSTGRES_CALL = /^postgres[:\0]|\/postgres\0/;
 
-/** Changes whenever a server writes the file; what a dead one left keeps its mark. */
+/** Returns a mark that changes whenever a server writes its pid file. */
 function pidFileMark(home: EmbeddedHome): string | undefined {
   const found = statSync(join(home.cluster, "postmaster.pid"), {
     bigint: true,
@@ -282,21 +290,21 @@ function lastLines(path: string): string {
   return readFileSync(path, "utf8").trimEnd().split("\n").slice(-5).join("; ");
 }
 
-/** Whose the server's pid file is: a bare process number is repeated by every new container. */
+/** Identifies the server of a pid file, since every new container repeats the bare process numbers. */
 interface ServerOwner {
   readonly host: string;
   readonly process: string;
 }
 
-/** Notes which process the server is, and in which space of process numbers that counts. */
+/** Writes a note with the server's process and with its boot or container. */
 function noteOwner(home: EmbeddedHome, pid: number): void {
   const owner: ServerOwner = { host: hostIdentity(), process: identifyProcess(pid) };
   writeFileSync(ownerFile(home), JSON.stringify(owner));
 }
 
 /**
- * The note's state of the process that the pid file names. `gone`: it lived under another boot or
- * in another container, or it has ended here. `unknown`: an earlier version made no note.
+ * The state of the process of a pid file, from the note. `gone`: it ran under another boot or in
+ * another container, or has ended here. `unknown`: there is no note of this process.
  */
 function ownerState(home: EmbeddedHome, pid: number): "living" | "gone" | "unknown" {
   const owner = readOwner(home);

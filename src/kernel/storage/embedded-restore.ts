@@ -1,36 +1,36 @@
-import { chmodSync, chownSync, readdirSync, rmSync, writeFileSync } from "node:fs";
+import { chmodSync, chownSync, readdirSync, writeFileSync } from "node:fs";
 import { join } from "node:path";
 import type { Logger } from "../core/log.ts";
 import { findEmbeddedBinaries } from "./embedded-binaries.ts";
 import { type EmbeddedHome, openEmbeddedHome, readOrMakePasswords } from "./embedded-home.ts";
 import { choosePort, rememberPort } from "./embedded-port.ts";
-import { findServer, launch, resetPassword, stopServer } from "./embedded-process.ts";
+import { emptyCluster, findServer, launch, resetPassword, stopServer } from "./embedded-process.ts";
 import { withStartLock } from "./start-lock.ts";
 
-/** A database that cannot be restored there, and why. */
+/** Thrown if the database cannot be restored; the message has the reason. */
 class RestoreFault extends Error {
   override readonly name = "RestoreFault";
 }
 
 export interface EmbeddedRestore {
-  /** The data folder; it must have no database. */
+  /** The data folder. It must not contain a database. */
   readonly dataDir: string;
   readonly log: Logger;
-  /** Puts the files of a base copy and its log into the folder, all but `PG_VERSION`. */
+  /** Writes the files of a base backup and its log into the folder, except for `PG_VERSION`. */
   readonly fill: (cluster: string) => Promise<void>;
-  /** The content of that file; without it nothing takes the folder for a database. */
+  /** Content of `PG_VERSION`. It is written last: without this file the folder is not a database. */
   readonly version: string;
-  /** The named point up to which the log is replayed; a log that does not reach it is refused. */
+  /** Name of the restore point up to which the log is replayed. A log that ends before it is refused. */
   readonly restorePoint: string;
 }
 
-/** A long log takes its time; a server that does not get on is ended by its operator. */
+/** A long log takes long. An operator has to stop a server that makes no progress. */
 const REPLAY_WAIT_MS = 24 * 3_600_000;
 
 /**
- * Makes the database of an empty data folder from a base copy: fills it, has the server replay the
- * log, and leaves a database that any later start takes as its own. Returns where that is. After a
- * failure the folder is empty again.
+ * Restores a base backup into an empty data folder: fills it, and lets the server replay the log.
+ * Returns the folder of the database, which any later start uses. After a failure it is empty
+ * again.
  */
 export async function restoreEmbedded(options: EmbeddedRestore): Promise<string> {
   const home = openEmbeddedHome(options.dataDir);
@@ -72,12 +72,12 @@ async function replay(home: EmbeddedHome, options: EmbeddedRestore): Promise<voi
     port,
     signal: new AbortController().signal,
     settings: {
-      // The whole log lies in the folder already, so there is nowhere to fetch it from.
+      // The whole log is in the folder already, so nothing has to be fetched.
       restore_command: "false",
       recovery_target_timeline: "current",
       recovery_target_name: options.restorePoint,
       recovery_target_action: "promote",
-      // The server is ready only when the replay is over.
+      // The server reports that it is ready only after the replay.
       hot_standby: "off",
     },
     readyWaitMs: REPLAY_WAIT_MS,
@@ -90,7 +90,7 @@ async function replay(home: EmbeddedHome, options: EmbeddedRestore): Promise<voi
   resetPassword(home, { binaries, port }, readOrMakePasswords(home).adminPassword);
 }
 
-/** PostgreSQL starts only on files that are private to its own user. */
+/** Gives the files to PostgreSQL's user and makes the folders private, as PostgreSQL requires. */
 function own(home: EmbeddedHome, folder: string): void {
   const { user } = home;
   for (const entry of readdirSync(folder, { withFileTypes: true })) {
@@ -99,10 +99,4 @@ function own(home: EmbeddedHome, folder: string): void {
     if (user !== undefined) chownSync(path, user.uid, user.gid);
   }
   chmodSync(folder, 0o700);
-}
-
-function emptyCluster(home: EmbeddedHome): void {
-  for (const name of readdirSync(home.cluster)) {
-    rmSync(join(home.cluster, name), { recursive: true, force: true });
-  }
 }

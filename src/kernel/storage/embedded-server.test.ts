@@ -28,7 +28,7 @@ import { type EmbeddedPostgres, startEmbeddedPostgres } from "./embedded-server.
 import { isPidAlive } from "./process-identity.ts";
 
 const isRoot = process.getuid?.() === 0;
-/** The folder of all tests that need no fresh one: making its files takes longest. */
+/** The folder of all tests that need no fresh one, since creating a database takes longest. */
 const ONE = "one";
 let root: string;
 
@@ -69,7 +69,7 @@ async function startElsewhere(name: string, by: readonly string[] = []): Promise
   return { ...(JSON.parse(line) as Child), process: child };
 }
 
-test("a started server is durable, on loopback, behind a password only its owner reads", async () => {
+test("a started server is durable, on loopback, and has a password that only its owner can read", async () => {
   const server = await start(ONE);
   expect(server).toMatchObject({ started: true, dataDir: join(root, ONE, "postgres") });
   const settings = ["fsync", "synchronous_commit", "full_page_writes", "listen_addresses"];
@@ -93,7 +93,7 @@ test("a started server is durable, on loopback, behind a password only its owner
   expect(existsSync(join(server.dataDir, "cluster", "postmaster.pid"))).toBe(false);
 });
 
-test("the program's role owns its database and is not a superuser, and no secret is in reach of SQL", async () => {
+test("the program's role is not a superuser, and SQL cannot reach the process's secrets", async () => {
   vi.stubEnv("STRIPE_SECRET_KEY", "sk_live_of_this_test");
   const server = await start(ONE).finally(() => vi.unstubAllEnvs());
   const [role] = await ask(
@@ -119,7 +119,7 @@ test("the program's role owns its database and is not a superuser, and no secret
   await server.stop();
 });
 
-test("a second opener shares the server, and only the last one out stops it", async () => {
+test("a second start shares the server, and only the last user stops it", async () => {
   const first = await start(ONE);
   const second = await start(ONE);
   expect(second).toMatchObject({ started: false, connectionString: first.connectionString });
@@ -156,7 +156,7 @@ test("a server left by a killed process is found, used, and stopped at the end",
   expect(isPidAlive(pid)).toBe(false);
 });
 
-test("a process beside a running one leaves the server to it", async () => {
+test("a process that ends leaves the server to another one that uses it", async () => {
   const [child, server] = await Promise.all([startElsewhere("beside"), start("beside")]);
   expect(child.started).toBe(!server.started);
   const pid = postmasterPid(server);
@@ -167,7 +167,7 @@ test("a process beside a running one leaves the server to it", async () => {
   expect(isPidAlive(pid)).toBe(false);
 });
 
-test("root that may not read other users' processes, as in a container, shares and stops it", async () => {
+test("root that cannot see other users' processes, as in a container, shares and stops the server", async () => {
   if (!isRoot) return;
   const server = await start(ONE);
   const blind = ["setpriv", "--bounding-set", "-sys_ptrace", "--inh-caps", "-sys_ptrace"];
@@ -191,14 +191,14 @@ test("a pid file that names another program's process does not keep the database
   await second.stop();
 });
 
-test("as root, a folder the database's user cannot enter is replaced and named", async () => {
+test("root uses a system folder if the database's user cannot enter the requested one", async () => {
   mkdirSync(join(root, "closed"), { mode: 0o700 });
   const server = await start("closed/data");
   const expected = isRoot ? /^\/var\/lib\/tokenmarket\/[0-9a-f]{16}$/ : /closed\/data\/postgres$/;
   expect(server.dataDir).toMatch(expected);
   await ask(server, "create table kept as select 1 as one");
   await server.stop();
-  // The choice stays when the folder opens later: a database is never left for an empty one.
+  // The system folder stays in use even if the requested one can be entered later.
   chmodSync(join(root, "closed"), 0o755);
   const again = await start("closed/data");
   expect(again.dataDir).toBe(server.dataDir);
@@ -207,7 +207,7 @@ test("as root, a folder the database's user cannot enter is replaced and named",
   rmSync(server.dataDir, { recursive: true });
 });
 
-test("library links that the installation skipped are made, in place or in a copy", () => {
+test("missing library links are created in place or in a copy", () => {
   const user = chooseSystemUser(undefined);
   const packaged = locatePostgresPackage();
   const bare = join(root, "bare", "native");

@@ -24,17 +24,17 @@ import { findServer, initialize, interruptServer, launch, stopServer } from "./e
 import { withStartLock } from "./start-lock.ts";
 
 export interface EmbeddedPostgres {
-  /** As a role that owns its database and no more. With the password: never print it. */
+  /** Connection string of the program's role. It contains the password: never print it. */
   readonly connectionString: string;
-  /** As the superuser that starts use, for tests that need one. Never print it. */
+  /** Connection string of the superuser, for tests that need one. Never print it. */
   readonly adminConnectionString: string;
-  /** Where the database really is; not inside the requested folder when that is out of reach. */
+  /** The home of the database: outside the requested folder if PostgreSQL's user cannot enter that. */
   readonly dataDir: string;
-  /** The files of the database itself, in it. */
+  /** The folder in `dataDir` with PostgreSQL's own files. */
   readonly cluster: string;
-  /** False: a running server was found and is shared. */
+  /** False if a running server was found and is shared. */
   readonly started: boolean;
-  /** Releases the server; the last living process that uses it stops it, and waits for that. */
+  /** Releases the server. The last living process that uses it stops it and waits for its end. */
   stop(): Promise<void>;
 }
 
@@ -42,8 +42,8 @@ export interface EmbeddedPostgresOptions {
   readonly dataDir: string;
   readonly log: Logger;
   /**
-   * While this process uses the server, a server that is gone is started again at the same address.
-   * For programs that stay; default false.
+   * True to start the server again, at the same address, whenever it ends while this process uses
+   * it. For long-running programs. Default: false.
    */
   readonly isKeptUp?: boolean;
 }
@@ -51,14 +51,14 @@ export interface EmbeddedPostgresOptions {
 const START_TRIES = 5;
 const START_RETRY_MS = 200;
 const START_RETRY_MAX_MS = 1_000;
-/** For the last statements of a killed server's sessions, which have time limits of their own. */
+/** Longer than the time limit of statements, for the sessions that a killed server left. */
 const LEAVING_WAIT_MS = 35_000;
 const ANSWER_WAIT_MS = 60_000;
 const POLL_MS = 25;
 
 /**
- * Starts the embedded PostgreSQL of a data folder, or shares the one that runs there already,
- * whichever process started it. It listens on loopback only and outlives a kill of this process.
+ * Starts the embedded PostgreSQL of a data folder, or shares the running one, whichever process
+ * started it. The server listens on loopback only, and survives a kill of this process.
  */
 export async function startEmbeddedPostgres(
   options: EmbeddedPostgresOptions,
@@ -79,7 +79,7 @@ export async function startEmbeddedPostgres(
       stop: async () => {
         await supervisor?.stop();
         if (!existsSync(home.folder)) {
-          // Without its files it ends by itself, and there is nothing left to note.
+          // A server without its files ends by itself.
           options.log.error({ dataDir: home.folder }, "the folder of the database was removed");
           return;
         }
@@ -91,7 +91,7 @@ export async function startEmbeddedPostgres(
   });
 }
 
-/** The parts that a start works with. */
+/** The parameters of a start. */
 interface Starter {
   readonly home: EmbeddedHome;
   readonly passwords: Pick<ServerAddress, "adminPassword" | "programPassword">;
@@ -114,7 +114,7 @@ function superviseServer(starter: Starter, port: number): ServerSupervisor {
       const server = findServer(home);
       return server !== undefined && server.state !== "stopping";
     },
-    // Under the lock: of several programs on this folder one starts it, the others share it.
+    // The lock lets one of several programs on this folder start the server; the others share it.
     bringBack: (signal) =>
       withStartLock(home.folder, () => bringBack(starter, port, signal), signal),
   });
@@ -126,33 +126,33 @@ async function bringBack(
   signal: AbortSignal,
 ): Promise<FoundServer> {
   const { folder } = starter.home;
-  // An empty database in its place would look like one that lost everything.
+  // A new, empty database would look as if all data were lost.
   if (!hasCluster(folder)) throw new Error(`the database in ${folder} was removed`);
   const found = await shareOrStart(starter, signal);
   if (found.port === port) return found;
   throw new Error(`it runs on port ${found.port} now, unknown to this program: restart it`);
 }
 
-/** The running server of the home, or else a new one. */
+/** Finds the running server of the home, or starts one. */
 async function shareOrStart(starter: Starter, signal: AbortSignal): Promise<FoundServer> {
   const running = await findAnswering(starter, signal);
   if (running !== undefined) return { port: running, started: false };
   return { port: await startServer(starter, signal), started: true };
 }
 
-/** The port of the live server of this home, proved by a log-in; undefined when none runs. */
+/** Returns the port of the running server, once a log-in has succeeded; undefined if none runs. */
 async function findAnswering(starter: Starter, signal: AbortSignal): Promise<number | undefined> {
   const { home, passwords } = starter;
   for (let waitedMs = 0; waitedMs < ANSWER_WAIT_MS; waitedMs += POLL_MS) {
     const server = findServer(home);
     if (server === undefined) return undefined;
     const address = { port: server.port, ...passwords };
-    // It may still be replaying its log after a crash.
+    // A server that is not ready may be replaying its log after a crash.
     if (server.state === "ready" && (await answers(address))) {
       await ensureDatabase(address);
       return server.port;
     }
-    // Another program ends it; politely, that takes until its last session is over.
+    // Another program's "smart" shutdown would wait until the last session ends.
     if (server.state === "stopping") interruptServer(server);
     signal.throwIfAborted();
     await sleep(POLL_MS);
@@ -194,10 +194,11 @@ const RETRY_FIRST_MS = 250;
 const RETRY_MAX_MS = 10_000;
 
 export interface SupervisorOptions {
-  /** Checked four times a second, so it has to be cheap. */
+  /** Called four times a second, so it must be cheap. */
   readonly isUp: () => boolean;
   /**
-   * Shares the server that another process started meanwhile, or starts it; rejects when it cannot.
+   * Starts the server, or shares it if another process has started it meanwhile. Rejects if neither
+   * works.
    */
   readonly bringBack: (signal: AbortSignal) => Promise<{ readonly started: boolean }>;
   readonly log: Logger;
@@ -205,7 +206,7 @@ export interface SupervisorOptions {
   readonly detail: object;
 }
 
-/** Watches a server for a program that needs it for long, and brings it back when it is gone. */
+/** Watches a server for a long-running program, and starts it again when it has ended. */
 export class ServerSupervisor {
   readonly #options: SupervisorOptions;
   readonly #stopping = new AbortController();
@@ -217,7 +218,7 @@ export class ServerSupervisor {
     this.#scheduleCheck(WATCH_MS, () => this.#check());
   }
 
-  /** Ends the watch; resolves when nothing is being started any more. Never starts it again. */
+  /** Ends the watch. Resolves when a start that is under way has ended. */
   async stop(): Promise<void> {
     this.#stopping.abort();
     clearTimeout(this.#timer);
@@ -249,7 +250,7 @@ export class ServerSupervisor {
     }
   }
 
-  /** Never keeps the process alive. */
+  /** Sets a timer that never keeps the process alive. */
   #scheduleCheck(delayMs: number, check: () => void): void {
     if (!this.#stopping.signal.aborted) this.#timer = setTimeout(check, delayMs).unref();
   }

@@ -38,12 +38,12 @@ beforeAll(() => {
 });
 afterEach(() => void said.splice(0));
 afterAll(() => {
-  // A server of a test that failed half-way.
+  // A failed test may have left a server.
   for (const pid of postgresServers(join(root, "postgres"))) process.kill(pid, "SIGKILL");
   rmSync(root, { recursive: true, force: true });
 });
 
-/** All tests work on one folder, one after the other: making its files takes longest. */
+/** All tests share one folder, one after the other, since creating a database takes longest. */
 function startKeptUp(): Promise<EmbeddedPostgres> {
   return startEmbeddedPostgres({ dataDir: root, log: recorder, isKeptUp: true });
 }
@@ -59,7 +59,7 @@ async function ask(server: { connectionString: string }, sql: string): Promise<u
   }
 }
 
-/** Another server than `before` answers, without anybody's doing. */
+/** Waits until another server process than `before` answers. */
 async function expectBack(server: EmbeddedPostgres, before: number): Promise<void> {
   const answering = async (): Promise<number | undefined> => {
     const pid = postmasterPid(server.dataDir);
@@ -71,8 +71,8 @@ async function expectBack(server: EmbeddedPostgres, before: number): Promise<voi
     .toSatisfy((pid: number | undefined) => pid !== undefined && pid !== before);
 }
 
-describe("a server that is kept up", () => {
-  test("comes back at its address after a kill -9, as often as it takes, with its data", async () => {
+describe("a supervised server", () => {
+  test("comes back at its address with its data after each kill -9", async () => {
     const server = await startKeptUp();
     await ask(server, "create table kept as select 42 as answer");
     for (let kills = 0; kills < 2; kills++) {
@@ -80,14 +80,14 @@ describe("a server that is kept up", () => {
       expect(await ask(server, "select answer from kept")).toEqual([{ answer: 42 }]);
     }
     expect(said).toContain("the embedded PostgreSQL has ended; it is restarted");
-    // The server answers a moment before its start is over.
+    // The server answers a moment before the line is logged.
     await expect.poll(() => said, POLL).toContain("the embedded PostgreSQL is available again");
     await server.stop();
     expect(postgresProcesses(server.dataDir)).toEqual([]);
   });
 
   test.each(["SIGINT", "SIGTERM"] as const)(
-    "comes back after a %s from outside, though a session is open",
+    "comes back after a %s from outside, even with an open session",
     async (signal) => {
       const server = await startKeptUp();
       const session = new Client({ connectionString: server.connectionString });
@@ -104,7 +104,7 @@ describe("a server that is kept up", () => {
     const session = new Client({ connectionString: server.connectionString });
     session.on("error", () => undefined);
     await session.connect();
-    // Busy without any wait in it: the session does not notice that its server is gone.
+    // The session is busy without a wait, so it does not notice that its server is gone.
     const work = session.query(busySql).catch(() => undefined);
     await expect.poll(() => isBusy(server), POLL).toBe(true);
     await expectBack(server, killPostmaster(server.dataDir));
@@ -131,11 +131,11 @@ describe("a server that is kept up", () => {
     expect(postgresProcesses(server.dataDir)).toEqual([]);
   });
 
-  test("never moves: it waits for its port, and says who keeps it from coming back", async () => {
+  test("waits for its port if another program uses it, and logs that", async () => {
     const server = await startKeptUp();
     const port = Number(new URL(server.connectionString).port);
     const robber = createServer();
-    // While the lock is held no process starts it.
+    // While this lock is held, no process starts the server.
     await withStartLock(server.dataDir, async () => {
       killPostmaster(server.dataDir);
       await expect.poll(() => postgresProcesses(server.dataDir), POLL).toEqual([]);
@@ -166,7 +166,7 @@ describe("a server that is kept up", () => {
 });
 
 describe("a deliberate stop", () => {
-  test("in an outage ends cleanly, whenever it comes, and leaves no process", async () => {
+  test("during an outage leaves no process, whenever it comes", async () => {
     const moments = ["", "has ended", "is available again"]; // the first: at once
     for (const words of moments) {
       const server = await startKeptUp();
@@ -179,7 +179,7 @@ describe("a deliberate stop", () => {
     }
   });
 
-  test("of one program leaves the other its server; that of the last is not fought", async () => {
+  test("of one program leaves the other its server, and that of the last one is final", async () => {
     const first = await startKeptUp();
     const second = await startKeptUp();
     await first.stop();
@@ -191,7 +191,7 @@ describe("a deliberate stop", () => {
   });
 });
 
-test("what cannot be started is tried again with growing pauses, until it is stopped", async () => {
+test("a supervisor retries a start with growing pauses until it is stopped", async () => {
   vi.useFakeTimers();
   const pauses: unknown[] = [];
   const supervisor = new ServerSupervisor({

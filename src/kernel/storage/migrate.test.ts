@@ -22,12 +22,12 @@ import { computeLevel, ownSteps, toMigration } from "./schema-state.ts";
 const PROCESSES = 4;
 const NAMES = ownSteps().map(({ name }) => name);
 const LEVEL = computeLevel(ownSteps());
-/** The mark of a later step beside which this program works. */
+/** The header of a later step with which this program still works. */
 const BESIDE = `-- program_min: ${LEVEL}\n`;
-/** Quick tries, so that what is in the way shows soon. */
+/** Short times, so that a test does not wait long. */
 const times = { ...RUNNER_TIMES, firstLockTimeoutMs: 30, pauseMs: 10, pollMs: 20, waitMs: 100 };
 
-test("requests behind a step that waits for a lock are served, not refused for their time in the queue", () => {
+test("a step's first lock timeout is short enough that holds behind it are not refused", () => {
   expect(RUNNER_TIMES.firstLockTimeoutMs).toBeLessThanOrEqual(LEDGER_QUEUE_AGE_MS / 2);
 });
 
@@ -46,7 +46,7 @@ async function on(opened: Promise<FreshDatabase>): Promise<void> {
   [pool] = pools as [Pool];
 }
 
-/** A program whose steps are those of this one and one more. */
+/** The options of a program with one more step than this one. */
 function newer(name: string, text: string): MigrateOptions {
   return { steps: [...ownSteps(), toMigration({ name, level: LEVEL + 1, text })], times };
 }
@@ -58,11 +58,11 @@ async function namesInList(): Promise<readonly string[]> {
   return rows.map(({ name }) => name);
 }
 
-describe("on an empty database", () => {
+describe("a migration of an empty database", () => {
   beforeEach(() => on(emptyDatabase()));
   afterEach(close);
 
-  test("of several processes that start together one runs every step, once", async () => {
+  test("runs every step once, in one of several processes that start together", async () => {
     const options = newer("more", `${BESIDE}create table more ();`);
     const long = { ...options, times: { ...times, waitMs: 30_000 } };
     const ran = await Promise.all(pools.map((each) => migrateDatabase(each, long)));
@@ -72,7 +72,7 @@ describe("on an empty database", () => {
     expect(await migrateDatabase(pool)).toEqual([]);
   });
 
-  test("a step that fails changes nothing, says why, and those before it stay", async () => {
+  test("ends at a step that fails, which changes nothing, and keeps the steps before it", async () => {
     const options = newer("more", "create table more (a text); select 1 / 0;");
     await expect(migrateDatabase(pool, options)).rejects.toThrow(
       /step more fails and has changed nothing: division by zero; .*`tokenmarket migrate`/,
@@ -85,7 +85,7 @@ describe("on an empty database", () => {
   });
 
   test.each(["kysely_migration", "schema_migration"])(
-    "a database of a program that was never published, which has %s, is refused and stays as it is",
+    "refuses a database of an unpublished version, which has %s, and does not change it",
     async (table) => {
       await pool.query(`create table ${table} (name text)`);
       const isEarly = "before the first release";
@@ -96,7 +96,7 @@ describe("on an empty database", () => {
     },
   );
 
-  test("one with another text of a step is refused", async () => {
+  test("refuses a database whose step had another text", async () => {
     const [first, ...others] = ownSteps();
     const steps = [toMigration({ name: "schema", level: 1, text: `${first?.text} ` }), ...others];
     await migrateDatabase(pool, { steps });
@@ -106,11 +106,11 @@ describe("on an empty database", () => {
   });
 });
 
-describe("on a database with this program's schema", () => {
+describe("a migration of a database with this program's schema", () => {
   beforeEach(() => on(freshDatabase()));
   afterEach(close);
 
-  test("a newer program's step is no hindrance for the older one that it was written for", async () => {
+  test("accepts a newer step that allows this program's level", async () => {
     const more = newer("more", `${BESIDE}create table more (only_row boolean);`);
     expect(await migrateDatabase(pool, more)).toEqual(["more"]);
     await checkSchema(pool);
@@ -122,7 +122,7 @@ describe("on a database with this program's schema", () => {
     });
   });
 
-  test("a step that needs a newer program stops the older one", async () => {
+  test("refuses a newer step that needs a newer program", async () => {
     await migrateDatabase(pool, newer("less", `-- program_min: ${LEVEL + 1}\nselect 1;`));
     const isNewer = `its less needs a program of level ${LEVEL + 1} or higher`;
     await expect(migrateDatabase(pool)).rejects.toThrow(isNewer);
@@ -130,17 +130,17 @@ describe("on a database with this program's schema", () => {
     await expect(readSchema(pool)).rejects.toThrow(isNewer);
   });
 
-  test("a step that does not say for whom it is keeps every older program out", async () => {
+  test("refuses a newer step without a program_min", async () => {
     await migrateDatabase(pool, newer("silent", "select 1;"));
     await expect(checkSchema(pool)).rejects.toThrow(`a program of level ${LEVEL + 1} or higher`);
   });
 
-  test("a step of another line of programs is refused", async () => {
+  test("refuses an unknown step at a level that this program has", async () => {
     await pool.query("insert into schema_step values ('other', 1, 1, '')");
     await expect(checkSchema(pool)).rejects.toThrow("it has other, which this version");
   });
 
-  test("a step gives up its place in a queue, is tried again, and passes when the way is free", async () => {
+  test("retries a step that gets no lock, and passes once the lock is free", async () => {
     const report = await pool.connect();
     await report.query("begin; select count(*) from transfer");
     const options = newer("more", `${BESIDE}alter table transfer add column note text;`);
@@ -157,7 +157,7 @@ describe("on a database with this program's schema", () => {
     report.release();
   });
 
-  test("a step that never gets its lock ends, names who is in the way, and changes nothing", async () => {
+  test("gives up on a step that never gets its lock, names the blocker, and changes nothing", async () => {
     const report = await pool.connect();
     await report.query("begin; select count(*) from transfer");
     const { rows } = await report.query<{ pid: number }>("select pg_backend_pid() as pid");
@@ -173,7 +173,7 @@ describe("on a database with this program's schema", () => {
     expect(await migrateDatabase(pool, options)).toEqual(["more"]);
   });
 
-  test("a runner that waits in vain for another one says which connection has the lock", async () => {
+  test("gives up waiting for another runner, and names the connection that has the lock", async () => {
     const other = await pool.connect();
     const { rows } = await other.query<{ pid: number }>(
       "select pg_backend_pid() as pid, pg_advisory_lock(hashtext('tokenmarket schema'))",
@@ -182,7 +182,7 @@ describe("on a database with this program's schema", () => {
     const run = migrateDatabase(pool, options);
     await expect(run).rejects.toThrow(SchemaBusyFault);
     await expect(run).rejects.toThrow(new RegExp(`process ${rows[0]?.pid} .*open for \\d+ s`));
-    // A start that has nothing to run waits for no other process.
+    // A process with no step to run does not wait.
     expect(await migrateDatabase(pool)).toEqual([]);
     other.release(true);
     expect(await migrateDatabase(pool, { ...options, times: RUNNER_TIMES })).toEqual(["more"]);

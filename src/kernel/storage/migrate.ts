@@ -17,19 +17,19 @@ import {
 import { transact } from "./transaction.ts";
 
 export interface MigrateOptions {
-  /** Default: this program's. */
+  /** Default: the steps of this program. */
   readonly steps?: readonly Migration[];
   /** Receives a line for each step that waits and each that ran. */
   readonly log?: Pick<Logger, "info" | "warn">;
   readonly times?: RunnerTimes;
 }
 
-/** Throws unless the database has what this program needs; changes nothing. */
+/** Throws unless the database has the schema that this program needs. Changes nothing. */
 export async function checkSchema(pool: Pool): Promise<void> {
   assertUsable(await readSchemaState(pool, ownSteps()));
 }
 
-/** The steps that `migrateDatabase` would take; throws where it would refuse, and changes nothing. */
+/** Returns the steps that `migrateDatabase` would run; throws if it would refuse. Changes nothing. */
 export async function readSchema(pool: Pool): Promise<SchemaState> {
   const state = await readSchemaState(pool, ownSteps());
   assertUpgradable(state);
@@ -47,7 +47,7 @@ export async function migrateDatabase(
   const { steps: own = ownSteps(), log, times = RUNNER_TIMES } = options;
   const before = await readSchemaState(pool, own);
   assertUpgradable(before);
-  // A start on a schema that is there waits for no other process.
+  // With a current schema, a start does not wait for another process.
   if (isCurrent(before)) return [];
   return await asOnlyRunner(pool, times, async (client) => {
     // Another process may have run them meanwhile.
@@ -75,7 +75,7 @@ async function makeList(client: PoolClient): Promise<void> {
   }
 }
 
-/** Level of the newest step that this program has. */
+/** Returns the level of the newest step of this program. */
 export function programSchemaLevel(): number {
   return computeLevel(ownSteps());
 }
@@ -94,7 +94,7 @@ interface StepRun {
   readonly log: Pick<Logger, "info" | "warn"> | undefined;
 }
 
-/** Runs one step and notes it. A step that gets no lock gives up its place and is tried again. */
+/** Runs one step and records it. A step that gets no lock leaves the lock's queue and is tried again. */
 async function runStep(client: PoolClient, step: Migration, run: StepRun): Promise<void> {
   const { times, log } = run;
   for (let tries = 1; ; tries += 1) {
@@ -127,13 +127,13 @@ async function inOneTransaction(
   });
 }
 
-/** No lock in time, a deadlock, or a conflict with another transaction. */
+/** True for a lock timeout, a deadlock, or a conflict with another transaction. */
 function isLockConflict(error: unknown): boolean {
   return error instanceof DatabaseError && ["55P03", "40P01", "40001"].includes(error.code ?? "");
 }
 
 function stepFault(step: Migration, error: unknown): unknown {
-  // The database went away: the caller that opened it says so.
+  // If the database went away, the caller that opened it reports it.
   if (isStoreFault(error) || error instanceof SchemaFault) return error;
   const reason = error instanceof Error ? error.message : String(error);
   return new SchemaFault(
@@ -170,23 +170,23 @@ const OLDEST_SQL = `
   where datname = current_database() and xact_start is not null and pid <> pg_backend_pid()
   order by xact_start limit 1`;
 
-/** How long what the runner does may take; tests have shorter ones. */
+/** The time limits of a migration. Tests use shorter ones. */
 export interface RunnerTimes {
   /**
-   * The lock timeout of a step in its last tries; statements behind the step wait as long. It
-   * exceeds the second after which the server cancels an automatic vacuum that is in the way.
+   * Lock timeout of a step in its last tries; statements behind the step wait as long. It must
+   * exceed the second after which the server cancels an automatic vacuum that blocks it.
    */
   readonly lockTimeoutMs: number;
   /**
-   * The lock timeout of the first tries: well under `LEDGER_QUEUE_AGE_MS`, after which a waiting
-   * hold is refused.
+   * Lock timeout of the first tries. Must be well below `LEDGER_QUEUE_AGE_MS`, after which a
+   * waiting hold is refused.
    */
   readonly firstLockTimeoutMs: number;
   readonly firstTries: number;
-  /** How often a step that gets no lock is tried. */
+  /** Number of tries of a step that gets no lock. */
   readonly tries: number;
   readonly pauseMs: number;
-  /** How often a process asks whether the other runner is done, and for how long. */
+  /** Interval at which a process checks whether another runner has ended; `waitMs` bounds the wait. */
   readonly pollMs: number;
   readonly waitMs: number;
 }
@@ -201,14 +201,17 @@ export const RUNNER_TIMES: RunnerTimes = {
   waitMs: 300_000,
 };
 
-/** Another process is in the way for longer than a start may wait: a later try may pass. */
+/**
+ * Thrown if another process blocks a migration for longer than a start may wait. A later try may
+ * pass.
+ */
 export class SchemaBusyFault extends Error {
   override readonly name = "SchemaBusyFault";
 }
 
 /**
- * Runs `work` on a connection of its own as the only runner of this database. It asks for the lock
- * again and again instead of waiting in a statement, which the limit of every statement would end.
+ * Runs `work` on its own connection as the only runner of this database. It polls for the lock,
+ * because a statement that waits would exceed the statement timeout.
  */
 export async function asOnlyRunner<T>(
   pool: Pool,
@@ -222,7 +225,7 @@ export async function asOnlyRunner<T>(
     await client.query(UNLOCK_SQL);
     return done;
   } finally {
-    // Closed: with the connection end the lock and the settings of the session.
+    // Closing the connection releases the lock and the settings of the session.
     client.release(true);
   }
 }

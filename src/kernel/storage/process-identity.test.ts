@@ -3,7 +3,7 @@ import { once } from "node:events";
 import { expect, test } from "vitest";
 import { identifyProcess, isAlive, isPidAlive, ownIdentity } from "./process-identity.ts";
 
-test("a process is alive until it ends, and no later one is mistaken for it", async () => {
+test("an identity is alive until its process ends, and never matches a later process", async () => {
   const child = spawn("sleep", ["60"]);
   await once(child, "spawn");
   const identity = identifyProcess(child.pid ?? 0);
@@ -16,8 +16,8 @@ test("a process is alive until it ends, and no later one is mistaken for it", as
   expect(isPidAlive(child.pid ?? 0)).toBe(false);
 });
 
-test("a process that ended and was not collected is not alive", async () => {
-  // The shell's child ends at once; the program that replaces the shell never collects it.
+test("a zombie process is not alive", async () => {
+  // The shell's child ends at once, and the program that replaces the shell never waits for it.
   const parent = spawn("/bin/sh", ["-c", "true & echo $!; exec sleep 60"]);
   const [line] = (await once(parent.stdout, "data")) as [Buffer];
   await expect.poll(() => isPidAlive(Number(line))).toBe(false);

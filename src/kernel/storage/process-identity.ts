@@ -2,10 +2,10 @@ import { execFileSync } from "node:child_process";
 import { readFileSync, readlinkSync } from "node:fs";
 import { hostname } from "node:os";
 
-/** A process of this machine that no later process is mistaken for: `<pid>-<start time>`. */
+/** Identifies a process of this machine, and no later one with the same number: `<pid>-<start time>`. */
 export type ProcessIdentity = string;
 
-/** This process. */
+/** Returns the identity of this process. */
 export function ownIdentity(): ProcessIdentity {
   return identifyProcess(process.pid);
 }
@@ -22,29 +22,27 @@ export function isAlive(identity: ProcessIdentity): boolean {
   return readStartTime(pid) === started;
 }
 
-/** True if any user runs a process with this number. */
+/** True if a process of any user has this number. */
 export function isPidAlive(pid: number): boolean {
   return readStartTime(pid) !== undefined;
 }
 
-/**
- * The folder a process works in, where the system shows it; a PostgreSQL server works in its data.
- */
+/** Returns the working folder of a process; undefined if the system does not show it. */
 export function findWorkingFolder(pid: number): string | undefined {
   return linkTarget(`/proc/${pid}/cwd`);
 }
 
-/** The machine, its current boot and its space of process numbers: where such a number counts. */
+/** Identifies the machine, its boot and its process namespace, in which a process number is unique. */
 export function hostIdentity(): string {
   const boot = readOptional("/proc/sys/kernel/random/boot_id")?.trim() ?? "";
   return `${hostname()} ${boot} ${linkTarget("/proc/self/ns/pid") ?? ""}`.trim();
 }
 
-/** Undefined when there is no such process, or one that ended and was not yet collected. */
+/** Returns the start time of a process; undefined if it does not exist or is a zombie. */
 function readStartTime(pid: number): string | undefined {
   if (process.platform === "linux") {
     const stat = readOptional(`/proc/${pid}/stat`) ?? "";
-    // The name in parentheses may hold spaces; the state and the start time stand behind it.
+    // The name in parentheses may contain spaces; the state and the start time follow it.
     const fields = stat.slice(stat.lastIndexOf(")") + 2).split(" ");
     return fields[0] === "Z" || fields[0] === "X" ? undefined : fields[19];
   }

@@ -4,11 +4,11 @@ import { Cluster, Redis, type RedisOptions } from "ioredis";
 
 import { assert } from "../core/assert.ts";
 
-/** The servers of Redis, and how to connect to them. */
+/** The Redis servers to connect to. */
 export interface RedisServers {
   /**
    * `redis[s]://[user:password@]host[:port][/database]`, with further addresses after commas. User,
-   * password and database are taken from the first one.
+   * password and database of the first address apply to all.
    */
   readonly url: string;
   /**
@@ -16,24 +16,24 @@ export interface RedisServers {
    * the master. `auto`, the default, means `cluster` for several addresses and `single` for one.
    */
   readonly mode?: string;
-  /** Name that the sentinels know the master by. */
+  /** Name of the master that the sentinels watch. */
   readonly master?: string;
-  /** PEM file of the certificate authority of `rediss:` servers. Empty: the public ones. */
+  /** PEM file of the certificate authority of `rediss:` servers. Empty: public authorities. */
   readonly caFile?: string;
-  /** The password of the sentinels themselves. Empty if they have none. */
+  /** Password of the sentinels. Empty if they have none. */
   readonly sentinelPassword?: string;
 }
 
-/** Scripts by the name under which the client has them as commands. */
+/** Lua scripts by name. */
 export type RedisScripts = Readonly<Record<string, { readonly lua: string }>>;
 
 const CONNECT_TIMEOUT_MS = 2_000;
-/** A server that owes answers and says nothing for this long is connected to again. */
+/** After so long without an answer to a command, the client reconnects. */
 const SILENCE_MS_MAX = 5_000;
 const RETRY_STEP_MS = 50;
 const RETRY_MS_MAX = 1_000;
 
-/** A client that is not connected yet; throws an Error where the servers are not named rightly. */
+/** Creates a client that is not connected yet. Throws an Error for invalid settings. */
 function createRedisClient(servers: RedisServers, scripts: RedisScripts): Redis | Cluster {
   const addresses = parseAddresses(servers.url);
   const [first] = addresses;
@@ -85,7 +85,7 @@ function commonOptions(first: URL, { caFile = "" }: RedisServers) {
     maxRetriesPerRequest: 0,
     maxLoadingRetryTime: RETRY_MS_MAX,
     disableClientInfo: true,
-    // A server that became a replica: the current leader is found by connecting again.
+    // The server has become a replica: a new connection finds the current leader.
     reconnectOnError: (fault: Error) => fault.message.startsWith("READONLY"),
     ...(first.username === "" ? {} : { username: decodeURIComponent(first.username) }),
     ...(first.password === "" ? {} : { password: decodeURIComponent(first.password) }),
@@ -105,7 +105,7 @@ function sentinelOptions(
     sentinels,
     name: master,
     role: "master" as const,
-    // A master that was replaced is left at once, and not when it stops answering.
+    // Leaves a replaced master at once, and not only when it stops answering.
     failoverDetector: true,
     sentinelCommandTimeout: CONNECT_TIMEOUT_MS,
     sentinelRetryStrategy: retryAfterMs,
@@ -136,40 +136,36 @@ function parseAddresses(url: string): URL[] {
     const isAddress = /^rediss?:\/\//.test(text) && URL.canParse(text);
     const address = isAddress ? new URL(text) : undefined;
     if (address === undefined || !/^\/?\d*$/.test(address.pathname)) {
-      // The text may hold a password: it is not repeated.
+      // Not quoted, because the text may contain a password.
       throw new Error("redis_url must be redis[s]://[user:password@]host[:port][/database]");
     }
     return address;
   });
 }
 
-/** Asked for at once. */
+/** Keys that one SCAN requests. */
 const SCAN_KEYS = 1_000;
 
 /**
- * One connection to a Redis server, to the master that sentinels name, or one to each server of a
- * cluster; reconnects by itself after a loss. Nothing is queued while there is none, and nothing is
- * sent twice.
+ * A connection to a Redis server, to the master that sentinels name, or to each server of a
+ * cluster. It reconnects by itself. Without a connection, commands fail instead of waiting; no
+ * command is sent twice.
  */
 export class RedisLink {
   readonly #client: Redis | Cluster;
-  /** The scripts are commands of the client: each connection sends the text once, in its order. */
+  /** The scripts as commands of the client, which sends the text of each once per connection. */
   readonly #scripts: ScriptCommands;
 
-  /**
-   * `scripts`: every script that is run on this connection.
-   *
-   * Throws an Error where `servers` are not named rightly.
-   */
+  /** `scripts` has all scripts of this connection. Throws an Error if `servers` is not valid. */
   constructor(servers: RedisServers, scripts: RedisScripts, onFault: (fault: unknown) => void) {
     this.#client = createRedisClient(servers, scripts);
     this.#scripts = this.#client as unknown as ScriptCommands;
-    // Every failed attempt to connect comes by here; without a listener it would be printed.
+    // Called for every failed attempt to connect. Without a listener the client would print them.
     this.#client.on("error", onFault);
     this.#client.connect().catch(() => undefined);
   }
 
-  /** Resolves as soon as commands can be sent, or after `withinMs` without that. */
+  /** Resolves as soon as commands can be sent, at the latest after `withinMs`. */
   async ready(withinMs: number): Promise<void> {
     if (this.#client.status === "ready") return;
     await new Promise<void>((resolve) => {
@@ -181,7 +177,7 @@ export class RedisLink {
     });
   }
 
-  /** Runs a script; rejects when it failed, was not sent, or its answer was lost. */
+  /** Runs a script. Rejects if it failed, was not sent, or its answer was lost. */
   run(
     script: string,
     keys: readonly string[],
@@ -192,7 +188,7 @@ export class RedisLink {
     return run.call(this.#client, keys.length, ...keys, ...args);
   }
 
-  /** Removes every key with this beginning, on all servers; how many it were. */
+  /** Removes every key that begins with this text, on all servers, and returns the number of keys. */
   async removeAll(beginning: string): Promise<number> {
     const client = this.#client;
     const servers = client instanceof Cluster ? client.nodes("master") : [client];
@@ -200,7 +196,7 @@ export class RedisLink {
     for (const server of servers) {
       const scan = { match: `${beginning}*`, count: SCAN_KEYS };
       for await (const keys of server.scanStream(scan) as AsyncIterable<string[]>) {
-        // One by one: keys of a cluster's server are of different slots.
+        // One command per key, because the keys of a cluster's server belong to different slots.
         removed += (await Promise.all(keys.map((key) => server.unlink(key)))).length;
       }
     }

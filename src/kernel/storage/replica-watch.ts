@@ -4,12 +4,12 @@ import type { Clock } from "../core/time.ts";
 import type { Logger } from "../core/log.ts";
 import { queryInTime } from "./connection.ts";
 
-/** How often primary and replica are asked how far they are. */
+/** Interval at which the positions of primary and replica are read. */
 const ASK_EVERY_MS = 1_000;
-/** A replica that did not answer for so long is away. */
+/** A replica that has not answered for so long counts as down. */
 const ANSWERED_WITHIN_MS = 5_000;
 
-/** Up to where the primary's log had got at a time of this process's clock. */
+/** The position of the primary's log at a time of this process's clock. */
 interface Mark {
   readonly atMs: number;
   readonly position: bigint;
@@ -17,7 +17,7 @@ interface Mark {
 
 interface Primary {
   readonly position: bigint;
-  /** The identity of the server and of the database: a replica has the same. */
+  /** The server and the database. A replica has the same identity as its primary. */
   readonly identity: string;
 }
 
@@ -26,9 +26,9 @@ interface Replica extends Primary {
 }
 
 /**
- * Measures the age of a streaming replica. Each second it reads the log position of the primary; a
- * replica that has replayed up to there has everything that was committed by then. So nothing is
- * written for it and no server's clock is trusted. Ages are rounded up.
+ * Measures the age of a streaming replica. Each second it reads the log position of the primary: a
+ * replica that has replayed up to there has all commits before that read. So it writes nothing and
+ * relies on no server's clock. Ages are upper bounds.
  */
 export class ReplicaWatch {
   readonly #primary: Pool;
@@ -36,7 +36,7 @@ export class ReplicaWatch {
   readonly #ageMsMax: number;
   readonly #clock: Clock;
   readonly #log: Logger;
-  /** Oldest first: none is older than a replica may be, but for the first. */
+  /** Oldest first. All but the first are younger than `ageMsMax`. */
   #marks: Mark[] = [];
   #identity: string | undefined;
   #answeredAtMs = Number.NEGATIVE_INFINITY;
@@ -59,7 +59,7 @@ export class ReplicaWatch {
     this.#log = of.log;
   }
 
-  /** Begins to watch, until `close`. */
+  /** Watches until `close`. */
   start(): void {
     void this.#watch();
   }
@@ -69,14 +69,14 @@ export class ReplicaWatch {
     clearTimeout(this.#timer);
   }
 
-  /** True if the replica answered recently, so that nobody waits for one that is down. */
+  /** True if the replica has answered in the last 5 s. Check it before waiting for the replica. */
   isThere(): boolean {
     return this.#clock.monotonicMs() - this.#answeredAtMs <= ANSWERED_WITHIN_MS;
   }
 
   /**
-   * Age in milliseconds of what this connection of the replica reads from now on; undefined if it
-   * is older than it may be, or no replica of the primary.
+   * Returns the maximum age, in milliseconds, of the data that this connection of the replica reads
+   * from now on. Undefined if that exceeds `ageMsMax`, or if it is not a replica of the primary.
    */
   async ageMs(client: Pool | PoolClient): Promise<number | undefined> {
     await this.#askPrimary().catch(() => undefined);
@@ -101,14 +101,14 @@ export class ReplicaWatch {
   }
 
   async #askPrimary(): Promise<void> {
-    // Taken before the query, because later commits may be missing.
+    // Read before the query, because the position may lack commits after it.
     const atMs = this.#clock.monotonicMs();
     const { position, identity } = await read<Primary>(this.#primary, PRIMARY_SQL);
     this.#identity = identity;
     const kept = this.#marks.findLastIndex((each) => atMs - each.atMs > this.#ageMsMax);
     this.#marks = this.#marks.slice(Math.max(kept, 0));
     const last = this.#marks.at(-1);
-    // An answer that was overtaken by a later one, or one too soon after it, adds nothing.
+    // Skips an answer that a later one has overtaken.
     if (last !== undefined && (atMs < last.atMs || position < last.position)) return;
     this.#marks.push({ atMs, position });
   }

@@ -4,29 +4,29 @@ import { join, resolve } from "node:path";
 
 import type { Pool, PoolClient } from "pg";
 
-/** A schema that this program cannot work with, and what the operator does about it. */
+/** Thrown for a schema that this program cannot use. The message tells the operator what to do. */
 export class SchemaFault extends Error {
   override readonly name = "SchemaFault";
 }
 
-/** How the schema of a database compares with this program's. */
+/** The comparison of a database's schema with this program's. */
 export interface SchemaState {
-  /** Whether the database has tables of tokenmarket. */
+  /** True if the database has tables of tokenmarket. */
   readonly isThere: boolean;
-  /** Whether a program of before the first release made them, which had other steps. */
+  /** True if a version before the first release created them, which had other steps. */
   readonly isEarly: boolean;
   /** The highest level of a step in the database. */
   readonly databaseLevel: number;
   readonly programLevel: number;
-  /** The steps that this program has and the database has not. */
+  /** Steps of this program that the database lacks. */
   readonly missing: readonly Migration[];
-  /** Newer than this program, and it works with them. */
+  /** Names of newer steps with which this program works. */
   readonly newer: readonly string[];
-  /** Newer than this program, and it does not: the first that it would have to know. */
+  /** The first step with which this program does not work, because it needs a newer program. */
   readonly refusing: { readonly name: string; readonly programMin: number } | undefined;
-  /** Not of this program, though not newer: a program of another line made them. */
+  /** Names of unknown steps that are not newer: another program created them. */
   readonly foreign: readonly string[];
-  /** The steps that both have, with another text. */
+  /** Names of steps whose text differs from this program's. */
   readonly changed: readonly string[];
 }
 
@@ -37,7 +37,7 @@ interface AppliedStep {
   readonly sha256: string;
 }
 
-/** Compares the steps that the database has with this program's; changes nothing. */
+/** Compares the steps of the database with `own`. Changes nothing. */
 export async function readSchemaState(
   database: Pool | PoolClient,
   own: readonly Migration[],
@@ -48,17 +48,17 @@ export async function readSchemaState(
   );
   const applied = tables[0]?.steps === true ? await readSteps(database) : [];
   const isUnlisted = tables[0]?.early === true && applied.length === 0;
-  // Their steps had numbers in front.
+  // Steps of early versions began with numbers.
   const isEarly = isUnlisted || applied.some(({ name }) => /^\d/.test(name));
   return { ...compared(applied, own), isEarly };
 }
 
-/** Nothing is left for `migrate` to do. */
+/** True if no step is left to run. */
 export function isCurrent({ isThere, missing }: SchemaState): boolean {
   return isThere && missing.length === 0;
 }
 
-/** A schema that no step of this program leads on from is never touched, by no command. */
+/** Throws a `SchemaFault` unless the steps of this program can run on this schema, or have run. */
 export function assertUpgradable(state: SchemaState): void {
   const { isEarly, refusing, foreign, changed, programLevel } = state;
   if (isEarly) {
@@ -89,7 +89,7 @@ export function assertUpgradable(state: SchemaState): void {
   }
 }
 
-/** For everything but `serve` and `migrate`: the schema has what this program needs, or nothing is done. */
+/** Throws a `SchemaFault` unless the database has every step of this program. */
 export function assertUsable(state: SchemaState): void {
   assertUpgradable(state);
   if (isCurrent(state)) return;
@@ -119,8 +119,7 @@ function compared(
     programLevel,
     missing: own.filter(({ name }) => !texts.has(name)),
     newer: unknown.filter(({ level }) => level > programLevel).map(({ name }) => name),
-    // Includes steps that this program knows, because a newer program may have raised their
-    // minimum.
+    // Includes known steps, because a newer program may have raised their minimum.
     refusing: applied.find(({ programMin }) => programMin > programLevel),
     foreign: unknown.filter(({ level }) => level <= programLevel).map(({ name }) => name),
     changed: own
@@ -139,24 +138,23 @@ async function readSteps(database: Pool | PoolClient): Promise<readonly AppliedS
 /** A step of the schema: SQL that every database runs once. */
 export interface Migration {
   readonly name: string;
-  /** Its place among the steps, from 1 on. The level of a program is that of its last step. */
+  /** Position among the steps, from 1 on. The level of a program is the level of its last step. */
   readonly level: number;
-  /** The lowest level of a program that works on a schema with this step. */
+  /** The lowest level of programs that work with this step. */
   readonly programMin: number;
   readonly text: string;
-  /** The SHA-256 of the text, in hexadecimal digits. */
+  /** SHA-256 of the text, in hexadecimal. */
   readonly sha256: string;
 }
 
 /**
- * In the order in which they run. Once published, a text never changes: what comes later is a file
- * of its own, named at the end, which says `-- program_min: N` where programs of before work with it.
+ * The steps in the order in which they run. A published text never changes: a later change is a new
+ * file at the end of this list. It contains `-- program_min: N` if older programs work with it.
  */
 const STEPS: readonly string[] = ["schema", "functions"];
 
 /**
- * The published SQL. The path is the same in the sources, in the built program and in a bundle, as
- * each file is one folder below `src` or `dist`.
+ * The folder of the SQL files. The path works in the sources, in the built program and in a bundle.
  */
 const FOLDER = resolve(import.meta.dirname, "../storage/migrations");
 
@@ -168,7 +166,7 @@ export function ownSteps(): readonly Migration[] {
 }
 
 export function toMigration(step: Pick<Migration, "name" | "level" | "text">): Migration {
-  // A step that does not say otherwise keeps out every program that does not know it.
+  // Without `program_min`, older programs refuse the schema.
   const said = /^-- program_min: (\d+)$/m.exec(step.text)?.[1];
   return {
     ...step,
@@ -177,7 +175,7 @@ export function toMigration(step: Pick<Migration, "name" | "level" | "text">): M
   };
 }
 
-/** The level of a program with these steps. */
+/** Returns the level of a program with these steps. */
 export function computeLevel(own: readonly Migration[]): number {
   return Math.max(0, ...own.map(({ level }) => level));
 }

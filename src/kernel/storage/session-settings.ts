@@ -1,18 +1,18 @@
 import type { Pool } from "pg";
 
-/** The time limit of a pool's statement. */
+/** Time limit of a statement on a pool. */
 export const POOL_STATEMENT_TIMEOUT_MS = 30_000;
 
 /**
- * The settings that this program's promises depend on, whatever the server, the database or the
- * role has for them: the price of a statement, the rows it sees, and the form of its values. The
- * default read-only mode is not here: it fences a server off, and no client may lift it.
+ * The settings on which this program depends, whatever defaults the server, the database or the
+ * role has. They affect the cost of a statement, the rows it sees, and the format of its values.
+ * The default read-only mode is not among them: it fences a server off, and no client may lift it.
  */
 const OWN_SETTINGS: Readonly<Record<string, string>> = {
-  // Compiling a statement takes longer than running any of ours.
+  // Compiling a statement would take longer than running it.
   jit: "off",
   plan_cache_mode: "auto",
-  // One core each at most: the batches of the ledger come first.
+  // One core per statement, because the batches of the ledger come first.
   max_parallel_workers_per_gather: "0",
   default_transaction_isolation: "read committed",
   lock_timeout: "0",
@@ -28,18 +28,18 @@ const OWN_SETTINGS: Readonly<Record<string, string>> = {
   extra_float_digits: "1",
 };
 
-/** A commit that was answered is on disk; a stronger promise of the server is kept. */
+/** An acknowledged commit is on disk. A stricter setting of the server stays in force. */
 const DURABLE_SQL = `case current_setting('synchronous_commit')
   when 'remote_apply' then 'remote_apply' else 'on' end`;
 
 /** Time limits of a session, in milliseconds. */
 export interface SessionLimits {
   readonly statementTimeoutMs: number;
-  /** Default: none. */
+  /** Default: no limit. */
   readonly lockTimeoutMs?: number;
 }
 
-/** A statement that makes the settings, since a pooler refuses them among the parameters of a start. */
+/** Returns a statement that applies the settings. A pooler would refuse them as startup parameters. */
 export function settingsSql(limits: SessionLimits, of: "session" | "transaction"): string {
   const { statementTimeoutMs, lockTimeoutMs = 0 } = limits;
   const values: Readonly<Record<string, string>> = {
@@ -55,14 +55,14 @@ export function settingsSql(limits: SessionLimits, of: "session" | "transaction"
 }
 
 /**
- * Gives the role of a shared pool the same, in this database. Sessions that the pooler has open
- * already keep what they began with.
+ * Stores the settings in the role of a shared pool, for this database. Sessions that the pooler has
+ * already opened do not change.
  */
 export async function settleRole(shared: Pool): Promise<void> {
   await shared.query(SETTLE_ROLE_SQL);
 }
 
-/** The names of the settings that sessions of a shared pool lack. */
+/** Returns the names of the settings that differ in sessions of a shared pool. */
 export async function missingSettings(shared: Pool): Promise<readonly string[]> {
   const { rows } = await shared.query<{ name: string }>(
     `select name from (values ${ROLE_VALUES}) as own (name, value)
@@ -79,7 +79,7 @@ const ROLE_VALUES = [
   `('synchronous_commit', ${DURABLE_SQL})`,
 ].join(", ");
 
-// One at a time: of instances that start together the server lets one change a role, and fails the others.
+// The lock is for instances that start together: two concurrent changes of a role would fail.
 const SETTLE_ROLE_SQL = `do $$ declare v_own record; begin
   perform pg_advisory_xact_lock(hashtext('tokenmarket role'));
   for v_own in select * from (values ${ROLE_VALUES}) as own (name, value) loop

@@ -20,7 +20,7 @@ beforeAll(async () => {
 });
 afterAll(() => rmSync(folder, { recursive: true, force: true }));
 
-test("one at a time, in this process too", async () => {
+test("the lock admits one piece of work at a time, even within one process", async () => {
   let inside = 0;
   const seen: number[] = [];
   const work = async (): Promise<void> => {
@@ -33,7 +33,7 @@ test("one at a time, in this process too", async () => {
   expect(readdirSync(folder)).toEqual([]);
 });
 
-test("the lock of a killed holder is taken over, and what it left is cleared", async () => {
+test("the lock of a killed holder is taken over, and its files are removed", async () => {
   for (const name of ["start.lock", "start.lock.guard", "start.lock.4194999.7"]) {
     writeFileSync(join(folder, name), deadProcess);
   }
@@ -41,7 +41,7 @@ test("the lock of a killed holder is taken over, and what it left is cleared", a
   expect(readdirSync(folder)).toEqual([]);
 });
 
-test("the lock of a living holder is waited for until the waiter is called off", async () => {
+test("a waiter for the lock of a living holder waits until it is aborted", async () => {
   const holder = spawn("sleep", ["60"]);
   await once(holder, "spawn");
   writeFileSync(join(folder, "start.lock"), identifyProcess(holder.pid ?? 0));
@@ -65,14 +65,14 @@ test("work that fails releases the lock", async () => {
   expect(readdirSync(folder)).toEqual([]);
 });
 
-test("a starter whose number a killed one had does not write into the lock of another", async () => {
+test("a process that reuses the number of a killed one does not write into another's lock", async () => {
   const holder = spawn("sleep", ["60"]);
   await once(holder, "spawn");
   const owner = identifyProcess(holder.pid ?? 0);
   const path = join(folder, "start.lock");
   writeFileSync(path, owner);
   const calledOff = new AbortController();
-  // Numbers of locks go up with each one taken: the next few are a killed starter's links.
+  // The number of a lock grows with each one taken: the next ones are links of a killed process.
   for (let number = 0; number < 50; number += 1) {
     linkSync(path, `${path}.${process.pid}.${number}`);
   }

@@ -16,8 +16,9 @@ const WAIT_MS = 90_000;
 let locksTaken = 0;
 
 /**
- * Runs `work` while no other process (nor other work of this one) holds the lock of `folder`. A lock
- * whose holder was killed is taken over at once; one of a living holder never. `signal` ends the wait.
+ * Runs `work` while no other process, nor other work of this one, has the lock of `folder`. The
+ * lock of a killed holder is taken over at once, that of a living holder never. Throws after 90 s
+ * of waiting, or if `signal` is aborted.
  */
 export async function withStartLock<T>(
   folder: string,
@@ -35,8 +36,8 @@ export async function withStartLock<T>(
 
 async function acquire(path: string, signal: AbortSignal | undefined): Promise<void> {
   const mine = `${path}.${process.pid}.${locksTaken++}`;
-  // Where process numbers are repeated, a killed starter of this number may have left its file, and
-  // it may be a link to the lock: what is written to it would be written to the lock.
+  // A killed process with the same number may have left a file of this name. It could be a link to
+  // the lock, and writing to it would overwrite the lock.
   rmSync(mine, { force: true });
   writeFileSync(mine, ownIdentity());
   try {
@@ -53,7 +54,10 @@ async function acquire(path: string, signal: AbortSignal | undefined): Promise<v
   }
 }
 
-/** A link is made with its content at once, so a half-written owner is never read. */
+/**
+ * Creates `path` as a link to `mine`. A link has its content at once, so no half-written owner is
+ * read.
+ */
 function tryLink(mine: string, path: string): boolean {
   try {
     linkSync(mine, path);
@@ -65,8 +69,8 @@ function tryLink(mine: string, path: string): boolean {
 }
 
 /**
- * Removes the lock of a dead holder. Only who has the guard may: between another waiter's check and
- * its removal the lock could else have gone to a living process.
+ * Removes the lock of a dead holder. This requires the guard file: without it, the lock could pass
+ * to a living process between another waiter's check and its removal.
  */
 function dropIfStale(mine: string, path: string): void {
   if (!isDead(readOwner(path))) return;
@@ -76,7 +80,8 @@ function dropIfStale(mine: string, path: string): void {
     unlinkSync(guard);
     return;
   }
-  // Killed within those three calls: renamed first, so that of several only one removes it.
+  // The holder of the guard may have been killed. The rename lets only one of several waiters
+  // remove it.
   const owner = readOwner(guard);
   if (!isDead(owner)) return;
   const aside = `${mine}.aside`;
@@ -89,13 +94,13 @@ function dropIfStale(mine: string, path: string): void {
   rmSync(aside, { force: true });
 }
 
-/** Removes files that killed waiters left lying about. */
+/** Removes files of killed waiters. */
 function dropLeftOver(path: string): void {
   const folder = dirname(path);
   const waiting = new RegExp(`^${basename(path)}\\.\\d+\\.\\d+`);
   for (const name of readdirSync(folder).filter((each) => waiting.test(each))) {
     const owner = readOwner(join(folder, name));
-    // Without a word it is just being written.
+    // An empty file is being written by a living waiter.
     if (owner !== "" && isDead(owner)) rmSync(join(folder, name), { force: true });
   }
 }

@@ -19,7 +19,7 @@ async function rowsOf(sql: string): Promise<readonly unknown[]> {
   return (await opened.pool.query(sql)).rows;
 }
 
-test("what is done in a transaction is kept, and its outcome is answered", async () => {
+test("a transaction commits its work and returns its result", async () => {
   const answer = await inTransaction(opened.pool, async (client) => {
     await client.query("create table kept (a integer)");
     return "made";
@@ -28,7 +28,7 @@ test("what is done in a transaction is kept, and its outcome is answered", async
   expect(await rowsOf("select * from kept")).toEqual([]);
 });
 
-test("after a fault nothing is kept, and nothing of it is met on the pool", async () => {
+test("a failed transaction leaves nothing in the database or on the pool", async () => {
   const failing = inTransaction(opened.pool, async (client) => {
     await client.query("create table lost (a integer)");
     await client.query("set statement_timeout = 12345");
@@ -40,7 +40,7 @@ test("after a fault nothing is kept, and nothing of it is met on the pool", asyn
   expect(shown).not.toEqual({ statement_timeout: "12345ms" });
 });
 
-test("a commit that stays silent is given up where its caller waits so long", async () => {
+test("a commit without an answer fails after the caller's timeout", async () => {
   await opened.pool.query(`
     create table slow (a integer);
     create function wait() returns trigger language plpgsql as $$

@@ -1,9 +1,9 @@
 import type { Pool, PoolClient, QueryConfig } from "pg";
 
 /**
- * Runs `work` in one transaction, on a connection of its own. After a fault the connection is closed,
- * which rolls back: what state it is in is unknown. With `answerTimeoutMs` a connection that stays
- * silent at the begin or at the commit is given up.
+ * Runs `work` in one transaction on its own connection. After a fault the connection is closed,
+ * which rolls back, because its state is unknown. With `answerTimeoutMs`, `begin` and `commit` fail
+ * after so long without an answer.
  */
 export async function inTransaction<T>(
   pool: Pool,
@@ -29,8 +29,8 @@ export async function inTransaction<T>(
 }
 
 /**
- * Runs `work` in one transaction on a connection that stays the caller's. After a fault it is rolled
- * back, as far as the connection still can.
+ * Runs `work` in one transaction on the caller's connection. After a fault it rolls back, if the
+ * connection still works.
  */
 export async function transact<T>(
   client: PoolClient,
@@ -43,23 +43,23 @@ export async function transact<T>(
     await client.query("commit");
     return outcome;
   } catch (fault) {
-    // A connection that is lost has rolled back by itself; the first fault is the one to report.
+    // A lost connection has rolled back by itself. The first fault is the one to report.
     await client.query("rollback").catch(() => undefined);
     throw fault;
   }
 }
 
 /**
- * Leases rows of a table `t` to one process. Rows that another process is taking are skipped, and
- * leased rows become due again when their lease ends.
+ * Returns SQL that leases rows of `table` (alias `t`) to one process. It skips rows that another
+ * process is taking. Rows become due again when their lease ends.
  */
 export function takeRowsSql(
   table: string,
   key: string,
   taken: {
-    /** The clauses after `from`: which rows are due, and how many are taken. */
+    /** The clauses after `from`, which select due rows and limit their number. */
     readonly due: string;
-    /** The lease. */
+    /** The assignments that write the lease. */
     readonly set: string;
     /** Default: the key. */
     readonly returning?: string;
@@ -72,8 +72,8 @@ export function takeRowsSql(
 }
 
 /**
- * A connection that holds the lock of this name until it is unlocked or lost; undefined if another
- * process holds it.
+ * Takes the lock of this name. Returns the connection that holds it until it is unlocked or lost;
+ * undefined if another process holds it.
  */
 export async function lockedConnection(pool: Pool, name: string): Promise<PoolClient | undefined> {
   const client = await pool.connect();
@@ -88,9 +88,12 @@ export async function lockedConnection(pool: Pool, name: string): Promise<PoolCl
   }
 }
 
-/** One that was lost has lost its lock. With `isSpent` it is closed, and its settings go with it. */
+/**
+ * Releases the locks and the connection. With `isSpent` the connection is closed, to drop its
+ * settings.
+ */
 export async function unlockConnection(client: PoolClient, isSpent = false): Promise<void> {
-  // Unlocked at once: the server may notice the end of a connection later.
+  // Unlocks explicitly, because the server may notice the end of a connection later.
   const isWell = await client.query("select pg_advisory_unlock_all()").then(
     () => true,
     () => false,

@@ -2,13 +2,13 @@ import type { PoolClient } from "pg";
 
 import { type AuditSpan, type IdRange, type OrgRange, monthsSql } from "./audit-span.ts";
 
-/** A range of organizations is replayed at once, and sorted before: so many lines at most. */
+/** Bounds the lines of one range of organizations, which are sorted and replayed together. */
 const REPLAY_LINES_MAX = 20_000_000;
-/** Fewer attempts are not worth a second statement. */
+/** A piece with fewer attempts is not worth its own statement. */
 const PIECE_ATTEMPTS_MIN = 20_000;
 const DAY_OF_IDS = 86_400_000n << 22n;
 
-/** The parts of an audit that are proven in parallel. */
+/** The parts of an audit that are checked in parallel. */
 export interface AuditPlan {
   readonly pieces: readonly IdRange[];
   readonly orgs: readonly OrgRange[];
@@ -55,7 +55,7 @@ interface Weight {
   readonly weight: number;
 }
 
-/** The spend of organizations is a rough measure of their part of the journal. */
+/** Reads the spend of organizations, a rough measure of their part of the journal. */
 async function weights(client: PoolClient, span: AuditSpan): Promise<readonly Weight[]> {
   const { rows } = await client.query<{ org: string; weight: string }>(`
     select id as org, sum(settled)::text as weight from spend
@@ -63,7 +63,7 @@ async function weights(client: PoolClient, span: AuditSpan): Promise<readonly We
   return rows.map(({ org, weight }) => ({ org, weight: Number(weight) }));
 }
 
-/** Ranges of about the same weight. */
+/** Splits organizations into ranges of about the same weight. */
 export function splitOrgs(orgs: readonly Weight[], count: number): readonly OrgRange[] {
   const all = orgs.reduce((sum, { weight }) => sum + weight, 0);
   const bounds: string[] = [];
@@ -75,7 +75,7 @@ export function splitOrgs(orgs: readonly Weight[], count: number): readonly OrgR
   return between(bounds);
 }
 
-/** The ranges between bounds, without an end on either side. */
+/** Returns the ranges between bounds. The first and the last are open-ended. */
 function between<T>(bounds: readonly T[]): readonly { readonly from?: T; readonly until?: T }[] {
   return Array.from({ length: bounds.length + 1 }, (_, at) => {
     const [from, until] = [bounds[at - 1], bounds[at]];

@@ -12,7 +12,7 @@ import {
   spendSql,
 } from "./audit-span.ts";
 
-/** The transfers that these attempts must have, by what became of them. */
+/** The transfers that these attempts must have, by their state. */
 const dueTransfersSql = (attempts: string): string => `
   select attempt_id, 'settle' as kind, 'wallet:' || org_id as debit_account,
     case state when 'settled' then 'accrual:' else 'unknown:' end || provider_id as credit_account,
@@ -36,13 +36,13 @@ const dueTransfersSql = (attempts: string): string => `
     from ${attempts} a where owed_pico is not null
   ) m`;
 
-/** Half of what an account's column holds: long before anything that moves there is refused. */
+/** Half of the largest bigint: an account above it is reported long before the column overflows. */
 const ACCOUNT_HALF_FULL = "4611686018427387903";
 
 const TRANSFERS_TITLE = "every attempt has exactly the transfers of what became of it";
 const PINS_TITLE = "every attempt refers to recorded prices of its provider";
 
-/** Retired days have the sums of their transfers. */
+/** Compares the sums of retired days with their transfers. */
 const RETIRED_SUMS = `
       select concat('retired day ', day) as what,
         format('debit %s, overrun %s', debit, overrun) as found,
@@ -59,7 +59,7 @@ const RETIRED_SUMS = `
         group by r.day
       ) x where debit <> moved_debit or overrun <> moved_overrun`;
 
-/** The queries on accounts and holds, which are read whole. */
+/** Queries on accounts and holds, which do not depend on the span. */
 const WHOLE_QUERIES: readonly AuditQuery[] = [
   {
     id: "I2",
@@ -148,7 +148,7 @@ const WHOLE_QUERIES: readonly AuditQuery[] = [
   },
 ];
 
-/** The invariants of accounts, months, holds and requests. */
+/** Returns the queries on accounts, months, holds and requests. */
 export function bookQueries(span: AuditSpan): readonly AuditQuery[] {
   return [
     ...WHOLE_QUERIES,
@@ -206,8 +206,9 @@ export function bookQueries(span: AuditSpan): readonly AuditQuery[] {
 }
 
 /**
- * A request of one attempt needs no proof but that it is final, and that nothing is before it. Of a
- * span the others are looked up where `join_attempts` has them; the whole audit reads every day.
+ * A request of one attempt only has to be final, without anything earlier. For other requests, an
+ * audit of a span looks up their attempts within the distance of `join_attempts`; a whole audit
+ * reads all.
  */
 function requestQuery(span: AuditSpan): AuditQuery {
   const sums = [...Object.values(TOKEN_BUCKETS), "cost_pico", "debit", "duration_ms", HOUR_SKU_NAME]
@@ -245,8 +246,8 @@ const NEAR_SQL = `many cross join lateral (
           offset 0) a`;
 
 /**
- * Reads the days whose attempts are all in the journal of the span. An id can be of the day before
- * its admission, so that of days which were taken out the next one is not known either.
+ * Checks the days whose attempts are all in the journal of the span. An attempt's id can be of the
+ * day before its admission, so the day after a retired day is not complete either.
  */
 function daysQuery(span: AuditSpan): AuditQuery {
   const from =
@@ -303,7 +304,7 @@ function rebuildQuery(span: AuditSpan): AuditQuery {
   };
 }
 
-/** The invariants of single attempts, for those of a range. */
+/** Returns the queries on single attempts of a range. */
 export function attemptQueries(span: AuditSpan, range: IdRange): readonly AuditQuery[] {
   return [
     {
@@ -360,14 +361,17 @@ export function attemptQueries(span: AuditSpan, range: IdRange): readonly AuditQ
   ];
 }
 
-/** Most requests are one attempt, of which nothing has to be compared. */
+/** The attempts of requests that the span may have to compare. */
 function requestAttempts(span: AuditSpan): string {
   return `(
         select request_id, org_id, key_id, ordinal from ${attemptsSql(hourEarlier(span))} ended
         union all select request_id, org_id, key_id, ordinal from hold where not annulled)`;
 }
 
-/** A request's attempts follow one another within minutes. */
+/**
+ * Begins the span an hour earlier, because the attempts of a request follow one another within
+ * minutes.
+ */
 function hourEarlier(span: AuditSpan): AuditSpan {
   const HOUR_OF_IDS = 3_600_000n << 22n;
   return span === undefined ? span : { ...span, fromAttempt: span.fromAttempt - HOUR_OF_IDS };

@@ -1,15 +1,19 @@
+/** A query that finds the violations of one invariant of the books. */
 export interface AuditQuery {
   readonly id: string;
   readonly title: string;
-  /** One row of three texts for every violation: what it is, what was found, what was expected. */
+  /** Selects a row of three texts for every violation: the subject, what was found, what was expected. */
   readonly sql: string;
 }
 
-/** The day of an attempt, whose id carries it. */
+/** SQL for the day in an attempt id. */
 export const attemptDay = (id: string): string =>
   `date '2025-01-01' + ((${id} >> 22) / 86400000)::integer`;
 
-/** The transfers of `kinds` that are not those of the relation `expected`, by their references. */
+/**
+ * Selects the differences, by reference, between the relation `expected` and the transfers of
+ * `kinds`.
+ */
 export function differingTransfersSql(kinds: readonly string[]): string {
   return `
   select concat('transfer ', ref),

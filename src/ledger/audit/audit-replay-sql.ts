@@ -9,13 +9,13 @@ import {
   orgsSql,
 } from "./audit-span.ts";
 
-/** The facts about the whole journal that the replay of a part has to know; 0: there is none. */
+/** Facts about the whole journal that the replay of a part needs; 0 if there is nothing retired. */
 export interface ReplayBounds {
-  /** Where money of a retired attempt last moved. */
+  /** Position of the last transfer of a retired attempt. */
   readonly retiredThrough: bigint;
-  /** The id behind the last of a retired day. */
+  /** The id after the last one of a retired day. */
   readonly retiredIds: bigint;
-  /** The position of the first attempt that is still there. */
+  /** Position of the first attempt in the journal. */
   readonly firstPosition: bigint;
 }
 
@@ -24,14 +24,14 @@ export const REPLAY_ACCOUNTS_TITLE = "the replayed journal gives every account";
 const monthNumber = (month: string): string =>
   `extract(year from ${month})::bigint * 12 + extract(month from ${month})::bigint - 1`;
 
-/** The first month whose spend a span knows completely, as a count of months since year 0. */
+/** Returns the first month for which a span has all spend, as a count of months since year 0. */
 export function findFirstMonth(span: AuditSpan): number {
   if (span === undefined) return 0;
   const [year = 0, month = 1] = span.day.split("-").map(Number);
   return year * 12 + month - 2;
 }
 
-/** How many lines the journal has at most, and its bounds. */
+/** Selects the maximum number of lines of the journal, and its bounds. */
 export function journalSizeSql(span: AuditSpan): string {
   const retired =
     span === undefined
@@ -48,16 +48,16 @@ export function journalSizeSql(span: AuditSpan): string {
       ${retired}`;
 }
 
-/** Transfers of the platform's own accounts come with the first range. */
+/** The organization of a transfer. Transfers between platform accounts belong to the first range. */
 const TRANSFER_ORG = `coalesce(substring(debit_account from '^(?:wallet|receivable):(.*)$'),
   substring(credit_account from '^(?:wallet|receivable):(.*)$'), '')`;
 const ACCOUNT_ORG = "substring(account_id from '^(?:wallet|receivable):(.*)$')";
 
 /**
- * The journal of some organizations in order of position; of one position closings before holds,
- * because a hold that was admitted beside them needs no more than that. An attempt that is
- * duplicated is damage, which is reported the same way each time. What was before the journal comes
- * first, as sums.
+ * Selects the journal of some organizations in the order of positions. At one position, closings
+ * come before holds, because a hold of the same batch may need what they released. Everything
+ * before the journal comes first, as sums. The last sort columns order duplicates of an attempt,
+ * which are damage, so that they are reported the same way each time.
  */
 export function journalSql(span: AuditSpan, orgs: OrgRange, bounds: ReplayBounds): string {
   const attempts = attemptsSql(span);
@@ -97,7 +97,7 @@ const OPENING = `opened_position, attempt_id, org_id, key_id, provider_id, reser
       ${monthNumber("month")}, (created_at at time zone 'utc')::date - date '1970-01-01', null`;
 
 /**
- * The movements before the first attempt that is still there, as sums. An attempt that was annulled
+ * The transfers before the first attempt in the journal, as sums. An attempt that was annulled
  * before it was opened never held anything.
  */
 function beforeAllSql(orgs: OrgRange, { firstPosition, retiredIds }: ReplayBounds): string {
@@ -123,7 +123,7 @@ function beforeAllSql(orgs: OrgRange, { firstPosition, retiredIds }: ReplayBound
     where ${orgsSql(TRANSFER_ORG, orgs)} group by at, debit_account, credit_account`;
 }
 
-/** The sums of a checkpoint, the attempts in flight then, and the transfers of no attempt since. */
+/** The sums of a checkpoint, the attempts then in flight, and later transfers without an attempt. */
 function beforeSql(span: AuditStart, orgs: OrgRange): string {
   const { day, position } = span;
   const attempts = attemptsSql(span);
@@ -167,7 +167,7 @@ export function accountsSql(orgs: OrgRange): string {
 export const SHARED_ACCOUNTS_SQL = `select account_id, debits, credits, reserved from account
   where ${ACCOUNT_ORG} is null`;
 
-/** The movements of the platform's accounts before the span. */
+/** Selects the sums of the platform's accounts before the span. */
 export function sharedBeforeSql(span: AuditSpan): string {
   return `select account_id, debits, credits, 0 from audit_checkpoint_account
     where ${span === undefined ? "false" : `day = '${span.day}'`} and ${ACCOUNT_ORG} is null`;

@@ -1,6 +1,6 @@
 import type { PoolClient } from "pg";
 
-import { assert, AssertionFault, type CapPeriod } from "../../kernel/index.ts";
+import { assert, AssertionFault, CAP_PERIODS, parseCapPeriod } from "../../kernel/index.ts";
 import type { ModelAccount } from "../model-accounts.ts";
 import * as sql from "./audit-replay-sql.ts";
 import type { AuditSpan, OrgRange } from "./audit-span.ts";
@@ -8,9 +8,9 @@ import { AuditTally, type AuditCheck } from "./ledger-audit.ts";
 import { readBlocks, readRows, type Text, type TextRow } from "./checkpoint-store.ts";
 import { accountText, JournalReplay, type JournalEntry, type SpenderName } from "./replay.ts";
 
-/** The facts about the whole journal that every replay of a part has to know. */
+/** The size of the journal, and the facts that every replay of a part needs. */
 export interface JournalSize {
-  /** At most. */
+  /** Maximum number of lines. */
   readonly lines: number;
   readonly bounds: sql.ReplayBounds;
 }
@@ -31,11 +31,11 @@ export async function readJournalSize(client: PoolClient, span: AuditSpan): Prom
 /** The result for one range of organizations. */
 export interface ReplayedRange {
   readonly checks: readonly AuditCheck[];
-  /** The movements in accounts of the platform. */
+  /** What these organizations moved in accounts of the platform. */
   readonly shared: ReadonlyMap<string, ModelAccount>;
 }
 
-/** Replays the journal of some organizations and compares their books with what comes out. */
+/** Replays the journal of some organizations and compares their books with the result. */
 export async function replayRange(
   client: PoolClient,
   of: { readonly span: AuditSpan; readonly orgs: OrgRange; readonly bounds: sql.ReplayBounds },
@@ -68,12 +68,12 @@ async function compareBooks(
   }
   for await (const block of readBlocks(client, sql.capsSql(orgs))) {
     for (const [scope, id, org, period, cap] of block) {
-      replay.compareCap(spender(scope, id, org), parsePeriod(period), amountOrNull(cap));
+      replay.compareCap(spender(scope, id, org), parseCapPeriod(period), amountOrNull(cap));
     }
   }
 }
 
-/** The accounts of the platform are what all ranges together moved in them. */
+/** Compares the accounts of the platform with what all ranges together have moved in them. */
 export async function compareShared(
   client: PoolClient,
   span: AuditSpan,
@@ -111,7 +111,7 @@ function toModelAccount([, debits, credits, reserved]: TextRow): ModelAccount {
   return { debits: amount(debits), credits: amount(credits), reserved: amount(reserved) };
 }
 
-/** Positions of the columns after the kind: attempt, three texts, integers, exact amounts. */
+/** Columns after the kind: position, attempt, three texts, two integers, two exact amounts. */
 function readEntry(row: TextRow): JournalEntry {
   const [kind, position, attempt, a, b, c, x, y, costPico, owedPico] = row;
   switch (kind) {
@@ -119,7 +119,8 @@ function readEntry(row: TextRow): JournalEntry {
       return {
         kind,
         of: spender(a, b, c),
-        period: PERIODS[Number(y)] ?? "month",
+        // `journalSql` writes a period as its index.
+        period: CAP_PERIODS[Number(y)] ?? "month",
         cap: amountOrNull(x),
       };
     case "retired":
@@ -159,15 +160,6 @@ function readEntry(row: TextRow): JournalEntry {
     default:
       throw new AssertionFault(`the journal has no lines of kind ${kind}`);
   }
-}
-
-/** The periods of caps, by the number that stands for each in a line of the journal. */
-const PERIODS = ["month", "week", "day"] as const;
-
-function parsePeriod(text: Text): CapPeriod {
-  const period = PERIODS.find((each) => each === text);
-  assert(period !== undefined, "a cap is of a day, a week or a month");
-  return period;
 }
 
 function spender(scope: Text, id: Text, org: Text): SpenderName {

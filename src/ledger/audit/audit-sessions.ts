@@ -2,12 +2,12 @@ import type { Pool, PoolClient } from "pg";
 
 import { assert } from "../../kernel/index.ts";
 
-/** The memory for each sort or hash; one that needs more uses files on disk. */
+/** Memory for each sort or hash. One that needs more uses files on disk. */
 const WORK_MEMORY = "64MB";
 
 export type AuditTask = (client: PoolClient) => Promise<void>;
 
-/** Connections that see the books as they were at one moment. */
+/** Connections that share one snapshot of the books. */
 export class AuditSessions {
   readonly #clients: readonly PoolClient[];
 
@@ -22,7 +22,8 @@ export class AuditSessions {
       const first = await pool.connect();
       clients.push(first);
       await begin(first);
-      // Before the snapshot: a day that is retired meanwhile would be missing in it, and not reported.
+      // The lock precedes the snapshot: a day that is retired in between would be missing
+      // unnoticed.
       await first.query("lock table attempt in access share mode");
       const { rows } = await first.query<{ id: string }>("select pg_export_snapshot() as id");
       const snapshot = rows[0]?.id;
@@ -45,7 +46,7 @@ export class AuditSessions {
     return first;
   }
 
-  /** Runs all of them, as many at a time as there are connections. */
+  /** Runs all tasks, one at a time on each connection. After a fault no further task begins. */
   async run(tasks: readonly AuditTask[]): Promise<void> {
     const left = [...tasks];
     const work = async (client: PoolClient): Promise<void> => {
@@ -56,7 +57,7 @@ export class AuditSessions {
         try {
           await work(client);
         } catch (fault) {
-          left.length = 0; // no connection begins another one
+          left.length = 0;
           throw fault;
         }
       }),

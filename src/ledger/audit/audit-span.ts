@@ -1,6 +1,6 @@
 import { escapeLiteral } from "pg";
 
-/** The start of an audit: the contents of a signed checkpoint about everything before it. */
+/** The checkpoint at which an audit begins: what it says about earlier steps is trusted. */
 export interface AuditStart {
   /** YYYY-MM-DD */
   readonly day: string;
@@ -9,28 +9,28 @@ export interface AuditStart {
   readonly fromAttempt: bigint;
 }
 
-/** Undefined: the whole of the books. */
+/** The part of the books that an audit checks; undefined: all of them. */
 export type AuditSpan = AuditStart | undefined;
 
-/** Ids of attempts, from the first to before the last; a bound that is missing is none. */
+/** Attempt ids from `from` on and below `until`. A missing bound is open. */
 export interface IdRange {
   readonly from?: bigint;
   readonly until?: bigint;
 }
 
-/** Organizations in the order of their bytes, from the first to before the last. */
+/** Organizations in the order of their bytes, from `from` on and below `until`. */
 export interface OrgRange {
   readonly from?: string;
   readonly until?: string;
 }
 
-/** The months of which a span knows all spend: that of its day, the one before, and later ones. */
+/** A condition for months whose spend a span has completely: from the month before its day on. */
 export function monthsSql(span: AuditSpan, column: string): string {
   if (span === undefined) return "true";
   return `${column} >= (date_trunc('month', date '${span.day}') - interval '1 month')::date`;
 }
 
-/** Finished attempts that a span has to prove, as a table. */
+/** The finished attempts that a span has to check, as a table. */
 export function attemptsSql(span: AuditSpan, range: IdRange = {}): string {
   const ids = idsSql("attempt_id", range);
   if (span === undefined) return `(select * from attempt where ${ids})`;
@@ -39,7 +39,7 @@ export function attemptsSql(span: AuditSpan, range: IdRange = {}): string {
     union all select * from attempt where ${correctedLater(span, range)})`;
 }
 
-/** The transfers of these attempts, and all that were made after the span's beginning. */
+/** The transfers of these attempts, and of others after the start of the span, as a table. */
 export function attemptTransfersSql(span: AuditSpan, range: IdRange): string {
   const ids = idsSql("attempt_id", range);
   if (span === undefined) {
@@ -56,8 +56,8 @@ export function attemptTransfersSql(span: AuditSpan, range: IdRange): string {
 }
 
 /**
- * Sums of debits and credits by account: of transfers, up to a position if one is given, and of
- * what the checkpoint says of earlier ones.
+ * Selects the sums of debits and credits by account: the sums of the checkpoint and the transfers
+ * after it, up to the position `through` if that is given.
  */
 export function accountSumsSql(span: AuditSpan, through?: bigint): string {
   const [before, after] =
@@ -78,7 +78,7 @@ export function accountSumsSql(span: AuditSpan, through?: bigint): string {
     ) x group by account_id`;
 }
 
-/** The spend of the attempts in a span, and the spend before it: scope, id, month and settled. */
+/** Selects the spend of the attempts in a span, and the spend before it: scope, id, month, settled. */
 export function spendSql(span: AuditSpan): string {
   const before =
     span === undefined
@@ -93,7 +93,7 @@ export function spendSql(span: AuditSpan): string {
     union all ${before}`;
 }
 
-/** What each attempt spent after the span began, as a query. */
+/** Selects what each attempt has spent since the start of the span. */
 function spentSql(span: AuditSpan): string {
   if (span === undefined) return "select org_id, key_id, month, debit as spent from attempt";
   const { position } = span;

@@ -33,29 +33,32 @@ import { lifeAuditQuery, settlementAuditQuery } from "./settlement-audit.ts";
 import { purchaseAuditQuery } from "./purchase-audit.ts";
 
 export interface AuditOptions {
-  /** Begin at the newest checkpoint, if there is one; otherwise prove everything. */
+  /**
+   * True to check all of the books. Default: false, which begins at the newest checkpoint if
+   * possible.
+   */
   readonly isFull?: boolean;
-  /** The public half of the key that signs checkpoints; none: no checkpoint is trusted. */
+  /** Public key of checkpoints. Without it no checkpoint is trusted. */
   readonly trustedKey?: KeyObject | undefined;
-  /** Connections at a time; default 1. */
+  /** Number of connections. Default: 1. */
   readonly jobs?: number;
   readonly onProgress?: (progress: AuditProgress) => void;
 }
 
 export interface AuditOutcome {
   readonly checks: readonly AuditCheck[];
-  /** The day of the checkpoint that it began at; undefined: it proved everything. */
+  /** Day of the checkpoint at which the audit began; undefined if it checked all of the books. */
   readonly sinceDay: string | undefined;
-  /** Why it did not begin at one. */
+  /** Why the audit did not begin at an existing checkpoint. */
   readonly reason: string | undefined;
   /**
-   * The checkpoint of the day that was closed; undefined if none was requested, or the books are
-   * broken.
+   * The checkpoint of the closed day; undefined if none was requested, or if the books have
+   * violations.
    */
   readonly checkpoint?: SignedCheckpoint | undefined;
 }
 
-/** Proves everything. */
+/** Checks all of the books on one connection. */
 export async function auditLedger(
   pool: Pool,
   onProgress: (progress: AuditProgress) => void = () => undefined,
@@ -64,9 +67,9 @@ export async function auditLedger(
 }
 
 /**
- * Proves the books three times, on one snapshot and beside running traffic: every invariant as it
- * is stored, every account rebuilt from its transfers, and the whole journal replayed in memory. Of
- * what a checkpoint has signed, an audit that begins there takes the sums.
+ * Proves the books in three ways, on one snapshot and during traffic: it checks every invariant of
+ * the stored rows, rebuilds every account from its transfers, and replays the journal in memory. An
+ * audit that begins at a checkpoint trusts its signed sums.
  */
 export async function auditBooks(pool: Pool, options: AuditOptions): Promise<AuditOutcome> {
   const sessions = await AuditSessions.open(pool, options.jobs ?? 1);
@@ -84,7 +87,7 @@ export async function auditBooks(pool: Pool, options: AuditOptions): Promise<Aud
   }
 }
 
-/** Proves the books up to now, and signs the balances at the end of a day that is over. */
+/** Proves the books up to now and, if they are right, signs the balances at the end of an ended day. */
 export async function closeDay(
   books: {
     readonly pool: Pool;
@@ -131,7 +134,7 @@ interface Start {
   readonly reason: string | undefined;
 }
 
-/** An audit begins at a checkpoint only when that is what was signed. */
+/** Chooses the checkpoint at which to begin, after its signature was verified. */
 async function chooseStart(client: PoolClient, options: AuditOptions): Promise<Start> {
   const { isFull = false, trustedKey } = options;
   const checkpoints = await readCheckpoints(client);
@@ -176,7 +179,7 @@ async function prove(
   const proofs = queries.map((query): AuditTask => async (client) => {
     checks.push(await runQuery(client, query));
   });
-  // The longest first.
+  // Replays take longest, so they begin first.
   await sessions.run([...replays, ...proofs]);
   onProgress({ replayed, entries: replayed });
   checks.push(await compareShared(first, span, ranges));

@@ -1,20 +1,18 @@
 import { attemptDay } from "./audit-query.ts";
 import { accountSumsSql, type AuditSpan, attemptsSql } from "./audit-span.ts";
 
-export const CHECKPOINT_COLUMNS = `to_char(day, 'YYYY-MM-DD') as day, position, from_attempt,
-  document, signature`;
-
-/** Newest first. */
+/** Selects all checkpoints, newest first. */
 export const CHECKPOINTS_SQL = `
-  select ${CHECKPOINT_COLUMNS} from audit_checkpoint order by day desc`;
+  select to_char(day, 'YYYY-MM-DD') as day, position, from_attempt as "fromAttempt", document, signature
+  from audit_checkpoint order by audit_checkpoint.day desc`;
 
 const RETIRED_IDS = "(select coalesce(max(to_id), 0) from retired_day)";
 const RETIRED_TRANSFERS = `transfer t join retired_day r on r.day = ${attemptDay("t.attempt_id")}
     where t.attempt_id < ${RETIRED_IDS}`;
 
 /**
- * $1 is a position. Finds the days that have been retired since: spend before them cannot be
- * recomputed, nor what their attempts spent after the position.
+ * $1 is a position. Selects the end of retired ids, and whether a retired attempt has moved money
+ * after the position: its spend cannot be computed again.
  */
 export const RETIRED_SINCE_SQL = `
   select ${RETIRED_IDS} as ids,
@@ -29,8 +27,8 @@ export const spendLinesSql = (day: string): string => `
   where day = '${day}' order by scope, id collate "C", month`;
 
 /**
- * $1 is the day. True if the day is closed: none of its attempts is open, and no running
- * transaction began before its end, as that one could still add to it.
+ * $1 is the day. Selects whether it is over, the number of its open attempts, and whether a running
+ * transaction began before its end, which could still add to it.
  */
 export const CLOSABLE_SQL = `
   with d as (
@@ -45,12 +43,13 @@ export const CLOSABLE_SQL = `
     end_id
   from d`;
 
-/** The day's ends in the order of the index by closings. */
+/** The expression of the index by closings. */
 const CLOSED = "(closed_at at time zone 'utc')";
 
 /**
- * The last position that was taken by an end of this day; of a first checkpoint, by any before.
- * Never one before the checkpoint before. Ends that were retired are known by their transfers.
+ * Selects the last position of a closing on this day; for the first checkpoint, of any closing up
+ * to its end. Never a position before the previous checkpoint (`before`). For retired attempts
+ * their transfers tell the position.
  */
 export function lastPositionSql(
   span: AuditSpan,
@@ -66,7 +65,7 @@ export function lastPositionSql(
     as position`;
 }
 
-/** The first attempt that was in flight at the position, or began after the day. */
+/** Selects the first attempt that was in flight at the position, or began after the day. */
 export function firstInFlightSql(
   span: AuditSpan,
   at: { readonly position: bigint; readonly endId: bigint },
@@ -76,7 +75,7 @@ export function firstInFlightSql(
     where ${ids} and attempt_id < ${at.endId} and closed_position > ${at.position}`;
 }
 
-/** All accounts at a position. */
+/** Inserts all accounts, as they were at a position. */
 export function insertAccountsSql(span: AuditSpan, at: { day: string; position: bigint }): string {
   return `
     insert into audit_checkpoint_account (day, account_id, debits, credits)
@@ -84,14 +83,14 @@ export function insertAccountsSql(span: AuditSpan, at: { day: string; position: 
       ${accountSumsSql(span, at.position)}) s`;
 }
 
-/** Inserts the spend since the checkpoint before. */
+/** Inserts the spend since the previous checkpoint. */
 export function insertSpendSql(span: AuditSpan, at: { day: string; position: bigint }): string {
   const { position } = at;
   const began = span?.position ?? -1n;
-  // An attempt that was corrected later was charged at its reserve then.
+  // An attempt that was corrected after the position was charged at its reserve until then.
   const then = `case when corrected_position > ${position} then reserve else debit end`;
   const spent = `case when closed_position > ${began} then ${then} else debit - reserve end`;
-  // For a span from the beginning, the totals minus what earlier checkpoints already contain.
+  // For a span from the beginning: the totals without what earlier checkpoints contain.
   const earlier = `
       union all select scope, id, month, settled from retired_spend
       union all select scope, id, month, -settled from audit_checkpoint_spend`;
@@ -113,7 +112,7 @@ export const INSERT_CHECKPOINT_SQL = `
   insert into audit_checkpoint (day, position, from_attempt, document, signature)
   values ($1, $2, $3, $4, $5)`;
 
-/** Where what is stored of a checkpoint is not what the transfers up to its position sum up to. */
+/** Selects the stored balances of checkpoints that differ from the transfers up to their positions. */
 export const CHECKPOINT_BALANCES_SQL = `
   with start as (
     select day, position, row_number() over (order by day) - 1 as n

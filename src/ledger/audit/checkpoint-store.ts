@@ -1,5 +1,5 @@
 import { createHash, type KeyObject } from "node:crypto";
-import type { CustomTypesConfig, Pool, PoolClient, QueryArrayConfig } from "pg";
+import type { Pool, PoolClient, QueryArrayConfig } from "pg";
 
 import {
   assert,
@@ -7,6 +7,7 @@ import {
   type ChangeLog,
   inTransaction,
   recordChanges,
+  textTypes,
 } from "../../kernel/index.ts";
 import type { SigningKey } from "../retention/signing-key.ts";
 import type { AuditSpan } from "./audit-span.ts";
@@ -19,26 +20,19 @@ import {
 } from "./checkpoint.ts";
 import { auditCheck, type AuditCheck, type AuditExample } from "./ledger-audit.ts";
 
-/** A day that cannot be closed, and what to do about it. */
+/** Thrown for a day that cannot be closed. The message says what to do. */
 export class CheckpointFault extends Error {
   override readonly name = "CheckpointFault";
 }
 
 const TITLE = "every checkpoint is what was signed, and names the one before";
 
-/** All checkpoints, newest first. */
+/** Reads all checkpoints, newest first. */
 export async function readCheckpoints(client: PoolClient): Promise<readonly SignedCheckpoint[]> {
-  const { rows } = await client.query<{
-    readonly day: string;
-    readonly position: bigint;
-    readonly from_attempt: bigint;
-    readonly document: string;
-    readonly signature: Buffer;
-  }>(sql.CHECKPOINTS_SQL);
-  return rows.map(({ from_attempt: fromAttempt, ...row }) => ({ ...row, fromAttempt }));
+  return (await client.query<SignedCheckpoint>(sql.CHECKPOINTS_SQL)).rows;
 }
 
-/** The newest one from which on the journal is still whole. */
+/** Returns the newest checkpoint, if the journal is still complete from it on. */
 export async function newestUsable(
   client: PoolClient,
   checkpoints: readonly SignedCheckpoint[],
@@ -54,8 +48,8 @@ export async function newestUsable(
 }
 
 /**
- * Verifies the signatures and rows of checkpoints and their chain. Returns the checkpoint that an
- * audit starts from and those whose spend it adds up, newest first.
+ * Verifies the signatures, the rows and the chain of the newest `count` checkpoints. `checkpoints`
+ * is sorted, newest first.
  */
 export async function verifyCheckpoints(
   client: PoolClient,
@@ -86,8 +80,8 @@ export function checkpointCheck(broken: readonly AuditExample[]): AuditCheck {
 }
 
 /**
- * The number of checkpoints that an audit from the newest adds up: two months of spend, or all
- * there is.
+ * Returns the number of checkpoints whose spend an audit from the newest one adds up: those of two
+ * months, or all if there are fewer.
  */
 export function neededFor(checkpoints: readonly SignedCheckpoint[]): number {
   const DAYS_OF_TWO_MONTHS = 63;
@@ -95,7 +89,7 @@ export function neededFor(checkpoints: readonly SignedCheckpoint[]): number {
   const [newest] = checkpoints;
   if (newest === undefined) return 0;
   const from = Date.parse(newest.day) - DAYS_OF_TWO_MONTHS * MS_PER_DAY;
-  // One more: the first of them has what came before it.
+  // One more, because each checkpoint has only the spend since the one before.
   return checkpoints.filter(({ day }) => Date.parse(day) >= from).length + 1;
 }
 
@@ -103,7 +97,7 @@ export interface ClosableDay {
   readonly endId: bigint;
 }
 
-/** A day whose attempts have all ended; anything else is a fault that says what to do. */
+/** Throws a `CheckpointFault` unless the day is over and all its attempts have ended. */
 export async function assertClosable(client: PoolClient, day: string): Promise<ClosableDay> {
   const { rows } = await client.query<{
     readonly is_over: boolean;
@@ -128,7 +122,7 @@ export async function assertClosable(client: PoolClient, day: string): Promise<C
   return { endId: row.end_id };
 }
 
-/** The sums that are signed and stored. */
+/** The parameters of a new checkpoint. */
 export interface NewCheckpoint {
   readonly span: AuditSpan;
   readonly day: string;
@@ -136,7 +130,10 @@ export interface NewCheckpoint {
   readonly before: SignedCheckpoint | undefined;
 }
 
-/** Sums the books up to the last position of the day, from the journal that was just proven. */
+/**
+ * Sums the books up to the last position of the day, and signs and stores the sums. Audit them
+ * before.
+ */
 export async function writeCheckpoint(
   books: {
     readonly pool: Pool;
@@ -214,10 +211,10 @@ function sha256Hex(text: string): string {
 const BLOCK_ROWS = 5_000;
 
 export type Text = string | null | undefined;
-/** A row as the server writes it. */
+/** A row with its values as the server's text. */
 export type TextRow = readonly Text[];
 
-/** The rows of a statement in blocks, so that a journal of any length fits into memory. */
+/** Reads the rows of a statement through a cursor, in blocks, so that they need little memory. */
 export async function* readBlocks(
   client: PoolClient,
   lines: string,
@@ -235,7 +232,3 @@ export async function readRows(client: PoolClient, select: string): Promise<read
   const options: QueryArrayConfig = { text: select, rowMode: "array", types: textTypes };
   return (await client.query<(string | null)[]>(options)).rows;
 }
-
-const textTypes: CustomTypesConfig = {
-  getTypeParser: (() => (text: string) => text) as CustomTypesConfig["getTypeParser"],
-};

@@ -10,20 +10,20 @@ import type { SigningKey } from "../retention/signing-key.ts";
 
 const FORMAT = "tokenmarket-audit-checkpoint-1";
 
-/** Rows of a checkpoint, counted and digested. */
+/** The number and the digest of the rows of a checkpoint. */
 export interface CountedRows {
   readonly rows: number;
-  /** The hash of a line for each row, in order; in hexadecimal digits. */
+  /** SHA-256 of a line for each row, in order; in hexadecimal. */
   readonly sha256: string;
 }
 
 /** The balances of the books at a position. */
 export interface Checkpoint {
-  /** YYYY-MM-DD: all attempts of this day, and of earlier ones, have ended. */
+  /** YYYY-MM-DD. All attempts of this day and of earlier days have ended. */
   readonly day: string;
   readonly position: bigint;
   readonly fromAttempt: bigint;
-  /** Digest of the text of the checkpoint before; empty if there was none. */
+  /** SHA-256 of the document of the checkpoint before; empty if there was none. */
   readonly previous: string;
   readonly accounts: CountedRows;
   readonly spend: CountedRows;

@@ -1,14 +1,14 @@
-/** One proof of the books and how often it fails: 0 at any moment, online. */
+/** One invariant of the books, with its number of violations, which must be 0 at any moment. */
 export interface AuditCheck {
-  /** `I1`, … as in this folder's README. */
+  /** `I1`, … as in `design.md`. */
   readonly id: string;
   readonly title: string;
   readonly violations: number;
-  /** The first rows that differ; absent when none does. */
+  /** The first rows that violate it; absent if there are none. */
   readonly examples?: readonly AuditExample[];
 }
 
-/** One row of the books beside what it should be; amounts are micro-dollars. */
+/** A row of the books and what it should be. Amounts are in micro-dollars. */
 export interface AuditExample {
   /** `account wallet:org_…`, `attempt 123`, … */
   readonly row: string;
@@ -16,7 +16,7 @@ export interface AuditExample {
   readonly expected: string;
 }
 
-/** A listing whose provider reported what cannot be, and how many of its attempts did. */
+/** A listing whose provider reported impossible values, with the number of such attempts. */
 export interface FlaggedListing {
   readonly flag: string;
   readonly providerId: string;
@@ -24,7 +24,7 @@ export interface FlaggedListing {
   readonly attempts: number;
 }
 
-/** How far the replay of the journal has come. */
+/** The progress of the replay, in lines of the journal. */
 export interface AuditProgress {
   readonly replayed: number;
   readonly entries: number;
@@ -32,7 +32,7 @@ export interface AuditProgress {
 
 export const AUDIT_EXAMPLES_MAX: number = 10;
 
-/** Counts what differs and keeps the first rows of it. */
+/** Counts violations and keeps the first ones as examples. */
 export class AuditTally {
   readonly #id: string;
   readonly #title: string;
@@ -66,7 +66,7 @@ export function auditCheck(
   return { id: of.id, title: of.title, violations, ...(violations === 0 ? {} : { examples }) };
 }
 
-/** One check of each id, in the order of the ids: parts of the books are proven one by one. */
+/** Merges the checks of parts of the books into one per id, in the order of the ids. */
 export function mergeChecks(parts: readonly AuditCheck[]): readonly AuditCheck[] {
   const merged = new Map<string, AuditCheck>();
   for (const part of parts) {

@@ -1,6 +1,6 @@
 import { type AuditQuery, differingTransfersSql } from "./audit-query.ts";
 
-/** A wallet's debt is equal to its receivable, and then nothing in it is free. */
+/** Selects wallets whose debt differs from their receivable, or that owe and still have free credit. */
 const BROKEN_DEBTS = `
   select concat('account ', coalesce(account_id, 'wallet:' || org_id)) as what,
     format('owes %s, has %s free', coalesce(w.owed, 0), coalesce(w.free, 0)) as found,
@@ -17,10 +17,7 @@ const BROKEN_DEBTS = `
 
 const CASH_OF = "case when p.is_test_money then 'cash:test' else 'cash:stripe' end";
 
-/**
- * Compares the movements that each purchase and each of its claims must have made with the actual
- * ones.
- */
+/** Selects differences between the transfers of purchases and claims and those that they must have. */
 const BROKEN_MOVES = `
   with expected as (
     select 'purchase:' || p.purchase_id as ref, ${CASH_OF} as debit_account,
@@ -36,7 +33,7 @@ const BROKEN_MOVES = `
   )
   ${differingTransfersSql(["purchase", "purchase_refund", "refund_reversal", "dispute", "dispute_won"])}`;
 
-/** Claims take what they claim together, at most what their purchase gave; before it, nothing. */
+/** Selects purchases whose claims took back too little or too much: at most what the purchase gave. */
 const BROKEN_CLAIMS = `
   select concat('purchase ', p.purchase_id), concat('taken back ', c.taken),
     concat('taken back ', c.due)
@@ -48,7 +45,7 @@ const BROKEN_CLAIMS = `
   ) c on true
   where c.taken <> c.due`;
 
-/** A wallet pays what it owes to its own receivable. */
+/** Selects payments of debt that do not go from a wallet to its own receivable. */
 const BROKEN_PAYMENTS = `
   select concat('transfer ', ref),
     format('%s from %s to %s', amount, debit_account, credit_account),
@@ -57,7 +54,10 @@ const BROKEN_PAYMENTS = `
     and (kind = 'collect' or credit_account like 'receivable:%')
     and (kind <> 'collect' or debit_account <> 'wallet:' || substr(credit_account, 12))`;
 
-/** A receipt for each paid purchase: the schema holds that; their numbers leave none out. */
+/**
+ * Selects series of receipts with missing numbers. The schema requires a receipt for each granted
+ * purchase.
+ */
 const BROKEN_RECEIPTS = `
   select concat('receipts ', series), format('%s, the last %s', coalesce(r.count, 0), r.last),
     format('%s, the last %s', s.last, s.last)

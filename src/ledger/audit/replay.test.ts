@@ -47,7 +47,7 @@ const steps: fc.Arbitrary<Step[]> = fc.array(
   { maxLength: 80, size: "max" },
 );
 
-/** A ledger that writes down what it does, as the journal of a database does. */
+/** A ledger model that records its steps as the journal of a database does. */
 class Writer {
   readonly model = new BooksModel();
   readonly journal: JournalEntry[] = [];
@@ -175,7 +175,7 @@ function replayed(journal: readonly JournalEntry[], model: BooksModel): readonly
   return replay.finish().filter(({ violations }) => violations > 0);
 }
 
-test("a journal replayed gives the books that it was written with", () => {
+test("a replayed journal gives the books that were written with it", () => {
   fc.assert(
     fc.property(steps, (list) => {
       const writer = new Writer();
@@ -186,7 +186,7 @@ test("a journal replayed gives the books that it was written with", () => {
   );
 });
 
-test("a journal with one line lost is noticed, whichever line it is", () => {
+test("a replay reports a journal that has lost any one line", () => {
   fc.assert(
     fc.property(steps, fc.nat(), (list, pick) => {
       const writer = new Writer();
@@ -201,7 +201,7 @@ test("a journal with one line lost is noticed, whichever line it is", () => {
   );
 });
 
-/** Nothing was held or moved, or the cap was changed again. */
+/** True if the loss of this line cannot be noticed: it moved nothing, or a later line replaces it. */
 function isWithoutEffect(entry: JournalEntry, model: BooksModel): boolean {
   switch (entry.kind) {
     case "cap":
@@ -222,7 +222,7 @@ function isWithoutEffect(entry: JournalEntry, model: BooksModel): boolean {
   }
 }
 
-test("what the books have and the journal does not is reported, row by row", () => {
+test("a replay reports every row of the books that the journal lacks", () => {
   const replay = new JournalReplay(0n);
   const of = { scope: "key", id: "key", org: "org" } as const;
   replay.compareAccount("wallet:org", { debits: 1n, credits: 2n, reserved: 0n });
@@ -252,7 +252,7 @@ test("what the books have and the journal does not is reported, row by row", () 
   });
 });
 
-test("an account that the journal has and the books lack is reported", () => {
+test("a replay reports an account that the journal has and the books lack", () => {
   const replay = new JournalReplay(0n);
   const of = { debitAccount: "grants", creditAccount: "wallet:org" } as const;
   replay.take({ kind: "transfer", ...of, amount: 7n });

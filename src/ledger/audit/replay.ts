@@ -18,7 +18,7 @@ export type JournalEntry =
       readonly period: CapPeriod;
       readonly cap: bigint | null;
     }
-  /** Spend of attempts that were retired from the journal. */
+  /** The spend of retired attempts. */
   | {
       readonly kind: "retired";
       readonly of: SpenderName;
@@ -26,8 +26,8 @@ export type JournalEntry =
       readonly settled: bigint;
     }
   /**
-   * A transfer of no attempt in the journal: a grant, a purchase or what became of it, or money of
-   * a retired attempt.
+   * A transfer without an attempt in the journal: of a grant, a purchase, a claim or a retired
+   * attempt.
    */
   | {
       readonly kind: "transfer";
@@ -35,7 +35,7 @@ export type JournalEntry =
       readonly creditAccount: string;
       readonly amount: bigint;
     }
-  /** The movements of an account before the journal begins. */
+  /** The sums of an account before the journal begins. */
   | {
       readonly kind: "account";
       readonly account: string;
@@ -47,7 +47,8 @@ export type JournalEntry =
 
 export interface OpenEntry {
   /**
-   * `held`, `crashed`: at the start of the journal it was open, or had been charged at its reserve.
+   * `held`: it was already open when the journal began. `crashed`: it had been charged at its
+   * reserve before.
    */
   readonly kind: "open" | "held" | "crashed";
   readonly position: bigint;
@@ -57,7 +58,7 @@ export interface OpenEntry {
   readonly provider: string;
   readonly amount: bigint;
   readonly month: number;
-  /** Since 1970. */
+  /** In days since 1970. */
   readonly day: number;
 }
 
@@ -69,7 +70,7 @@ export interface EndEntry {
   /** True if a correction follows, which sets the final debit. */
   readonly isCorrected: boolean;
   readonly costPico: bigint | null;
-  /** Null: the cost. */
+  /** Null: equal to the cost. */
   readonly owedPico: bigint | null;
   readonly debit: bigint;
   readonly overrun: bigint;
@@ -81,11 +82,11 @@ export interface MonthSpend {
 }
 
 /**
- * Plays the journal through the ledger in plain memory, in order of position, and reports where the
- * books differ from what comes out. Remembers only attempts that may still change.
+ * Replays the journal through the ledger model in memory, in the order of positions, and reports
+ * where the books differ from the result. It keeps only attempts that may still change.
  */
 export class JournalReplay {
-  // The journal has a transfer for every time a wallet paid what it owed.
+  // The model pays no debt by itself: the journal has a transfer for every such payment.
   readonly #model = new LedgerModel();
   readonly #admissions = new AuditTally("I8", "every admission fitted the balance and the caps");
   readonly #debits = new AuditTally("replay-debits", "the replayed journal gives every debit");
@@ -98,15 +99,15 @@ export class JournalReplay {
   readonly #firstMonth: number;
 
   /**
-   * `retiredThrough`: the last position at which money of a retired attempt moved, or 0.
-   * `firstMonth`: of earlier months it is not known what was spent before.
+   * `retiredThrough` is the position of the last transfer of a retired attempt, or 0. `firstMonth`
+   * is the first month whose spend is complete in this journal.
    */
   constructor(retiredThrough: bigint, firstMonth = 0) {
     this.#retiredThrough = retiredThrough;
     this.#firstMonth = firstMonth;
   }
 
-  /** The next line of the journal. */
+  /** Replays the next line of the journal. */
   take(entry: JournalEntry): void {
     switch (entry.kind) {
       case "cap":
@@ -140,14 +141,14 @@ export class JournalReplay {
     }
   }
 
-  /** An account of the books; one that is not compared has to be empty. */
+  /** Compares an account of the books. Accounts that are never compared must be empty. */
   compareAccount(id: string, stored: ModelAccount): void {
     const replayed = this.#model.accounts.get(id) ?? EMPTY_ACCOUNT;
     this.#model.accounts.delete(id);
     this.#accounts.compare(`account ${id}`, accountText(stored), accountText(replayed));
   }
 
-  /** Compares one month of the ledger; a month without stored spend must be empty. */
+  /** Compares the spend of one month. Months that are never compared must be empty. */
   compareSpend(of: SpenderName, month: number, stored: MonthSpend): void {
     const { months } = this.#spender(of);
     const replayed = months.get(month) ?? EMPTY_MONTH;
@@ -156,7 +157,7 @@ export class JournalReplay {
     this.#spend.compare(row, spendText(stored), spendText(replayed));
   }
 
-  /** A stored cap has to be the last one of the journal. */
+  /** Compares a stored cap with the last one of the journal. */
   compareCap(of: SpenderName, period: CapPeriod, cap: bigint | null): void {
     const spender = this.#spender(of);
     const replayed = period === "month" ? spender.cap : spender.periodCaps[period];
@@ -164,7 +165,7 @@ export class JournalReplay {
     this.#admissions.compare(row, capText(cap), capText(replayed));
   }
 
-  /** Takes out the accounts of the platform: other replays move them too. */
+  /** Removes and returns the accounts of the platform, which replays of other ranges move too. */
   takeShared(): ReadonlyMap<string, ModelAccount> {
     const { accounts } = this.#model;
     const shared = new Map([...accounts].filter(([id]) => !isOfOrganization(id)));
@@ -172,7 +173,7 @@ export class JournalReplay {
     return shared;
   }
 
-  /** Call last: what is left was in no comparison. */
+  /** Compares everything that was not compared yet with empty rows. Call it last. */
   finish(): readonly AuditCheck[] {
     for (const id of this.#model.accounts.keys()) this.compareAccount(id, EMPTY_ACCOUNT);
     for (const of of this.#names()) {
@@ -186,7 +187,8 @@ export class JournalReplay {
   #open(entry: OpenEntry): void {
     this.#admitted(entry);
     const outcome = this.#model.admit(entry);
-    // While retired attempts were in flight it is not known which of their spend came when.
+    // The spend of retired attempts has no positions, so caps cannot be checked while they were in
+    // flight.
     const isKnown = outcome.kind !== "cap" || entry.position > this.#retiredThrough;
     if (outcome.kind !== "reserved" && isKnown) {
       const row = `attempt ${entry.attempt} of key ${entry.key} of ${entry.org}`;
@@ -201,7 +203,7 @@ export class JournalReplay {
     else spender.periodCaps[period] = cap;
   }
 
-  /** The model's clock, and of the days what caps need. */
+  /** Sets the model's clock, and drops days that no cap needs any more. */
   #admitted({ key, org, month, day }: OpenEntry): void {
     const spender = this.#spender({ scope: "key", id: key, org });
     this.#model.month = month;
@@ -251,7 +253,7 @@ export function isOfOrganization(account: string): boolean {
   return /^(wallet|receivable):/.test(account);
 }
 
-/** Two weeks: a clock may be set back. */
+/** Two weeks, longer than any cap needs, because a clock may be set back. */
 const DAYS_KEPT = 14;
 
 const EMPTY_ACCOUNT: ModelAccount = { debits: 0n, credits: 0n, reserved: 0n };

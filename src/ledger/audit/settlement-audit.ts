@@ -6,7 +6,10 @@ const everyEnd = endsSql("'-infinity'::timestamptz", "'infinity'::timestamptz");
 const PERIOD_NAME = "format('period of %s from %s', provider_id, start_at at time zone 'utc')";
 const HALF_DAY = "to_timestamp(floor(extract(epoch from ended_at) / 43200) * 43200)";
 
-/** A period continues the one before, is over, and is the sum of its lines. */
+/**
+ * Selects periods that do not continue the one before, are not over, or are not the sum of their
+ * lines.
+ */
 const BROKEN_PERIODS = `
   select ${PERIOD_NAME} as what,
     format('begins after %s with %s, attempts %s, cost %s', after_end_at, carry_in_pico, attempts,
@@ -33,7 +36,7 @@ const BROKEN_PERIODS = `
       corrected_pico, debit, overrun, margin, cache_write, cache_write_1h, lost_claims, lost_pico,
       lost]::numeric[]`;
 
-/** Compares the movements that each period and each payment must have made with the actual ones. */
+/** Selects differences between the transfers of periods and payments and those that they must have. */
 const BROKEN_MOVES = `
   with due as (
     select provider_id, mode, rounding, payable, 'period:' || provider_id || ':'
@@ -54,8 +57,9 @@ const BROKEN_MOVES = `
   ${differingTransfersSql(["period", "provider_payment"])}`;
 
 /**
- * Each closed attempt that a settlement has processed must be in exactly one period, unchanged. For
- * a span, this covers the days after its start, because all their attempts ended within it.
+ * Selects days of periods that differ from the journal: each settled attempt must be in exactly one
+ * period, unchanged. For a span, this covers the days after its start, whose attempts all ended in
+ * it.
  */
 const brokenLinesSql = (span: AuditSpan): string => `
   with fact as (
@@ -92,7 +96,7 @@ const brokenLinesSql = (span: AuditSpan): string => `
   where r.day is null and (f.attempts, f.cost_pico, f.sums)
     is distinct from (j.attempts, j.cost_pico, j.sums)`;
 
-/** The attempts of a retired day are gone from the journal; the lines of the periods have them. */
+/** Selects retired days whose sums differ from the lines of the periods. */
 const BROKEN_RETIRED_DAYS = `
   select concat('settlement of retired day ', day),
     format('%s attempts, debit %s, overrun %s, owed %s', l.attempts, l.debit, l.overrun, l.owed),
@@ -108,7 +112,7 @@ const BROKEN_RETIRED_DAYS = `
     is distinct from (coalesce(l.attempts, 0), coalesce(l.debit, 0), coalesce(l.overrun, 0),
       coalesce(l.owed, 0))`;
 
-/** The movements out of accruals of a retired day are the margin in the lines of the periods. */
+/** Selects retired days whose margin transfers differ from the lines of the periods. */
 const BROKEN_RETIRED_MARGINS = `
   select concat('margin of retired day ', day), concat('moved ', coalesce(t.moved, 0)),
     concat('in lines ', coalesce(l.margin, 0))
@@ -125,7 +129,7 @@ const BROKEN_RETIRED_MARGINS = `
   ) t using (day)
   where coalesce(t.moved, 0) <> coalesce(l.margin, 0)`;
 
-/** The accrual is the sum that is in no period yet. */
+/** Selects accruals that differ from the debt that is in no period yet. */
 const BROKEN_ACCRUALS = `
   select concat('account accrual:', provider_id), concat('balance ', coalesce(a.balance, 0)),
     concat('balance ', coalesce(e.owed, 0))
@@ -197,7 +201,7 @@ export const lifeAuditQuery: AuditQuery = {
     where lag <> life - 1`,
 };
 
-/** Each pin's sheets with the sizes of prompt that they are for. */
+/** The sheets of each pin, with the sizes of prompts to which they apply. */
 const SHEETS = `
   select s.pin_id as of_pin, s.above_prompt_tokens as above,
     lead(s.above_prompt_tokens) over (partition by s.pin_id order by s.above_prompt_tokens)
@@ -213,11 +217,11 @@ const DUE = `a.prompt * s.prompt_pico + a.cached_prompt * s.cached_prompt_pico
     + coalesce(a.cache_write_1h, 0) * coalesce(s.cache_write_1h_pico, s.cache_write_pico)
     + a.completion * s.completion_pico + a.internal_reasoning * s.internal_reasoning_pico`;
 
-/** True if the tokens of the attempt were observed, so that they cost something. */
+/** A condition: the tokens of the attempt were observed, so they cost something. */
 const IS_OBSERVED = `
   (a.state = 'settled' or a.corrected_at is not null) and a.basis <> 'none'`;
 
-/** The audit's checks of amounts that are counted from tokens. */
+/** The audit's checks of amounts that are computed from tokens. */
 export function priceQueries(attempts: string): readonly AuditQuery[] {
   return [
     {

@@ -5,9 +5,10 @@ import type { ClaimLine } from "./settlement-file.ts";
 import type { SettlementTerms } from "./settlement-plan.ts";
 
 /**
- * - `borne`: owed from now on, and paid by no customer. `borne_before`: by an earlier run.
- * - `ours`: the journal has it, with what it cost.
- * - `put_back`: of a period that was put back, which has it.
+ * The verdict on a line of a provider's statement.
+ * - `borne`: owed from now on, and charged to no customer. `borne_before`: by an earlier run.
+ * - `ours`: the journal has the attempt and its cost.
+ * - `put_back`: included in a period that was put back.
  * - `retired`: of a day that was taken out of the journal. `outside`: not of a lost time.
  * - `impossible`: no attempt can have this id.
  */
@@ -21,7 +22,7 @@ export interface LostLine {
   readonly verdict: LostVerdict;
 }
 
-/** A closed period as a file keeps it, for books that are restored to a time before its end. */
+/** The content of a closed period's file, for books that are restored to a time before its end. */
 export interface ClosedPeriodFile extends SettlementTerms {
   readonly providerId: string;
   readonly startMs: number;
@@ -39,13 +40,13 @@ export interface ClosedPeriodFile extends SettlementTerms {
 }
 
 export interface PutBackOutcome {
-  /** False: the books have this very period. */
+  /** False if the books already have this period. */
   readonly created: boolean;
   readonly lostClaims: bigint;
   readonly lostPicoUsd: bigint;
 }
 
-/** One cost as `bear_lost_costs` takes it; amounts are texts. */
+/** A row for `bear_lost_costs`. Amounts are texts. */
 export interface LostCost {
   readonly ref: string;
   readonly life: number;
@@ -58,15 +59,15 @@ export interface LostCost {
   readonly cost_pico: string;
 }
 
-/** Where nothing is known of what was asked for. */
+/** Stands for the model of a lost attempt, if that is unknown. */
 const UNKNOWN_MODEL = "lost_in_restore";
 const IMPOSSIBLE: LostVerdict = "impossible";
 const LARGEST_ID = 2n ** 63n - 1n;
 
 /**
- * Enters the costs that the books lost in a restore, from a provider's statement: each line becomes
- * a debt to the provider that no customer pays, once. Everything else is left as it is, and
- * reported. `client` is in a settlement work.
+ * Enters the costs that the books lost in a restore, from a provider's statement. Each lost line
+ * becomes, once, a debt to the provider that is charged to no customer. Other lines are only
+ * reported. Call it within `inSettlement`.
  */
 export async function bearLostLines(
   client: PoolClient,
@@ -93,7 +94,7 @@ export async function bearLostLines(
   return [...judged, ...impossible.map((claim) => ({ ...claim, verdict: IMPOSSIBLE }))];
 }
 
-/** Posts each once; how many were new. */
+/** Enters each cost once, and returns the number of new ones. */
 export async function bearLostCosts(
   client: PoolClient,
   costs: readonly LostCost[],
@@ -104,7 +105,7 @@ export async function bearLostCosts(
   return Number(rows[0]?.borne ?? 0n);
 }
 
-/** A line that is billed twice is twice the amount. */
+/** Adds up lines with the same id. */
 function addedUp(lines: readonly ClaimLine[]): ReadonlyMap<string, ClaimLine> {
   const claims = new Map<string, ClaimLine>();
   for (const line of lines) {
@@ -157,8 +158,8 @@ function toLostCost(providerId: string, claim: ClaimLine, row: JudgedRow): LostC
 
 /**
  * $1 provider, $2 `attempt` or `request` and $3 id of each claim. An attempt that was open at the
- * restore and voided is ours but has no cost: its life is the one that voided it. What belongs to a
- * time that is settled already is of now.
+ * restore is in the journal as void, without a cost: it was lost in the life that voided it. A
+ * claim of a time that is already settled ends now.
  */
 const JUDGE_SQL = `
   with claim as (

@@ -17,13 +17,13 @@ import type { PeriodName, SettlementStatement } from "./settlement-store.ts";
 
 const FORMAT = "tokenmarket-closed-period-1";
 
-/** `period-<provider>-<start>.json` */
+/** Returns the name of a period's file: `period-<provider>-<start>.json`. */
 export function periodFileName(period: PeriodName): string {
   const start = new Date(period.startMs).toISOString().slice(0, 13).replace("T", "-");
   return `period-${period.providerId}-${start}.json`;
 }
 
-/** The text of a period's file, signed with the Ed25519 key of exports. */
+/** Writes a period's file, signed with the Ed25519 key of exports. */
 export function signPeriod(
   statement: SettlementStatement,
   key: { readonly privateKey: KeyObject; readonly publicKey: KeyObject },
@@ -86,7 +86,7 @@ const periodDocument = documentReader(
   }),
 );
 
-/** Reads a period's file and proves that this key signed it; a text says what is wrong with it. */
+/** Reads a period's file and verifies that this key signed it. Returns a text if there is a problem. */
 export function readPeriodFile(text: string, trustedKey: KeyObject): ClosedPeriodFile | string {
   const read = periodDocument(text);
   if (!read.ok) return read.problem;

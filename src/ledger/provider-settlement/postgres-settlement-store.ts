@@ -56,10 +56,10 @@ import {
 const PERIODS_MAX = 1_000;
 const ENTRIES_PER_BLOCK = 1_000;
 const UNIQUE_VIOLATION = "23505";
-/** Where money to providers comes from. */
+/** The account from which providers are paid. */
 const PAYOUT_ACCOUNT = "cash:payouts";
 
-/** The debts to providers, period by period. Every verb is one durable transaction or none. */
+/** The debts to providers, by period. Every method is one durable transaction or none. */
 export class PostgresSettlementStore {
   readonly #pool: Pool;
   readonly #changes: ChangeLog;
@@ -70,14 +70,14 @@ export class PostgresSettlementStore {
   }
 
   /**
-   * Closes every period that is over and has an end in it. What is closed stays closed: the same
-   * again, or at the same time from another process, closes nothing twice.
+   * Closes every period that is over and in which an attempt ended. No period is closed twice, even
+   * if another process does the same at the same time.
    */
   closeDuePeriods(request: ClosingRequest, by: ChangedBy): Promise<ClosingOutcome> {
     return closeDuePeriods({ pool: this.#pool, changes: this.#changes }, request, by);
   }
 
-  /** Newest first, at most 1,000. */
+  /** Lists closed periods, newest first, at most 1,000. */
   async periods(providerId?: string): Promise<readonly ProviderPeriod[]> {
     const values = [providerId ?? null, null, PERIODS_MAX];
     const { rows } = await this.#pool.query<Row>(PERIODS_SQL, values);
@@ -102,7 +102,7 @@ export class PostgresSettlementStore {
     };
   }
 
-  /** Every attempt of a period in blocks, in order of attempt id, on one snapshot. */
+  /** Yields every attempt of a period in blocks, in the order of attempt ids, on one snapshot. */
   async *entries(period: ProviderPeriod): AsyncGenerator<readonly SettlementEntry[]> {
     const client = await this.#pool.connect();
     try {
@@ -124,7 +124,7 @@ export class PostgresSettlementStore {
     }
   }
 
-  /** Money paid to a provider in advance, once per reference. Rejects with `SettlementFault`. */
+  /** Records a payment in advance, once per reference. Rejects with `SettlementFault`. */
   async deposit(
     of: {
       readonly providerId: string;
@@ -152,7 +152,7 @@ export class PostgresSettlementStore {
     });
   }
 
-  /** Pays a period in arrears, whole and once. Rejects with `SettlementFault`. */
+  /** Records the payment of a period in arrears, as a whole and once. Rejects with `SettlementFault`. */
   async pay(
     of: PeriodName & { readonly ref: string },
     by: ChangedBy,
@@ -174,7 +174,7 @@ export class PostgresSettlementStore {
         amount: payableMicroUsd,
         ref: of.ref,
       });
-      // The reference was used for the same amount and provider, but for another period.
+      // The same move exists: its reference paid another period of the same amount.
       if (!made) throw refTaken(of.ref);
       await client.query(
         "insert into provider_payment (provider_id, start_at, ref) values ($1, $2, $3)",
@@ -187,7 +187,7 @@ export class PostgresSettlementStore {
     });
   }
 
-  /** Owes what the books lost in a restore and a provider's statement has; each line is judged. */
+  /** Enters costs that the books lost in a restore from a provider's statement. Judges each line. */
   async bearLost(
     providerId: string,
     lines: readonly ClaimLine[],
@@ -205,7 +205,7 @@ export class PostgresSettlementStore {
     });
   }
 
-  /** Closes a period again that was closed in a lost time. Rejects with `SettlementFault`. */
+  /** Re-closes a period from its file after a restore. Rejects with `SettlementFault`. */
   async putBack(file: ClosedPeriodFile, by: ChangedBy): Promise<PutBackOutcome> {
     return await this.#inSettlement(by, async (client, note) => {
       const outcome = await putBackPeriod(client, file);
@@ -222,7 +222,7 @@ export class PostgresSettlementStore {
     });
   }
 
-  /** Keeps a comparison once per file. */
+  /** Stores a comparison, once per file. */
   async recordClaim(
     of: PeriodName & { readonly sha256: Uint8Array; readonly comparison: ClaimComparison },
     by: ChangedBy,
@@ -253,7 +253,7 @@ export class PostgresSettlementStore {
     });
   }
 
-  /** One settlement work with its changes; done again, it notes them again. */
+  /** Runs `work` within `inSettlement` and records its changes. A retry notes them anew. */
   async #inSettlement<T>(
     by: ChangedBy,
     work: (client: PoolClient, note: Note, nowMs: number) => Promise<T>,
@@ -299,9 +299,7 @@ async function payablePeriod(client: PoolClient, of: PeriodName): Promise<Provid
   return period;
 }
 
-/**
- * Returns false if this exact move exists already. Throws if its reference belongs to another move.
- */
+/** Returns false if this exact move exists. Throws if its reference belongs to another move. */
 async function moveOnce(client: PoolClient, move: PlatformMove): Promise<boolean> {
   const known = await client.query<{ same: boolean }>(SAME_MOVE_SQL, [
     move.ref,
@@ -316,7 +314,7 @@ async function moveOnce(client: PoolClient, move: PlatformMove): Promise<boolean
     await moveBetweenPlatformAccounts(client, [move]);
     return true;
   } catch (fault) {
-    // A grant of this moment took the reference.
+    // A concurrent grant has taken the reference.
     if (fault instanceof DatabaseError && fault.code === UNIQUE_VIOLATION) throw refTaken(move.ref);
     throw fault;
   }
@@ -330,7 +328,7 @@ function refTaken(ref: string): SettlementFault {
   return new SettlementFault("ref_taken", `reference ${ref} belongs to another payment`);
 }
 
-/** A period in the change log. */
+/** Names a period in the change log. */
 function periodTarget({ providerId, startMs }: PeriodName): string {
   return `${providerId} ${new Date(startMs).toISOString()}`;
 }

@@ -14,7 +14,7 @@ import { SettlementFault } from "./settlement-store.ts";
 /**
  * Re-closes a settlement period from its signed file after a restore. Costs that the journal has
  * lost are still owed to the provider, and charged to no customer. Payable, exact cost and
- * carry-over must match the file, or nothing changes. `client` is in a settlement transaction.
+ * carry-over must match the file, or nothing changes. Call it within `inSettlement`.
  */
 export async function putBackPeriod(
   client: PoolClient,
@@ -78,7 +78,7 @@ const LIFE_SQL = `
   select life from ledger_life where lost_until >= $1 and not is_nothing_lost
   order by life desc limit 1`;
 
-/** The costs that are in the file but not in the journal. */
+/** Returns the costs that are in the file but not in the journal. */
 function lostCosts(
   file: ClosedPeriodFile,
   provider: DueProvider,
@@ -86,7 +86,7 @@ function lostCosts(
   ours: readonly SettlementLine[],
 ): LostCost[] {
   const known = new Map(ours.map((line) => [toLineKey(line), line.sums]));
-  // Nothing may end before what is settled already.
+  // Costs must not end in a time that is already settled.
   const endedMs = Math.max(file.startMs, provider.progressMs ?? file.startMs);
   const lost = file.lines.flatMap((line): LostCost[] => {
     const have = known.get(toLineKey(line));

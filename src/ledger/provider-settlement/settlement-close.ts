@@ -33,12 +33,12 @@ import type {
   UnlistedProvider,
 } from "./settlement-store.ts";
 
-/** The terms of a provider that is in no manifest and was never settled before. */
+/** The terms of a provider without a manifest that was never settled before. */
 const DEFAULT_TERMS: SettlementTerms = { mode: "arrears", interval: "monthly" };
 
 /**
- * Closes every period that is over: first the horizon is moved, so that nothing can end there any
- * more, then everything is added up and written in one transaction.
+ * Closes every period that is over. First it moves the horizon, so that no attempt can end before
+ * it any more; then it adds up and writes the periods in one transaction.
  */
 export async function closeDuePeriods(
   { pool, changes }: { readonly pool: Pool; readonly changes: ChangeLog },
@@ -76,7 +76,7 @@ function toChanges({ provider: { providerId }, plan }: ProviderPlan): Change[] {
   }));
 }
 
-/** Freezes what was planned. */
+/** Writes the planned periods, their progress and their transfers. */
 export async function writePlans(
   client: PoolClient,
   plans: readonly ProviderPlan[],
@@ -86,7 +86,7 @@ export async function writePlans(
   await moveBetweenPlatformAccounts(client, plans.flatMap(planMoves));
 }
 
-/** How far a provider is settled, with the terms of its next period. */
+/** Reads how far a provider is settled. `terms` are those of its next period. */
 export async function findProvider(
   client: PoolClient,
   providerId: string,
@@ -98,7 +98,7 @@ export async function findProvider(
   return dueProvider(row, terms);
 }
 
-/** The attempts of a provider that ended since its last period and before an instant. */
+/** Reads the sums of attempts that ended after the provider's last period and before `throughMs`. */
 export async function readFacts(
   client: PoolClient,
   provider: DueProvider,
@@ -107,7 +107,7 @@ export async function readFacts(
   return (await factsOfEach(client, [provider], throughMs)).get(provider.providerId) ?? [];
 }
 
-/** The last noon or midnight before now and before what was asked for; settled from here on. */
+/** Moves the horizon to the last noon or midnight before now and before `untilMs`, and returns it. */
 async function moveHorizon(pool: Pool, untilMs: number | undefined): Promise<number> {
   const clock = await pool.query<{ now: Date }>("select clock_timestamp() as now");
   const nowMs = clock.rows[0]?.now.getTime();
@@ -122,7 +122,7 @@ export interface DueProvider {
   readonly terms: SettlementTerms;
   readonly termsFrom: "manifest" | UnlistedProvider["termsFrom"];
   readonly last: LastPeriod | undefined;
-  /** Undefined if nothing of this provider was ever closed. */
+  /** The instant up to which the provider is settled; undefined if it never was. */
   readonly progressMs: number | undefined;
 }
 
@@ -135,7 +135,7 @@ interface ProviderRow {
   readonly every: SettlementTerms["interval"] | null;
 }
 
-// A provider that is owed money has an account; one with only failed attempts has prices.
+// A provider with a debt has an account; a provider with only failed attempts has prices.
 const PROVIDERS_SQL = `
   select provider_id, g.through, l.end_at, l.carry_out_pico, l.mode, l.every
   from (
@@ -221,8 +221,8 @@ async function factsOfEach(
   return facts;
 }
 
-// Rows that were written since the last time are not in the index of closings yet, or they would be
-// read again at each closing until a vacuum comes by.
+// Adds new rows to the index of closings. Otherwise each closing would read them all until the next
+// vacuum.
 const SUMMARIZE_SQL = `
   select brin_summarize_new_values(relid) from pg_partition_tree('attempt_by_closing')
   where isleaf`;
@@ -292,7 +292,7 @@ function lineColumns({ providerId, period }: NamedPeriod): object[] {
   }));
 }
 
-/** Amounts are texts in it: JSON numbers would pass through a float. */
+/** Writes rows as JSON with amounts as texts, because JSON numbers would pass through a float. */
 function toJson(rows: readonly object[]): string {
   return JSON.stringify(rows, (_key, value: unknown) =>
     typeof value === "bigint" ? value.toString() : value,

@@ -11,8 +11,8 @@ import {
 import { SettlementFault, type ProviderPeriod, type SettlementEntry } from "./settlement-store.ts";
 
 /**
- * Hands the entries of a period on and proves at the end that they were all of it. Rejects with
- * `SettlementFault` when the journal does not have them any longer.
+ * Yields the entries of a period and checks at the end that they were complete. Rejects with
+ * `SettlementFault` if the journal no longer has all of them.
  */
 export async function* wholePeriod(
   period: ProviderPeriod,
@@ -56,7 +56,7 @@ export const ENTRY_COLUMNS: string = csvLine([
   "margin_usd",
 ]);
 
-/** One attempt; an unknown cost is empty. What providers name cannot become a formula. */
+/** Writes an attempt as a CSV line. An unknown cost is empty, and no name can run as a formula. */
 export function entryLine(entry: SettlementEntry): string {
   const { usage, costPicoUsd } = entry;
   return csvLine([

@@ -17,8 +17,8 @@ function problemOf(text: string): string {
   return outcome.kind === "unreadable" ? outcome.problem : "it was read";
 }
 
-describe("JSON", () => {
-  test("amounts are read from their digits, as strings and as numbers", () => {
+describe("a statement in JSON", () => {
+  test("has exact amounts, whether they are strings or numbers", () => {
     const text = `{"total_usd": 0.30000000001, "currency": "US\\"1\\"D", "lines": [
       {"attempt_id": 123456789012345678, "cost_usd": 0.1},
       {"attempt_id": "007", "cost_usd": "2e-11", "note": 1.5},
@@ -33,7 +33,7 @@ describe("JSON", () => {
     });
   });
 
-  test("a total alone is enough, and lines alone add up", () => {
+  test("may have only a total, or only lines, which are added up", () => {
     expect(read('{"total_usd": "12"}')).toEqual({ totalPicoUsd: 12_000_000_000_000n });
     const lines = `[{"attempt_id":1,"cost_usd":"1"},{"attempt_id":2,"cost_usd":"-0.25"}]`;
     expect(read(`{"lines": ${lines}}`).totalPicoUsd).toBe(750_000_000_000n);
@@ -51,13 +51,13 @@ describe("JSON", () => {
     ['{"lines": [{"attempt_id":"-1","cost_usd":1}]}', 'whole number, not "-1"'],
     ['{"lines": [{"request_id":"x","cost_usd":1}]}', 'what was billed; "x"'],
     ['{"lines": [{"attempt_id":1}]}', "lines[0]: cost_usd must be dollars"],
-  ])("%s is refused: %s", (text, problem) => {
+  ])("is refused if it is %s: %s", (text, problem) => {
     expect(problemOf(text)).toContain(problem);
   });
 });
 
-describe("CSV", () => {
-  test("columns are found by the header, in any order, beside others", () => {
+describe("a statement in CSV", () => {
+  test("has its columns in any order, among others, as its header names them", () => {
     const text = `\uFEFFmodel,Cost_USD , attempt_id,request_id\r
 "a ""b"", c",0.5,12,\r
 \r
@@ -82,11 +82,11 @@ lines",1e-3,,${REQUEST.toUpperCase()}`;
     ['note,attempt_id,cost_usd\n"a\nb",1,2\n\nx,y,2', "line 5: attempt_id must be a whole"],
     ['attempt_id,cost_usd\n1,2\n3,"4', "line 3: the quotes of a field do not match"],
     ['attempt_id,cost_usd\n1,"2"3', "line 2: the quotes of a field do not match"],
-  ])("%j is refused: %s", (text, problem) => {
+  ])("is refused if it is %j: %s", (text, problem) => {
     expect(problemOf(text)).toContain(problem);
   });
 
-  test("whatever is written as CSV is read back", () => {
+  test("is read with the values that were written", () => {
     const row = fc.record({
       note: fc.string({ unit: "binary" }),
       id: fc.bigInt(0n, 10n ** 18n),

@@ -6,10 +6,10 @@ import {
   ZERO_PICO_USD,
 } from "../../kernel/index.ts";
 
-/** A provider's statement of what a period cost. */
+/** A provider's statement about the cost of a period. */
 export interface ProviderClaim {
   readonly totalPicoUsd: PicoUsd;
-  /** Absent if the provider reports the total only. */
+  /** Absent if the statement has only a total. */
   readonly lines?: readonly ClaimLine[];
 }
 
@@ -22,7 +22,7 @@ export interface ClaimLine {
 
 export type ClaimOutcome =
   | { readonly kind: "read"; readonly claim: ProviderClaim }
-  /** Its place: `line 7: …`, `lines[6]: …`. */
+  /** `problem` begins with its place: `line 7: …`, `lines[6]: …`. */
   | { readonly kind: "unreadable"; readonly problem: string };
 
 /**
@@ -58,7 +58,7 @@ function readJson(text: string): ProviderClaim {
   return lines === undefined ? { totalPicoUsd } : { totalPicoUsd, lines };
 }
 
-/** A number is kept as the text it was written as: a float would change it. */
+/** Parses JSON with numbers as texts, because a float would change them. */
 function parseExactly(text: string): Readonly<Record<string, unknown>> {
   try {
     JSON.parse(text);
@@ -73,7 +73,7 @@ function parseExactly(text: string): Readonly<Record<string, unknown>> {
   return JSON.parse(quoted) as Record<string, unknown>;
 }
 
-/** Quotes and escapes one by one: a pattern of whole strings overflows the stack on long ones. */
+/** Matches quotes and escapes one by one: a pattern of whole strings would overflow the stack. */
 const MARK_OR_NUMBER = /"|\\.|-?\d+(?:\.\d+)?(?:[eE][+-]?\d+)?/g;
 
 function readJsonLine(line: unknown, place: string): ClaimLine {
@@ -152,14 +152,14 @@ function sumCosts(lines: readonly ClaimLine[]): PicoUsd {
 }
 
 export interface CsvRecord {
-  /** 1 for the first line of the file; of a record over several lines its first one. */
+  /** Number of its first line; the first line of the file is 1. */
   readonly line: number;
   readonly fields: readonly string[];
-  /** False: a quoted field has no end, or something follows its end. */
+  /** False if a quoted field has no end, or if something follows its end. */
   readonly isWhole: boolean;
 }
 
-/** The records of a file of comma-separated values (RFC 4180), empty lines left out. */
+/** Yields the records of a CSV file (RFC 4180) without its empty lines. */
 export function* csvRecords(text: string): Generator<CsvRecord, undefined> {
   let line = 1;
   for (let at = 0; at < text.length;) {
@@ -192,7 +192,7 @@ function readRecord(
 
 interface Field {
   readonly value: string;
-  /** Index of the character behind it. */
+  /** Index of the character after the field. */
   readonly end: number;
   readonly isWhole: boolean;
 }

@@ -23,12 +23,12 @@ describe("the boundaries of an interval", () => {
     ["monthly", "2028-02-29T12:00:00.000Z", "2028-02-01T00:00Z", "2028-03-01T00:00Z"],
     ["monthly", "2027-02-28T23:59:59.999Z", "2027-02-01T00:00Z", "2027-03-01T00:00Z"],
     ["monthly", "2026-12-31T23:59:59.999Z", "2026-12-01T00:00Z", "2027-01-01T00:00Z"],
-  ] as const)("%s around %s", (every, at, start, end) => {
+  ] as const)("are right for %s around %s", (every, at, start, end) => {
     expect(boundaryAtOrBefore(Date.parse(at), every)).toBe(Date.parse(start));
     expect(boundaryAfter(Date.parse(at), every)).toBe(Date.parse(end));
   });
 
-  test("weeks begin on Monday, days at midnight, half-days also at noon, months on the first", () => {
+  test("are Mondays for weeks, midnights for days, noons too for half-days, firsts for months", () => {
     fc.assert(
       fc.property(instant, interval, (atMs, every) => {
         const start = new Date(boundaryAtOrBefore(atMs, every));
@@ -42,7 +42,7 @@ describe("the boundaries of an interval", () => {
     );
   });
 
-  test("tile time: every instant is in exactly one stretch, the end of one starts the next", () => {
+  test("divide time: every instant is in exactly one period, and its end starts the next", () => {
     fc.assert(
       fc.property(instant, interval, (atMs, every) => {
         const startMs = boundaryAtOrBefore(atMs, every);
@@ -58,7 +58,7 @@ describe("the boundaries of an interval", () => {
 });
 
 describe("the period of an instant", () => {
-  test("begins where the last one ended when the interval was changed in its middle", () => {
+  test("begins at the end of the last one if the interval was changed in its middle", () => {
     const lastEndMs = Date.parse("2026-09-16T00:00Z");
     const atMs = Date.parse("2026-09-17T08:00Z");
     const iso = (ms: number): string => new Date(ms).toISOString().slice(0, 16);
@@ -74,7 +74,7 @@ describe("the period of an instant", () => {
     ]);
   });
 
-  test("holds the instant and overlaps no earlier period, whatever the intervals were", () => {
+  test("contains the instant and overlaps no earlier period, whatever the intervals were", () => {
     const steps = fc.array(fc.record({ every: interval, ahead: fc.nat(40 * 2 * HALF_DAY_MS) }), {
       minLength: 1,
       maxLength: 30,

@@ -2,21 +2,21 @@ import { assert, unreachable } from "../../kernel/index.ts";
 
 export const SETTLEMENT_INTERVALS = ["half_daily", "daily", "weekly", "monthly"] as const;
 
-/** How long one statement of a provider is, in UTC. */
+/** The length of a settlement period. Periods begin in UTC. */
 export type SettlementInterval = (typeof SETTLEMENT_INTERVALS)[number];
 
-/** Every boundary of every interval is midnight or noon UTC: a whole multiple of this. */
+/** Every boundary of every interval is midnight or noon UTC, a multiple of this since 1970. */
 export const HALF_DAY_MS = 43_200_000;
 
-/** Half-open: an instant at `endMs` belongs to the next one. */
+/** A half-open range: an instant at `endMs` belongs to the next one. */
 export interface SettlementSpan {
   readonly startMs: number;
   readonly endMs: number;
 }
 
 /**
- * The period an instant belongs to: it begins at the interval's boundary, but never before the end
- * of the period before, so that a change of interval leaves neither a gap nor an overlap.
+ * Returns the period of an instant. It begins at the interval's boundary, but never before the end
+ * of the last period, so that a change of interval leaves neither a gap nor an overlap.
  */
 export function findSpan(
   atMs: number,
@@ -28,12 +28,12 @@ export function findSpan(
   return { startMs, endMs: boundaryAfter(atMs, interval) };
 }
 
-/** The last noon or midnight that is not after this instant. */
+/** Returns the last noon or midnight that is not after this instant. */
 export function halfDayAtOrBefore(atMs: number): number {
   return boundaryAtOrBefore(atMs, "half_daily");
 }
 
-/** The first boundary after this instant; a boundary itself is not after itself. */
+/** Returns the first boundary after this instant. */
 export function boundaryAfter(atMs: number, interval: SettlementInterval): number {
   const startMs = boundaryAtOrBefore(atMs, interval);
   switch (interval) {
@@ -52,7 +52,7 @@ export function boundaryAfter(atMs: number, interval: SettlementInterval): numbe
   }
 }
 
-/** The last boundary that is not after this instant. */
+/** Returns the last boundary that is not after this instant. */
 export function boundaryAtOrBefore(atMs: number, interval: SettlementInterval): number {
   switch (interval) {
     case "half_daily":

@@ -1,12 +1,12 @@
 import { DatabaseError, type Pool, type PoolClient } from "pg";
 import { assert, type MicroUsd, inTransaction } from "../../kernel/index.ts";
 
-/** A transfer between accounts of the platform, under a reference of its own. */
+/** A transfer between accounts of the platform, with a unique reference. */
 export interface PlatformMove {
   readonly kind: "period" | "provider_deposit" | "provider_payment";
   readonly debit: string;
   readonly credit: string;
-  /** Above zero. */
+  /** Must be above zero. */
   readonly amount: MicroUsd;
   readonly ref: string;
 }
@@ -16,9 +16,9 @@ const TRIES_MAX = 3;
 const LOCKED_IDLE_MS = 5_000;
 
 /**
- * Runs `work` in a transaction that no other settlement work runs beside, in any process, and that
- * may take its time. `nowMs` is the store's clock. Of a deadlock with running traffic the traffic
- * goes first: the work is undone and done again.
+ * Runs `work` in a transaction without a time limit, one at a time over all processes. `nowMs` is
+ * the store's clock. If it deadlocks with traffic, it is rolled back and retried, at most three
+ * times.
  */
 export async function inSettlement<T>(
   pool: Pool,
@@ -49,15 +49,15 @@ async function tryInSettlement<T>(
 }
 
 /**
- * Posts them all and brings the accounts up to date, as the last step of the caller's transaction:
- * running traffic waits for these accounts.
+ * Writes transfers and updates their accounts. Call it as the last step of a transaction, because
+ * traffic waits for these accounts.
  */
 export async function moveBetweenPlatformAccounts(
   client: PoolClient,
   moves: readonly PlatformMove[],
 ): Promise<void> {
   if (moves.length === 0) return;
-  // A process that stops right here, or whose machine is gone, holds nothing up.
+  // If this process stops here, the server ends the transaction, so that traffic can go on.
   await client.query(`set local idle_in_transaction_session_timeout = ${LOCKED_IDLE_MS}`);
   const rows = moves.map((move) => ({ ...move, amount: move.amount.toString() }));
   await client.query("select move_between_platform_accounts($1)", [JSON.stringify(rows)]);

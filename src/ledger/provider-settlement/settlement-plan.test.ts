@@ -14,7 +14,7 @@ import {
 const START_MS = Date.parse("2026-01-01T00:00Z");
 const DAILY: SettlementTerms = { mode: "arrears", interval: "daily" };
 
-/** One settled attempt that ended this many half-days after the start. */
+/** A settled attempt that ended this many half-days after the start. */
 function settled(
   halfDay: number,
   costPico: bigint,
@@ -51,20 +51,20 @@ function halfDayOf(atMs: number): number {
   return (atMs - START_MS) / HALF_DAY_MS;
 }
 
-test("a period that still runs is left for later, and nothing behind its first end is lost", () => {
+test("a plan closes only periods that are over, and leaves the rest to a later plan", () => {
   const { periods, throughMs } = plan([settled(0, 1n), settled(5, 1n)], 5);
   expect(periods.map((each) => [halfDayOf(each.startMs), halfDayOf(each.endMs)])).toEqual([[0, 2]]);
   expect(halfDayOf(throughMs)).toBe(5);
 });
 
-test("stretches in which nothing ended are in no period", () => {
+test("a plan has no period for a time in which no attempt ended", () => {
   const { periods, throughMs } = plan([settled(1, 1n), settled(9, 1n)], 12);
   expect(periods.map((each) => halfDayOf(each.startMs))).toEqual([0, 8]);
   expect(periods[1]?.afterMs).toBe(periods[0]?.endMs);
   expect(halfDayOf(throughMs)).toBe(12);
 });
 
-test("costs below a micro-dollar are carried until they make one, and none is lost", () => {
+test("costs below a micro-dollar are carried over until they reach one", () => {
   const facts = [0, 2, 4, 6].map((at) => settled(at, 400_000n));
   const { periods } = plan(facts, 8);
   expect(periods.map((each) => each.payableMicroUsd)).toEqual([0n, 0n, 1n, 0n]);
@@ -72,7 +72,7 @@ test("costs below a micro-dollar are carried until they make one, and none is lo
   expect(periods.at(-1)?.carryOutPicoUsd).toBe(600_000n);
 });
 
-test("what was admitted before the period, and what was unknown before it, is shown separately", () => {
+test("a period shows late attempts and corrections separately", () => {
   const late = settled(2, 3_000_000n, { admittedMs: START_MS + HALF_DAY_MS });
   const corrected: SettlementFact = {
     ...settled(3, 0n, { admittedMs: START_MS, closedMs: START_MS + HALF_DAY_MS }),
@@ -99,12 +99,12 @@ test("what was admitted before the period, and what was unknown before it, is sh
   });
 });
 
-test("an end at the boundary itself belongs to the next period", () => {
+test("an attempt that ended at the boundary belongs to the next period", () => {
   const { periods } = plan([settled(1, 1n), settled(2, 1n)], 4);
   expect(periods.map((each) => each.sums.attempts)).toEqual([1n, 1n]);
 });
 
-describe("for any ends, intervals and moments of closing", () => {
+describe("plans for any ends, intervals and times of closing", () => {
   const fact = fc
     .record({
       at: fc.nat(300),
@@ -126,7 +126,7 @@ describe("for any ends, intervals and moments of closing", () => {
     { maxLength: 12 },
   );
 
-  test("every end is in exactly one period, and the provider is owed the exact sum", () => {
+  test("have every end in exactly one period, and owe the provider the exact sum", () => {
     fc.assert(
       fc.property(facts, closings, (list, rounds) => {
         const done = closeAll(list, rounds);
@@ -157,7 +157,7 @@ describe("for any ends, intervals and moments of closing", () => {
     );
   });
 
-  /** Closes at some moments, at last long after everything, each time with other terms. */
+  /** Closes at several times, each with other terms, the last time long after all ends. */
   function closeAll(
     list: readonly SettlementFact[],
     rounds: readonly { ahead: number; interval: SettlementTerms["interval"] }[],

@@ -19,35 +19,36 @@ import {
 } from "./settlement-interval.ts";
 
 /**
- * The sum over the ends of some attempts. An attempt ends when it is closed; one that was closed as
- * unknown after a crash may end a second time, when its true end is observed: a correction.
+ * Sums over the ends of some attempts. An attempt ends when it is closed. An attempt that was
+ * closed as unknown after a crash may end a second time, when its true end is observed: a
+ * correction.
  */
 export interface SettlementSums extends Readonly<Record<Sku, bigint>> {
-  /** Closed: settled, void or unknown after a crash. Corrections are not among them. */
+  /** Attempts closed as settled, void or unknown after a crash. Corrections do not count here. */
   readonly attempts: bigint;
   readonly settled: bigint;
   readonly voids: bigint;
   readonly unknowns: bigint;
-  /** Charged to customers, at the reserve, for attempts whose end was not observed. */
+  /** The reserves that customers were charged for attempts whose end was not observed. */
   readonly unknownMicroUsd: MicroUsd;
   readonly corrections: bigint;
   /** The part of earlier unknown charges that corrections have resolved. */
   readonly resolvedMicroUsd: MicroUsd;
-  /** The debt to the provider for everything observed, exactly; corrections included. */
+  /** The exact debt to the provider for all observed ends and lost attempts, with corrections. */
   readonly costPicoUsd: PicoUsd;
-  /** The part of it that corrections observed. */
+  /** The part of `costPicoUsd` that corrections observed. */
   readonly correctedPicoUsd: PicoUsd;
-  /** The customers' payments for everything observed: never more than it cost them. */
+  /** The customers' payments for the observed ends. */
   readonly debitMicroUsd: MicroUsd;
-  /** The platform's payments where the cost was above the reserve. */
+  /** The platform's payments for attempts that cost more than their reserve. */
   readonly overrunMicroUsd: MicroUsd;
-  /** The part of both that is the platform's and not owed; below 0 where the provider costs more. */
+  /** Debits plus overruns minus the debt to the provider; negative if the provider costs more. */
   readonly marginMicroUsd: MicroUsd;
-  /** Attempts that the provider claims and of which a restore left no trace in the books. */
+  /** Attempts that the provider claims and that the books lost in a restore. */
   readonly lostClaims: bigint;
-  /** The part of the cost that these are. */
+  /** The part of `costPicoUsd` for lost attempts. */
   readonly lostPicoUsd: PicoUsd;
-  /** The platform's payments for them: customers pay nothing. */
+  /** The platform's payments for lost attempts. Customers pay nothing for them. */
   readonly lostMicroUsd: MicroUsd;
 }
 
@@ -78,7 +79,7 @@ export function addSettlementSums(a: SettlementSums, b: SettlementSums): Settlem
   ) as unknown as SettlementSums;
 }
 
-/** How a provider is paid: from a deposit as it goes, or by invoice afterwards. */
+/** How a provider is paid: from a deposit paid in advance, or by invoice afterwards. */
 export type SettlementMode = "prepaid" | "arrears";
 
 export interface SettlementTerms {
@@ -86,26 +87,26 @@ export interface SettlementTerms {
   readonly interval: SettlementInterval;
 }
 
-/** The ends of attempts of one provider that share these half-days and models. */
+/** Sums of one provider's attempts that share these models and these half-days. */
 export interface SettlementFact {
-  /** Noon or midnight at or before the end: the closing, or the correction. */
+  /** Noon or midnight (UTC) at or before the closing or, for corrections, the correction. */
   readonly endedMs: number;
-  /** The time of the closing. */
+  /** Noon or midnight at or before the closing. */
   readonly closedMs: number;
-  /** The time of the admission. */
+  /** Noon or midnight at or before the admission. */
   readonly admittedMs: number;
   readonly modelId: string;
   readonly upstreamModelId: string;
   readonly sums: SettlementSums;
 }
 
-/** The period that the next one of a provider continues. */
+/** What the next period of a provider needs of the period before it. */
 export interface LastPeriod {
   readonly endMs: number;
   readonly carryOutPicoUsd: PicoUsd;
 }
 
-/** One model on one day of admission, within a period. */
+/** A line of a period: one model on one day of admission. */
 export interface SettlementLine {
   /** Midnight UTC. */
   readonly admittedDayMs: number;
@@ -114,7 +115,7 @@ export interface SettlementLine {
   readonly sums: SettlementSums;
 }
 
-/** The lines of a statement as a reader wants them: the days of admission together. */
+/** Adds up the lines of each model over all days of admission, for display. */
 export function linesByModel(lines: readonly SettlementLine[]): readonly SettlementLine[] {
   const models = new Map<string, SettlementLine>();
   for (const line of lines) {
@@ -126,47 +127,48 @@ export function linesByModel(lines: readonly SettlementLine[]): readonly Settlem
   return [...models.values()];
 }
 
-/** A period as it will be frozen. */
+/** A period with the figures it will be closed with. */
 export interface PlannedPeriod extends SettlementSpan, SettlementTerms {
-  /** End of the provider's period before; undefined for its first. */
+  /** End of the provider's previous period; undefined for its first period. */
   readonly afterMs: number | undefined;
   readonly sums: SettlementSums;
   readonly late: LateSums;
   readonly carryInPicoUsd: PicoUsd;
   readonly carryOutPicoUsd: PicoUsd;
   /**
-   * The amount that the platform adds so that the provider gets the exact sum, not the sum of the
-   * floors.
+   * Each attempt's cost was rounded down when it was booked. The platform adds this amount so that
+   * the provider gets the exact sum.
    */
   readonly roundingMicroUsd: MicroUsd;
   readonly payableMicroUsd: MicroUsd;
   readonly lines: readonly SettlementLine[];
 }
 
-/** The parts of a period that began before it. */
+/** The parts of a period's sums that began before the period. */
 export interface LateSums {
-  /** Closed in the period, admitted before its start. */
+  /** Attempts closed in the period and admitted before its start. */
   readonly attempts: bigint;
   readonly costPicoUsd: PicoUsd;
-  /** Corrected in the period, closed as unknown before its start. */
+  /** Attempts corrected in the period and closed as unknown before its start. */
   readonly corrections: bigint;
   readonly correctedPicoUsd: PicoUsd;
 }
 
 export interface SettlementPlan {
   readonly periods: readonly PlannedPeriod[];
-  /** Every attempt that ended before this instant is in a period. */
+  /** Every attempt that ended before this instant is in one of the periods. */
   readonly throughMs: number;
 }
 
 /**
- * Cuts everything that ended before `throughMs` into periods that are over by then. Stretches in
- * which nothing ended are in no period; what ended in a period that still runs is left for later.
+ * Divides the attempts that ended before `throughMs` into periods that end by then. A time without
+ * ended attempts gets no period. Ends in a period that still runs at `throughMs` are left for
+ * later.
  */
 export function planPeriods(input: {
   readonly terms: SettlementTerms;
   readonly last: LastPeriod | undefined;
-  /** In order of `endedMs`, from the end of the last period to `throughMs`. */
+  /** Sorted by `endedMs`, from the end of the last period to `throughMs`. */
   readonly facts: readonly SettlementFact[];
   readonly throughMs: number;
 }): SettlementPlan {
@@ -241,7 +243,7 @@ function lateSums(facts: readonly SettlementFact[], startMs: number): LateSums {
   return { attempts, costPicoUsd, corrections, correctedPicoUsd };
 }
 
-/** The lines of a period: models by days of admission. */
+/** Returns the lines of a period: one for each model and day of admission. */
 export function sumLines(facts: readonly SettlementFact[]): SettlementLine[] {
   const lines = new Map<string, SettlementLine>();
   for (const { admittedMs, modelId, upstreamModelId, sums } of facts) {

@@ -11,7 +11,7 @@ function requestId(n: number): RequestId {
   return `01930000-0000-7000-8000-${String(n).padStart(12, "0")}` as RequestId;
 }
 
-/** Attempts 1, 2, … of requests 1, 2, …; null if the end was not observed. */
+/** Entries for attempts 1, 2, … of requests 1, 2, …; a cost of null is an unobserved end. */
 function entries(...costs: readonly (bigint | null)[]): SettlementEntry[] {
   return costs.map((cost, i) => ({
     attemptId: BigInt(i + 1),
@@ -52,7 +52,7 @@ async function* blocks(
 }
 
 describe("a provider's statement", () => {
-  test("that says the same is equal; what costs nothing need not stand on it", async () => {
+  test("is equal with the same lines, and may leave out attempts that cost nothing", async () => {
     const found = await compare(entries(5n, 0n, null, 7n), { lines: [line(1, 5n), line(4, 7n)] });
     expect(found).toMatchObject({
       isEqual: true,
@@ -62,14 +62,14 @@ describe("a provider's statement", () => {
     });
   });
 
-  test("of the total alone is compared by the total", async () => {
+  test("without lines is compared by its total", async () => {
     const equal = await compare(entries(5n), { totalPicoUsd: picoUsd(5n) });
     expect(equal).toMatchObject({ isEqual: true, lines: null });
     const more = await compare(entries(5n), { totalPicoUsd: picoUsd(6n) });
     expect(more).toMatchObject({ isEqual: false, differencePicoUsd: 1n, ourPicoUsd: 5n });
   });
 
-  test("differs by every line that is wrong, ours or theirs alone, or of unknown end", async () => {
+  test("differs by lines with another cost, on one side only, or of an unknown end", async () => {
     const lines = [line(1, 6n), line(9, 1n), line(3, 4n), line(4, 0n), line(4, 2n)];
     const found = await compare(entries(5n, 3n, null, 2n), { lines });
     expect(found.lines).toEqual({
@@ -88,19 +88,19 @@ describe("a provider's statement", () => {
     expect(found).toMatchObject({ isEqual: false, differencePicoUsd: 3n });
   });
 
-  test("whose errors cancel out is still different", async () => {
+  test("differs even if its errors cancel out", async () => {
     const found = await compare(entries(5n, 3n), { lines: [line(1, 3n), line(2, 5n)] });
     expect(found).toMatchObject({ isEqual: false, differencePicoUsd: 0n });
   });
 
-  test("that bills one attempt twice differs", async () => {
+  test("differs if it bills one attempt twice", async () => {
     const found = await compare(entries(5n), { lines: [line(1, 5n), line(1, 5n)] });
     expect(found.firstDiffering).toEqual([
       { kind: "differs", of: "attempt", id: "1", theirPicoUsd: 10n, ourPicoUsd: 5n },
     ]);
   });
 
-  test("by request is compared with the sum of the request's attempts", async () => {
+  test("that names requests is compared with the sums of their attempts", async () => {
     const ours = entries(5n, 0n, 3n, null).map((each) => ({ ...each, requestId: requestId(1) }));
     const lines = [line(requestId(1), 8n, "request")];
     expect(await compare(ours, { lines })).toMatchObject({ isEqual: true });
@@ -108,21 +108,21 @@ describe("a provider's statement", () => {
     expect(more.firstDiffering).toMatchObject([{ kind: "unknown_claimed", ourPicoUsd: 8n }]);
   });
 
-  test("whose lines are not its total is different", async () => {
+  test("differs if its lines do not add up to its total", async () => {
     const claim = { totalPicoUsd: picoUsd(8n), lines: [line(1, 5n), line(2, 4n)] };
     const found = await compare(entries(5n, 3n), claim);
     expect(found).toMatchObject({ isEqual: false, differencePicoUsd: 0n, theirLinesPicoUsd: 9n });
   });
 
-  test("shows the first twenty differences and counts all", async () => {
+  test("is answered with the first twenty differences and the number of all", async () => {
     const found = await compare(entries(...Array.from({ length: 30 }, () => 1n)), { lines: [] });
     expect(found.lines?.onlyOurs).toBe(30);
     expect(found.firstDiffering).toHaveLength(20);
   });
 });
 
-describe("the attempts of a period as CSV", () => {
-  test("are a statement that agrees with the period", async () => {
+describe("the CSV of a period's attempts", () => {
+  test("can be read back as a statement that equals the period", async () => {
     const ours = entries(5n, 123_456_789_012_345n, 0n);
     const text = [ENTRY_COLUMNS, ...ours.map(entryLine)].join("\n");
     const outcome = readProviderClaim(text);
@@ -130,7 +130,7 @@ describe("the attempts of a period as CSV", () => {
     expect(await compare(ours, outcome.claim)).toMatchObject({ isEqual: true });
   });
 
-  test("show every amount exactly, leave out what is unknown, and start no formula", () => {
+  test("has exact amounts, empty cells for unknown values, and no formulas", () => {
     const [known, unknown] = entries(1_500_000n, null).map((each) => ({
       ...each,
       upstreamModelId: '=HYPERLINK("x","y")',
@@ -162,7 +162,7 @@ describe("the attempts of a period as CSV", () => {
     expect(ENTRY_COLUMNS.split(",")).toHaveLength(21);
   });
 
-  test("are all of it, or the reader is informed", async () => {
+  test("fails if attempts of the period are missing or cost something else", async () => {
     const [planned] = planPeriods({
       terms: { mode: "arrears", interval: "daily" },
       last: undefined,

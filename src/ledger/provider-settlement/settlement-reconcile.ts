@@ -7,8 +7,8 @@ import type { ClaimLine, ProviderClaim } from "./settlement-file.ts";
 import type { ClaimComparison, ProviderPeriod, SettlementEntry } from "./settlement-store.ts";
 
 /**
- * Compares a provider's own statement with a closed period and keeps the comparison with it, once
- * per file. Rejects with `SettlementFault` when attempts of the period were retired.
+ * Compares a provider's own statement with a closed period and records the comparison, once per
+ * file. Rejects with `SettlementFault` if attempts of the period were retired.
  */
 export async function compareStatement(
   store: Pick<SettlementStore, "entries" | "recordClaim">,
@@ -29,22 +29,22 @@ export async function compareStatement(
   return comparison;
 }
 
-/** One line on which the two books disagree. */
+/** A line on which the provider and we disagree. */
 export interface DifferingLine {
   readonly kind: "differs" | "only_theirs" | "only_ours" | "unknown_claimed";
   readonly of: ClaimLine["of"];
   readonly id: string;
-  /** Null if they do not bill it. */
+  /** Null if the provider does not bill it. */
   readonly theirPicoUsd: PicoUsd | null;
-  /** Null: we do not know it, or not what it cost. */
+  /** Null if we do not know the attempt or its cost. */
   readonly ourPicoUsd: PicoUsd | null;
 }
 
 export interface Reconciliation extends ClaimComparison {
   readonly differencePicoUsd: PicoUsd;
-  /** The sum of their lines, where it is not their total. */
+  /** The sum of the provider's lines if it differs from the provider's total, otherwise null. */
   readonly theirLinesPicoUsd: PicoUsd | null;
-  /** The first of them. */
+  /** At most `DIFFERING_LINES_SHOWN` lines. */
   readonly firstDiffering: readonly DifferingLine[];
   readonly isEqual: boolean;
 }
@@ -52,8 +52,8 @@ export interface Reconciliation extends ClaimComparison {
 const DIFFERING_LINES_SHOWN = 20;
 
 /**
- * Compares a provider's statement with the entries of our period, exactly: the totals, and each
- * line by attempt or, where the provider names requests, by the sum of the request's attempts.
+ * Compares a provider's statement exactly with the entries of our period: the totals and each line.
+ * A line that names a request is compared with the sum of the request's attempts.
  */
 export async function reconcile(
   claim: ProviderClaim,
@@ -96,7 +96,7 @@ class LineMatching {
   readonly #attempts = new Map<string, Match>();
   readonly #requests = new Map<string, Match>();
 
-  /** Lines of one attempt or request add up: billed twice is twice the amount. */
+  /** Several lines of one attempt or request are added up: an attempt billed twice costs double. */
   constructor(lines: readonly ClaimLine[]) {
     for (const { of, id, costPicoUsd } of lines) {
       const matches = of === "attempt" ? this.#attempts : this.#requests;
@@ -116,7 +116,7 @@ class LineMatching {
       match.isUnknown ||= entry.costPicoUsd === null;
       return;
     }
-    // An attempt without a cost need not stand on a bill, and an unknown cost is theirs to claim.
+    // The provider need not bill an attempt that cost nothing or whose cost we do not know.
     if (entry.costPicoUsd === null || entry.costPicoUsd === 0n) return;
     this.counts.onlyOurs += 1;
     const { costPicoUsd } = entry;

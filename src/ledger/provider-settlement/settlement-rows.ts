@@ -31,17 +31,17 @@ import type {
   SettlementEntry,
 } from "./settlement-store.ts";
 
-/** The columns that are read of an attempt that ended. */
+/** The columns of an ended attempt. */
 const ATTEMPT_SQL = `a.attempt_id, a.provider_id, a.model_id, a.upstream_model_id, a.state, a.reserve,
   a.debit, a.overrun, a.cost_pico, a.owed_pico,
   ${hourUsageColumns.sqlOf("a")}, a.closed_at`;
 const NOTHING_LOST_SQL = "0::bigint as lost_claims, 0::numeric as lost_pico, 0::bigint as lost";
 
 /**
- * The ends of attempts from `$from` until before `$until`: closings, and corrections of what had
- * been closed as unknown. What a correction observed is in the attempt's row, but belongs to the
- * correction: a closing as unknown observed nothing. What was lost in a restore, and is claimed by
- * its provider, has no attempt that ended: it is of the time that its id says.
+ * Selects the ends of attempts from `from` to before `until`: closings, and corrections of attempts
+ * closed as unknown. A correction writes its observations into the attempt's row; they count for
+ * the correction, not for the closing as unknown. Attempts that a restore lost and that their
+ * provider claims end at the time in their id.
  */
 export function endsSql(from: string, until: string): string {
   return `
@@ -59,7 +59,7 @@ export function endsSql(from: string, until: string): string {
     from lost_cost c where c.ended_at >= ${from} and c.ended_at < ${until}`;
 }
 
-/** `sumColumns` over rows of `endsSql`. */
+/** Sums of rows of `endsSql`, with the names of `sumColumns`. */
 export const SUM_ENDS_SQL: string = `
   count(*) filter (where not is_correction and state <> 'lost') as attempts,
   count(*) filter (where state = 'settled') as settled,
@@ -81,14 +81,14 @@ export const SUM_ENDS_SQL: string = `
   sum(lost_claims) as lost_claims, sum(lost_pico) as lost_pico, sum(lost) as lost`;
 
 const HALF_DAY_SECONDS = HALF_DAY_MS / 1_000;
-/** 2025-01-01T00:00Z, from which attempt ids count, in half-days since 1970. */
+/** Half-days from 1970 to 2025-01-01T00:00Z, the origin of the time in attempt ids. */
 const ID_HALF_DAY = 40_178;
 
 function halfDaySql(column: string): string {
   return `floor(extract(epoch from ${column}) / ${HALF_DAY_SECONDS})::integer`;
 }
 
-/** $1 providers, $2 the start instant of each, $3 the earliest of these, $4 the end. */
+/** $1: providers; $2: start of each; $3: the earliest start; $4: end. */
 export const FACTS_SQL: string = `
   select provider_id, model_id, upstream_model_id,
     ${halfDaySql("ended_at")} as ended, ${halfDaySql("closed_at")} as closed,
@@ -99,13 +99,13 @@ export const FACTS_SQL: string = `
   where ended_at >= from_at
   group by 1, 2, 3, 4, 5, 6 order by provider_id, ended`;
 
-/** Half-days since 1970. */
+/** Reads a number of half-days since 1970 as milliseconds since 1970. */
 function halfDay(name: string): Column<number> {
   const { cells, read } = integer(name);
   return { cells, read: (row) => read(row) * HALF_DAY_MS };
 }
 
-/** The columns of sums, in `SUM_ENDS_SQL`, `provider_period` and `provider_period_line`. */
+/** Columns of `SUM_ENDS_SQL`, `provider_period` and `provider_period_line`. */
 export const sumColumns: Columns<SettlementSums> = columns({
   attempts: big("attempts"),
   settled: big("settled"),
@@ -134,7 +134,7 @@ export const factColumns: Columns<SettlementFact> = columns({
   sums: sumColumns,
 });
 
-/** A period with its payment: `ref` and `paid_at` of `provider_payment`. */
+/** Columns of `provider_period`, with `ref` and `paid_at` of `provider_payment`. */
 export const periodColumns: Columns<ProviderPeriod> = columns({
   providerId: text("provider_id"),
   startMs: instantMs("start_at"),
@@ -156,7 +156,7 @@ export const periodColumns: Columns<ProviderPeriod> = columns({
   payment: orNull(columns({ ref: text("ref"), paidAtMs: instantMs("paid_at") })),
 });
 
-/** $1 provider or null, $2 start or null, $3 how many. */
+/** $1: provider or null; $2: start or null; $3: maximum number of rows. */
 export const PERIODS_SQL: string = `
   select p.*, y.ref, y.paid_at
   from provider_period p left join provider_payment y using (provider_id, start_at)
@@ -213,9 +213,9 @@ export const entryColumns: Columns<SettlementEntry> = columns({
 });
 
 /**
- * $1 provider, $2 start, $3 end. What was lost in a restore has an id and a cost, and its request
- * where the provider named that. A correction after the end is not shown: as far as the period
- * knows, the attempt's end was never observed.
+ * $1: provider; $2: start; $3: end. An attempt that a restore lost has an id, a cost and, if the
+ * provider named it, a request. A correction after the end of the period is not shown: in this
+ * period the attempt's end is unknown.
  */
 export const ENTRIES_SQL: string = `
   with e as (
@@ -255,7 +255,7 @@ export const balanceColumns: Columns<ProviderBalance> = columns({
   marginMicroUsd: micro("margin"),
 });
 
-/** $1 provider or null. A deposit is ours: what was paid in is its debit. */
+/** $1: provider or null. Payments into a deposit are debits, because the deposit is our asset. */
 export const BALANCES_SQL: string = `
   select split_part(account_id, ':', 2) as provider_id,
     coalesce(sum(credits - debits) filter (where account_id like 'accrual:%'), 0)::bigint

@@ -2,7 +2,7 @@ import type { MicroUsd, PicoUsd, RequestId, Usage } from "../../kernel/index.ts"
 import type { SettlementBasis } from "../ledger-store.ts";
 import type { PlannedPeriod, SettlementLine, SettlementTerms } from "./settlement-plan.ts";
 
-/** Names one period. */
+/** The key of a period. */
 export interface PeriodName {
   readonly providerId: string;
   readonly startMs: number;
@@ -12,7 +12,7 @@ export interface PeriodName {
 export interface ProviderPeriod extends Omit<PlannedPeriod, "lines" | "afterMs"> {
   readonly providerId: string;
   readonly closedAtMs: number;
-  /** Null: not paid yet. */
+  /** Null if not yet paid. */
   readonly payment: { readonly ref: string; readonly paidAtMs: number } | null;
 }
 
@@ -23,7 +23,7 @@ export interface SettlementStatement {
   readonly claims: readonly RecordedClaim[];
 }
 
-/** One attempt as its period saw it: a later correction does not show in an earlier period. */
+/** An attempt at the end of its period. Later corrections belong to later periods. */
 export interface SettlementEntry {
   readonly attemptId: bigint;
   readonly requestId: RequestId;
@@ -31,52 +31,52 @@ export interface SettlementEntry {
   readonly upstreamModelId: string;
   readonly admittedAtMs: number;
   readonly closedAtMs: number;
-  /** `lost`: the books lost it in a restore; its provider claims it. */
+  /** `lost`: the books lost the attempt in a restore, and its provider claims it. */
   readonly state: "settled" | "void" | "unknown_after_crash" | "lost";
   readonly basis: SettlementBasis | null;
   readonly usage: Usage | null;
-  /** The debt to the provider; null: unknown. */
+  /** The debt to the provider; null if unknown. */
   readonly costPicoUsd: PicoUsd | null;
   readonly debitMicroUsd: MicroUsd;
   readonly overrunMicroUsd: MicroUsd;
-  /** The platform's part of both; below 0 where the provider costs more. */
+  /** Debit plus overrun minus the debt to the provider; negative if the provider costs more. */
   readonly marginMicroUsd: MicroUsd;
-  /** Admitted before the period, or corrected in it and unknown before it. */
+  /** True if it was admitted before the period, or closed as unknown before and corrected in it. */
   readonly isLate: boolean;
-  /** Its end was observed after it had been charged as unknown. */
+  /** True if its end was observed after it had been charged as unknown. */
   readonly isCorrected: boolean;
 }
 
 /** The balance between the platform and a provider. */
 export interface ProviderBalance {
   readonly providerId: string;
-  /** Owed for what is in no closed period yet. */
+  /** Owed for attempts that are not yet in a closed period. */
   readonly accruedMicroUsd: MicroUsd;
   /** Owed for closed periods in arrears. */
   readonly payableMicroUsd: MicroUsd;
-  /** Left of the deposits; below zero: more was used than was paid in. */
+  /** The rest of the deposits; negative if more was used than paid in. */
   readonly depositMicroUsd: MicroUsd;
-  /** Charged to customers after crashes; the provider's claim is not known. */
+  /** Charged to customers for attempts with an unknown end; the provider's claim is not known. */
   readonly unknownMicroUsd: MicroUsd;
-  /** The platform's, of what customers paid; below zero where the provider costs more. */
+  /** The platform's share of what customers paid; negative if the provider costs more. */
   readonly marginMicroUsd: MicroUsd;
 }
 
 export interface ClosingRequest {
-  /** Terms of the listed providers; others keep those of their last period. */
+  /** Terms of the providers with a manifest. Other providers keep the terms of their last period. */
   readonly listed: ReadonlyMap<string, SettlementTerms>;
-  /** Absent: every provider. */
+  /** All providers if absent. */
   readonly providerId?: string;
-  /** Absent, or in the future: the store's now. */
+  /** The database's current time if absent or in the future. */
   readonly untilMs?: number;
 }
 
 export interface ClosingOutcome {
-  /** Closed by this call, in order of provider and time. */
+  /** Periods closed by this call, sorted by provider and time. */
   readonly closed: readonly SettlementStatement[];
-  /** Everything that ended before this instant stays as it is, permanently. */
+  /** The end of every attempt before this instant is final. */
   readonly throughMs: number;
-  /** Providers of closed periods that are in no manifest, and where their terms are from. */
+  /** Providers of closed periods without a manifest, and the origin of their terms. */
   readonly unlisted: readonly UnlistedProvider[];
 }
 
@@ -85,22 +85,22 @@ export interface UnlistedProvider {
   readonly termsFrom: "last_period" | "default";
 }
 
-/** The comparison of a provider's own statement with ours. */
+/** The comparison of a provider's own statement with our period. */
 export interface ClaimComparison {
   readonly theirPicoUsd: PicoUsd;
   readonly ourPicoUsd: PicoUsd;
-  /** Null: their statement has no lines. */
+  /** Null if the provider's statement has no lines. */
   readonly lines: ClaimLineCounts | null;
 }
 
 export interface ClaimLineCounts {
   readonly compared: number;
   readonly differing: number;
-  /** They bill what we do not know. */
+  /** The provider bills them and we do not know them. */
   readonly onlyTheirs: number;
-  /** We owe what they do not bill. */
+  /** We owe for them and the provider does not bill them. */
   readonly onlyOurs: number;
-  /** They bill attempts whose end we did not observe. */
+  /** The provider bills them and we did not observe their end. */
   readonly unknownClaimed: number;
 }
 
@@ -108,7 +108,7 @@ export interface RecordedClaim extends ClaimComparison {
   readonly recordedAtMs: number;
 }
 
-/** Why the books refuse: nothing changed. */
+/** A refused settlement command, with its reason; nothing changed. */
 export class SettlementFault extends Error {
   override readonly name = "SettlementFault";
   readonly kind:

@@ -8,11 +8,11 @@ import { createGunzip, createGzip } from "node:zlib";
 import { flushPath } from "../../kernel/index.ts";
 import { type Day, dayFiles } from "./retention-tally.ts";
 
-/** Exports name every customer: other users of the machine cannot read them. */
+/** Exports name every customer, so other users of the machine must not read them. */
 const FILE_MODE = 0o600;
 const FOLDER_MODE = 0o700;
 
-/** Exported days as files in a folder. */
+/** A folder with the files of exported days. */
 export class DayFolder {
   readonly folder: string;
 
@@ -20,30 +20,30 @@ export class DayFolder {
     this.folder = folder;
   }
 
-  /** Writes the day's rows, compressed, under a name that marks it as unfinished. */
+  /** Writes the day's rows, compressed, to a file whose name ends in `.partial`. */
   async stage(day: Day, csv: AsyncIterable<string>): Promise<void> {
     await mkdir(this.folder, { recursive: true, mode: FOLDER_MODE });
     const file = createWriteStream(stagedName(this.#rows(day)), { mode: FILE_MODE, flush: true });
-    // One page ahead is enough: they are large.
+    // Pages are large, so at most one waits to be compressed.
     await piped(Readable.from(csv, { highWaterMark: 1 }), createGzip(), file);
   }
 
-  /** The uncompressed bytes of the staged file, as the disk has them. */
+  /** Reads the staged file from the disk, uncompressed. */
   readStaged(day: Day): AsyncIterable<Uint8Array> {
     return unzipped(stagedName(this.#rows(day)));
   }
 
-  /** Gives the staged rows their name and writes the manifest beside them. */
+  /** Gives the staged file its final name and writes the manifest. */
   async publish(day: Day, manifestText: string): Promise<void> {
     const manifest = join(this.folder, dayFiles(day).manifest);
     await writeFile(stagedName(manifest), manifestText, { mode: FILE_MODE, flush: true });
     await rename(stagedName(this.#rows(day)), this.#rows(day));
-    // The manifest comes last: where there is one, its rows are there.
+    // The manifest is renamed last, so that a folder with a manifest has the rows too.
     await rename(stagedName(manifest), manifest);
     await flushPath(this.folder);
   }
 
-  /** Undefined if this folder has no such day. */
+  /** Returns undefined if this folder has no export of the day. */
   async readManifest(day: Day): Promise<string | undefined> {
     try {
       return await readFile(join(this.folder, dayFiles(day).manifest), "utf8");
@@ -67,7 +67,7 @@ function stagedName(path: string): string {
 }
 
 function unzipped(path: string): AsyncIterable<Uint8Array> {
-  // Whatever goes wrong reaches the reader of the last stream.
+  // Errors reach the reader of the last stream, so the callback ignores them.
   return pipeline(createReadStream(path), createGunzip(), () => undefined);
 }
 

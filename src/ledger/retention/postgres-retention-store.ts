@@ -37,7 +37,7 @@ import {
 
 const PAGE_ROWS = 2_000;
 
-/** Takes days out of the journal's partitions. */
+/** Retires days: takes their partitions out of the journal. */
 export class PostgresRetentionStore {
   readonly #pool: Pool;
   readonly #changes: ChangeLog;
@@ -47,12 +47,12 @@ export class PostgresRetentionStore {
     this.#changes = changes;
   }
 
-  /** Undefined if another run is under way. One run at a time, over all processes. */
+  /** Begins a run. Returns undefined if another process has a run: only one may run at a time. */
   async open(by: ChangedBy): Promise<RetentionSession | undefined> {
     const client = await lockedConnection(this.#pool, "tokenmarket retention");
     if (client === undefined) return undefined;
     try {
-      // Exporting a day again must give the same text, whatever the server's settings are.
+      // A second export of a day must give the same text, whatever the server's settings are.
       await client.query("set statement_timeout = 0; set timezone = 'UTC'; set datestyle = 'ISO'");
       const schema = await client.query<{ level: string }>(sql.SCHEMA_SQL);
       const names = await client.query<{ name: string }>(sql.COLUMNS_SQL);
@@ -70,11 +70,11 @@ export class PostgresRetentionStore {
 
 export type RetentionStore = Public<PostgresRetentionStore>;
 
-/** One run; every statement of it is on one connection, and its end ends the run. */
+/** One run. All its statements use one connection; if the connection ends, the run ends. */
 class PostgresRetentionSession {
-  /** Name of the newest migration. */
+  /** The schema level of the database. */
   readonly schema: string;
-  /** Columns of an attempt, in order. */
+  /** The columns of `attempt` in their order. */
   readonly columns: readonly string[];
   readonly #client: PoolClient;
   readonly #changes: ChangeNotes;
@@ -90,7 +90,7 @@ class PostgresRetentionSession {
     this.columns = of.columns;
   }
 
-  /** Days of the journal that ended at least so many whole days ago, oldest first. */
+  /** Returns the days of the journal that ended at least `days` whole days ago, oldest first. */
   async daysOlderThan(days: number): Promise<readonly Day[]> {
     const { rows } = await this.#client.query<{ day: Day }>(sql.DAYS_OLDER_THAN_SQL, [days]);
     return rows.map(({ day }) => day);
@@ -117,7 +117,7 @@ class PostgresRetentionSession {
     };
   }
 
-  /** From here on nobody can write anything of the day. A second call does nothing. */
+  /** Makes the day's attempts read-only. A second call does nothing. */
   async freeze(day: Day): Promise<void> {
     if (await this.#isFrozen(day)) return;
     await transact(this.#client, () => this.#whenFree(day, [sql.freezeSql(day)]));
@@ -139,10 +139,10 @@ class PostgresRetentionSession {
     return rows[0]?.is_frozen === true;
   }
 
-  /** Every attempt of a frozen day by id, in pages; every column as PostgreSQL prints it in UTC. */
+  /** Yields the attempts of a frozen day in pages, sorted by id, as text of PostgreSQL in UTC. */
   async *pages(day: Day): AsyncGenerator<readonly CsvRow[]> {
-    // Pages and not one long cursor: nothing changes here any more, and a snapshot of minutes would
-    // keep every dead row of the wallets.
+    // A cursor would hold a snapshot for minutes and so keep dead rows of the wallets. Pages are
+    // safe here because a frozen day does not change.
     const idAt = this.columns.indexOf("attempt_id");
     const text = sql.pageSql(day, this.columns);
     for (let last: string | null = "-1"; last !== null;) {
@@ -152,7 +152,7 @@ class PostgresRetentionSession {
     }
   }
 
-  /** In one transaction: remembers the sums and takes the frozen day out of the journal. */
+  /** Records the sums of a frozen day and takes it out of the journal, in one transaction. */
   async retire({ survey, file, sha256, signature }: RetiredDay): Promise<void> {
     const { day, fromId, toId, sums } = survey;
     const { attempts, debitMicroUsd, overrunMicroUsd, costPicoUsd, owedPicoUsd } = sums.all;
@@ -180,7 +180,7 @@ class PostgresRetentionSession {
         const ids = [fromId, toId];
         const sharedSql = sql.sharedRequestsSql(day);
         const { rows: shared } = await this.#client.query<SharedRow>(sharedSql, ids);
-        // Last, and then the commit at once: every batch waits while this lock is held.
+        // Every batch waits while this lock is held, so the commit follows soon after it.
         await this.#whenFree(day, sql.detachSql(day));
         for (const { orgs, requests } of shared) {
           await this.#client.query(sql.JOIN_SHARED_SQL, [orgs, requests, ...ids]);
@@ -192,7 +192,7 @@ class PostgresRetentionSession {
     );
   }
 
-  /** Days out of the journal whose attempts are still in the database, oldest first. */
+  /** Returns the retired days whose attempts are still in the database, oldest first. */
   async detachedDays(): Promise<readonly DetachedDay[]> {
     const { rows } = await this.#client.query<DetachedDay>(sql.DETACHED_DAYS_SQL);
     return rows;
@@ -213,8 +213,8 @@ class PostgresRetentionSession {
   }
 
   /**
-   * Deletes refused requests that are old enough, but none of `before` or later days, and returns
-   * their number. They owe nothing, so no sums are kept.
+   * Deletes refused requests that are older than `olderThanDays` and from days before `before`.
+   * Returns their number. They cost nothing, so no sums are recorded.
    */
   async deleteRefused(olderThanDays: number, before: Day | undefined): Promise<number> {
     const { rows } = await this.#client.query<{ before: Day }>(sql.REFUSED_BOUND_SQL, [
@@ -229,7 +229,7 @@ class PostgresRetentionSession {
     );
   }
 
-  /** Deletes what capped keys spent by the day in weeks that no cap asks for any more; how many rows. */
+  /** Deletes the daily spend of capped keys in weeks that no cap needs. Returns the deleted rows. */
   async deletePastSpend(): Promise<number> {
     let deleted = 0;
     for (const text of [sql.DELETE_PAST_SPEND_SQL, sql.DELETE_RETIRED_PAST_SPEND_SQL]) {
@@ -266,7 +266,7 @@ interface BoundsRow {
   readonly open: bigint;
 }
 
-/** Null: none. */
+/** Null if there are no such requests. */
 interface SharedRow {
   readonly orgs: string[] | null;
   readonly requests: string[] | null;

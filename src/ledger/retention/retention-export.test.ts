@@ -66,25 +66,25 @@ async function broken(
 }
 
 describe("an exported day", () => {
-  test("is proved by its manifest", async () => {
+  test("passes every check with its own manifest", async () => {
     const { csv, manifest } = await exported();
     expect(await broken(manifest, csv)).toEqual([]);
   });
 
-  test("is proved whatever white space and order its manifest has", async () => {
+  test("passes every check if its manifest has other white space and another order", async () => {
     const { csv, manifest } = await exported();
     const members = Object.entries(JSON.parse(manifest) as object).toReversed();
     expect(await broken(JSON.stringify(Object.fromEntries(members)), csv)).toEqual([]);
   });
 
-  test("says nothing twice: a reader might believe what was not signed", async () => {
+  test("is rejected if its manifest has a member twice, of which only one is signed", async () => {
     const { csv, manifest } = await exported();
     const doubled = manifest.replace('"bytes"', '"bytes": "1", "bytes"');
     expect(await broken(doubled, csv)).toEqual(["manifest"]);
     expect(readManifest(doubled)).toBe("it has /bytes twice");
   });
 
-  test("adds up: debits, overruns, refunds and costs, by provider and organization", async () => {
+  test("has sums of debits, overruns, refunds and costs by provider and organization", async () => {
     const { csv } = await exported();
     const { sums } = await countDayCsv(RANGE, bytesOf(csv));
     expect(sums.all).toEqual({
@@ -99,7 +99,7 @@ describe("an exported day", () => {
     expect(sums.byOrg.get("org_b")).toMatchObject({ attempts: 1n, refundMicroUsd: 993n });
   });
 
-  test("has every attempt once: one that is read twice ends the export", async () => {
+  test("fails to be written if the database returns an attempt twice", async () => {
     const [first = [], ...others] = ROWS;
     const written = writeDayCsv(COLUMNS, RANGE, pagesOf([first, first, ...others]));
     const readAll = async (): Promise<void> => {
@@ -108,7 +108,7 @@ describe("an exported day", () => {
     await expect(readAll()).rejects.toThrow("ids are out of order");
   });
 
-  test("with any other row is not the one that was signed", async () => {
+  test("is rejected if a row was changed, removed, added or moved", async () => {
     const { csv, manifest } = await exported();
     for (const other of [
       csv.replace("plain", "plaim"),
@@ -127,7 +127,7 @@ describe("an exported day", () => {
     }
   });
 
-  test("with any other word in its manifest is not the one that was signed", async () => {
+  test("is rejected if a member of its manifest was changed", async () => {
     const { csv, manifest } = await exported();
     const changed = (change: (document: Record<string, string>) => void): string => {
       const document = JSON.parse(manifest) as Record<string, string>;
@@ -153,7 +153,7 @@ describe("an exported day", () => {
     }
   });
 
-  test("signed with another key is distinguished from our own", async () => {
+  test("is rejected if it was signed with another key than the trusted one", async () => {
     const { csv } = await exported();
     const stranger = generateKeyPairSync("ed25519");
     const counted = await countDayCsv(RANGE, bytesOf(csv));
@@ -168,7 +168,7 @@ describe("an exported day", () => {
     ]);
   });
 
-  test("that is empty is a day too", async () => {
+  test("can be written and counted again without any attempt", async () => {
     const written = writeDayCsv(COLUMNS, RANGE, pagesOf([]));
     let csv = "";
     for await (const text of written.text) csv += text;
@@ -186,6 +186,6 @@ test.each([
   ["2026-4-1", false],
   ["2026-13-01", false],
   ["", false],
-])("%j is a day: %s", (text, isDay) => {
+])("parseDay accepts only a day of the calendar: %j is one: %s", (text, isDay) => {
   expect(parseDay(text) !== undefined).toBe(isDay);
 });

@@ -4,26 +4,26 @@ import { CsvFault, csvLine, CsvReader, type CsvRow } from "../../kernel/index.ts
 import { isSignedByItsKey, type DayManifest, type SignedManifest } from "./retention-manifest.ts";
 import { type DaySums, DayTally, sameSums, TallyFault } from "./retention-tally.ts";
 
-/** First id of a day and first id behind it. */
+/** The first attempt id of a day and the first id of the next day. */
 interface IdRange {
   readonly fromId: bigint;
   readonly toId: bigint;
 }
 
-/** The contents of an exported day, counted from its rows. */
+/** The sums, hash and size of an exported day, counted from its rows. */
 export interface CountedRows {
   readonly sums: DaySums;
   readonly sha256: Buffer;
   readonly bytes: number;
 }
 
-/** Pages of attempts on their way into a file; counted when the last piece was taken. */
+/** The CSV text of a day. Call `counted` only after reading the whole text. */
 export interface DayCsv {
   readonly text: AsyncIterable<string>;
   counted(): CountedRows;
 }
 
-/** Writes a day as CSV, and counts what it writes. */
+/** Converts the pages of a day to CSV and counts the rows. */
 export function writeDayCsv(
   columns: readonly string[],
   range: IdRange,
@@ -54,7 +54,7 @@ export function writeDayCsv(
   };
 }
 
-/** Counts a file again. Throws `CsvFault` or `TallyFault` when these are not rows of a day. */
+/** Counts a CSV file. Rejects with `CsvFault` or `TallyFault` if it does not hold rows of the day. */
 export async function countDayCsv(
   range: IdRange,
   pieces: AsyncIterable<Uint8Array>,
@@ -78,7 +78,7 @@ export async function countDayCsv(
   return { sums: tally.sums, sha256: hash.digest(), bytes };
 }
 
-/** Undefined if the rows are those that the manifest names. */
+/** Returns the first difference between the rows and their manifest; undefined if there is none. */
 export function findDifference(manifest: DayManifest, counted: CountedRows): string | undefined {
   if (counted.bytes !== manifest.bytes) {
     return `the rows have ${counted.bytes} bytes, the manifest says ${manifest.bytes}`;
@@ -94,11 +94,11 @@ export interface ExportCheck {
   readonly detail: string;
 }
 
-/** Proves an exported day: its signature, whose it is, and that the rows are the ones signed for. */
+/** Checks an exported day: its signature, its key, and that its rows match the manifest. */
 export async function verifyExport(input: {
   readonly manifest: SignedManifest;
   readonly rows: AsyncIterable<Uint8Array>;
-  /** Undefined if there is no key here to compare with. */
+  /** The key that must have signed the day; if undefined, the check of the key fails. */
   readonly trustedKey: KeyObject | undefined;
 }): Promise<readonly ExportCheck[]> {
   const { manifest, rows, trustedKey } = input;

@@ -5,6 +5,7 @@ import {
   microUsd,
   picoUsd,
   canonicalText,
+  daysBefore,
   documentParts,
   documentReader,
   isSignedBy,
@@ -12,32 +13,25 @@ import {
   signedFile,
   type TextDocument,
 } from "../../kernel/index.ts";
-import {
-  dayAfter,
-  dayFiles,
-  parseDay,
-  type AttemptSums,
-  type Day,
-  type DaySums,
-} from "./retention-tally.ts";
+import { dayFiles, parseDay, type AttemptSums, type Day, type DaySums } from "./retention-tally.ts";
 
 const FORMAT = "tokenmarket-retired-day-1";
 
-/** The subject of an exported day's signature. */
+/** The signed facts about an exported day. */
 export interface DayManifest {
   readonly day: Day;
-  /** First attempt id of the day and first id behind it. */
+  /** The first attempt id of the day; `toId` is the first id of the next day. */
   readonly fromId: bigint;
   readonly toId: bigint;
-  /** Level of the database schema when the day was exported. */
+  /** The level of the database schema when the day was exported. */
   readonly schema: string;
   readonly sums: DaySums;
-  /** The hash of the uncompressed rows. */
+  /** The SHA-256 of the uncompressed rows. */
   readonly sha256: Buffer;
   readonly bytes: number;
 }
 
-/** A manifest as it is in a file; whether its signature is right is another question. */
+/** A manifest as read from a file. Its signature is not yet verified. */
 export interface SignedManifest extends DayManifest {
   readonly publicKey: KeyObject;
   /** Base64. */
@@ -47,8 +41,8 @@ export interface SignedManifest extends DayManifest {
 }
 
 /**
- * The text of a manifest file, signed with an Ed25519 key. It has no time of its own: the same
- * day, key and schema give the same bytes.
+ * Returns the text of a manifest file, signed with an Ed25519 key. The text has no timestamp, so
+ * the same day, key and schema give the same bytes.
  */
 export function signManifest(
   manifest: DayManifest,
@@ -89,7 +83,7 @@ const manifestDocument = documentReader(
   ),
 );
 
-/** Reads a manifest file; the answer as a text says what is wrong with it. */
+/** Reads the text of a manifest file. Returns a string with the problem if it is not valid. */
 export function readManifest(text: string): SignedManifest | string {
   const read = manifestDocument(text);
   if (!read.ok) return read.problem;
@@ -127,7 +121,7 @@ function toDocument(manifest: DayManifest): TextDocument {
     format: FORMAT,
     day,
     from: `${day}T00:00:00Z`,
-    to: `${dayAfter(day)}T00:00:00Z`,
+    to: `${daysBefore(day, -1)}T00:00:00Z`,
     from_attempt_id: String(manifest.fromId),
     to_attempt_id: String(manifest.toId),
     schema: manifest.schema,

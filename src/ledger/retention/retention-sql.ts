@@ -1,9 +1,9 @@
 import type { Day } from "./retention-tally.ts";
 
-/** A week begins at most six days back, and an id may be of the days before. */
+/** Enough for a week, which began at most six days ago, and for ids from the days before it. */
 const CAP_DAYS_BACK = 10;
 
-/** The table of a day; days are digits and hyphens, so that a name can be written into SQL. */
+/** Returns the table of a day. A `Day` has only digits and hyphens, so the name is safe in SQL. */
 export function dayTable(day: Day): string {
   return `attempt_${day.replaceAll("-", "")}`;
 }
@@ -17,7 +17,7 @@ export const DAYS_OLDER_THAN_SQL = `
     and d.day < (clock_timestamp() at time zone 'utc')::date - $1::integer
   order by 1`;
 
-/** $1 days, $2 a day or null: the first day whose refused requests stay. */
+/** $1: days; $2: a day or null. Selects the first day whose refused requests stay. */
 export const REFUSED_BOUND_SQL = `
   select to_char(least((clock_timestamp() at time zone 'utc')::date - $1::integer, $2::date),
     'YYYY-MM-DD') as before`;
@@ -37,7 +37,7 @@ export const SCHEMA_SQL = "select max(level)::text as level from schema_step";
 const FIRST_ID = "attempt_id_at(d.day::timestamp at time zone 'utc')";
 const END_ID = "attempt_id_at((d.day + 1)::timestamp at time zone 'utc')";
 
-/** $1 the day, $2 its table. */
+/** $1: the day; $2: its table. */
 export const BOUNDS_SQL = `
   select ${FIRST_ID} as from_id, ${END_ID} as to_id,
     pg_get_expr(c.relpartbound, c.oid) as bounds,
@@ -46,7 +46,7 @@ export const BOUNDS_SQL = `
   from (select $1::date as day) d
   join pg_class c on c.oid = $2::regclass`;
 
-/** $1 is the first id, $2 the id after the last: true if an attempt between them is open. */
+/** $1: the first id; $2: the id after the last. True if an attempt in this range is open. */
 export const IS_OPEN_SQL: string = `select (${holdsSql("$1", "$2")}) > 0 as is_open`;
 
 function holdsSql(from: string, until: string): string {
@@ -54,7 +54,7 @@ function holdsSql(from: string, until: string): string {
       where not annulled and attempt_id >= ${from} and attempt_id < ${until}`;
 }
 
-/** One row for all, one for each provider, one for each organization. */
+/** Selects one row for all attempts, one for each provider and one for each organization. */
 export function surveySql(day: Day): string {
   return `
   with covered as (
@@ -73,7 +73,7 @@ export function surveySql(day: Day): string {
   group by grouping sets ((), (a.provider_id), (a.org_id))`;
 }
 
-/** $1 the last id of the page before, $2 rows. */
+/** $1: the last id of the previous page; $2: maximum number of rows. */
 export function pageSql(day: Day, columns: readonly string[]): string {
   const names = columns.map((name) => `"${name}"`).join(", ");
   return `select ${names} from ${dayTable(day)}
@@ -89,7 +89,7 @@ export function unfreezeSql(day: Day): string {
   return `drop trigger if exists day_is_frozen on ${dayTable(day)}`;
 }
 
-/** $1 the table. */
+/** $1: the table. */
 export const IS_FROZEN_SQL = `
   select exists (select from pg_trigger
     where tgrelid = $1::regclass and tgname = 'day_is_frozen') as is_frozen`;
@@ -99,7 +99,7 @@ export const RETIRED_DAY_SQL = `
     file, sha256, signature)
   values ($1, $2, $3, $4, $5, $6, $7, $8, $9, $10, $11)`;
 
-/** $1 the day. */
+/** $1: the day. */
 export function retiredSpendSql(day: Day): string {
   return `
   insert into retired_spend (day, scope, id, month, settled)
@@ -109,7 +109,7 @@ export function retiredSpendSql(day: Day): string {
   having sum(debit) > 0`;
 }
 
-/** $1 the day. What a cap by the day or the week may still ask for, by the day of admission. */
+/** $1: the day. Keeps the spend that a daily or weekly cap still needs, by day of admission. */
 export function retiredDaysSql(day: Day): string {
   return `
   insert into retired_spend_day (retired, key_id, day, settled)
@@ -119,7 +119,7 @@ export function retiredDaysSql(day: Day): string {
   group by 2, 3 having sum(debit) > 0`;
 }
 
-/** $1 the first id of the day, $2 the id behind its last: requests that other days have attempts of. */
+/** $1: the day's first id; $2: the id after its last. Selects requests with attempts in other days. */
 export function sharedRequestsSql(day: Day): string {
   return `
   select array_agg(org_id) as orgs, array_agg(request_id) as requests from ${dayTable(day)} d
@@ -130,38 +130,38 @@ export function sharedRequestsSql(day: Day): string {
 }
 
 /**
- * $1 organizations, $2 their requests, $3 and $4 as above: joins the remaining attempts of a
- * request into one row.
+ * $1: organizations; $2: their requests; $3: the day's first id; $4: the id after its last. Joins
+ * the remaining attempts of each request into one row.
  */
 export const JOIN_SHARED_SQL = "select join_attempts($1, $2, $3, $4)";
 
 export function detachSql(day: Day): readonly string[] {
   const table = dayTable(day);
   return [
-    // The day's frozen table refuses ends, not beginnings: none commits from here on.
+    // The frozen table refuses the end of an attempt but not its start. This lock stops starts too.
     "lock table hold in share mode",
     `alter table attempt detach partition ${table}`,
     `alter table ${table} set schema retired`,
   ];
 }
 
-/** Rows that one statement deletes. */
+/** The maximum number of rows that one statement deletes. */
 export const PAST_SPEND_ROWS = 5_000;
 
 /*
- * Caps need the days of this week and, after a clock was set back, of the week before; the audit
- * compares both. Rows that a late closing has locked are skipped until the next run.
+ * Caps need the days of this week and, if a clock is set back, of the week before. The audit
+ * compares both weeks. Rows locked by a late closing are skipped until the next run.
  */
 const PAST_SPEND = "date_trunc('week', clock_timestamp() at time zone 'utc')::date - 7";
 
-/** $1 rows at most. What keys with a cap by the day or the week settled in weeks that are over. */
+/** $1: maximum number of rows. Deletes the spend of keys with a daily or weekly cap in past weeks. */
 export const DELETE_PAST_SPEND_SQL = `
   delete from spend_day s
   using (select key_id, day from spend_day where day < ${PAST_SPEND}
     order by day, key_id limit $1 for update skip locked) p
   where s.key_id = p.key_id and s.day = p.day`;
 
-/** $1 rows at most. The same, of days that left the journal. */
+/** $1: maximum number of rows. Deletes the same spend in retired days. */
 export const DELETE_RETIRED_PAST_SPEND_SQL = `
   delete from retired_spend_day s
   using (select retired, key_id, day from retired_spend_day where day < ${PAST_SPEND}

@@ -1,6 +1,13 @@
-import { type CsvRow, microUsd, type MicroUsd, picoUsd, type PicoUsd } from "../../kernel/index.ts";
+import {
+  type CsvRow,
+  isDay,
+  microUsd,
+  type MicroUsd,
+  picoUsd,
+  type PicoUsd,
+} from "../../kernel/index.ts";
 
-/** A day of the journal in UTC: `2026-04-10`. */
+/** A day of the journal in UTC, for example `2026-04-10`. */
 export type Day = string & { readonly __day: "utc" };
 
 /** The sums of some attempts. */
@@ -8,37 +15,37 @@ export interface AttemptSums {
   readonly attempts: bigint;
   readonly debitMicroUsd: MicroUsd;
   readonly overrunMicroUsd: MicroUsd;
-  /** Returned by late corrections. */
+  /** Money that late corrections returned. */
   readonly refundMicroUsd: MicroUsd;
   readonly costPicoUsd: PicoUsd;
-  /** The debts to providers for them. */
+  /** The debts to providers for the attempts. */
   readonly owedPicoUsd: PicoUsd;
 }
 
-/** The attempts of a day: all of them, and by whom they are owed and paid. */
+/** Sums of a day: of all attempts, by provider, and by organization. */
 export interface DaySums {
   readonly all: AttemptSums;
   readonly byProvider: ReadonlyMap<string, AttemptSums>;
   readonly byOrg: ReadonlyMap<string, AttemptSums>;
 }
 
-/** A day as the journal has it now. */
+/** The present state of a day in the journal. */
 export interface DaySurvey {
   readonly day: Day;
-  /** First id of the day and first id behind it. */
+  /** The first attempt id of the day; `toId` is the first id of the next day. */
   readonly fromId: bigint;
   readonly toId: bigint;
   readonly sums: DaySums;
   readonly open: bigint;
-  /** Closed or corrected at or after the settlement horizon, so that they may be settled yet. */
+  /** Attempts closed or corrected at or after the settlement horizon: they may yet be settled. */
   readonly unsettled: bigint;
-  /** Ended in no closed period of their provider. */
+  /** Attempts that ended in no closed period of their provider. */
   readonly outsidePeriods: bigint;
-  /** The day was retired before; what is there now came later. */
+  /** True if the day was retired before; its present attempts came later. */
   readonly isRetired: boolean;
 }
 
-/** The record of a day whose attempts are gone. */
+/** A day to be retired, with its exported file. */
 export interface RetiredDay {
   readonly survey: DaySurvey;
   readonly file: string;
@@ -51,26 +58,17 @@ export interface DetachedDay {
   readonly sha256: Buffer;
 }
 
-/** The names of a day's two files. */
+/** Returns the names of a day's two files. */
 export function dayFiles(day: Day): { readonly rows: string; readonly manifest: string } {
   return { rows: `attempt-${day}.csv.gz`, manifest: `attempt-${day}.json` };
 }
 
-/** The day in `text`, or undefined when there is no such day. */
+/** Returns `text` as a day; undefined if it is not a day of the calendar. */
 export function parseDay(text: string): Day | undefined {
-  const ms = /^\d{4}-\d\d-\d\d$/.test(text) ? Date.parse(text) : Number.NaN;
-  return Number.isFinite(ms) && new Date(ms).toISOString().startsWith(text)
-    ? (text as Day)
-    : undefined;
+  return isDay(text) ? (text as Day) : undefined;
 }
 
-/** The day after. */
-export function dayAfter(day: Day): Day {
-  const MS_PER_DAY = 86_400_000;
-  return new Date(Date.parse(day) + MS_PER_DAY).toISOString().slice(0, 10) as Day;
-}
-
-/** Rows that no journal has: a column is missing, an id is in the wrong place. */
+/** Thrown if rows cannot be a day's attempts, for example if a column is missing. */
 export class TallyFault extends Error {
   override readonly name = "TallyFault";
 }
@@ -84,7 +82,7 @@ export const ZERO_SUMS: AttemptSums = {
   owedPicoUsd: picoUsd(0n),
 };
 
-/** Adds up attempts as rows of text, and sees to it that each comes once and in order. */
+/** Adds up attempts given as rows of text. Throws `TallyFault` unless their ids ascend. */
 export class DayTally {
   readonly #columns: readonly string[];
   readonly #places: Places;
@@ -142,7 +140,7 @@ export function addSums(a: AttemptSums, b: AttemptSums): AttemptSums {
   };
 }
 
-/** True if both have the same sums for every provider and organization. */
+/** True if both have the same totals and the same sums for every provider and organization. */
 export function sameSums(a: DaySums, b: DaySums): boolean {
   return (
     sameAttempts(a.all, b.all) && sameMap(a.byProvider, b.byProvider) && sameMap(a.byOrg, b.byOrg)
@@ -166,7 +164,7 @@ function sameAttempts(a: AttemptSums, b: AttemptSums): boolean {
   return SUM_NAMES.every((name) => a[name] === b[name]);
 }
 
-/** The positions in a row of the values that are added up. */
+/** The positions of the values in a row. */
 interface Places {
   readonly id: number;
   readonly provider: number;

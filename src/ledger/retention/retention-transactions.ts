@@ -1,6 +1,6 @@
 import { setTimeout as sleep } from "node:timers/promises";
 
-import { DatabaseError, type CustomTypesConfig, type PoolClient, type QueryArrayConfig } from "pg";
+import { DatabaseError, type PoolClient, type QueryArrayConfig } from "pg";
 
 import {
   type Change,
@@ -9,27 +9,31 @@ import {
   recordChanges,
   type RecordedChange,
   type CsvRow,
+  textTypes,
   transact,
 } from "../../kernel/index.ts";
 
-/** The longest time that batches of the gateways may wait for a lock of the ledger. */
+/** The longest time that the gateways' batches may have to wait because of a lock taken here. */
 const LOCK_TIMEOUT_MS = 100;
 const LOCK_PAUSE_MS = 500;
 const LOCK_TRIES_MAX = 1_200;
 const SQLSTATE_LOCK_TIMEOUT = "55P03";
 
-/** The books did not let go of their lock for ten minutes. */
+/** Thrown if a table of the books could not be locked within ten minutes. */
 export class JournalBusyFault extends Error {
   override readonly name = "JournalBusyFault";
 }
 
-/** The change log, with the author of the changes. */
+/** The change log and the author of the changes. */
 export interface ChangeNotes {
   readonly log: ChangeLog;
   readonly by: ChangedBy;
 }
 
-/** The change is written last: the log is not held up while the books are waited for. */
+/**
+ * Runs `work` and records the change in one transaction. The change is recorded last, so that the
+ * change log is not locked while `work` waits for the books.
+ */
 export async function changing(
   client: PoolClient,
   { log, by }: ChangeNotes,
@@ -45,8 +49,9 @@ export async function changing(
 }
 
 /**
- * Runs statements that need tables of the books for themselves, and never makes a queue before
- * them. `busySql` says whether a reader of minutes is at work on these.
+ * Runs statements that lock tables of the books exclusively. Tries again until no other transaction
+ * is in the way, because everyone else queues behind a waiting lock. `busySql` selects `is_busy`:
+ * whether a long transaction reads these tables.
  */
 export async function whenFree(
   client: PoolClient,
@@ -57,7 +62,8 @@ export async function whenFree(
   await client.query("savepoint before_lock");
   for (let tried = 0; tried < LOCK_TRIES_MAX; tried++) {
     if (tried > 0) await sleep(LOCK_PAUSE_MS);
-    // A reader of minutes is waited for outside the lock's queue, or all would wait with us.
+    // While a long transaction runs, this does not even try to lock, so that nobody queues behind
+    // it.
     const { rows } = await client.query<{ is_busy: boolean }>(busySql);
     if (rows[0]?.is_busy === true) continue;
     try {
@@ -71,17 +77,17 @@ export async function whenFree(
   throw new JournalBusyFault("the journal was read without a pause; run this again later");
 }
 
-/** Rows as PostgreSQL prints them. */
+/** Runs a query and returns its rows as the text that PostgreSQL prints. */
 export async function rowsAsText(
   client: PoolClient,
   text: string,
   values: readonly unknown[],
 ): Promise<CsvRow[]> {
-  const query: QueryArrayConfig = { text, values: [...values], rowMode: "array", types: asText };
+  const query: QueryArrayConfig = { text, values: [...values], rowMode: "array", types: textTypes };
   return (await client.query<(string | null)[]>(query)).rows;
 }
 
-/** True if a transaction that is older than any batch uses one of these tables. */
+/** Selects `is_busy`: true if a transaction older than one second uses one of the tables. */
 export function longReaderSql(tables: readonly string[]): string {
   return `
   select exists (
@@ -90,7 +96,3 @@ export function longReaderSql(tables: readonly string[]): string {
       and pid <> pg_backend_pid() and a.xact_start < clock_timestamp() - interval '1 second'
   ) as is_busy`;
 }
-
-const asText: CustomTypesConfig = {
-  getTypeParser: (() => (text: string) => text) as CustomTypesConfig["getTypeParser"],
-};

@@ -7,7 +7,7 @@ import { countDayCsv, findDifference, writeDayCsv } from "./retention-export.ts"
 import { type DayManifest, readManifest, signManifest } from "./retention-manifest.ts";
 import { type Day, dayFiles, type DaySurvey, sameSums } from "./retention-tally.ts";
 
-/** An export that went wrong; nothing was taken out of the journal. */
+/** A failed export of a day; the day is still in the journal. */
 export class RetentionFault extends Error {
   override readonly name = "RetentionFault";
 }
@@ -16,7 +16,7 @@ export interface RetireDeps {
   readonly session: RetentionSession;
   readonly archive: DayFolder;
   readonly key: { readonly privateKey: KeyObject; readonly publicKey: KeyObject };
-  /** Progress, one sentence each. */
+  /** Called with a line of text after each step. */
   readonly progress: (line: string) => void;
 }
 
@@ -24,26 +24,27 @@ export interface RetireOutcome {
   readonly retired: readonly DaySurvey[];
   /** Days whose attempts were deleted from the database. */
   readonly dropped: readonly Day[];
-  /** The day at which the run stopped, with the reason; later days were not checked. */
+  /** The day at which the run stopped, and why. Later days were not checked. */
   readonly stopped: { readonly day: Day; readonly reason: string } | undefined;
-  /** Refused requests that were deleted with the attempts of their days. */
+  /** The number of deleted refused requests. */
   readonly refusedRequests: number;
-  /** Days of capped keys that were deleted: of weeks that are over, so that no cap asks for them. */
+  /** The number of deleted rows of daily spend in weeks that no cap needs. */
   readonly pastSpendDays: number;
-  /** Days that were to be dropped and stay, and why. */
+  /** Days whose attempts could not be deleted, and why. */
   readonly kept: readonly { readonly day: Day; readonly reason: string }[];
 }
 
 /**
- * Takes every whole day that is older out of the journal: exported, read back and signed first,
- * oldest first, up to the first that is not ready. Ended anywhere, it is simply run again.
+ * Retires the days older than `olderThanDays`, oldest first, up to the first that is not ready.
+ * Each day is exported, read back and signed before it leaves the journal. An interrupted run can
+ * be repeated.
  */
 export async function retireDays(
   deps: RetireDeps,
   options: {
     readonly olderThanDays: number;
     readonly drop: boolean;
-    /** From that day on everything stays, for this reason. */
+    /** This day and later days stay in the journal, for this reason. */
     readonly stopAt?: { readonly day: Day; readonly reason: string } | undefined;
   },
 ): Promise<RetireOutcome> {
@@ -68,18 +69,18 @@ export async function retireDays(
   return { retired, stopped, refusedRequests, pastSpendDays, ...drops };
 }
 
-/** Answers the day as it was retired, or why it is not ready. */
+/** Returns the retired day, or a string with the reason why the day is not ready. */
 async function retireDay(deps: RetireDeps, day: Day): Promise<DaySurvey | string> {
   const { session, archive, progress } = deps;
   const first = await session.survey(day);
   const reason = readinessProblem(first);
   if (reason !== undefined) {
-    // A run that was ended leaves the day frozen; what is open in it must be able to end.
+    // An interrupted run may have left the day frozen. Its open attempts must be able to end.
     if (first.open > 0n) await session.unfreeze(day);
     return reason;
   }
   await session.freeze(day);
-  // A late row came before the freeze or never: only now is the day sure to stay as it is.
+  // Rows may have been written until the freeze; from now on the day does not change.
   const survey = await session.survey(day);
   const late = readinessProblem(survey);
   if (late !== undefined) {
@@ -112,7 +113,7 @@ function readinessProblem(survey: DaySurvey): string | undefined {
   return undefined;
 }
 
-/** Writes the day's two files and proves them from the disk. */
+/** Writes the day's two files and compares them, read back from the disk, with the database. */
 async function exportDay(
   deps: RetireDeps,
   survey: DaySurvey,
@@ -122,7 +123,7 @@ async function exportDay(
   const csv = writeDayCsv(session.columns, survey, session.pages(day));
   await archive.stage(day, csv.text);
   const { sha256, bytes, sums: written } = csv.counted();
-  // Added up twice: by the database over the table, and here over every row that was written.
+  // Compares the sums of the written rows with the database's sums of the table.
   if (!sameSums(written, sums)) throw new RetentionFault(`${day}: the export misses attempts`);
   const manifest = { day, fromId, toId, schema: session.schema, sums, sha256, bytes };
   const difference = findDifference(manifest, await countDayCsv(survey, archive.readStaged(day)));
@@ -134,9 +135,9 @@ async function exportDay(
 }
 
 /**
- * An interrupted run may have left the same day here; another database's is not written over. What
- * each organization spent on the day says which it is: the text is another one where the request of
- * an attempt has ended since.
+ * Rejects if the folder has another database's export of the day. An interrupted run of this
+ * database may have left its own export, which may be overwritten. Its text can differ from the new
+ * one, because requests have ended since, but its sums are equal.
  */
 async function refuseForeignFile(archive: DayFolder, manifest: DayManifest): Promise<void> {
   const { day } = manifest;
@@ -150,7 +151,7 @@ async function refuseForeignFile(archive: DayFolder, manifest: DayManifest): Pro
   );
 }
 
-/** Deletes what was retired, once more proving that the files have it. */
+/** Deletes the attempts of retired days, after checking each day's files again. */
 async function dropDetached(deps: RetireDeps): Promise<Pick<RetireOutcome, "dropped" | "kept">> {
   const { session, archive, progress } = deps;
   const dropped: Day[] = [];

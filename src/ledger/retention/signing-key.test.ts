@@ -14,7 +14,7 @@ beforeAll(() => {
 afterAll(() => rmSync(folder, { recursive: true, force: true }));
 
 describe("the key that signs exports", () => {
-  test("is made at its first use, for its owner's eyes only, and is the same ever after", () => {
+  test("is created at its first use with mode 600, and stays the same", () => {
     const file = join(folder, "data", "key.pem");
     expect(readPublicKey(file)).toBeUndefined();
     const made = openSigningKey(file);
@@ -24,7 +24,7 @@ describe("the key that signs exports", () => {
     expect(readPublicKey(file)?.equals(made.publicKey)).toBe(true);
   });
 
-  test("can be one of the operator's own; its public half alone proves, and does not sign", () => {
+  test("can be the operator's own, whose public half alone verifies but does not sign", () => {
     const own = generateKeyPairSync("ed25519");
     const file = join(folder, "public.pem");
     writeFileSync(file, own.publicKey.export({ format: "pem", type: "spki" }));
@@ -32,7 +32,7 @@ describe("the key that signs exports", () => {
     expect(() => openSigningKey(file)).toThrow(/public.pem: not an Ed25519 key/);
   });
 
-  test("of another kind is refused, and no word of the file is shown", () => {
+  test("is refused if it is of another kind, without showing the contents of its file", () => {
     const rsa = generateKeyPairSync("rsa", { modulusLength: 2_048 });
     const pem = rsa.privateKey.export({ format: "pem", type: "pkcs8" });
     for (const [name, text] of [

@@ -7,7 +7,7 @@ import {
 import { existsSync, linkSync, mkdirSync, readFileSync, rmSync, writeFileSync } from "node:fs";
 import { dirname } from "node:path";
 
-/** A key file that is not an Ed25519 key. */
+/** Thrown if a key file does not hold an Ed25519 key. */
 export class SigningKeyFault extends Error {
   override readonly name = "SigningKeyFault";
 }
@@ -19,20 +19,20 @@ export interface SigningKey {
 
 const FILE_MODE = 0o600;
 
-/** The Ed25519 key of a PEM file; it is made when there is no such file. */
+/** Returns the Ed25519 key of a PEM file. Creates the file if it does not exist. */
 export function openSigningKey(file: string): SigningKey {
   if (!existsSync(file)) makeKeyFile(file);
   const privateKey = ed25519(file, () => createPrivateKey(readFileSync(file)));
   return { privateKey, publicKey: createPublicKey(privateKey) };
 }
 
-/** The public key of a PEM file, which may hold the private key too; undefined: no such file. */
+/** Returns the public key of a PEM file with a public or private key; undefined without a file. */
 export function readPublicKey(file: string): KeyObject | undefined {
   if (!existsSync(file)) return undefined;
   return ed25519(file, () => createPublicKey(readFileSync(file)));
 }
 
-/** Two runs that begin at once end with one key: a name is given to a finished file, once. */
+/** Creates a key file. If two processes do so at once, both end with the key of the first. */
 function makeKeyFile(file: string): void {
   mkdirSync(dirname(file), { recursive: true });
   const pem = generateKeyPairSync("ed25519").privateKey.export({ format: "pem", type: "pkcs8" });
@@ -53,7 +53,7 @@ function ed25519(file: string, read: () => KeyObject): KeyObject {
   try {
     key = read();
   } catch (fault) {
-    // The parser's own message may quote the file.
+    // Other errors are replaced below, because the parser's message may quote the file.
     if (fault instanceof Error && "code" in fault && fault.code === "EACCES") throw fault;
   }
   if (key?.asymmetricKeyType === "ed25519") return key;

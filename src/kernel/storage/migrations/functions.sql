@@ -2,7 +2,8 @@
 
 -- == Ids and days ==
 
--- The first id of an instant: 41 bits of milliseconds since 2025, then 22 bits of other things.
+-- The lowest attempt id of an instant: 41 bits of milliseconds since 2025, then 22 bits of instance
+-- and sequence.
 create function attempt_id_at(p_at timestamptz) returns bigint language sql immutable as $$
   select (floor(extract(epoch from p_at) * 1000)::bigint - 1735689600000) << 22
 $$;
@@ -11,7 +12,7 @@ create function attempt_day(p_attempt bigint) returns date language sql immutabl
   select (timestamp '2025-01-01' + ((p_attempt >> 22) * interval '1 millisecond'))::date
 $$;
 
--- The milliseconds in a request's id.
+-- The milliseconds since 1970 in a request id.
 create function request_ms(p_request uuid) returns bigint language sql immutable as $$
   select ('x' || left(replace(p_request::text, '-', ''), 12))::bit(48)::bigint
 $$;
@@ -20,13 +21,14 @@ create function request_day(p_request uuid) returns date language sql immutable 
   select (timestamp '1970-01-01' + (request_ms(p_request) * interval '1 millisecond'))::date
 $$;
 
--- The first position of a month: a million million for each month since January 2025.
+-- The first position of a month: 10^12 positions for each month since January 2025.
 create function month_position(p_month date) returns bigint language sql immutable as $$
   select ((extract(year from p_month)::bigint - 2025) * 12 + extract(month from p_month)::bigint - 1)
     * 1000000000000
 $$;
 
--- Spans grow with the number, so that the middle of one is at most 3.2 percent off; below 32 exact.
+-- The bucket of a time to first byte. Buckets grow with the time, so that the middle of one is at
+-- most 3.2 percent off; below 32 ms they are exact.
 create function first_byte_span(p_ms integer) returns smallint language sql immutable as $$
   select case when p_ms is null then null when p_ms < 32 then greatest(p_ms, 0)
     else (floor(ln(least(p_ms, 16777215)) / ln(2) + 1e-9)::integer - 4) * 16
@@ -34,19 +36,19 @@ create function first_byte_span(p_ms integer) returns smallint language sql immu
     end::smallint
 $$;
 
--- The margin of a settled attempt, below 0 where the provider costs more than the customer pays.
+-- The margin of a settled attempt, negative if the provider costs more than the customer pays.
 create function margin_of(cost numeric, owed numeric) returns bigint language sql immutable as $$
   select case when owed is null then 0 else div(cost, 1000000) - div(owed, 1000000) end::bigint
 $$;
 
--- == Rows that are never changed ==
+-- == Rows that never change ==
 
 create function refuse_change() returns trigger language plpgsql as $$
 begin
   raise exception '% rows are never changed or deleted', tg_table_name;
 end $$;
 
--- Rows of these are inserted, and that is all.
+-- The rows of these tables are only inserted.
 do $$
 declare
   v_table text;
@@ -71,8 +73,8 @@ create trigger hold_is_kept before truncate on hold
   for each statement execute function refuse_change();
 create trigger attempt_is_kept before truncate on attempt
   for each statement execute function refuse_change();
--- Only the late correction changes a finished attempt, beside the number of attempts in its
--- request's row: that also of a frozen day, because a later day's attempt may be the one that ends.
+-- A finished attempt changes only by the late correction, and in `final` and `earlier`: these
+-- change even on a frozen day, because an attempt of the same request may end on a later day.
 create function keep_finished_attempt() returns trigger language plpgsql as $$
 begin
   if tg_op = 'UPDATE' then
@@ -91,16 +93,18 @@ create trigger finished_attempt_is_final before update on attempt
 
 -- == Locks ==
 
--- Lock order everywhere: settlement gate, fence, wallets sorted, platform accounts sorted. A wallet's
--- lock covers everything of its organization: holds, spend rows, attempt states, caps.
+-- Every transaction locks in this order: settlement gate, fence, wallets sorted, platform accounts
+-- sorted. A wallet's lock covers all data of its organization: holds, spend rows, attempt states,
+-- caps.
 create function lock_wallets(p_orgs text[]) returns void language sql as $$
   select 1 from account
   where account_id in (select distinct 'wallet:' || org from unnest(p_orgs) as t(org))
   order by account_id for update
 $$;
 
--- A transaction that closes attempts holds the gate shared and reads the time behind it; one that
--- moves the settlement horizon holds it alone. So nothing is ever closed before a moved horizon.
+-- A transaction that closes attempts takes the gate shared, and then reads the time; a transaction
+-- that moves the settlement horizon takes it exclusively. So no attempt is closed before a moved
+-- horizon.
 create function enter_settlement_gate() returns void language sql as $$
   select pg_advisory_xact_lock_shared(hashtext('tokenmarket settlement'))
 $$;
@@ -109,7 +113,8 @@ create function closing_time() returns timestamptz language sql volatile as $$
   select greatest(clock_timestamp(), through) from settlement_horizon
 $$;
 
--- Answers where the horizon is now: it never goes back.
+-- Moves the horizon forward to p_through, if that is later. Returns the horizon, which never goes
+-- back.
 create function advance_settlement_horizon(p_through timestamptz) returns timestamptz
 language plpgsql as $$
 declare
@@ -126,12 +131,12 @@ end $$;
 
 -- == Tables of days and months ==
 
--- A table of its own first: to attach one does not stop the batches that run meanwhile.
+-- Creates the table first and then attaches it, which does not block running batches.
 create function ensure_attempt_partition(p_day date) returns void language plpgsql as $$
 declare
   v_name constant text := 'attempt_' || to_char(p_day, 'YYYYMMDD');
 begin
-  -- The lock before the check: a session remembers that it once saw no such table.
+  -- The lock comes before the check, because a session remembers that it has seen no such table.
   perform pg_advisory_xact_lock(hashtext('tokenmarket partitions'));
   if to_regclass(v_name) is not null then return; end if;
   execute format('create table %I (like attempt including all)', v_name);
@@ -150,7 +155,7 @@ begin
   end loop;
 end $$;
 
--- A reference is used once in all months.
+-- A reference is unique over the partitions of all months.
 create function refuse_used_ref() returns trigger language plpgsql as $$
 begin
   insert into transfer_ref (ref) values (new.ref);
@@ -177,15 +182,15 @@ begin
     month_position(p_month), month_position((p_month + interval '1 month')::date));
 end $$;
 
--- The tables of this month and the coming ones. The books move on to this month's positions when its
--- table is there for everyone: a batch that takes one finds it.
+-- Creates the partitions of this month and the coming ones. Positions move on to this month only
+-- after its partition was committed, so that every batch finds the partition of its positions.
 create function ensure_transfer_partitions(p_months_ahead integer) returns void
 language plpgsql as $$
 declare
   v_month constant date := date_trunc('month', clock_timestamp() at time zone 'utc');
 begin
   perform pg_advisory_xact_lock(hashtext('tokenmarket partitions'));
-  -- It is set here only, and behind the lock it only counts up.
+  -- The sequence is set only here and only forward, under the lock.
   if to_regclass('transfer_' || to_char(v_month, 'YYYYMM')) is not null
       and (select last_value from ledger_position) < month_position(v_month) then
     perform setval('ledger_position', month_position(v_month), false);
@@ -197,19 +202,19 @@ end $$;
 
 -- == The ledger ==
 
--- A batch touches few rows of large tables, and tables that grow faster than their statistics: the
--- planner must never consider reading one whole. Nor may it plan each batch anew: with a partition
--- per day a plan for these very attempts seems cheaper, but making it costs more than running it.
--- Hence the settings of the functions.
+-- The functions below set planner options, because a batch touches few rows of large tables, which
+-- grow faster than their statistics. The planner must never read such a table as a whole. Nor may
+-- it plan each batch anew: with a partition per day, planning costs more than running the plan.
 
--- Makes the last finished attempt of each of these requests its row. It is called behind whatever
--- writes, corrects or takes away an attempt that may not be the only one of its request, in the same
--- transaction and under the lock of the wallet. It counts anew what is there, so that the order in
--- which attempts end does not matter: also not of one that ends late, after a crash, or void. p_first
--- and p_last are the first and the last id that is known of these requests. Their other attempts are
--- less than two days away, so that no other partition is opened; the audit finds one that is not. It
--- is planned anew each time, for these days alone: a plan that is kept is one for every day there is,
--- and whenever a day's statistics change, a batch would wait for the next such plan.
+-- Marks the last finished attempt of each of these requests as its row (`final`), with the sums of
+-- the others in `earlier`. Call it after a change of an attempt that may not be the only one of its
+-- request, in the same transaction and under the lock of the wallet. It counts all attempts anew,
+-- so the order in which they end does not matter, even if one ends late, after a crash, or void.
+-- p_first and p_last are the lowest and highest known attempt id of these requests. Their other
+-- attempts are less than two days away, so no other partition is opened; the audit finds one that
+-- is not. The statements are planned anew each time, for these days only: a cached plan would cover
+-- every day, and whenever the statistics of a day change, a batch would wait for the next such
+-- plan.
 create function join_attempts(p_org text[], p_request uuid[], p_first bigint, p_last bigint)
 returns void language plpgsql set enable_seqscan = off set enable_hashjoin = off
   set enable_mergejoin = off set plan_cache_mode = force_custom_plan as $$
@@ -228,7 +233,7 @@ begin
         sum(a.debit) over others, sum(a.duration_ms) over others,
         sum(a.cache_write_1h) over others)::attempt_sums as others
     from (select distinct org, request from unnest(p_org, p_request) as u(org, request)) t
-    -- A request at a time, whatever the statistics say of a day that has just begun.
+    -- Looks up one request at a time, whatever the statistics of a new day suggest.
     cross join lateral (
       select * from attempt o where o.org_id = t.org and o.request_id = t.request
         and o.attempt_id between v_first and v_last offset 0
@@ -248,18 +253,17 @@ begin
   where attempt_id = any (v_ids) and attempt_id between v_first and v_last;
 end $$;
 
--- Closings first, then holds: one batch, one transaction. `final` of a closing says that no other
--- attempt of its request has begun or will; where that holds of a first attempt it is written as its
--- request's row, and `join_attempts` is not asked.
+-- Writes one batch in one transaction: first closings, then holds. `final` of a closing means that
+-- no other attempt of its request has begun or will begin. If a first attempt is final, it is
+-- written as its request's row without a call of `join_attempts`.
 --
--- Of closings it answers, by the row of the batch, 1 closed now, with the debit and the excess over
--- the reserve; 0 not open (any more), which `close_batch` decides. Of two closings of one attempt
--- the first wins.
--- Of holds it answers only those it did not take: 1 low balance (available, held), 2 org cap and
--- 3 key cap (cap, settled, in flight, with the period of the cap and the instant at which it resets),
--- 4 no such key of this organization, 9 fenced. What is owed after a refund or a dispute is not
--- available. Of several caps of a key that refuse the one that resets last is named: to wait for
--- another would be in vain.
+-- Returns for each closing, by its row in the batch: 1 closed now, with the debit and the excess
+-- over the reserve; 0 not open (any more), for `close_batch` to decide. The first of two closings
+-- of one attempt wins. Returns of the holds only the refused ones: 1 low balance (available, held),
+-- 2 org cap and 3 key cap (cap, settled, in flight, with the period of the cap and the instant at
+-- which it resets), 4 no such key of this organization, 9 fenced. The amount owed after a refund or
+-- a dispute is not available. If several caps of a key refuse, the one that resets last is named,
+-- since waiting for another would not help.
 create function ledger_batch(
   p_instance text, p_epoch bigint,
   p_closed bigint[], p_outcome text[], p_basis text[], p_prompt bigint[],
@@ -279,7 +283,7 @@ create function ledger_batch(
 ) language plpgsql set enable_seqscan = off set enable_hashjoin = off
   set enable_mergejoin = off set plan_cache_mode = force_generic_plan as $$
 declare
-  -- A batch of nothing runs every statement, so that they are planned before a customer waits.
+  -- An empty batch runs every statement, so that all are planned before a customer waits.
   v_closes constant boolean := cardinality(p_closed) > 0 or cardinality(p_attempt) = 0;
   v_holds boolean := cardinality(p_attempt) > 0 or cardinality(p_closed) = 0;
   v_position bigint;
@@ -295,7 +299,7 @@ declare
   v_key_taken bigint[];
   v_first bigint;
   v_last bigint;
-  -- Requests that have, or may have, more than one attempt.
+  -- The requests that have, or may have, more than one attempt.
   v_orgs text[];
   v_requests uuid[];
   v record;
@@ -322,8 +326,8 @@ begin
   if v_closes then
     v_position := nextval('ledger_position');
     v_now := closing_time();
-    -- When one attempt is closed twice, the nested loop meets the first closing first. What the
-    -- later parts read comes first: reading a column reads those in front of it, too.
+    -- If one attempt is closed twice, the nested loop meets the first closing first. Columns that
+    -- later parts use come first, since reading a column also reads the columns before it.
     with released as (
       delete from hold h
       using (
@@ -388,7 +392,7 @@ begin
       ) t
       where s.scope = t.scope and s.id = t.id and s.month = t.month
     ), spent_day as (
-      -- Only keys with such caps have days.
+      -- Only keys with a daily or weekly cap have rows here.
       update spend_day s set settled = s.settled + t.debit
       from (
         select key_id, (created_at at time zone 'utc')::date as day, sum(debit)::bigint as debit
@@ -439,7 +443,7 @@ begin
   end if;
 
   if not v_holds then return; end if;
-  -- The end of a hold must have a day to be written to: without one nothing may be sent.
+  -- Without a partition for its day, an attempt could not be closed, so it must not be sent.
   select min(t.id), max(t.id) into v_first, v_last from unnest(p_attempt) as t(id);
   if v_first is not null
       and (to_regclass('attempt_' || to_char(attempt_day(v_first), 'YYYYMMDD')) is null
@@ -448,14 +452,14 @@ begin
       using errcode = '23514';
   end if;
   v_position := nextval('ledger_position');
-  -- After the locks: a batch that waited over midnight belongs to the new day.
+  -- Read after the locks, so that a batch that waited over midnight belongs to the new day.
   v_admitted := clock_timestamp();
   v_month := date_trunc('month', v_admitted at time zone 'utc');
   v_week := date_trunc('week', v_admitted at time zone 'utc');
   v_day := v_admitted at time zone 'utc';
 
-  -- Whole groups first: keys nest in organizations, so an organization fits when it and all of its
-  -- keys fit, and then every row of it fits in any order. One without a wallet never fits.
+  -- Checks whole organizations first: if an organization and each of its keys fit with all their
+  -- rows, then every row fits, in any order. An organization without a wallet never fits.
   with key_line as (
     select l.org, l.amount,
       k.cap_day_micro_usd is not null or k.cap_week_micro_usd is not null as is_daily,
@@ -498,7 +502,7 @@ begin
   left join spend s on o.cap_micro_usd is not null
     and s.scope = 'org' and s.id = l.org and s.month = v_month;
 
-  -- Only rows of organizations that do not fit whole are decided one by one, in arrival order.
+  -- The rows of the other organizations are decided one by one, in the order of their arrival.
   if v_tight is not null then
     reset_ms := extract(epoch from (v_month + interval '1 month') at time zone 'utc') * 1000;
     v_refused := array_fill(false, array[cardinality(p_attempt)]);
@@ -562,7 +566,7 @@ begin
     end loop;
   end if;
 
-  -- Where its spend of this day will be added to.
+  -- Creates the rows to which closings will add the spend of this day.
   if v_is_daily then
     insert into spend_day (key_id, day)
     select k.key_id, v_day from api_key k
@@ -597,9 +601,10 @@ begin
   on conflict (scope, id, month) do update set reserved = s.reserved + excluded.reserved;
 end $$;
 
--- Closings alone, decided to the last: 1 closed now, 2 was closed before (its debit and excess), 3 no
--- such attempt, 4 corrected now: what was charged at its reserve after a crash, and was observed
--- after all, gives the difference back, once.
+-- Decides every closing of a batch without holds. Returns for each: 1 closed now, 2 was closed
+-- before (with its debit and excess), 3 no such attempt, 4 corrected now. An attempt that was
+-- charged at its reserve after a crash is corrected once if its observed end comes later: the
+-- difference is refunded.
 create function close_batch(
   p_closed bigint[], p_outcome text[], p_basis text[], p_prompt bigint[],
   p_cached_prompt bigint[], p_cache_write bigint[], p_completion bigint[],
@@ -617,12 +622,12 @@ declare
   v_now timestamptz;
   v_undecided integer[];
   v_corrected integer[];
-  -- The days these attempts can be of: the plans open no other partition.
+  -- Bounds the days of these attempts, so that the plans open no other partition.
   v_first constant bigint := (select min(id) from unnest(p_closed) as t(id));
   v_last constant bigint := (select max(id) from unnest(p_closed) as t(id));
 begin
   perform enter_settlement_gate();
-  -- All at once, in one order: those of what is open, and of what may be corrected.
+  -- Locks all wallets in one order: those of open attempts, and of attempts that may be corrected.
   perform lock_wallets(array(
     select org_id from hold where attempt_id = any (p_closed)
     union
@@ -748,7 +753,7 @@ begin
   left join attempt x on x.attempt_id = p_closed[t.n] and x.attempt_id between v_first and v_last;
 end $$;
 
--- Closes holds of which nothing was observed; answers how many were still open.
+-- Closes holds whose use was not observed. Returns the number of those that were still open.
 create function close_unobserved(
   p_closed bigint[], p_outcome text, p_basis text, p_error text, p_duration_ms integer
 ) returns integer language plpgsql set enable_seqscan = off set enable_hashjoin = off
@@ -771,8 +776,8 @@ begin
   return (select count(*) from unnest(v_codes) as t(code) where t.code = 1);
 end $$;
 
--- Closes up to p_limit holds whose instance has started again or was declared dead, at their
--- reserve. Provider jobs are adopted elsewhere.
+-- Closes up to p_limit holds at their reserve whose instance has started again or was declared
+-- dead. Holds of provider jobs are left to adopt_attempts.
 create function recover_attempts(p_limit integer, out seen integer, out closed integer)
 language plpgsql set enable_seqscan = off set enable_hashjoin = off
   set enable_mergejoin = off set plan_cache_mode = force_generic_plan as $$
@@ -791,8 +796,8 @@ begin
   end if;
 end $$;
 
--- After a lost answer: keeps the attempt's id from the reserve, or voids the hold that is there. A
--- reserve that commits later finds the id taken and fails as a whole.
+-- After the answer to a reserve was lost: takes the id of the attempt, or voids its hold if the
+-- reserve has committed. A reserve that commits later finds the id taken and fails as a whole.
 create function annul_attempt(
   p_attempt bigint, p_request uuid, p_ordinal smallint, p_org text, p_key text, p_model text,
   p_provider text, p_upstream text, p_pin text, p_route text, p_stream boolean, p_tokens bigint,
@@ -804,7 +809,7 @@ declare
   v_month constant date := date_trunc('month', clock_timestamp() at time zone 'utc');
 begin
   perform enter_settlement_gate();
-  -- A reserve that is under way has this lock, unless it waits for it.
+  -- A running reserve either has this lock or waits for it.
   perform lock_wallets(array[p_org]);
   if not exists (select from attempt where attempt_id = p_attempt) then
     insert into hold (attempt_id, request_id, ordinal, org_id, key_id, model_id, provider_id,
@@ -825,17 +830,18 @@ begin
       return;
     end if;
   end if;
-  -- It was held, and a peer may have charged it since: that is taken back.
+  -- The reserve had committed. If another instance has charged the hold since, that is refunded.
   perform close_unobserved(array[p_attempt], 'failed', 'none', 'gateway_error', 0);
 end $$;
 
--- No statement of a connection that was lost commits after an hour.
+-- Deletes annulments after an hour, when no statement of a lost connection can commit any more.
 create function drop_old_annulments() returns void language sql as $$
   delete from hold where annulled and created_at < now() - interval '1 hour'
 $$;
 
--- Provider jobs outlive the instance that started them: their attempts are marked before the client
--- hears of the job, and another instance takes them over when their own is dead.
+-- Marks an attempt as a provider job, which outlives the instance that started it. This happens
+-- before the client learns of the job. Another instance takes the attempt over if its own instance
+-- is dead.
 create function attach_job(p_attempt bigint, p_job text) returns boolean
 language plpgsql set enable_seqscan = off set enable_hashjoin = off
   set enable_mergejoin = off set plan_cache_mode = force_generic_plan as $$
@@ -868,15 +874,16 @@ end $$;
 
 -- == Money that no attempt moves ==
 
--- A low balance is a fifth of what was bought last, and at least 5 dollars, until a person says another.
+-- Sets the alert for a low balance to a fifth of the last purchase, at least 5 dollars, unless a
+-- person has set another amount.
 create function follow_credit(p_org text, p_amount bigint) returns void language sql as $$
   update alert_rules set balance_below = greatest(5000000, p_amount / 5)
   where org_id = p_org and balance_follows
 $$;
 
--- Credits a wallet once per reference; answers whether this call did it, and the balance. A reference
--- that is used is found by its refusal, because a table of partitions has no index over all of them
--- to name in `on conflict`.
+-- Credits a wallet once per reference. Returns whether this call did it, and the balance. A used
+-- reference is detected by the unique violation, because a partitioned table has no index over all
+-- partitions for `on conflict`.
 create function grant_credit(p_org text, p_amount bigint, p_ref text,
   p_is_trial boolean, out created boolean, out balance bigint) language plpgsql as $$
 declare
@@ -908,7 +915,7 @@ begin
   select credits - debits - owed into balance from account where account_id = v_wallet;
 end $$;
 
--- Moves money between accounts of the platform: all of these transfers, or none.
+-- Moves money between accounts of the platform: writes all of these transfers, or none.
 create function move_between_platform_accounts(p_moves jsonb) returns void language sql as $$
   with moved as (
     insert into transfer (position, kind, debit_account, credit_account, amount, ref)
@@ -928,9 +935,9 @@ create function move_between_platform_accounts(p_moves jsonb) returns void langu
     set debits = h.debits + excluded.debits, credits = h.credits + excluded.credits
 $$;
 
--- Money that is taken back is owed by the organization (receivable:<org>), and a wallet that owes
--- pays whatever becomes free in it at once, by a new credit or by a released hold. So a wallet that
--- still owes has nothing free, which the row itself checks.
+-- An organization owes what refunds and disputes take back (receivable:<org>). Its wallet pays that
+-- with whatever becomes free, by a new credit or a released hold. So a wallet that still owes has
+-- nothing free, which a constraint of its row checks.
 create function pay_what_is_owed() returns trigger language plpgsql as $$
 declare
   v_position constant bigint := nextval('ledger_position');
@@ -951,7 +958,8 @@ create trigger wallet_pays_what_it_owes before update on account
 
 -- == Caps ==
 
--- Caps are recorded in the order of the books: under the wallet's lock.
+-- Records a change of a cap under the wallet's lock, so that it has its place in the order of the
+-- books.
 create function record_cap_change() returns trigger language plpgsql as $$
 begin
   perform lock_wallets(array[new.org_id]);
@@ -973,19 +981,19 @@ create trigger new_key_cap_is_recorded after insert on api_key
   for each row when (new.cap_micro_usd is not null)
   execute function record_cap_change('key', 'key_id');
 
--- Counts what these keys settled on the days of this week, from the journal, and keeps the wallets of
--- their organizations locked. The journal is read before the lock, so that no batch waits for that;
--- behind it only what ended since is read: of one organization the positions grow in the order of the
--- commits, so what was seen before is all up to the last position that was seen.
+-- Counts from the journal what these keys settled on the days of this week, and leaves the wallets
+-- of their organizations locked. It reads the journal before the lock, so that no batch waits for
+-- it, and under the lock only what ended since. Within one organization, positions grow in the
+-- order of the commits, so the first read has seen everything up to its last position.
 create function count_days_of_keys(p_orgs text[], p_keys text[]) returns void
 language plpgsql set enable_seqscan = off as $$
 declare
-  -- From the day before this week on: the clock may be set back.
+  -- Begins a day before this week, because the clock may be set back.
   v_from constant date := date_trunc('week', clock_timestamp() at time zone 'utc')::date - 1;
-  -- An id is made by the clock of its instance.
+  -- Begins another day earlier, because ids are made by the clocks of instances.
   v_first constant bigint := attempt_id_at((v_from - 1)::timestamp at time zone 'utc');
   v_begin constant timestamptz := v_from::timestamp at time zone 'utc';
-  -- Whatever commits behind the first reading was at work now or began later.
+  -- A transaction that commits after the first read is running now or begins later.
   v_since constant timestamptz := (
     select least(now(), min(xact_start)) from pg_stat_activity
     where datname = current_database() and backend_xid is not null and pid <> pg_backend_pid());
@@ -1024,7 +1032,7 @@ begin
       and org_id = any (p_orgs) and key_id = any (p_keys)
       and closed_position > coalesce((v_through ->> org_id)::bigint, 0)
     union all
-    -- It was seen at its reserve, and is corrected since.
+    -- Attempts that the first read saw at their reserve, and that were corrected since.
     select key_id, (created_at at time zone 'utc')::date, debit - reserve
     from attempt
     where corrected_at >= v_since and attempt_id >= v_first and created_at >= v_begin
@@ -1032,14 +1040,14 @@ begin
       and closed_position <= coalesce((v_through ->> org_id)::bigint, 0)
       and corrected_position > coalesce((v_through ->> org_id)::bigint, 0)
     union all
-    -- An attempt in flight will be added to its day.
+    -- Creates the rows to which attempts in flight will be added.
     select key_id, (created_at at time zone 'utc')::date, 0
     from hold where org_id = any (p_orgs) and key_id = any (p_keys) and created_at >= v_begin
   ) x group by key_id, day;
 end $$;
 
--- A key that gets its first cap of a day or a week is counted before the cap holds; then the caps are
--- recorded in the order of the books: under the wallet's lock. Once for all keys of a statement.
+-- Records changes of daily and weekly caps under the wallet's lock, once for all keys of a
+-- statement. If a key gets its first such cap, its spend of the week is counted before.
 create function record_period_caps() returns trigger language plpgsql as $$
 declare
   v_orgs text[];
@@ -1068,7 +1076,7 @@ create trigger period_caps_are_recorded after update on api_key
   referencing old table as old_key new table as new_key
   for each statement execute function record_period_caps();
 
--- A new key has spent nothing yet.
+-- Records the daily and weekly caps of a new key, which has spent nothing yet.
 create function record_new_period_caps() returns trigger language plpgsql as $$
 begin
   perform lock_wallets(array[new.org_id]);
@@ -1082,11 +1090,11 @@ create trigger new_period_caps_are_recorded after insert on api_key
   for each row when (new.cap_day_micro_usd is not null or new.cap_week_micro_usd is not null)
   execute function record_new_period_caps();
 
--- == Books that went back ==
+-- == Books that were rolled back ==
 
--- Is this attempt, whose commit was acknowledged, still there? Open, finished, or of a day that was
--- taken out of the journal. One snapshot, so that an attempt that ends meanwhile is seen once. A day
--- without a table says nothing.
+-- True if an attempt whose commit was acknowledged is still there: open, finished, or on a retired
+-- day. One statement, so that an attempt that ends meanwhile is not missed. True as well if its day
+-- has no partition, which proves nothing.
 create function is_attempt_kept(p_attempt bigint) returns boolean language sql stable as $$
   select p_attempt is null
     or exists (select from hold where attempt_id = p_attempt)
@@ -1095,8 +1103,8 @@ create function is_attempt_kept(p_attempt bigint) returns boolean language sql s
     or to_regclass('attempt_' || to_char(attempt_day(p_attempt), 'YYYYMMDD')) is null
 $$;
 
--- The newest commit that the books show, of those not after p_known. When an instance knows that
--- p_known was lost, what is later belongs to the time after the restore.
+-- The time of the newest commit in the books that is not after p_known. Later commits were made
+-- after the restore, since an instance knows that the commit at p_known was lost.
 create function newest_commit(p_known timestamptz) returns timestamptz language sql stable as $$
   select coalesce(greatest(
     (select max(lease_until - interval '10 seconds') from instance_lease
@@ -1109,13 +1117,13 @@ create function newest_commit(p_known timestamptz) returns timestamptz language 
   ), p_known)
 $$;
 
--- Prolongs a lease, unless what this instance saw committed is not there any more.
--- - held: prolonged; the mark to bring next time.
--- - taken_over: another one has the instance.
+-- Renews a lease, unless a commit that this instance saw is gone. The verdict is one of:
+-- - held: renewed; `beat` is to be passed at the next renewal.
+-- - taken_over: another process has the instance.
 -- - went_back: commits are lost. Unless p_goes_on, an alarm stops all instances.
--- - stopped: another one noticed that before.
--- p_known is the database's clock at the last renewal that was acknowledged, p_attempt the last
--- attempt whose commit was.
+-- - stopped: another instance has raised that alarm before.
+-- p_known is the database's clock at the last acknowledged renewal, p_attempt the last attempt with
+-- an acknowledged commit.
 create function renew_membership(p_instance text, p_epoch bigint, p_token uuid, p_beat bigint,
   p_known timestamptz, p_attempt bigint, p_life integer, p_lease_ms integer, p_goes_on boolean,
   out verdict text, out finding text, out beat bigint, out now timestamptz)
@@ -1130,11 +1138,11 @@ begin
   where i.instance_id = p_instance;
   select coalesce(max(life), 1) into v_life from ledger_life;
   finding := case
-    -- A life that is over is not checked.
+    -- The books were reopened since: commits of an earlier life are not checked.
     when p_life < v_life then null
     when p_life > v_life then format('life %s of the books is gone', p_life)
     when not is_attempt_kept(p_attempt) then format('attempt %s is gone', p_attempt)
-    -- An instance that was silent for a day may have been forgotten.
+    -- An instance that was silent for a day may have been removed.
     when p_known < now - interval '23 hours' then null
     when v.epoch is null then 'the instance is gone'
     when v.epoch < p_epoch then format('epoch %s became %s', p_epoch, v.epoch)
@@ -1158,7 +1166,8 @@ begin
       return;
     end if;
   end if;
-  -- The instance's own row is only read: a renewal never waits for a reserve that has its lock.
+  -- The row of the instance is only read, so a renewal never waits for a reserve that has locked
+  -- it.
   update instance_lease l
   set lease_until = clock_timestamp() + p_lease_ms * interval '1 millisecond', beat = l.beat + 1
   from instance i
@@ -1168,8 +1177,8 @@ begin
   verdict := case when found then 'held' else 'taken_over' end;
 end $$;
 
--- Closes again what was closed in the lost time and never opens; how many of each. What is not
--- there any more is left out.
+-- Repeats the changes of the lost time that closed or lowered something, and never opens anything.
+-- Returns the number of each kind. Targets that no longer exist are skipped.
 create function close_access_again(p_changes jsonb, out keys_disabled bigint,
   out caps_lowered bigint, out connections_disabled bigint, out holds_placed bigint)
 language plpgsql as $$
@@ -1209,7 +1218,7 @@ begin
   get diagnostics holds_placed = row_count;
 end $$;
 
--- No sign-in, and no link to one, outlives the restore: a sign-out of the lost time counts.
+-- Ends all sign-ins and links to sign in, because a sign-out of the lost time must count.
 create function end_all_console_access() returns bigint language plpgsql as $$
 declare
   v_ended bigint;
@@ -1222,8 +1231,8 @@ begin
   return v_ended;
 end $$;
 
--- Begins a new life of the books, in one transaction; refused (TM409) while an instance may take
--- traffic. p_open: `void` or `charge` what is open, or `kept` where nothing was lost.
+-- Begins a new life of the books, in one transaction. Refused (TM409) while an instance may take
+-- traffic. p_open: `void` or `charge` open attempts, or `kept` if nothing was lost.
 create function reopen_books(p_reason text, p_open text, p_is_nothing_lost boolean,
   p_restored_to timestamptz, p_changes jsonb, out life integer, out restored_to timestamptz,
   out lost_from timestamptz, out lost_until timestamptz, out closed_attempts bigint,
@@ -1232,7 +1241,7 @@ declare
   v_ids bigint[];
   v_living text;
 begin
-  -- No instance joins, and no lease is prolonged, before this has committed.
+  -- These locks stop joins of instances and renewals of leases until the commit.
   perform pg_advisory_xact_lock(hashtext('tokenmarket join'));
   perform pg_advisory_xact_lock(hashtext('tokenmarket settlement work'));
   lock table instance_lease in exclusive mode;
@@ -1251,7 +1260,7 @@ begin
   if restored_to > lost_until then
     raise exception 'the books cannot be restored to the future' using errcode = 'TM400';
   end if;
-  -- The id of an attempt is made before its hold commits.
+  -- Begins earlier, because the id of an attempt is made before its hold commits.
   lost_from := case when p_is_nothing_lost then lost_until
     else restored_to - interval '15 seconds' end;
   select coalesce(max(l.life), 1) + 1 into life from ledger_life l;
@@ -1260,7 +1269,8 @@ begin
   values (life, restored_to, lost_from, lost_until, p_is_nothing_lost, p_open, p_reason);
   update books_alarm set ended_in_life = reopen_books.life where ended_in_life is null;
 
-  -- More than every start of the lost time can have counted: no instance of then is one of now.
+  -- Raises epochs above all that starts of the lost time can have reached, so that none is used
+  -- twice.
   update instance set epoch = epoch + 1000000;
   perform advance_settlement_horizon(lost_until);
 
@@ -1288,7 +1298,8 @@ begin
   select to_jsonb(c) into access from close_access_again(p_changes) c;
 end $$;
 
--- Owed to a provider although the books have lost what for: each once by its reference.
+-- Records costs that are owed to a provider although the books have lost their attempts, once per
+-- reference. Returns the number of new ones.
 create function bear_lost_costs(p_costs jsonb) returns bigint language plpgsql as $$
 declare
   v_new text[];
@@ -1315,7 +1326,7 @@ end $$;
 
 -- == Purchases ==
 
--- Lock order as everywhere: the wallet, then the accounts of the platform.
+-- Locks a purchase after its wallet; accounts of the platform follow, as in the order of all locks.
 create function lock_purchase(p_purchase text) returns purchase language plpgsql as $$
 declare
   v_purchase purchase;
@@ -1325,7 +1336,7 @@ begin
     raise exception 'no purchase %', p_purchase using errcode = 'TM404';
   end if;
   perform lock_wallets(array[v_purchase.org_id]);
-  -- Again: what is read behind the lock does not change before the commit.
+  -- Reads it again: under the lock it does not change before the commit.
   select * into v_purchase from purchase where purchase_id = p_purchase for update;
   return v_purchase;
 end $$;
@@ -1334,7 +1345,7 @@ create function cash_of(p_purchase purchase) returns text language sql immutable
   select case when p_purchase.is_test_money then 'cash:test' else 'cash:stripe' end
 $$;
 
--- Money in: to the wallet, which first pays what it owes.
+-- Credits the wallet, which first pays what the organization owes.
 create function credit_purchase(p_purchase purchase, p_kind text, p_amount bigint, p_ref text)
 returns void language plpgsql as $$
 declare
@@ -1347,7 +1358,7 @@ begin
   on conflict (account_id) do update set debits = h.debits + excluded.debits;
 end $$;
 
--- Money out: the organization owes it, and its wallet pays what it can.
+-- Charges the organization: it owes the amount, and its wallet pays what it can.
 create function charge_purchase(p_purchase purchase, p_kind text, p_amount bigint, p_ref text)
 returns void language plpgsql as $$
 declare
@@ -1362,8 +1373,9 @@ begin
   on conflict (account_id) do update set credits = h.credits + excluded.credits;
 end $$;
 
--- All claims of a purchase together take what they claim, but never more than it gave. Each arrival
--- and each end of a claim moves the difference, so that their order does not matter.
+-- Moves the money of the claims (refunds and disputes) of a purchase. Together they take what they
+-- claim, but never more than the purchase gave. Each new claim and each reversal moves the
+-- difference, so their order does not matter.
 create function apply_claims(p_purchase purchase) returns void language plpgsql as $$
 declare
   v_claim purchase_claim;
@@ -1399,13 +1411,14 @@ begin
   end loop;
 end $$;
 
--- The next number of a series. Its row is locked until the commit, so that no number is left out.
+-- Returns the next receipt number of a series. Its row is locked until the commit, so no number is
+-- skipped.
 create function next_receipt(p_series text) returns bigint language sql as $$
   insert into receipt_series as s (series, last) values (p_series, 1)
   on conflict (series) do update set last = s.last + 1 returning last
 $$;
 
--- Credits a purchase once and gives its receipt; true: this call did it.
+-- Credits a purchase once and assigns its receipt number. Returns true if this call did it.
 create function grant_purchase(p_purchase text, p_payment text, p_receipt text,
   p_method text default null, p_seller jsonb default '{}')
 returns boolean language plpgsql as $$
@@ -1438,7 +1451,8 @@ begin
   return true;
 end $$;
 
--- A refund or dispute, or an update of it; an end that was reported once stays. True: it is new.
+-- Records a refund or a dispute, or updates it; a reported end is never undone. Returns true if the
+-- claim is new.
 create function claim_purchase(p_purchase text, p_claim text, p_kind text, p_amount bigint,
   p_is_reversed boolean, p_is_over boolean) returns boolean language plpgsql as $$
 declare
@@ -1458,9 +1472,8 @@ end $$;
 
 -- == Video jobs ==
 
--- The job and its attempt's mark are written together or not at all. The fence is the same as that
--- of a hold: an attempt of an epoch that was declared dead is recovery's, which may already have
--- seen it without its mark.
+-- Writes a job and the mark of its attempt, or neither. Returns false if the attempt's epoch was
+-- declared dead, as for a hold: recovery may already have seen the attempt without its mark.
 create function accept_job(
   p_job jsonb, p_deadline_ms double precision, p_first_poll_ms double precision
 ) returns boolean language plpgsql set enable_seqscan = off set enable_hashjoin = off
@@ -1485,7 +1498,7 @@ begin
   v_job.poll_failures := 0;
   v_job.missing_polls := 0;
   insert into video_job select v_job.* on conflict (job_id) do nothing;
-  -- Two equal calls at once both succeed.
+  -- Two equal calls at the same time both succeed.
   if not exists (select from video_job
       where job_id = v_job.job_id and attempt_id = v_job.attempt_id) then
     raise exception 'video job % belongs to another attempt', v_job.job_id using errcode = 'TM409';
@@ -1493,8 +1506,8 @@ begin
   return true;
 end $$;
 
--- Ends a job and closes its attempt, once. Locks in the ledger's order, and the job behind the
--- wallet: any other lock of a job is the last one of its transaction.
+-- Ends a job and closes its attempt, once. Locks in the ledger's order, and the job after the
+-- wallet: every other transaction locks a job last.
 create function finish_job(
   p_job text, p_state text, p_error_code text, p_expires_at timestamptz, p_reported_cost numeric,
   p_attempt bigint[], p_outcome text[], p_basis text[], p_prompt bigint[],
@@ -1542,8 +1555,8 @@ create trigger ended_job_is_final before update on video_job
 
 -- == Verdicts, alerts, members, sums ==
 
--- Records the verdicts of one run. The same run may be recorded again; a listing that has passed is
--- suspect no more; of each listing the newest hundred verdicts are kept.
+-- Records the verdicts of one run, which may be recorded again. A listing that has passed is no
+-- longer suspect. The newest hundred verdicts of each listing are kept.
 create function record_verdicts(
   p_provider text[], p_model text[], p_upstream text[], p_manifest text[], p_verdict text[],
   p_checked_at timestamptz[], p_source text[], p_checks text[]
@@ -1553,7 +1566,7 @@ begin
   insert into listing_verdict
     (provider_id, model_id, upstream_id, manifest_sha256, verdict, checked_at, source, checks)
   select provider_id, model_id, upstream_id, manifest_sha256, verdict,
-    -- A report from another machine may be ahead of this one's clock.
+    -- A report from another machine may be ahead of the database's clock.
     least(checked_at, now()), source, checks::json
   from unnest(p_provider, p_model, p_upstream, p_manifest, p_verdict, p_checked_at, p_source, p_checks)
     as new (provider_id, model_id, upstream_id, manifest_sha256, verdict, checked_at, source, checks)
@@ -1572,8 +1585,8 @@ begin
     );
 end $$;
 
--- Stores what was noticed, with a delivery for each destination that wants it, in the transaction of
--- the caller. False: what happens once was reported before.
+-- Stores an event with a delivery for each destination that takes its kind, in the transaction of
+-- the caller. Returns false if an event with the same happens_once was stored before.
 create function alert_report(
   new_event_id text, for_org_id text, of_kind text, with_facts jsonb, happens_once text
 ) returns boolean language plpgsql as $$
@@ -1591,7 +1604,7 @@ begin
   return true;
 end $$;
 
--- An account is a member of its own organization, whoever makes it or moves it.
+-- Keeps every account a member of its own organization, whatever creates or moves the account.
 create function join_own_org() returns trigger language plpgsql as $$
 begin
   if tg_op = 'UPDATE' then
@@ -1603,7 +1616,7 @@ begin
   on conflict do nothing;
   return null;
 end $$;
--- The usual alerts go to the first owner whose address is verified; whoever has chosen keeps the choice.
+-- Turns the usual alerts on for the first owner with a verified address. Existing rules are kept.
 create function turn_alerts_on() returns trigger language plpgsql as $$
 begin
   insert into alert_rules (org_id, balance_follows, cap_percents, purchases_since,
@@ -1624,7 +1637,8 @@ create trigger account_made after insert on console_account
 create trigger account_moved after update of org_id on console_account
   for each row when (old.org_id is distinct from new.org_id) execute function join_own_org();
 
--- Each partition of a day that was summed up has it as a trigger: src/gateway/records makes them.
+-- Trigger of each partition of the journal whose day was summed up; src/gateway/records creates
+-- them.
 create function note_usage_change() returns trigger language plpgsql as $$
 begin
   insert into usage_stale (org_id, day) values (new.org_id, tg_argv[0]::date);
@@ -1633,9 +1647,10 @@ end $$;
 
 -- == The change log ==
 
--- Written as the last step of a transaction: of two at once the second waits for the first's commit,
--- so positions and instants grow in the order of the commits, and who reads from a position on
--- misses nothing. A process that stops between here and its commit holds the others up for seconds.
+-- Writes changes as the last step of a transaction. A second transaction waits for the commit of
+-- the first, so positions and times grow in the order of the commits, and a reader that continues
+-- from a position misses nothing. A process that stops before its commit blocks the others for 5 s
+-- at most.
 create function record_changes(p_changes jsonb)
 returns table (r_position bigint, r_at timestamptz) language plpgsql as $$
 begin
@@ -1651,11 +1666,11 @@ begin
     returning position, at;
 end $$;
 
--- Rows leave by retire_changes only, which says up to which position.
+-- Refuses all changes of rows, except for deletes by retire_changes, which sets the last position.
 create function keep_change() returns trigger language plpgsql as $$
 begin
   if tg_op = 'DELETE' and tg_level = 'ROW' then
-    -- Null outside of it, which is not true.
+    -- The setting is null outside retire_changes, so the comparison is not true.
     if old.position <= nullif(current_setting('tokenmarket.retired_changes', true), '')::bigint
     then return old; end if;
   end if;
@@ -1666,7 +1681,7 @@ create trigger change_is_insert_only before update or delete on change
 create trigger change_is_not_truncated before truncate on change
   for each statement execute function keep_change();
 
--- Takes away changes older than so many days, a bounded part of them; how many went.
+-- Deletes at most p_limit changes older than p_days, and returns their number.
 create function retire_changes(p_days integer, p_limit integer) returns bigint
 language plpgsql as $$
 declare
@@ -1688,8 +1703,8 @@ end $$;
 
 -- == Notices of changes ==
 
--- Notifies which organization's keys, limits, policy or connections changed, with the commit of
--- each change: of a process, a command or an operator. src/gateway/accounts/account-notices.ts listens.
+-- Notifies, at the commit of a change, the organization whose keys, limits, policy or connections
+-- have changed, whoever changed them. src/gateway/accounts/account-notices.ts listens.
 create function notify_account_change() returns trigger language plpgsql as $$
 begin
   perform pg_notify('tokenmarket_account',
@@ -1706,7 +1721,7 @@ begin
     execute format('create trigger %I after update or delete on %I
       for each row execute function notify_account_change()', v_table || '_change_is_notified', v_table);
   end loop;
-  -- A new organization and a new key are in nobody's memory yet.
+  -- No process has cached a new organization or a new key yet.
   foreach v_table in array array['limit_override', 'dedicated_endpoint', 'routing_policy',
     'connection'] loop
     execute format('create trigger %I after insert on %I
@@ -1718,7 +1733,7 @@ create trigger usage_hold_change_is_notified after insert or update or delete on
 
 -- == The first partitions ==
 
--- Made twice: the second time the tables are there, and the books begin at the first position of
--- this month.
+-- Called twice: at the second call the partitions exist, and positions begin with those of this
+-- month.
 select ensure_transfer_partitions(2);
 select ensure_transfer_partitions(2);

@@ -1,12 +1,12 @@
 -- The tables, by subject; functions.sql has the functions, the triggers and the first partitions.
 --
--- Amounts are whole micro-dollars, those named `_pico` pico-dollars. A `position` is a step of the
--- books: of one organization the numbers grow in the order of the commits. A month is its first day,
--- a day is of UTC.
+-- Amounts are in micro-dollars, or in pico-dollars if their name contains `_pico`. A `position` is
+-- a step of the books: within one organization, positions grow in the order of the commits. A month
+-- is stored as its first day. Days are UTC days.
 
--- == Organizations, their keys, and what they set ==
+-- == Organizations, their keys and settings ==
 
--- A customer. Everything that is paid, limited or read belongs to one.
+-- A customer. All money, limits and records belong to an organization.
 create table org (
   org_id text primary key,
   name text not null,
@@ -14,14 +14,14 @@ create table org (
   email_verified boolean not null,
   cap_micro_usd bigint check (cap_micro_usd > 0),
   keys_may_set_org_limits boolean not null default false,
-  -- When it first had any credit, and when it first had credit that was bought.
+  -- When the organization got its first credit, and its first bought credit.
   funded_at timestamptz,
   bought_at timestamptz,
   created_at timestamptz not null default now()
 );
 create index org_by_email on org (lower(btrim(email)));
 
--- A virtual key. Its secret is kept as a SHA-256 only.
+-- A virtual key. Only the SHA-256 of its secret is stored.
 create table api_key (
   key_id text primary key,
   org_id text not null references org,
@@ -35,26 +35,26 @@ create table api_key (
   cap_micro_usd bigint check (cap_micro_usd > 0),
   created_at timestamptz not null default now(),
   disabled_at timestamptz,
-  -- From when on it is refused; null: never.
+  -- The key is refused from this time on; null: never.
   expires_at timestamptz,
-  -- The ids of the models that it may call; null: all.
+  -- Ids of the models that the key may call; null: all.
   models text[],
-  -- Caps by the UTC day and by the week, which begins on Monday, beside the monthly one.
+  -- Caps per UTC day and per UTC week (from Monday on), in addition to the monthly cap.
   cap_day_micro_usd bigint check (cap_day_micro_usd > 0),
   cap_week_micro_usd bigint check (cap_week_micro_usd > 0),
   tags text[],
-  -- The text that it had before it was rotated, and until when that works too.
+  -- The digest of the secret before the last rotation, and until when that secret works too.
   old_digest bytea unique check (octet_length(old_digest) = 32),
   old_until timestamptz,
   check ((old_digest is null) = (old_until is null))
 );
 create index api_key_by_org on api_key (org_id, created_at);
--- One, when several tabs finish the first sign-in at once.
+-- One trial key, even if several tabs finish the first sign-in at once.
 create unique index one_trial_key_per_org on api_key (org_id) where origin = 'trial';
 create unique index one_playground_key on api_key (org_id)
   where origin = 'playground' and disabled_at is null;
 
--- The limits that an organization or its contract sets.
+-- Limits that an organization sets for itself, or that its contract sets.
 create table limit_override (
   org_id text not null references org,
   scope text not null check (scope in ('org', 'key', 'model')),
@@ -67,7 +67,7 @@ create table limit_override (
   unique nulls not distinct (org_id, scope, key_id, model_id, source)
 );
 
--- Endpoints that serve one organization alone, with the limits of the pool behind them.
+-- Endpoints that serve only one organization, with the limits of their pool.
 create table dedicated_endpoint (
   endpoint_id text primary key,
   org_id text not null references org,
@@ -86,7 +86,7 @@ create unique index one_endpoint_per_manifest on dedicated_endpoint (provider_id
   where removed_at is null;
 create index dedicated_endpoint_by_org on dedicated_endpoint (org_id) where removed_at is null;
 
--- Which providers an organization allows, and how long a call of it may take.
+-- The providers that an organization allows, and the time limit of its calls.
 create table routing_policy (
   org_id text primary key references org,
   timeout_ms integer check (timeout_ms > 0),
@@ -96,7 +96,7 @@ create table routing_policy (
   updated_at timestamptz not null default now()
 );
 
--- Customer-provided keys of providers.
+-- Provider keys of customers.
 create table connection (
   connection_id text primary key,
   org_id text not null references org,
@@ -111,7 +111,7 @@ create table connection (
 create unique index one_connection_per_provider
   on connection (org_id, provider_id, key_id) nulls not distinct where disabled_at is null;
 
--- Limits and restrictions after unusual use.
+-- Restrictions of organizations after unusual use.
 create table usage_hold (
   hold_id bigint generated always as identity primary key,
   org_id text not null references org,
@@ -127,10 +127,10 @@ create index usage_hold_by_org on usage_hold (org_id, family) where lifted_at is
 
 -- == People and their browsers ==
 
--- A secret that opens something (cookie, link, code) is kept as its SHA-256; what is needed in the
--- clear again is sealed under a key that is not in the database.
+-- Of secrets that grant access (cookies, links, codes) only the SHA-256 is stored. Secrets that are
+-- needed again are encrypted ("sealed") with a key that is not in the database.
 
--- A person, with an organization of its own.
+-- A person's account, which has its own organization.
 create table console_account (
   account_id text primary key,
   org_id text not null unique references org,
@@ -139,13 +139,14 @@ create table console_account (
   email_verified_at timestamptz,
   name text,
   created_at timestamptz not null,
-  -- Set: invited before the first sign-in, so that its own organization has no trial key yet.
+  -- Set if the person was invited before the first sign-in: the account's own organization then has
+  -- no trial key yet.
   trial_deferred_at timestamptz
 );
 create unique index one_account_per_verified_email on console_account (email_norm)
   where email_verified_at is not null;
 
--- The people who may sign in to an account: subjects of identity providers.
+-- Subjects of identity providers that may sign in to an account.
 create table console_identity (
   issuer text not null,
   subject text not null,
@@ -155,7 +156,7 @@ create table console_identity (
 );
 create index console_identity_by_account on console_identity (account_id);
 
--- A browser that is signed in, by the SHA-256 of its cookie.
+-- A signed-in browser, by the SHA-256 of its cookie.
 create table console_session (
   session_id bytea primary key check (octet_length(session_id) = 32),
   account_id text not null references console_account,
@@ -168,12 +169,12 @@ create table console_session (
   -- When the identity provider last confirmed its session, and when it was last asked.
   idp_checked_at timestamptz not null,
   idp_tried_at timestamptz not null,
-  -- Since when the browser, in use, has been expected to ask for a confirmation.
+  -- Since when the browser, while in use, is expected to get a new confirmation.
   recheck_asked_at timestamptz,
   user_agent text,
   ended_at timestamptz,
   ended_reason text check (ended_reason in ('signed-out', 'idp-ended')),
-  -- The organization that it looks at; null: the account's own.
+  -- The organization that the browser shows; null: the account's own.
   org_id text,
   check ((ended_at is null) = (ended_reason is null))
 );
@@ -182,19 +183,19 @@ create index console_session_by_identity on console_session (issuer, subject)
   where ended_at is null;
 create index console_session_by_end on console_session (expires_at);
 
--- A first key that its owner has not saved yet, sealed.
+-- A sealed first key that its owner has not confirmed to have saved.
 create table console_reveal (
   session_id bytea primary key references console_session on delete cascade,
   sealed_key bytea not null,
   label text not null,
   name text not null,
   expires_at timestamptz not null,
-  -- When it was shown first: until its owner says that it is saved, it can be shown again.
+  -- When the key was first shown. It can be shown again until its owner confirms that it is saved.
   shown_at timestamptz
 );
 
--- Seals sign-ins under way in the cookie of their browser: made here once, so that every instance
--- has the same.
+-- Encrypts the state of sign-ins under way in the browser's cookie. It is created here, so that all
+-- instances have the same secret.
 create table console_secret (
   is_only boolean primary key default true check (is_only),
   secret bytea not null check (octet_length(secret) = 32)
@@ -203,14 +204,14 @@ create table console_secret (
 insert into console_secret (secret)
 values (sha256(convert_to(gen_random_uuid()::text || gen_random_uuid()::text, 'UTF8')));
 
--- Where a running instance has its console: a command beside it prints links that lead there. A line
--- counts as long as the lease of its instance does.
+-- The console's address of a running instance, for commands that print links to it. A row is valid
+-- as long as the lease of its instance.
 create table console_address (
   instance_id text primary key,
   url text not null
 );
 
--- Tokens of log-outs by the identity provider: each counts once.
+-- Tokens of log-outs by the identity provider, each of which is accepted once.
 create table seen_logout_token (
   issuer text not null,
   token_id text not null,
@@ -218,7 +219,7 @@ create table seen_logout_token (
   primary key (issuer, token_id)
 );
 
--- The members of an organization and their roles. An account is always a member of its own one.
+-- Members of organizations and their roles. An account is always a member of its own organization.
 create table org_member (
   org_id text not null references org,
   account_id text not null references console_account on delete cascade,
@@ -228,19 +229,19 @@ create table org_member (
 );
 create index org_member_by_account on org_member (account_id);
 
--- The people who are invited, by e-mail.
+-- Invitations of people, by e-mail address.
 create table org_invitation (
   invitation_id text primary key,
   org_id text not null references org,
   email text not null,
   email_norm text not null,
   role text not null check (role in ('owner', 'developer', 'billing', 'viewer')),
-  -- SHA-256 of the token in the link; a link that is made anew replaces it.
+  -- SHA-256 of the token in the link. A new link replaces it.
   token_hash bytea not null unique check (octet_length(token_hash) = 32),
   invited_by text not null,
   created_at timestamptz not null default now(),
   expires_at timestamptz not null,
-  -- E-mails of it that were sent, and when the last one was.
+  -- Number of e-mails that were sent, and the time of the last one.
   mails integer not null default 0,
   mailed_at timestamptz,
   ended_at timestamptz,
@@ -252,7 +253,8 @@ create unique index one_open_invitation on org_invitation (org_id, email_norm)
 create index org_invitation_by_address on org_invitation (email_norm);
 create index org_invitation_by_end on org_invitation (expires_at);
 
--- E-mails with an invitation of the whole installation in one hour since 1970.
+-- The number of invitation e-mails of the whole installation in the current hour, counted since
+-- 1970.
 create table invitation_hour (
   is_only boolean primary key default true check (is_only),
   hour bigint not null default 0,
@@ -269,9 +271,9 @@ create table local_claim (
 
 -- == The books ==
 
--- Wallets of organizations (`wallet:<org>`), and accounts of the platform: `accrual:<provider>` is what
--- a provider is owed, `unknown:<provider>` what was charged after a crash, `grants`, `overrun`,
--- `margin:<provider>`, `receivable:<org>`, `rounding`, `lost` and those of cash the other sides.
+-- Wallets of organizations (`wallet:<org>`), and accounts of the platform: `accrual:<provider>` has
+-- the debt to a provider, `unknown:<provider>` the charges after a crash. `grants`, `overrun`,
+-- `margin:<provider>`, `receivable:<org>`, `rounding`, `lost` and `cash:…` are their counterparts.
 create table account (
   account_id text primary key,
   org_id text references org,
@@ -285,12 +287,12 @@ create table account (
     check (owed >= 0 and (owed = 0 or debits + reserved = credits))
 ) with (fillfactor = 50);
 
--- A step takes its number while it holds the wallets it touches. Those of a month begin at a number
--- that the month has (`month_position`): the sequence is moved there once the month has come.
+-- A step takes its position while it has locked the wallets that it changes. The positions of a
+-- month begin at `month_position`: the sequence is moved there at the beginning of the month.
 create sequence ledger_position;
 
--- The movements between two accounts: by an attempt, or by something that happens once and has a
--- reference. One partition for each month, by position. Rows are only inserted.
+-- Transfers between two accounts: by an attempt, or by a single event with a reference. One
+-- partition per month, by position. Rows are only inserted.
 create sequence transfer_number;
 create table transfer (
   transfer_id bigint not null default nextval('transfer_number'),
@@ -307,10 +309,10 @@ create table transfer (
 ) partition by range (position);
 alter sequence transfer_number owned by transfer.transfer_id;
 
--- References that are used: each once, in all months together.
+-- Used references, which are unique over all months.
 create table transfer_ref (ref text primary key);
 
--- Prices of a listing in pico-dollars per token, as an attempt was admitted with. Never changed.
+-- Prices of a listing at the admission of an attempt, in pico-dollars per token. Never changed.
 create table price_pin (
   pin_id text primary key,
   provider_id text not null,
@@ -322,24 +324,25 @@ create table price_pin (
   internal_reasoning_pico numeric(38, 0) not null,
   first_used_at timestamptz not null default now(),
   cache_write_1h_pico numeric(38, 0),
-  -- The prices at which the provider of these is owed; null: the same.
+  -- The prices at which the provider is owed; null: the same prices.
   purchase_pin_id text references price_pin
 );
 
--- The prices that a pin stands for, by the size of the prompt: a listing with tiers has a sheet for
--- each, and every other one the sheet that is the pin itself. An attempt refers to the pin that it
--- was admitted with, and its tokens say by which sheet it was settled. A pin without a sheet is of a
--- listing that reports its own cost.
+-- The price sheets of a pin, by the size of the prompt. A listing with tiers has a sheet for each
+-- tier; for any other listing, the pin itself is the only sheet. An attempt refers to the pin of
+-- its admission, and its tokens decide by which sheet it was settled. A pin without a sheet belongs
+-- to a listing whose provider reports the cost.
 create table price_sheet (
   pin_id text not null references price_pin,
-  -- Prompt, cached and written tokens together: the sheet is for more than these. 0: for any.
+  -- The sheet applies to prompts of more tokens than this (prompt, cached and written ones
+  -- together); 0: to any prompt.
   above_prompt_tokens bigint not null check (above_prompt_tokens >= 0),
   sheet_pin_id text not null references price_pin,
   primary key (pin_id, above_prompt_tokens)
 );
 
--- The row that fences: it changes only when an instance starts or is declared dead. The lease has
--- its own table, so that a renewal never waits for a reserve that holds the fence.
+-- The fence of an instance: a row changes only if the instance starts or is declared dead. Leases
+-- have their own table, so that a renewal never waits for a reserve that has locked the fence.
 create table instance (
   instance_id text primary key,
   number smallint not null unique check (number between 0 and 1023),
@@ -351,14 +354,14 @@ create table instance (
 create table instance_lease (
   instance_id text primary key references instance on delete cascade,
   lease_until timestamptz not null,
-  -- Each renewal leaves a mark that only its own instance writes. An earlier mark than the one
-  -- that was acknowledged says that commits were lost.
+  -- Each renewal counts `beat` up, under the token of its process. A lower beat than the
+  -- acknowledged one proves that commits were lost.
   token uuid,
   beat bigint not null default 0
 ) with (fillfactor = 50);
 
--- The attempts in flight: a row from its commit to its end, which takes it away and writes the
--- finished attempt in one transaction.
+-- Attempts in flight. A closing deletes the row and writes the finished attempt, in one
+-- transaction.
 create table hold (
   attempt_id bigint primary key,
   request_id uuid not null,
@@ -378,33 +381,34 @@ create table hold (
   month date not null,
   resumable boolean not null default false,
   provider_job_id text,
-  -- No hold: it keeps the id from a reserve whose answer was lost and that may commit later.
+  -- True if this is not a hold: the row blocks the id for a reserve that may commit late, after its
+  -- answer was lost.
   annulled boolean not null default false,
   opened_position bigint not null,
   created_at timestamptz not null default now(),
   constraint hold_is_sound check (ordinal > 0 and reserve >= 0 and (not annulled or reserve = 0)
     and resumable = (provider_job_id is not null))
 ) with (
-  -- A row lives as long as its request: many die, few are there.
+  -- A row exists only as long as its request, so there are few rows and many dead ones.
   autovacuum_vacuum_scale_factor = 0, autovacuum_vacuum_threshold = 10000,
   autovacuum_vacuum_insert_threshold = -1, autovacuum_analyze_scale_factor = 0,
   autovacuum_analyze_threshold = 100000, autovacuum_vacuum_cost_delay = 0
 );
 
--- The use and the cost of several attempts of one request together.
+-- Sums of the use and cost of several attempts of one request.
 create type attempt_sums as (
   attempts bigint, prompt bigint, cached_prompt bigint, cache_write bigint, completion bigint,
   internal_reasoning bigint, cost_pico numeric, debit bigint, duration_ms bigint,
   cache_write_1h bigint
 );
 
--- The journal: finished attempts, one partition per day, which the id carries. A row is written once;
--- only the one late correction changes it, and which one of a request is the last.
+-- The journal: finished attempts, with one partition per day, which is part of the id. After a row
+-- was written, only a late correction changes it, and the end of another attempt of its request.
 --
--- A request is a row, too: the last of its finished attempts, by number and id, is `final` and has the
--- sums of the others in `earlier`. Its own columns and these are the request's figures. Most requests
--- are one attempt, which is final as it is written, with nothing earlier: such a request costs no row,
--- no index and no statement of its own. While another attempt of it is open, a request is in flight.
+-- The row of a request is the last of its finished attempts, by ordinal and id: it is `final`, and
+-- has the sums of the other attempts in `earlier`. Both together are the figures of the request.
+-- Most requests have one attempt, which is written as final without `earlier`: such a request needs
+-- no further row, index or statement. While another attempt of it is open, a request is in flight.
 create table attempt (
   attempt_id bigint primary key,
   request_id uuid not null,
@@ -452,16 +456,16 @@ create table attempt (
   closed_at timestamptz not null,
   corrected_at timestamptz,
   cache_write_1h bigint,
-  -- The debt to the provider where it is not the cost; null: the cost.
+  -- The debt to the provider, if it differs from the cost; null: the cost.
   owed_pico numeric(38, 0),
-  -- These were said by the headers of the answer and by nothing else in the row; null: it was not sent.
+  -- Values of the answer's headers that no other column has; null: the header was not sent.
   remaining_rpm bigint,
   remaining_tpm bigint,
   queue_ms integer,
   retry_after integer,
-  -- With commas between the names, as in the header.
+  -- Names separated by commas, as in the header.
   dropped_params text,
-  -- One rule: a batch reads the text of each rule, each time.
+  -- One constraint, because a batch parses the text of every constraint each time.
   constraint attempt_is_sound check (
     state in ('settled', 'void', 'unknown_after_crash')
     and debit between 0 and reserve and overrun >= 0 and (cost_pico is null or cost_pico >= 0)
@@ -471,17 +475,18 @@ create table attempt (
     and (corrected_at is null or state = 'unknown_after_crash'))
 ) partition by range (attempt_id);
 create index attempt_by_org_request on attempt (org_id, request_id);
--- Settlement reads by the time of the end, the journal is ordered by admission. These find the
--- blocks to read and cost a batch next to nothing; the expression keeps them out of its plans.
+-- Settlement reads by the time of the closing, while the journal is ordered by admission. These
+-- indexes find the blocks to read, and cost a batch nearly nothing; the expression keeps them out
+-- of its plans.
 create index attempt_by_closing on attempt using brin ((closed_at at time zone 'utc'))
   with (autosummarize = on);
 create index attempt_by_correction on attempt (corrected_at) where corrected_at is not null;
--- The log of requests that failed reads those alone, however many succeeded between them. Few attempts
--- are in it, so that it costs a batch nearly nothing.
+-- For the log of failed requests, which skips any number of successful ones. Few attempts are in
+-- this index, so it costs a batch nearly nothing.
 create index attempt_by_org_failed on attempt (org_id, request_id)
   where outcome is distinct from 'completed';
 
--- Every attempt there is: the finished ones, and the holds as open ones.
+-- All attempts: the finished ones, and holds as open ones.
 create view journal as
 select attempt_id, request_id, ordinal, org_id, key_id, model_id, provider_id, upstream_model_id,
   price_pin_id, route, stream, instance_id, epoch, estimated_tokens, reserve, month, state,
@@ -501,7 +506,8 @@ select attempt_id, request_id, ordinal, org_id, key_id, model_id, provider_id, u
   null::numeric(38, 0), null::bigint, null::bigint, null::integer, null::integer, null
 from hold where not annulled;
 
--- Spend per UTC month of admission. In-flight holds count against the cap of every month.
+-- Spend per UTC month of admission. Holds count against the cap of the current month, whenever they
+-- were admitted.
 create table spend (
   scope text not null check (scope in ('org', 'key')),
   id text not null,
@@ -511,8 +517,8 @@ create table spend (
   primary key (scope, id, month)
 ) with (fillfactor = 50);
 
--- The settled spend of a key, by the UTC day of admission. A row that is there is exact. Rows of
--- earlier weeks are of no use to a cap, and keys without such a cap have none.
+-- The settled spend of a key, by the UTC day of admission. Existing rows are exact. Keys without a
+-- daily or weekly cap have no rows, and no cap needs the rows of earlier weeks.
 create table spend_day (
   key_id text not null,
   day date not null,
@@ -520,7 +526,7 @@ create table spend_day (
   primary key (key_id, day)
 ) with (fillfactor = 50);
 
--- Every monthly cap that an organization or a key ever had, in the books' own order.
+-- Every monthly cap that an organization or a key has ever had, in the order of the books.
 create table cap_change (
   position bigint primary key,
   scope text not null check (scope in ('org', 'key')),
@@ -530,7 +536,7 @@ create table cap_change (
   at timestamptz not null default now()
 );
 
--- Every cap of a day or a week that a key ever had, as `cap_change` has those of a month.
+-- Every daily or weekly cap that a key has ever had, in the order of the books.
 create table period_cap_change (
   position bigint not null,
   period text not null check (period in ('day', 'week')),
@@ -543,7 +549,7 @@ create table period_cap_change (
 
 -- == Refused requests ==
 
--- A request refused before its first attempt: its id can be queried, and it owes nothing.
+-- Requests refused before their first attempt: they cost nothing, and can be looked up by id.
 create table refused_request (
   request_id uuid primary key,
   org_id text not null,
@@ -553,19 +559,21 @@ create table refused_request (
   stream boolean not null,
   error_class text not null,
   created_at timestamptz not null,
-  -- Which limit, in which figures, and what was dropped. Amounts are texts of dollars.
+  -- The limit that refused, its figures, and dropped parameters. Amounts are decimal dollars as
+  -- text.
   reason jsonb
 );
 create index refused_request_by_org on refused_request (org_id, request_id) include (key_id);
 create index refused_request_by_key on refused_request (org_id, key_id, request_id);
 
--- How many requests of a key were refused in a minute. The first of them have a row of their own in
--- refused_request; what is beyond those is only counted here.
+-- The number of refused requests of a key in a minute. The first ones of a minute have a row in
+-- refused_request; the others are only counted here.
 create table refused_minute (
   org_id text not null,
   minute timestamptz not null,
   key_id text not null,
-  -- Requests that came with their record, and requests without a row in refused_request.
+  -- Number of requests that were sent with their record, and of those without a row in
+  -- refused_request. Records beyond the limit of rows count in both.
   recorded bigint not null,
   unlisted bigint not null,
   primary key (org_id, minute, key_id),
@@ -573,9 +581,9 @@ create table refused_minute (
 ) with (fillfactor = 70);
 create index refused_minute_by_minute on refused_minute (minute);
 
--- == What left the journal, and proofs ==
+-- == Retired days, and checkpoints of audits ==
 
--- Days whose attempts were exported and taken out of the journal, and what they had summed up to.
+-- Days whose attempts were exported and taken out of the journal, with their sums.
 create table retired_day (
   day date primary key,
   from_id bigint not null,
@@ -600,11 +608,11 @@ create table retired_spend (
   settled bigint not null,
   primary key (day, scope, id, month)
 );
--- A wallet's page adds up days that were taken out of the journal.
+-- The page of a wallet adds up retired days.
 create index retired_spend_by_id on retired_spend (scope, id, day);
 
--- The settled spend of keys by the day of admission, in days that left the journal while they were
--- of use to a cap.
+-- The settled spend of keys by the day of admission, for days that were retired while a daily or
+-- weekly cap still needed them.
 create table retired_spend_day (
   retired date not null references retired_day,
   key_id text not null,
@@ -613,21 +621,22 @@ create table retired_spend_day (
   primary key (retired, key_id, day)
 );
 
--- Where the next audit may begin: the balances at a position of the books, proven and signed.
+-- Audited and signed balances at a position of the books, from which the next audit may begin.
 create table audit_checkpoint (
   day date primary key,
-  -- The steps up to this one are summed up here.
+  -- The balances include the steps up to this position.
   position bigint not null,
-  -- Attempts that ended after that position have this id or a later one, unless they were
+  -- Attempts that ended after the position have this id or a higher one, unless they were
   -- corrected.
   from_attempt bigint not null,
-  -- The text that was signed; it has the digest of the rows below and of the checkpoint before.
+  -- The signed text. It contains the digests of the rows of the next two tables and of the
+  -- checkpoint before.
   document text not null,
   signature bytea not null,
   made_at timestamptz not null default now()
 );
 
--- Every account that ever moved, as it was at the position: sums of transfers, without holds.
+-- Every account that has ever moved, at the position: sums of transfers, without holds.
 create table audit_checkpoint_account (
   day date not null,
   account_id text not null,
@@ -636,7 +645,7 @@ create table audit_checkpoint_account (
   primary key (day, account_id)
 );
 
--- The spend between the checkpoint before and this one, in months of admission.
+-- The spend between the checkpoint before and this one, by month of admission.
 create table audit_checkpoint_spend (
   day date not null,
   scope text not null check (scope in ('org', 'key')),
@@ -647,20 +656,21 @@ create table audit_checkpoint_spend (
 );
 create index audit_checkpoint_spend_by_month on audit_checkpoint_spend (month);
 
--- The end of the last audit of the books, for who watches them: one row, the newest.
+-- The result of the last audit of the books, for monitoring.
 create table audit_result (
   only_row boolean primary key default true check (only_row),
   ended_at timestamptz not null,
   violations bigint not null check (violations >= 0)
 );
 
--- == Books that went back ==
+-- == Books that were rolled back ==
 
--- Every time the books were reopened after a restore: the first life has no row.
+-- The lives of the books: one for each time they were reopened after a restore. The first has no
+-- row.
 create table ledger_life (
   life integer primary key check (life > 1),
   restored_to timestamptz not null,
-  -- An attempt whose id is of this time, and that is in no journal, was lost.
+  -- An attempt whose id is of this time, and that is not in the journal, was lost.
   lost_from timestamptz not null,
   lost_until timestamptz not null,
   is_nothing_lost boolean not null,
@@ -670,30 +680,31 @@ create table ledger_life (
   check (lost_from <= lost_until)
 );
 
--- An instance noticed that the books went back. Until they are reopened no instance takes traffic.
+-- An instance has noticed that the books were rolled back. No instance takes traffic until they are
+-- reopened.
 create table books_alarm (
   alarm_id bigint generated always as identity primary key,
   noticed_at timestamptz not null default clock_timestamp(),
   instance_id text not null,
   finding text not null,
-  -- The newest commit of before that is still there.
+  -- The time of the newest earlier commit that is still there.
   restored_to timestamptz not null,
   ended_in_life integer references ledger_life
 );
 create unique index one_open_alarm on books_alarm ((true)) where ended_in_life is null;
 
--- The claims of a provider for attempts that the books have lost: owed to it, and paid by no
--- customer.
+-- A provider's claims for attempts that the books have lost. They are owed to the provider, and
+-- charged to no customer.
 create table lost_cost (
   ref text primary key,
   life integer not null references ledger_life,
   provider_id text not null,
   model_id text not null,
   upstream_model_id text not null,
-  -- An id of its time: the attempt's own where the claim names one.
+  -- The id of the attempt if the claim names it, else an id of its time.
   attempt_id bigint not null,
   ended_at timestamptz not null,
-  -- Attempts or requests in it.
+  -- Number of attempts or requests in the claim.
   claims bigint not null check (claims >= 0),
   cost_pico numeric(38, 0) not null check (cost_pico >= 0),
   amount bigint not null check (amount = div(cost_pico, 1000000)),
@@ -703,16 +714,17 @@ create index lost_cost_by_end on lost_cost (provider_id, ended_at);
 
 -- == Settlement with providers ==
 
--- Everything before this instant is settled with the providers: nothing is closed there any more.
+-- No attempt is closed before this instant any more, so that providers can be settled with up to
+-- it.
 create table settlement_horizon (
   only_row boolean primary key default true check (only_row),
   through timestamptz not null
 );
 insert into settlement_horizon (through) values ('-infinity');
 
--- The periods of a provider are one chain: each names the end of the one before, which no other
--- names, and begins there or later. So they cannot overlap, whichever process writes them. What a
--- period costs is what the provider is owed, with what the books have lost.
+-- The periods of a provider form a chain: each names the end of the period before, as only one may,
+-- and begins there or later. So they cannot overlap, whichever process writes them. The cost of a
+-- period is the debt to the provider, including costs that the books have lost.
 create table provider_period (
   provider_id text not null,
   start_at timestamptz not null,
@@ -720,7 +732,7 @@ create table provider_period (
   after_end_at timestamptz,
   mode text not null check (mode in ('prepaid', 'arrears')),
   every text not null check (every in ('half_daily', 'daily', 'weekly', 'monthly')),
-  -- The number of closings and corrections in the period; the same in its lines.
+  -- Number of closings in the period; the lines below split up this and the following figures.
   attempts bigint not null,
   settled bigint not null,
   voids bigint not null,
@@ -763,7 +775,8 @@ create table provider_period (
   constraint period_is_covered check (debit + overrun + lost - margin + rounding = payable and lost >= 0)
 );
 
--- One model on one day of admission: the days are what retired days are compared with.
+-- The part of a period for one model and one day of admission. The days are compared with retired
+-- days.
 create table provider_period_line (
   provider_id text not null,
   start_at timestamptz not null,
@@ -797,14 +810,14 @@ create table provider_period_line (
   foreign key (provider_id, start_at) references provider_period
 );
 
--- Nothing that ended before this instant is left outside the provider's periods, so that closing
--- need not search there again.
+-- Every attempt that ended before this instant is in a period of the provider, so closing a period
+-- does not search there again.
 create table provider_progress (
   provider_id text primary key,
   through timestamptz not null
 );
 
--- Periods that were paid.
+-- Paid periods.
 create table provider_payment (
   provider_id text not null,
   start_at timestamptz not null,
@@ -814,7 +827,7 @@ create table provider_payment (
   foreign key (provider_id, start_at) references provider_period
 );
 
--- A provider's own statement, compared with ours; once per file.
+-- The comparison of a provider's statement with a period, once per file.
 create table provider_statement (
   statement_id bigint generated always as identity primary key,
   provider_id text not null,
@@ -835,14 +848,14 @@ create table provider_statement (
 
 -- == Credit for money ==
 
--- The last number of each series of receipts: one of an issuer, and another of its test money.
+-- The last number of each series of receipts. An issuer has one series, and another for test money.
 create table receipt_series (
   series text primary key,
   last bigint not null check (last > 0)
 );
 
--- Purchases, and what payers and their banks took back. A receipt is given in the transaction of the
--- grant, with the next number of its series and the parties as they are then.
+-- Purchases. The transaction of the grant assigns the receipt: the next number of its series, and
+-- the buyer and seller as they are then.
 create table purchase (
   purchase_id text primary key,
   org_id text not null references org,
@@ -854,7 +867,7 @@ create table purchase (
   session_id text unique,
   payment_id text unique,
   receipt_url text,
-  -- As a person reads it: `Visa 4242`. Null: not known yet.
+  -- Shown to people, such as `Visa 4242`; null: not known yet.
   payment_method text check (length(payment_method) <= 60),
   receipt_series text references receipt_series,
   receipt_number bigint check (receipt_number > 0),
@@ -878,8 +891,8 @@ create index purchase_without_receipt on purchase (checked_at nulls first, grant
 create index purchase_with_test_money on purchase (org_id)
   where state = 'granted' and is_test_money;
 
--- A refund or a dispute. It may arrive before the grant of its purchase: then it waits. taken and
--- given_back are what its arrival and its end moved, null while they moved nothing yet.
+-- A refund or a dispute. If it arrives before the grant of its purchase, it waits. `taken` and
+-- `given_back` are the amounts that its arrival and its reversal have moved; null before that.
 create table purchase_claim (
   claim_id text primary key,
   purchase_id text not null references purchase,
@@ -898,7 +911,7 @@ create index purchase_claim_by_purchase on purchase_claim (purchase_id);
 create index purchase_claim_open on purchase_claim (checked_at nulls first, claim_id)
   where not is_over;
 
--- Events that were processed: they save work, and nothing depends on them.
+-- Processed events. They only save work: without them the result is the same.
 create table payment_event (
   event_id text primary key,
   kind text not null,
@@ -906,14 +919,14 @@ create table payment_event (
 );
 create index payment_event_by_time on payment_event (done_at);
 
--- Periodic work that one process at a time does, and when it is due next.
+-- Periodic work that one process at a time does, and the time of its next run.
 create table billing_schedule (
   name text primary key,
   next_at timestamptz not null
 );
 
--- The customer of an organization at the payment provider, with its saved card. Test money and real
--- money have customers of their own: they are of different accounts.
+-- The payment provider's customer for an organization, with its saved card. Test money and real
+-- money have separate customers, because they belong to different accounts there.
 create table payment_customer (
   org_id text not null references org,
   is_test_money boolean not null,
@@ -924,16 +937,16 @@ create table payment_customer (
   card_exp_month smallint,
   card_exp_year smallint,
   card_saved_at timestamptz,
-  -- When the checkout was opened that the newest card came from: what is reported again of it, or of
-  -- an older one, does not bring a card back that was removed.
+  -- When the checkout of the newest card was opened. Later reports of this or an older checkout do
+  -- not restore a removed card.
   card_from timestamptz,
-  -- A checkout for a card whose end was not reported yet.
+  -- A checkout for a card that has not ended yet.
   setup_session_id text,
   primary key (org_id, is_test_money),
   check (num_nulls(card_id, card_brand, card_last4, card_exp_month, card_exp_year, card_saved_at) in (0, 6))
 );
 
--- Cards that are charged no more and are still to be detached at the payment provider.
+-- Cards that are no longer charged, and that must still be detached at the payment provider.
 create table card_detachment (
   card_id text primary key,
   org_id text not null references org,
@@ -942,14 +955,15 @@ create table card_detachment (
   tried_at timestamptz
 );
 
--- Automatic top-up: at which balance how much is bought, and how much in a month at most.
+-- Rules of automatic top-up: if the balance is below `below`, `amount` is bought, at most
+-- `month_max` in a month.
 create table top_up_rule (
   org_id text primary key references org,
   is_on boolean not null,
   below bigint not null check (below > 0),
   amount bigint not null check (amount > 0 and amount % 10000 = 0),
   month_max bigint not null check (month_max >= amount),
-  -- Set: it was turned off by a failed charge or by an operator, until a person turns it on.
+  -- Set if a failed charge or an operator has turned it off, until a person turns it on again.
   paused_at timestamptz,
   paused_reason text,
   check ((paused_at is null) = (paused_reason is null)),
@@ -958,8 +972,8 @@ create table top_up_rule (
 create index top_up_rule_on on top_up_rule (org_id) where is_on;
 create index top_up_rule_paused on top_up_rule (paused_at) where paused_at is not null;
 
--- The purchases that a rule made. Customer and card are kept so that a charge that is sent again is
--- the same charge.
+-- Purchases that a rule has started. They store customer and card, so that a repeated charge is the
+-- same charge.
 create table top_up (
   purchase_id text primary key references purchase,
   org_id text not null references org,
@@ -989,8 +1003,8 @@ create table org_company (
   check ((tax_id is null) = (tax_id_type is null))
 );
 
--- One for each month of an organization, made once. What it says is in `document`, whose hash is
--- kept, so that a changed text, and books that say something else by now, are noticed.
+-- The statement of an organization for a month, written once. Its content is `document`. The hash
+-- reveals a changed document, and a comparison with it reveals changed books.
 create sequence org_statement_number;
 create table org_statement (
   org_id text not null references org,
@@ -1005,30 +1019,30 @@ create table org_statement (
 );
 alter sequence org_statement_number owned by org_statement.number;
 
--- How far the statements of a month are closed in the background.
+-- The progress of closing the statements of a month in the background.
 create table org_statement_pass (
   month date primary key check (extract(day from month) = 1),
-  -- Organizations up to this one are done, in the order of their ids.
+  -- The statements of organizations up to this id are closed.
   after_org_id text not null default '',
-  -- A statement could not be made: the pass begins once more.
+  -- True if a statement could not be closed: the pass is then repeated.
   has_failed boolean not null default false,
-  -- Until then it belongs to the process that took it, or it waits.
+  -- Until then the pass belongs to the process that took it, or waits.
   until_at timestamptz not null default '-infinity',
-  -- Every organization that had movement in the month has its statement.
+  -- Set once every organization with a transfer in the month has its statement.
   ended_at timestamptz
 );
 
 -- == Alerts ==
 
--- Which alerts an organization has chosen.
+-- The alerts that an organization has chosen.
 create table alert_rules (
   org_id text primary key references org on delete cascade,
   balance_below bigint check (balance_below > 0),
-  -- Whether the threshold follows what was bought last.
+  -- True if the threshold follows the last purchase.
   balance_follows boolean not null default false,
   cap_percents smallint[] not null default '{}'
     check (array_length(cap_percents, 1) <= 5 and 1 <= all (cap_percents) and 100 >= all (cap_percents)),
-  -- Since when each of these is reported; null: it is not.
+  -- Since when purchases, and restrictions, are reported; null: they are not.
   purchases_since timestamptz,
   restrictions_since timestamptz,
   -- Since when expiring keys are reported; null: they are not.
@@ -1037,8 +1051,8 @@ create table alert_rules (
   trouble_since timestamptz
 );
 
--- Thresholds that are passed now. A row goes once the value is well on the other side again, so
--- that one crossing is one event however often it is looked at.
+-- Thresholds that are crossed at present. A row is deleted once the value is well on the other side
+-- again, so that one crossing is one event, however often it is checked.
 create table alert_crossing (
   org_id text not null references org,
   kind text not null check (kind in ('balance.low', 'org_cap.reached', 'key_cap.reached')),
@@ -1050,7 +1064,7 @@ create table alert_crossing (
   primary key (org_id, kind, subject, threshold, period)
 );
 
--- The events that were noticed.
+-- Events that alerts report.
 create table alert_event (
   event_id text primary key,
   org_id text not null references org,
@@ -1063,7 +1077,7 @@ create table alert_event (
 create index alert_event_by_org on alert_event (org_id, at desc);
 create index alert_event_by_time on alert_event (at);
 
--- Where alerts go: addresses and webhooks.
+-- Destinations of alerts: e-mail addresses and webhooks.
 create table alert_destination (
   destination_id text primary key,
   org_id text not null references org on delete cascade,
@@ -1076,14 +1090,14 @@ create table alert_destination (
   disabled_at timestamptz,
   disabled_reason text constraint alert_destination_disabled_reason
     check (disabled_reason in ('removed', 'failing', 'gone', 'paused', 'unconfirmed', 'stopped')),
-  -- Of an address that its reader had to confirm: the link, until it is used, and when it expires.
+  -- Hash of the token in the link that confirms the address, until it is used, and its expiry.
   confirm_hash bytea unique,
   confirm_until timestamptz,
-  -- Which events go there; null: all.
+  -- The kinds of events that are sent there; null: all.
   kinds text[],
-  -- Sealed by the encryption key of the installation; none of an e-mail address.
+  -- The signing secret of a webhook, sealed with the installation's encryption key.
   sealed_secret bytea,
-  -- The secret of before a rotation, and until when deliveries are signed by it too.
+  -- The secret before the last rotation, and until when deliveries are signed with it too.
   former_secret bytea,
   former_until timestamptz,
   check ((disabled_at is null) = (disabled_reason is null)),
@@ -1095,7 +1109,7 @@ create unique index one_alert_destination on alert_destination (org_id, channel,
 create index alert_destination_removed on alert_destination (disabled_at)
   where disabled_reason = 'removed';
 
--- An event on its way to a destination.
+-- The delivery of an event to a destination.
 create table alert_delivery (
   delivery_id bigint generated always as identity primary key,
   event_id text not null references alert_event on delete cascade,
@@ -1106,14 +1120,14 @@ create table alert_delivery (
   -- The answer to the last try: a status, or the reason why there was none.
   last_answer text,
   last_at timestamptz,
-  -- The link of its newest e-mail that stops the alerts to its destination.
+  -- Hash of the token in the newest e-mail's link that stops the alerts to this destination.
   stop_hash bytea unique,
   unique (event_id, destination_id)
 );
 create index alert_delivery_due on alert_delivery (next_at) where state = 'waiting';
 create index alert_delivery_by_destination on alert_delivery (destination_id);
 
--- Tries under way: so many at once for each destination, whichever instance makes them.
+-- Running tries. Their number per destination is bounded over all instances.
 create table alert_try (
   delivery_id bigint primary key references alert_delivery on delete cascade,
   destination_id text not null,
@@ -1124,7 +1138,8 @@ create index alert_try_by_destination on alert_try (destination_id);
 
 -- == Jobs and searches ==
 
--- Jobs of providers that outlive a request. Their attempts may be retired: no key refers to them.
+-- Video jobs of providers, which outlive their requests. No foreign key to the attempt, which may
+-- be retired.
 create table video_job (
   job_id text primary key,
   org_id text not null references org,
@@ -1146,7 +1161,7 @@ create table video_job (
   completed_at timestamptz,
   expires_at timestamptz,
   error_code text,
-  -- The cost by the provider's report, whoever pays for it.
+  -- The cost that the provider reported, even if the customer's own provider key pays it.
   reported_cost_pico numeric,
   debit bigint,
   deadline_at timestamptz not null,
@@ -1166,7 +1181,7 @@ create table video_job (
 create index video_job_due on video_job (next_poll_at) where completed_at is null;
 create index video_job_by_org on video_job (org_id, created_at);
 
--- Searches for the best model: what was found, and never a prompt or an answer.
+-- Searches for the best model, with their results. Never a prompt or an answer.
 create table optimize_search (
   search_id text primary key,
   org_id text not null references org,
@@ -1191,9 +1206,9 @@ create table optimize_search (
 create index optimize_search_by_org on optimize_search (org_id, created_at);
 create index optimize_search_running on optimize_search (lease_until) where state = 'running';
 
--- == How far listings are trusted ==
+-- == Trust in listings ==
 
--- The findings of conformance runs about each listing.
+-- Verdicts of conformance runs about listings.
 create table listing_verdict (
   verdict_id bigint generated always as identity primary key,
   provider_id text not null,
@@ -1210,7 +1225,8 @@ create table listing_verdict (
 );
 create index listing_verdict_by_listing on listing_verdict (provider_id, model_id, checked_at desc);
 
--- Counted up by every transaction that records verdicts: processes read them again only after that.
+-- Counted up by every transaction that records verdicts. Processes read verdicts again only if it
+-- has changed.
 create table verdict_version (
   only_row boolean primary key default true check (only_row),
   version bigint not null
@@ -1222,21 +1238,23 @@ create table suspect_listing (
   provider_id text not null,
   model_id text not null,
   since timestamptz not null default now(),
-  -- How many answers of how many broke which promise: {"answers", "substituted", …}
+  -- Number of answers, and of those that broke each promise: {"answers", "substituted", …}
   breaches jsonb not null,
   primary key (provider_id, model_id)
 );
 
--- Runs of a scheduled conformance watch: when a listing was asked last, and what an interval has cost.
+-- Runs of a scheduled conformance watch. They show when a listing was last checked, and what an
+-- interval has cost.
 create table watched_run (
   run_id bigint generated always as identity primary key,
   provider_id text not null,
   model_id text not null,
   started_at timestamptz not null default now(),
-  -- The most that it may cost: what a run counts as until it has ended.
+  -- The maximum cost of the run, which counts until it has ended.
   budget bigint not null check (budget >= 0),
   spent bigint check (spent >= 0),
-  -- Null: it is under way, or its process died. 'ended': by the operator, so it does not count.
+  -- Null: the run is under way, or its process died. 'ended': the operator stopped it, so it does
+  -- not count.
   outcome text check (outcome in ('recorded', 'unrecorded', 'ended')),
   check ((spent is null) = (outcome is null))
 );
@@ -1245,29 +1263,30 @@ create index watched_run_by_start on watched_run (started_at);
 
 -- == Sums for reports ==
 
--- Sums for the console. Finished days are summed up once per organization, so that a month is read
--- from a few thousand rows. The sums add nothing to the journal: without them every report is the
--- same. This table has the days of the journal whose partition notes every change to it.
+-- Finished days are summed up once per organization, so that a report on a month reads a few
+-- thousand rows. The sums only save time: without them every report is the same. This table has the
+-- days whose partition of the journal notes every change (usage_stale).
 create table usage_day (
   day date primary key,
   is_done boolean not null default false,
-  -- Whether what may be shown of it across organizations was written.
+  -- True if listing_public_day has the figures of this day.
   is_published boolean not null default false
 );
 
--- An organization's day is summed up in usage_sum and listing_day_sum.
+-- Days of organizations that are summed up in usage_sum and listing_day_sum.
 create table usage_rolled (
   org_id text not null,
   day date not null,
-  -- The debits of the day's attempts, also of those that are not a request's last.
+  -- Debits of all attempts of the day, including those that are not the last of their request.
   debit bigint not null,
-  -- Requests of these sums that were refused as well, as the answer about their hold was lost.
+  -- Requests in these sums that were also recorded as refused, because the answer to their hold was
+  -- lost.
   also_refused uuid[] not null,
   primary key (org_id, day)
 );
 
--- Whole requests, by the day of their last attempt and by what a report may ask for. The request's own
--- day is the one its id carries, which another clock may have made.
+-- Sums of whole requests, by the day of their last attempt and by the columns of reports.
+-- request_day is the day in the request id, which another clock may have made.
 create table usage_sum (
   org_id text not null,
   day date not null,
@@ -1284,7 +1303,7 @@ create table usage_sum (
   completion bigint not null,
   internal_reasoning bigint not null,
   last_attempt_id bigint not null,
-  -- How many first bytes came in which span of milliseconds.
+  -- Histogram of times to first byte: the buckets (first_byte_span) and their counts.
   first_byte_spans smallint[] not null,
   first_byte_counts integer[] not null,
   cache_write_1h bigint not null default 0,
@@ -1292,18 +1311,18 @@ create table usage_sum (
 );
 create index usage_sum_by_key on usage_sum (org_id, key_id, day);
 
--- Something changed in a summed day. Rows are only added, and removed by the process that sums up
--- and sees the changes they note: a change and its note are committed together.
+-- Summed days that have changed since. A row is committed together with the change. The process
+-- that sums the day up again deletes the rows whose changes it sees.
 create table usage_stale (
   org_id text not null,
   day date not null
 );
 create index usage_stale_by_org on usage_stale (org_id, day);
 
--- How well listings served, for a month, made from finished attempts. By the time of admission, which
--- the id of an attempt carries. Attempts that neither succeeded nor
--- failed by the provider's fault are in `attempts` alone. Hours are bits, that of midnight the lowest:
--- of those with calls, and of those in which a call succeeded.
+-- Figures of listings by the day of admission, kept for about a month. Attempts that neither
+-- succeeded nor failed by the provider's fault count only in `attempts`. used_hours and up_hours
+-- have a bit for each hour, from midnight as the lowest: hours with calls, and hours in which a
+-- call succeeded.
 create table listing_day_sum (
   org_id text not null,
   day date not null,
@@ -1314,14 +1333,14 @@ create table listing_day_sum (
   failed bigint not null,
   used_hours integer not null,
   up_hours integer not null,
-  -- Streamed answers that arrived: their tokens, and the time from the first byte to the last.
+  -- Streamed answers that succeeded, their tokens, and their time from the first byte to the last.
   streamed bigint not null,
   streamed_tokens bigint not null,
   streamed_ms bigint not null,
   first_byte_spans smallint[] not null,
   first_byte_counts integer[] not null,
-  -- Whole requests that ended here, those of them that failed, and money: debits, what was left of
-  -- them, and of how many attempts too little was, and how much too little.
+  -- Requests whose last attempt was here, and those of them that failed; debits and margin; the
+  -- number of attempts with a loss, and the sum of the losses.
   requests bigint not null default 0,
   failed_requests bigint not null default 0,
   debit bigint not null default 0,
@@ -1334,7 +1353,7 @@ create table listing_day_sum (
 );
 create index listing_day_sum_by_day on listing_day_sum (day);
 
--- The same by the hour, for two days.
+-- The figures of listing_day_sum by hour, kept for three days.
 create table listing_hour_sum (
   org_id text not null,
   hour timestamptz not null,
@@ -1348,8 +1367,7 @@ create table listing_hour_sum (
   streamed_ms bigint not null,
   first_byte_spans smallint[] not null,
   first_byte_counts integer[] not null,
-  -- Whole requests that ended here, those of them that failed, and money: debits, what was left of
-  -- them, and of how many attempts too little was, and how much too little.
+  -- As in listing_day_sum.
   requests bigint not null default 0,
   failed_requests bigint not null default 0,
   debit bigint not null default 0,
@@ -1361,14 +1379,14 @@ create table listing_hour_sum (
 );
 create index listing_hour_sum_by_hour on listing_hour_sum (hour);
 
--- Hours that were summed up for all organizations, and when.
+-- Hours that are summed up for all organizations, and when that happened.
 create table listing_hour (
   hour timestamptz primary key,
   folded_at timestamptz not null
 );
 
--- Days that may be shown across organizations. A row is written once, after the day, and never again,
--- so that two readings of it cannot be subtracted from one another.
+-- Public figures over all organizations. A row is written once, after the day, and never changed,
+-- so that the difference of two reads reveals nothing about one organization.
 create table listing_public_day (
   provider_id text not null,
   model_id text not null,
@@ -1377,7 +1395,7 @@ create table listing_public_day (
   failed bigint not null,
   used_hours integer not null,
   up_hours integer not null,
-  -- Zero where too few organizations streamed.
+  -- Zero if too few organizations streamed.
   streamed bigint not null,
   streamed_tokens bigint not null,
   streamed_ms bigint not null,
@@ -1397,7 +1415,7 @@ create table change (
   actor_kind text not null
     check (actor_kind in ('operator', 'account', 'key', 'provider_news', 'gateway')),
   actor_id text not null check (length(actor_id) <= 200),
-  -- No reference: a change outlives an organization that was dropped.
+  -- Not a foreign key, because a change outlives its organization.
   org_id text,
   action text not null check (action ~ '^[a-z-]+\.[a-z-]+$'),
   target text not null check (length(target) <= 300),
@@ -1408,5 +1426,5 @@ create table change (
 );
 create index change_by_org on change (org_id, position);
 create index change_by_time on change (at);
--- The last taken prices, with which the next catalog is compared.
+-- Finds the last prices in use, with which the next catalog is compared.
 create index change_of_prices on change (target, position) where action = 'price.change';
