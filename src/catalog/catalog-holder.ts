@@ -1,8 +1,8 @@
 import type { Catalog } from "./catalog.ts";
 
 /**
- * The catalog in force. It is swapped whole: a caller that took `current` keeps a consistent view
- * for the rest of its request, and a failed compile swaps nothing, so the old catalog stays.
+ * The catalog in force. It is replaced as a whole: a request that read `current` keeps a consistent
+ * view, and a failed compile replaces nothing.
  */
 export class CatalogHolder {
   #current: Catalog;

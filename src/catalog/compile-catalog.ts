@@ -18,19 +18,19 @@ import { shortHash } from "./price-sheet.ts";
 
 export interface CatalogInput {
   readonly manifests: readonly ManifestFile[];
-  /** Whether the environment variable of this name holds a key. */
+  /** True if the environment variable of this name has a key. */
   readonly hasKey: (envName: string) => boolean;
-  /** Which variables a manifest may name for its key. Default: each for its first origin. */
+  /** The variables that a manifest may name for its key. Default: each for its first origin. */
   readonly keys?: KeyRules;
-  /** Whether decisions go to this provider in the public form of their wire. Default: none. */
+  /** True if decisions go to this provider in the public form of their wire. Default: never. */
   readonly publicForm?: (providerId: string) => boolean;
   /** The day of the build in UTC, YYYY-MM-DD; listings deprecated before it are left out. */
   readonly today: string;
-  /** The instant of the build, which decides between dated prices. Default: the start of the day. */
+  /** The instant of the build, which selects dated prices. Default: the start of `today`. */
   readonly nowMs?: number;
-  /** The operator's pools of capacity that listings share; a listing in none has its own pool. */
+  /** The operator's pools of shared capacity; any other listing has its own pool. */
   readonly pools?: StatedPools;
-  /** A listing whose prices were checked longer ago is not routed. Default: it is. */
+  /** Listings whose prices were checked longer ago are not routed. Default: all are. */
   readonly staleAfterDays?: number;
 }
 
@@ -44,8 +44,8 @@ export type CatalogOutcome =
   | { readonly ok: false; readonly issues: readonly CatalogIssue[] };
 
 /**
- * Compiles all manifests into one immutable catalog, or says why they do not fit together. The
- * order in which the manifests are given does not matter.
+ * Compiles all manifests into one immutable catalog, or returns why they do not fit together. The
+ * order of the manifests does not matter.
  */
 export function compileCatalog(input: CatalogInput): CatalogOutcome {
   const duplicates = duplicateProviders(input.manifests);
@@ -132,7 +132,7 @@ function isPast({ model }: Entry, today: string): boolean {
   return model.deprecation_date !== undefined && model.deprecation_date < today;
 }
 
-/** A model id means one kind of output, whichever provider serves it. */
+/** The problems of models that have another modality at another provider. */
 function modalityConflicts(entries: readonly CompiledEntry[]): CatalogIssue[] {
   const firstOf = new Map<string, CompiledEntry>();
   return entries.flatMap((entry) => {
@@ -239,8 +239,8 @@ function pastNote(entry: Entry): CatalogNote {
 }
 
 /**
- * Freezes a value and everything in it. Maps and sets cannot be frozen: their types are read-only,
- * and the values of a map are frozen here.
+ * Freezes a value and everything in it. Maps and sets cannot be frozen, but their types are
+ * read-only, and the values of maps are frozen.
  */
 function deepFreeze<T>(value: T): T {
   if (typeof value !== "object" || value === null || Object.isFrozen(value)) return value;

@@ -23,17 +23,17 @@ import { ageOfCheck, isOlderThan } from "./price-notes.ts";
 import { compileDatedPrices } from "./price-sheet.ts";
 import { compileFixedBody, compileWireProfile } from "./wire-profile.ts";
 
-/** The settings of deployments that come from the operator and not from the manifest. */
+/** Settings of deployments that come from the operator, not from the manifest. */
 export interface DeploymentSettings {
-  /** Whether the environment variable of this name holds a key. */
+  /** True if the environment variable of this name has a key. */
   readonly hasKey: (envName: string) => boolean;
-  /** Whether the manifest's endpoint may have the key that it names. */
+  /** True if the manifest's endpoint may have the key that it names. */
   readonly mayHaveKey: boolean;
-  /** Whether decisions go to this provider in the public form of their wire. */
+  /** True if decisions go to this provider in the public form of their wire. */
   readonly publicForm: (providerId: string) => boolean;
   /** When the catalog is built, in milliseconds since 1970. */
   readonly nowMs: number;
-  /** A listing whose prices were checked longer ago is not routed; Infinity: it is. */
+  /** Listings whose prices were checked longer ago are not routed; Infinity: all are. */
   readonly staleAfterDays: number;
 }
 
@@ -49,12 +49,12 @@ export function compileDeployment(
   const checked = compileCheck(terms, nowMs, staleAfterDays);
   const isStale = checked !== undefined && isOlderThan(checked.on, staleAfterDays, nowMs);
   const notReady = readinessProblem(manifest, model, { hasKey, mayHaveKey, isStale });
-  // Left out where it may not go: what once was routed here is still polled.
+  // Left out if the endpoint may not have it: video jobs that ran here are still polled.
   const apiKeyEnv = mayHaveKey ? endpoint.api_key_env : undefined;
   const modality = model.output_modality ?? "text";
   const capacity = (model.capacity ?? []).map(compileCapacity);
   const billing = endpoint.billing ?? "token";
-  // A cost that is reported is not the tokens' at these prices: its pin is another one.
+  // A reported cost differs from the token prices, so its pin differs too.
   const pinned = billing === "token" ? [id] : [id, billing];
   const dated = compileDatedPrices(pinned, model.pricing, terms);
   const { prices, defaultedSkus } = pricesAt(dated, nowMs) ?? dated[0];
@@ -107,7 +107,7 @@ function toImageTokens(
     : declared.map((each) => ({ ...each }));
 }
 
-/** The terms of a listing that its manifest states beside the model. */
+/** The terms of a listing in its manifest's `listing_terms`. */
 export function listingTerms(
   { listing_terms: terms = {} }: Manifest,
   { id }: ManifestModel,
@@ -115,7 +115,7 @@ export function listingTerms(
   return Object.hasOwn(terms, id) ? terms[id] : undefined;
 }
 
-/** `private` comes last, because it alone means that the deployment can serve its own endpoint. */
+/** `private` comes late, because such a deployment can serve its own endpoint. */
 function readinessProblem(
   { provider, endpoint }: Manifest,
   model: ManifestModel,
@@ -169,7 +169,7 @@ function compileParameters(model: ManifestModel): ReadonlyMap<string, Capability
   return new Map(declared.map(([name, descriptor]) => [name, compileDescriptor(descriptor)]));
 }
 
-/** Keeps the fields that belong to the type; unknown extra ones stay behind. */
+/** Keeps only the fields that belong to the type. */
 function compileDescriptor(declared: ManifestDescriptor): CapabilityDescriptor {
   switch (declared.type) {
     case "boolean":

@@ -11,7 +11,7 @@ import type { ManifestProblem } from "./manifest-problem.ts";
 import { patterns } from "./schema-parts.ts";
 import { WIRE_PROFILE_RULES, wireProfileProblems } from "./wire-profile-rules.ts";
 
-/** Rules that JSON Schema cannot say; on these alone validator and published schema differ. */
+/** Rules beyond JSON Schema, the only ones in which validator and published schema differ. */
 export const BEYOND_SCHEMA_RULES: readonly string[] = [
   "model-id-duplicate",
   "date-calendar",
@@ -21,8 +21,8 @@ export const BEYOND_SCHEMA_RULES: readonly string[] = [
 ];
 
 /**
- * Finds what the schema cannot express. Runs on documents that break the schema as well, so that
- * all problems come at once; a value of the wrong type is the schema's affair and is skipped.
+ * Finds the problems that the schema cannot express, also in documents that break the schema, so
+ * that all problems come at once. Values of a wrong type are left to the schema.
  */
 export function beyondSchema(value: unknown): ManifestProblem[] {
   const {

@@ -4,7 +4,7 @@ import { WIRE_PROFILE_RULES } from "./wire-profile-rules.ts";
 /** A rule of the manifest, for the reference page and for tests that check all rules. */
 export interface ManifestRule {
   readonly id: string;
-  /** The rules for a manifest, one sentence per place that states one. */
+  /** The rule's sentences, one for each place that states it. */
   readonly texts: readonly string[];
 }
 

@@ -103,7 +103,7 @@ const decisionsWithoutPath: TSchema = {
 const ENVELOPE_HELP =
   'must be of output_modality "decisions": the endpoint has a response_envelope';
 
-/** Where a key would be, were it written down. */
+/** Fields in which people write a key. */
 const KEY_FIELDS = ["api_key", "apiKey", "api-key", "key", "token", "secret", "password"];
 
 const noKey: TSchema = {
@@ -313,12 +313,12 @@ const manifest = Type.Object(
   },
 );
 
-/** The document a provider publishes to be listed, as written: defaults are not filled in. */
+/** The document that a provider publishes to be listed, as written, without defaults. */
 export type Manifest = Accepted<typeof manifest>;
 
 /**
- * The one source of the manifest: types, published schema, validator and reference page come from
- * it. Beside plain JSON Schema each rule carries `x-rule` (its id) and `x-help` (what to do).
+ * The one source of the manifest's types, published schema, validator and reference page. Each rule
+ * has `x-rule` (its id) and `x-help` (what to do) beside plain JSON Schema.
  */
 export const manifestSchema: TSchema = manifest;
 

@@ -1,21 +1,21 @@
 import { Type, type Static, type TSchema, type TUnsafe } from "typebox";
 
-/** A rule of the manifest: its stable id, and what a field must be or what its author must do. */
+/** A rule of the manifest: its stable id, and what a field must be or its author must do. */
 export interface RuleNote {
   readonly "x-rule": string;
   readonly "x-help": string;
 }
 
-/** Marks a schema node with the rule it states. `help` completes "<field> …". */
+/** Marks a schema node with its rule. `help` continues a sentence that begins with the field. */
 export function rule(id: string, help: string): RuleNote {
   return { "x-rule": id, "x-help": help };
 }
 
-/** The values that a schema accepts; no part of one may be changed. */
+/** The values that a schema accepts, deeply read-only. */
 export type Accepted<S extends TSchema> = DeepReadonly<Static<S>>;
 type DeepReadonly<T> = T extends object ? { readonly [K in keyof T]: DeepReadonly<T[K]> } : T;
 
-/** One of some values; the `type` beside the `enum` lets validators hash instead of compare. */
+/** One of these values; the `type` beside the `enum` makes validators hash, not compare. */
 export function oneOf<const Words extends readonly string[]>(
   words: Words,
   options: RuleNote & { readonly description: string; readonly default?: Words[number] },
@@ -23,9 +23,9 @@ export function oneOf<const Words extends readonly string[]>(
   return Type.Unsafe<Words[number]>({ type: "string", enum: words, ...options });
 }
 
-/** `if` the condition holds, `then` the consequence must. */
+/** If the condition holds, the consequence must hold. */
 export function when(condition: TSchema, consequence: TSchema): TSchema {
-  // Made of pairs: an object literal with a member `then` would pass for a promise.
+  // Built from pairs, because an object literal with a member `then` looks like a promise.
   return Object.fromEntries(
     new Map([
       ["if", condition],
@@ -54,7 +54,7 @@ export function at(property: string, schema: TSchema): TSchema {
   return { type: "object", properties: { [property]: schema } };
 }
 
-/** The property must be there, by the named rule. */
+/** An object that must have the property, by this rule. */
 export function needs(property: string, note: RuleNote): TSchema {
   return { type: "object", required: [property], ...note };
 }
@@ -68,7 +68,7 @@ export function positiveInteger(
   return Type.Unsafe<number>(Type.Integer({ minimum: 1, maximum: integerMax, ...options }));
 }
 
-/** The characters of host and port: without "@", behind which user information would go. */
+/** The characters of host and port, without "@", which would end user information. */
 const HOST_CHARACTER = "A-Za-z0-9._~%!$&'()*+,;=:\\[\\]-";
 const URL_CHARACTER = `@${HOST_CHARACTER}`;
 const ATOM = "[A-Za-z0-9!#$%&'*+/=?^_`{|}~-]+";

@@ -15,7 +15,7 @@ const sourceFile = Type.Object(fileFields, {
   description: "One list that prices were compared with.",
   additionalProperties: false,
 });
-/** One file that prices were read from. */
+/** One list that prices were read from. */
 export type ManifestSourceFile = Accepted<typeof sourceFile>;
 export type ManifestSourceName = ManifestSourceFile["from"];
 

@@ -3,7 +3,7 @@ import type { ManifestProblem } from "./manifest-problem.ts";
 import { EXTRA_SKUS, MANIFEST_SKUS } from "./price-schema.ts";
 import { fixedBodyProblems } from "./wire-profile-rules.ts";
 
-/** The rules of `listing_terms` that compare one place with another. */
+/** Rules of `listing_terms` that compare one place with another. */
 export const TERMS_RULES: readonly string[] = [
   "terms-unknown-model",
   "terms-tiers-ascending",
@@ -16,7 +16,7 @@ export const TERMS_RULES: readonly string[] = [
   "terms-image-only",
 ];
 
-/** Finds what is wrong with terms beyond their form; values of a wrong type are the schema's. */
+/** Finds problems of terms beyond the schema, to which values of a wrong type are left. */
 export function brokenTerms(document: unknown): ManifestProblem[] {
   const { models, endpoint, listing_terms: byModel } = asFields(document);
   if (byModel === undefined) return [];
@@ -37,7 +37,7 @@ export function brokenTerms(document: unknown): ManifestProblem[] {
   });
 }
 
-/** The listing's ceiling is held for an image: a declared count above it could not be owed. */
+/** The listing's ceiling is reserved for an image: a higher count could not be billed. */
 function imageTokensProblems(place: Place, declared: unknown, model: Fields): ManifestProblem[] {
   if (declared === undefined) return [];
   if (model["output_modality"] !== "image") {
@@ -59,7 +59,7 @@ function problem(place: Place, rule: string, message: string): ManifestProblem {
   return { pointer: pointerTo(place), rule, message };
 }
 
-/** Terms that change what is paid. */
+/** Terms that change a price. */
 const MONEY_TERMS = [
   "price_tiers",
   "extra_pricing",
@@ -111,7 +111,7 @@ function changeAt(place: Place, index: number): Place {
   return [...place, "price_changes", index];
 }
 
-/** Checks one consistent set of prices: the listing's present ones, or those of a price change. */
+/** Checks the prices of the listing, or those of one price change. */
 function pricesInOrder(place: Place, prices: Fields, pricing: unknown): ManifestProblem[] {
   return [
     ...tiersInOrder([...place, "price_tiers"], asFieldsList(prices["price_tiers"]), {
@@ -151,14 +151,14 @@ function tiersInOrder(place: Place, tiers: readonly Fields[], base: BasePrices):
   });
 }
 
-/** Names of the SKUs that are priced; a message repeats known names only. */
+/** Names of the priced SKUs; a message repeats only known names. */
 function listPricedSkus({ pricing, extra }: BasePrices): string {
   const types = new Set(asFieldsList(pricing).map(({ type }) => type));
   const extras = EXTRA_SKUS.filter((sku) => Object.hasOwn(asFields(extra), sku));
   return [...MANIFEST_SKUS.filter((sku) => types.has(sku)), ...extras].join(", ");
 }
 
-/** Needed in every change: where one is left out, another price would hold without a word. */
+/** Required in every change: leaving one out would silently change another price. */
 const LASTING_TERMS = ["extra_pricing", "purchase_pricing"];
 
 function changesInOrder(place: Place, terms: Fields): ManifestProblem[] {
@@ -168,7 +168,7 @@ function changesInOrder(place: Place, terms: Fields): ManifestProblem[] {
     const problems = pricesInOrder(at, change, change["pricing"]);
     const before = changes[index - 1]?.["from"];
     const { from } = change;
-    // Instants of one form compare as text.
+    // Instants of one format compare as text.
     if (typeof before === "string" && typeof from === "string" && from <= before) {
       const message = "from must be after that of the change before";
       problems.push(problem([...at, "from"], "terms-change-order", message));

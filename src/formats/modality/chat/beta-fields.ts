@@ -2,7 +2,7 @@ import { ABSENT, type JsonDocument, type JsonNode } from "../../../kernel/index.
 import { type ChatWord, word } from "../../wire/fields/chat-vocabulary.ts";
 import { headerName } from "../../wire/neutral/translation-issues.ts";
 
-/** The fields that a provider takes only together with a name of the beta header. */
+/** Fields that a provider accepts only with a matching name in the beta header. */
 interface OpenedFields {
   readonly beta: RegExp;
   readonly top?: readonly ChatWord[];
@@ -11,7 +11,7 @@ interface OpenedFields {
   readonly outputConfig?: readonly ChatWord[];
 }
 
-/** The answer without them is the same one; fields that an answer depends on are refused. */
+/** No answer depends on these; fields that an answer depends on are refused. */
 const OPENED: readonly OpenedFields[] = [
   { beta: /^context-management-/, top: ["context_management"] },
   { beta: /^compact-/, top: ["compaction", "context_management"] },
@@ -27,7 +27,7 @@ const OPENED: readonly OpenedFields[] = [
 
 const nothing: SameWireDrops = { words: [], inside: [], names: [] };
 
-/** The fields of a body that only these dropped names open. */
+/** Finds the fields of a body that need one of these dropped betas. */
 export function findBetaFields(doc: JsonDocument, dropped: readonly string[]): SameWireDrops {
   if (dropped.length === 0) return nothing;
   const rules = OPENED.filter(({ beta }) => dropped.some((name) => beta.test(name)));
@@ -92,13 +92,13 @@ function listTools(doc: JsonDocument): readonly JsonNode[] {
 /** The header in which clients of either wire may name betas. */
 export const BETA_HEADER = "anthropic-beta";
 
-/** The names of a beta header, split into those that may go upstream and the others. */
+/** The names of a beta header: those that are sent on, and the others. */
 export interface BetaNames {
   readonly kept: readonly string[];
   readonly others: readonly string[];
 }
 
-/** A family is followed by nothing or by a date, dashed or not, so near misses stay out. */
+/** A beta, alone or with a date, dashed or not; similar names do not match. */
 const allowed = new RegExp(
   "^(?:prompt-caching|extended-cache-ttl|token-efficient-tools|fine-grained-tool-streaming" +
     "|interleaved-thinking|claude-code|oauth|computer-use)(?:-\\d{4}-?\\d{2}-?\\d{2})?$",
@@ -118,9 +118,9 @@ export function splitBetaNames(header: string | undefined): BetaNames {
   return { kept: [...kept], others: [...others] };
 }
 
-/** The fields that a body loses on its way to a deployment of its own wire. */
+/** The fields that a same-wire body loses on its way to a deployment. */
 export interface SameWireDrops {
-  /** Names of top-level members. */
+  /** Word ids of top-level members. */
   readonly words: readonly number[];
   /** Members of objects inside the body. */
   readonly inside: readonly { readonly object: JsonNode; readonly wordIds: readonly number[] }[];

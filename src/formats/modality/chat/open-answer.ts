@@ -80,10 +80,7 @@ function toAnswerLabel(open: OpenChatAnswer): AnswerLabel {
   };
 }
 
-/**
- * Only a word that the caller gave as a stop sequence is reported as one. The body is parsed on
- * the first question, which few answers ask.
- */
+/** True for the caller's stop sequences. The body is parsed at the first call, which is rare. */
 function stopSequences(body: Buffer): (word: string) => boolean {
   let words: ReadonlySet<unknown> | undefined;
   return (word) => {

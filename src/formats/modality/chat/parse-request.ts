@@ -60,8 +60,8 @@ export function parsedChatRequest(
 }
 
 /**
- * Schemas and the arguments of calls have names of the customer's own, which the gateway moves as
- * bytes and never makes objects of.
+ * Schemas and arguments of calls have the customer's own names. The gateway moves them as bytes and
+ * never makes objects of them.
  */
 const keyRules: KeyRules = {
   forbidden: FORBIDDEN_KEYS,
@@ -77,7 +77,7 @@ const keyRules: KeyRules = {
   repeated: "tools",
 };
 
-/** The body with its types checked, or the 400 that names the field. */
+/** Checks the types of a body; a refusal names the field. */
 export function checkBody(
   codec: RequestCodec,
   body: Buffer,
@@ -93,8 +93,8 @@ export function checkBody(
 }
 
 /**
- * A thread leaves its history with one provider, which no other could continue. The official tool
- * runner knows this code and continues with the whole history.
+ * A thread leaves its history with one provider, and no other could continue it. The official tool
+ * runner knows this code and then sends the whole history.
  */
 const noThread = refusal(
   "invalid_request",
@@ -103,7 +103,7 @@ const noThread = refusal(
   { errorCode: "thread_unsupported_request" },
 );
 
-/** A prompt cache begins to help above that, so what differs later belongs to one cache all the same. */
+/** Requests that differ only later are one conversation: prompt caches help from here on. */
 const CONVERSATION_START_BYTES = 1_024;
 
 interface CheckedParts {
@@ -114,11 +114,11 @@ interface CheckedParts {
 }
 
 /**
- * A chat request read and checked at the door, whichever wire it came on. The body stays bytes;
- * what the gateway bills, routes or refuses on has been read from it.
+ * A checked chat request of any wire. The body stays bytes; the fields that are billed, routed or
+ * refused on have been read.
  */
 export class ParsedChatRequest implements CallRequest {
-  /** The one that it came on. */
+  /** The wire that it came on. */
   readonly wire: Wire;
   /** The client's body as it came. */
   readonly body: Buffer;
@@ -126,14 +126,14 @@ export class ParsedChatRequest implements CallRequest {
   readonly stream: boolean;
   /** True if the caller of a wire_a stream asked for a separate usage chunk. */
   readonly wantsUsageChunk: boolean;
-  /** True if the caller of a wire_a request uses only the older form of tool calls. */
+  /** True if the caller of a wire_a request uses `functions`, the older format of tools. */
   readonly usesFunctions: boolean;
-  /** Most output tokens: the caller's bound, or the default that is written upstream. */
+  /** Most output tokens: the caller's bound, or the default that is sent to the provider. */
   readonly outputTokens: number;
-  /** Not every wire takes one above 1. */
+  /** Absent if none was sent. Some wires accept at most 1. */
   declare readonly temperature?: number;
   readonly mediaParts: readonly MediaPart[];
-  /** One per UTF-8 byte plus the media allowance (specification, "Worst-case reserve"). */
+  /** One per UTF-8 byte, plus the allowance for media (specification, "Worst-case reserve"). */
   readonly estimatedInputTokens: number;
   readonly controls: ProviderControls;
   /** Dropped on every route, same wire too: `route`, `models`, `transforms`. */
@@ -185,13 +185,13 @@ export class ParsedChatRequest implements CallRequest {
     return this.#priced;
   }
 
-  /** The fields that only a dropped name of the beta header opens; searched once. */
+  /** The fields that need a dropped beta; searched once. */
   betaFields(): SameWireDrops {
     this.#betaFields ??= findBetaFields(this.doc, this.betas.others);
     return this.#betaFields;
   }
 
-  /** A guess at what a provider will count for the input: for display, never billed on. */
+  /** Estimates the input tokens that a provider will count, for display; never billed. */
   countInputTokens(): number {
     return this.wire.requests.countTokens(this.doc);
   }
@@ -201,7 +201,7 @@ export class ParsedChatRequest implements CallRequest {
     return this.decoded().needs;
   }
 
-  /** The call for another wire; meaningful when nothing is refused. Decoded once. */
+  /** The call for another wire, decoded once; usable if nothing is refused. */
   decoded(): DecodedCall {
     this.#decoded ??= this.#decode();
     return this.#decoded;
@@ -226,10 +226,7 @@ function readWantsUsageChunk(doc: JsonDocument): boolean {
   return asked !== ABSENT && doc.isTrue(asked);
 }
 
-/**
- * The output bound of a body whose types are checked: the caller's, under whichever name, or the
- * default (specification, Endpoints rule 3).
- */
+/** The caller's output bound, or the default (specification, Endpoints rule 3). */
 function readOutputBound(doc: JsonDocument): Result<{ readonly tokens: number }> {
   const plain = readNumber(doc, word.max_tokens);
   const completion = readNumber(doc, word.max_completion_tokens);

@@ -10,7 +10,7 @@ import { lostParameters, neededField, undeclaredFields } from "../../wire/wire-p
 import type { SameWireDrops } from "./beta-fields.ts";
 import type { ParsedChatRequest } from "./parse-request.ts";
 
-/** Why this deployment, which speaks `target`, cannot serve the request; undefined when it can. */
+/** Why this deployment, which speaks `target`, cannot serve the request; undefined if it can. */
 export function servabilityProblem(
   request: ParsedChatRequest,
   deployment: Deployment,
@@ -26,7 +26,7 @@ export function servabilityProblem(
   );
 }
 
-/** A wire ends at 1 or at 2, which reading a body has checked. */
+/** The highest temperature of a wire is 1 or 2; parsing has refused what is above 2. */
 function tooWarm(request: ParsedChatRequest, { requests }: Wire): Unservable | undefined {
   if ((request.temperature ?? 0) <= requests.temperatureMax) return undefined;
   const { temperatureMax: most } = requests;
@@ -34,7 +34,7 @@ function tooWarm(request: ParsedChatRequest, { requests }: Wire): Unservable | u
   return { field: "temperature", message };
 }
 
-/** The problem that the provider's profile and the listing's own values cause on every wire. */
+/** The problem caused by the provider's profile or the values that the listing declares. */
 function profileProblem(
   { doc, stream, outputTokens }: ParsedChatRequest,
   deployment: Deployment,
@@ -67,7 +67,7 @@ function undeclaredMedia(
   const { inputModalities: taken, providerName } = deployment;
   return {
     field: path,
-    // One listing's kinds: what the others take is not known here.
+    // The kinds of other listings are not known here.
     message:
       `${path} is a part of kind ${kind}; the listing of ${providerName} accepts ` +
       `${[...taken].join(", ")}; send one of these or choose a model that accepts ${kind}`,
@@ -75,7 +75,7 @@ function undeclaredMedia(
   };
 }
 
-/** On the request's own wire only what changes the provider's price is kept back. */
+/** On the request's own wire, only fields that change the provider's price are a problem. */
 function pricingProblem(
   request: ParsedChatRequest,
   deployment: Deployment,
@@ -117,8 +117,8 @@ function lostFieldProblem([lost]: readonly string[]): Unservable | undefined {
 }
 
 /**
- * The fields on which an answer does not depend: the priced fields that the listing does not
- * declare, and the fields that only a dropped name of the beta header opens.
+ * The fields that are dropped, because no answer depends on them: priced fields that the listing
+ * does not declare, and fields that need a dropped beta.
  */
 export function sameWireDrops(request: ParsedChatRequest, deployment: Deployment): SameWireDrops {
   const { dropped, longMarks: found } = request.pricedFields();
@@ -139,16 +139,13 @@ export function sameWireDrops(request: ParsedChatRequest, deployment: Deployment
   };
 }
 
-/**
- * True if the request asks for cache writes of an hour and this deployment, on the same wire, sells
- * them.
- */
+/** True if the request asks for hour-long cache writes and this same-wire deployment sells them. */
 export function asksHourWrites(request: ParsedChatRequest, deployment: Deployment): boolean {
   if (!pricesHourWrites(deployment.prices)) return false;
   return request.pricedFields().longMarks.some((mark) => isPricedMark(mark, deployment));
 }
 
-/** The fields of a body of the provider's own wire that its profile keeps back, by name. */
+/** Names of the fields of a same-wire body that the deployment's profile drops. */
 export function profileDrops(
   request: ParsedChatRequest,
   deployment: Deployment,
@@ -159,7 +156,7 @@ export function profileDrops(
   return profile === undefined ? names : [...names, ...historyLosses(request.doc, profile.history)];
 }
 
-/** A field that the listing would have to declare, because the answer depends on it. */
+/** The problem of a priced field that the answer depends on and the listing does not declare. */
 function undeclaredPrice(
   request: ParsedChatRequest,
   deployment: Deployment,
@@ -188,10 +185,7 @@ const DECLARED: Readonly<Record<Choice, readonly string[]>> = {
   named: ["named", "function", "tool"],
 };
 
-/**
- * The values of `tool_choice` that a listing takes instead of the one that was sent; undefined when
- * it takes that.
- */
+/** The accepted values of `tool_choice`; undefined if the sent one is accepted or unknown. */
 function otherChoices(
   doc: JsonDocument,
   { supportedParameters }: Pick<Deployment, "supportedParameters">,
@@ -204,7 +198,7 @@ function otherChoices(
   return isTaken ? undefined : descriptor.values;
 }
 
-/** The choice of a body about its tools; undefined: none, or one in terms of its own. */
+/** The tool choice of a body; undefined if it has none, or an unknown one. */
 function readToolChoice(doc: JsonDocument): Choice | undefined {
   const older = doc.present(0, word.function_call);
   const sent = doc.present(0, word.tool_choice);

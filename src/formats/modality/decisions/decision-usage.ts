@@ -10,7 +10,7 @@ type Fields = Readonly<Record<string, unknown>>;
 
 /** The tokens that a decisions provider reported; undefined when it reported none. */
 export function readDecisionReport(body: Fields): UsageReport | undefined {
-  // GLiNER hosts count under a name of their own; a plain number is what was read.
+  // GLiNER hosts report `token_usage`, which can be just the number of input tokens.
   const own = body["token_usage"];
   return (
     toUsageReport(asObject(body["usage"])) ?? toUsageReport(asObject(own) ?? { input_tokens: own })

@@ -22,7 +22,7 @@ export interface OpenDecisionAnswer extends Omit<AnswerContext, "reserveMicroUsd
   readonly deployment: Deployment;
 }
 
-/** The bridge for a provider's 2xx: every question answered in its type, or none. */
+/** The bridge for a provider's 2xx: every question is answered in its type, or the answer fails. */
 export function openDecisionAnswer(open: OpenDecisionAnswer): AnswerBridge {
   const { deployment, request } = open;
   const note = new ServedModelNote(deployment);
@@ -38,7 +38,7 @@ export function openDecisionAnswer(open: OpenDecisionAnswer): AnswerBridge {
   });
 }
 
-/** In a flat GLiNER answer the names of questions are members beside the body's own fields. */
+/** True for the name of an answer; flat GLiNER answers are beside the body's own fields. */
 function asksFor(name: string, { questions }: OpenDecisionAnswer["request"]): boolean {
   return questions.some((each) => each.wire === "gliner" && each.resultName === name);
 }
@@ -84,7 +84,7 @@ function readAnswers(
       );
 }
 
-/* Written by hand: an object would put names that look like numbers in front of the others. */
+/** Keeps the order of the questions: an object would move numeric names to the front. */
 function answersJson(answers: readonly NamedAnswer[]): string | undefined {
   const members = answers.map(({ name, answer }) => {
     const text = tryPrint(answer);

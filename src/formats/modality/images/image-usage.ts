@@ -10,17 +10,17 @@ import type { ParsedImageRequest } from "./parse-request.ts";
 
 /** A provider's report about its images. */
 export interface ImageReport {
-  /** Undefined when it counted no tokens: a guess is never billed. */
+  /** Undefined if it counted no tokens; a guess is never billed. */
   readonly usage: Usage | undefined;
   /** Its own cost in USD as decimal text. */
   readonly costUsd: string | undefined;
   /** Why the counts cannot be right. */
   readonly flaw?: string;
-  /** The counts for the client, as they were reported: members of its `usage`. */
+  /** The members of the client's `usage`: the counts as reported. */
   readonly counts: readonly string[];
 }
 
-/** Reads the usage of an answer in either naming; `text` is what `answer` was parsed from. */
+/** Reads the usage of an answer in either naming; `text` is the JSON of `answer`. */
 export function readImageReport(
   answer: Readonly<Record<string, unknown>>,
   text: string,
@@ -59,7 +59,7 @@ export function readImageReport(
   };
 }
 
-/** The usage that the listing declares for the images of this request; undefined: none that fits. */
+/** The usage that the listing declares for these images; undefined if none fits. */
 export function declaredUsage(
   request: ParsedImageRequest,
   { imageTokens, supportedParameters }: Deployment,

@@ -28,7 +28,7 @@ export interface AnsweredImage {
 
 export interface AskedImages {
   readonly count: number;
-  /** The format that the caller asked for; empty when it named none. */
+  /** The requested format; empty if none was requested. */
   readonly outputFormat: string;
 }
 
@@ -47,13 +47,13 @@ export function readImageAnswer(
     return failedRead(classifyEmbeddedError(answer));
   }
   const items: readonly unknown[] = Array.isArray(data) ? data : [];
-  // A provider can put thousands of entries into an answer: only as many count as were asked for.
+  // An answer can have thousands of entries; only as many as were requested are read.
   const counted = items.slice(0, asked.count);
   const images = counted.flatMap(
     (item) => toAnsweredImage(item, parser.texts, asked.outputFormat) ?? [],
   );
   if (images.length !== asked.count || items.length !== asked.count) {
-    // Content that was refused in part is not sent to another provider either.
+    // Partly refused content is not sent to another provider either.
     if (images.length < asked.count && saysModerated(answer, counted)) {
       return failedRead(moderatedImagesFailure());
     }
@@ -88,7 +88,7 @@ function toAnsweredImage(
 ): AnsweredImage | undefined {
   const fields = asObject(item);
   const number = fields?.["b64_json"];
-  // The carver left the number of the text in its place, and only its own are strings.
+  // The parser left the number of the text in its place; other strings are no numbers of texts.
   const text = typeof number === "string" ? texts[Number(number)] : undefined;
   if (text === undefined || !text.isFile) return undefined;
   const mediaType = detectMediaType(text.firstBytes, outputFormat);
@@ -98,13 +98,13 @@ function toAnsweredImage(
 
 const REVISED_PROMPT_CHARS_MAX = 32_000;
 
-/** An empty one is what some hosts answer when they changed nothing. */
+/** The revised prompt; some hosts send an empty one if they changed nothing. */
 function readRevisedPrompt(value: unknown): string | undefined {
   const isOne = typeof value === "string" && value !== "";
   return isOne && value.length <= REVISED_PROMPT_CHARS_MAX ? value : undefined;
 }
 
-/** The fields of the request that providers repeat, with their choice where it left that to them. */
+/** Fields of the request that providers repeat, with their choice if it was left to them. */
 const ECHOED = ["size", "quality", "background", "output_format", "aspect_ratio", "resolution"];
 const ECHOED_CHARS_MAX = 64;
 
@@ -118,8 +118,8 @@ function pickEchoed(answer: Readonly<Record<string, unknown>>): Readonly<Record<
 }
 
 /**
- * True if a 200 without images reports refused content. Hosts report it for the whole answer or for
- * each image that they withheld. `items` has at most as many entries as images were requested.
+ * True if a 200 reports refused content, for the whole answer or for each withheld image. `items`
+ * has at most as many entries as images were requested.
  */
 function saysModerated(answer: Fields, items: readonly unknown[]): boolean {
   return [answer, ...items]
@@ -145,7 +145,7 @@ const REASONS = ["finish_reason", "finishReason", "finish_reasons", "status", "s
 const WORDS_MAX = 16;
 const WORD_CHARS_MAX = 64;
 
-/** One word or several of how a generation ended. */
+/** True if one of these words for the end of a generation means a refusal. */
 function isRefusal(value: unknown): boolean {
   const words: readonly unknown[] = Array.isArray(value) ? value : [value];
   return words
@@ -159,8 +159,8 @@ function isRefusal(value: unknown): boolean {
 }
 
 /**
- * A 200 that does not answer what was asked: another provider may do better. `what` says what was
- * wrong, as far as a caller may know it.
+ * A 200 without the requested images: another provider may succeed. `found` is the problem, as far
+ * as callers may know it.
  */
 export function unusableImagesFailure(what: string): UpstreamFailure {
   return {
@@ -175,8 +175,8 @@ export function unusableImagesFailure(what: string): UpstreamFailure {
 }
 
 /**
- * The images are larger than the bound. Other providers would return them as large, and the request
- * asked for it, so the failure does not count against the provider.
+ * The images exceed the size limit. Other providers would return the same, as requested, so this
+ * does not count against the provider.
  */
 export function tooLargeImagesFailure(): UpstreamFailure {
   const message =
@@ -192,14 +192,14 @@ export function tooLargeImagesFailure(): UpstreamFailure {
   };
 }
 
-/** A 200 that says by a flag instead of an error that the content was refused. */
+/** A 200 that reports refused content by a flag. */
 function moderatedImagesFailure(): UpstreamFailure {
   return classifyEmbeddedError({ error: { code: "moderation_blocked" } });
 }
 
 /**
- * The kind of an image file, by its first bytes; undefined when it is none that is known. A
- * drawing is text like any other, so it counts as one only where a drawing was asked for.
+ * The media type of an image file by its first bytes; undefined if it is unknown. SVG is text, so
+ * it is accepted only if it was requested.
  */
 export function detectMediaType(first: Buffer, askedFormat: string): string | undefined {
   const known = MAGIC.find(({ starts }) =>
@@ -226,7 +226,7 @@ function start(at: number, text: string): { readonly at: number; readonly bytes:
   return { at, bytes: Buffer.from(text, "latin1") };
 }
 
-/** The root element, perhaps behind a declaration, a document type and comments. */
+/** True for an SVG root element, also after a declaration, a document type or comments. */
 function isDrawing(text: string): boolean {
   const plain = (text.startsWith(BYTE_ORDER_MARK) ? text.slice(1) : text).trimStart();
   return /^(<svg|<\?xml|<!DOCTYPE svg|<!--)/.test(plain) && /<svg[\s>]/.test(plain);

@@ -22,18 +22,15 @@ import { resolveSeconds } from "./servability.ts";
 
 const UNUSABLE = failedRead(unusableFailure());
 
-/** A record is small; more is none. */
+/** A job record is far smaller. */
 const RECORD_BYTES_MAX = 1_048_576;
 
-/**
- * Reads the answer of a provider that accepts a job. The client never sees it; it gets the
- * gateway's own job.
- */
+/** Reads a provider's answer that accepts a job. The client gets the gateway's own job. */
 export class AcceptBridge implements VideoAcceptBridge {
   readonly contentType: string = "application/json";
   readonly usage: undefined;
   readonly reportedCostUsd: undefined;
-  /** The record of the finished job has it, not that of the accepted one. */
+  /** The finished job's record has the model, not the accepted one's. */
   readonly servedModel: undefined;
   readonly usageFlaw: undefined;
   readonly hasWrongFinish = false;
@@ -92,7 +89,10 @@ export function isVideoAccept(bridge: AnswerBridge): bridge is VideoAcceptBridge
   return bridge instanceof AcceptBridge;
 }
 
-/** A job that failed or was refused while it was accepted is none: another provider may do it. */
+/**
+ * Reads the accepted job. A job that has failed or was refused already is a failure: another
+ * provider may do it.
+ */
 function readAccepted(body: Buffer): ReadAnswer<{ readonly job: ProviderJob }> {
   const record = isUtf8(body) ? parseRecord(body) : undefined;
   if (record === undefined) return UNUSABLE;
@@ -103,7 +103,7 @@ function readAccepted(body: Buffer): ReadAnswer<{ readonly job: ProviderJob }> {
       ? typeof error === "object" && error !== null
       : REFUSED_STATES.has(job.state);
   if (hasFailed) return failedRead(classifyRefusedJob(record.value, job));
-  // Without an id it could never be polled; whether the provider works on it is unknown.
+  // Without an id the job could never be polled, and whether the provider works on it is unknown.
   return job?.id === undefined ? UNUSABLE : { ok: true, job };
 }
 

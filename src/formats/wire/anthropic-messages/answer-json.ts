@@ -58,7 +58,7 @@ export const anthropicMessagesAnswers: AnswerCodec = {
 };
 
 const UNUSABLE = failedRead(unusableFailure());
-/** The client's wire cannot express it. */
+/** Answers that the client's wire cannot express. */
 const INEXPRESSIBLE = failedRead(withoutBlame(unusableFailure()));
 
 type Blocks = readonly (Fields | undefined)[];
@@ -75,7 +75,7 @@ const KNOWN_BLOCKS: ReadonlySet<unknown> = new Set([
   "redacted_thinking",
 ]);
 
-/** Blocks of other kinds are left out, unless nothing would be left. */
+/** True if some block has a kind that other wires can express; the other blocks are left out. */
 function isExpressible(blocks: readonly (Fields | undefined)[]): boolean {
   return blocks.length === 0 || blocks.some((block) => KNOWN_BLOCKS.has(block?.["type"]));
 }

@@ -22,7 +22,7 @@ import { refuseForbidden } from "../fields/forbidden-fields.ts";
 const blockFields: Fields = { type: isText, cache_control: optional(cacheMark) };
 const textBlock: Check = shape({ ...blockFields, text: isText }, { required: ["text"] });
 const BLOCKS_MESSAGE = "must be a string or an array of content blocks";
-/** Blocks inside a tool result or a source; a source may hold blocks of its own. */
+/** The content of a tool result or a source; a source can contain blocks itself. */
 const nestedContent: Check = textOr((doc, node) => nestedBlocks(doc, node), BLOCKS_MESSAGE);
 const sourceType: Check = (doc, node) =>
   isText(doc, node) ?? (doc.word(node) === word.file ? keptFile : undefined);
@@ -95,7 +95,7 @@ const tool: Check = shape({
   strict: optional(isBoolean),
 });
 
-/** The grammar of a messages body: known fields by type, other members pass. */
+/** The grammar of a messages body: known fields have a type, unknown members pass. */
 export const checkBody: Check = shape(
   {
     ...commonFields,

@@ -85,7 +85,7 @@ function noteFields(doc: JsonDocument, notes: TranslationIssues): void {
   noteOutputConfig(doc, notes);
 }
 
-/** `output_config.format` is this wire's response format; the rest are hints. */
+/** Refuses `output_config.format`, this wire's response format; other members are hints. */
 function noteOutputConfig(doc: JsonDocument, notes: TranslationIssues): void {
   const config = doc.present(0, word.output_config);
   if (config === ABSENT) return;
@@ -103,7 +103,7 @@ function decodeEffort(doc: JsonDocument): Effort | undefined {
   return { field: "output_config.effort", value: doc.text(effort) };
 }
 
-/** The reference servers of wire_a refuse more. */
+/** Servers of wire_a refuse more stop sequences. */
 const STOPS_MAX = 4;
 
 function decodeStops(doc: JsonDocument, notes: TranslationIssues): readonly JsonText[] {
@@ -133,7 +133,7 @@ function findRaw(doc: JsonDocument, object: JsonNode, wordId: number): JsonText 
 const toolMembers = new Set([word.type, word.name, word.description, word.input_schema]);
 const choiceMembers = new Set([word.type, word.name, word.disable_parallel_tool_use]);
 
-/** The custom tools; tools that only this wire's servers run are refused by their place. */
+/** The custom tools. A tool that only servers of this wire can run is refused, with its path. */
 function decodeTools(doc: JsonDocument, notes: TranslationIssues): readonly ToolSpec[] {
   const list = doc.present(0, word.tools);
   if (list === ABSENT) return [];
@@ -163,7 +163,7 @@ interface Chosen {
   readonly parallelTools: boolean;
 }
 
-/** The caller's choice about the tools; meaningless without any, so dropped then. */
+/** The caller's tool choice; dropped if there are no tools. */
 function decodeToolChoice(
   doc: JsonDocument,
   { tools, notes }: { tools: readonly ToolSpec[]; notes: TranslationIssues },
@@ -198,7 +198,7 @@ function readChoice(doc: JsonDocument, choice: JsonNode): ToolChoice | undefined
   }
 }
 
-/** A content that is being read, and where it is. */
+/** Content to decode, with its path in the body. */
 interface Content {
   readonly doc: JsonDocument;
   readonly node: JsonNode;
@@ -213,7 +213,7 @@ function decodeSystem(doc: JsonDocument, notes: TranslationIssues): readonly Jso
   return collectTexts({ doc, node, notes, path: "system" }).filter((text) => text !== '""');
 }
 
-/** Decodes the messages one to one; this wire's order is kept, results before texts. */
+/** Decodes the messages in order. In a user message, tool results come before texts. */
 function decodeMessages(doc: JsonDocument, notes: TranslationIssues): readonly Message[] {
   return doc.items(doc.member(0, word.messages)).flatMap((message, index): readonly Message[] => {
     dropOthers(doc, message, { carried: messageMembers, path: "messages.", notes });
@@ -235,7 +235,7 @@ const textMembers = new Set([word.type, word.text]);
 const callMembers = new Set([word.type, word.id, word.name, word.input]);
 const resultMembers = new Set([word.type, word.tool_use_id, word.content]);
 
-/** Content of which only text can be translated: system, and the inside of a tool result. */
+/** The texts of a system prompt or a tool result; blocks of other kinds are refused. */
 function collectTexts(content: Content): readonly JsonText[] {
   const { doc, node } = content;
   if (doc.isString(node)) return [doc.raw(node)];
@@ -271,7 +271,7 @@ function toolResult({ doc, notes, path }: Content, block: JsonNode, index: numbe
   };
 }
 
-/** Nothing is left of a message that held thinking only. */
+/** Empty for a message that contains only thinking, which is dropped. */
 function assistantMessage(content: Content): readonly Message[] {
   const parts = assistantParts(content);
   const { doc, node } = content;
@@ -300,7 +300,7 @@ function assistantParts(content: Content): readonly AssistantPart[] {
         },
       });
     } else if (thoughts.has(type)) {
-      // Only the model that thought it can read it.
+      // Only the model that wrote the thinking can read it.
       notes.drop(`messages.content.${doc.text(doc.member(block, word.type))}`);
     } else refuseBlock(content, block, index);
   }

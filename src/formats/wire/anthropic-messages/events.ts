@@ -3,7 +3,7 @@ import { errorMetadata, messageWith, type OverflowWording } from "../failure/err
 import { type FinishReason, settledFinish } from "../neutral/chat-event.ts";
 import { sseEventText } from "../sse/sse.ts";
 
-/** An event of the wire: the `event` line and the JSON type always agree. */
+/** Renders one event. Its `event` line and its JSON `type` agree. */
 export function eventText(type: string, members: string): string {
   return `event: ${type}\ndata: {"type":"${type}"${members === "" ? "" : `,${members}`}}\n\n`;
 }
@@ -35,7 +35,7 @@ const REASONS: Readonly<Record<string, FinishReason>> = {
   model_context_window_exceeded: "length",
   refusal: "refusal",
   pause_turn: "stop",
-  // Words of the other wire, which gateways in between hand on.
+  // Words of the other wire, which other gateways pass through.
   length: "length",
   content_filter: "refusal",
   tool_calls: "tool_calls",
@@ -56,7 +56,7 @@ const wireWords: ReadonlySet<string> = new Set([
   "pause_turn",
 ]);
 
-/** Strict clients know the words of the wire: any other is told as it would be across the wires. */
+/** The client's stop reason: strict clients accept only words of the wire. */
 export function clientWord(word: string, hasCalls: boolean): string {
   return wireWords.has(word) ? word : wordOfReason(settledFinish(reasonOfWord(word), hasCalls));
 }
@@ -74,7 +74,7 @@ export function isWrongWord(word: string, hasCalls: boolean): boolean {
   return word === "" || (!hasCalls && reasonOfWord(word) === "tool_calls");
 }
 
-/** Calls of tools of the provider's own count: their blocks have names of their own. */
+/** True for a tool call, also of a tool that the provider runs (`server_tool_use`). */
 export function isCall(block: Readonly<Record<string, unknown>> | undefined): boolean {
   const type = block?.["type"];
   return typeof type === "string" && type.endsWith("tool_use");

@@ -29,7 +29,7 @@ const kindByWord = Array.from(
   (_, id) => kinds[(chatVocabulary.nameOf(id) ?? "") as ChatWord],
 );
 
-/** Finds the media blocks of a checked body, those inside tool results and documents too. */
+/** Finds the media blocks of a checked body, also those inside tool results and documents. */
 function findMedia(doc: JsonDocument, media: MediaCollector): void {
   const system = doc.member(0, word.system);
   if (system !== ABSENT) findInContent(doc, system, { path: "system", media });
@@ -50,7 +50,7 @@ interface Place {
   readonly media: MediaCollector;
 }
 
-/** The readable depth of a document bounds the recursion. */
+/** `READ_DEPTH_MAX` bounds the recursion. */
 function findInContent(doc: JsonDocument, content: JsonNode, { path, media }: Place): void {
   if (!doc.isArray(content)) return;
   for (const [position, block] of doc.items(content).entries()) {
@@ -79,7 +79,7 @@ export function blockKind(doc: JsonDocument, block: JsonNode): MediaPart["kind"]
   return type === ABSENT || !doc.isString(type) ? undefined : kindByWord[doc.word(type)];
 }
 
-/** Base64 bytes of an image in the body. */
+/** Bytes of the base64 text of an inline image; 0 if it has none. */
 function inlineBytes(doc: JsonDocument, block: JsonNode): number {
   const source = doc.member(block, word.source);
   if (source === ABSENT || !doc.isObject(source)) return 0;
@@ -115,10 +115,10 @@ export const anthropicMessagesRequests: RequestCodec = {
   headers,
 };
 
-/** Tools of the provider's design that the caller runs. */
+/** Tools that the provider defines and the caller runs. */
 const CLIENT_TOOLS = /^(?:bash|text_editor|computer|memory)_\d{8}$/;
 
-/** Longer bodies are judged by their bytes: reading every word would hold up all other requests. */
+/** Longer bodies are estimated from their size: reading them would hold up other requests. */
 const COUNTED_BYTES_MAX = 262_144;
 const BYTES_PER_TOKEN = 4;
 
@@ -127,7 +127,7 @@ function countTokens(doc: JsonDocument): number {
   return bytes > COUNTED_BYTES_MAX ? Math.ceil(bytes / BYTES_PER_TOKEN) : estimateDocument(doc);
 }
 
-/** This wire requires a bound, and knows one name for it only. */
+/** Applies the profile, the history rules and the output bound, which this wire requires. */
 function editBody(doc: JsonDocument, splice: Splice, { request, deployment }: EncodeTarget): void {
   applyProfile(doc, splice, deployment);
   applyHistoryRules(doc, splice, deployment.wireProfile?.history ?? NO_RULES);

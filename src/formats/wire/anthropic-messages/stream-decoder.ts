@@ -27,12 +27,12 @@ type Fields = Readonly<Record<string, unknown>>;
 
 interface OpenTool {
   readonly call: number;
-  /** Arguments given at the start of the block, used when no fragment follows. */
+  /** Arguments from the start of the block, used if no fragment follows. */
   readonly fallback: string;
   hasArguments: boolean;
 }
 
-/** Collects what the events of a wire_b stream report, whether they are relayed or translated. */
+/** Collects the usage that the events of a wire_b stream report, for the relay and the decoder. */
 export class StreamReporter {
   #counts: ReportedCounts = {};
   #cost: string | undefined;
@@ -54,7 +54,7 @@ export class StreamReporter {
   }
 }
 
-/** Events of a wire_b provider to neutral events. The type that counts is the one in the JSON. */
+/** Decodes the events of a wire_b provider by their JSON `type`, not by their `event` line. */
 export class AnthropicMessagesDecoder implements StreamDecoder {
   readonly #note: ServedModelNote;
   readonly #reporter = new StreamReporter();
@@ -113,7 +113,7 @@ export class AnthropicMessagesDecoder implements StreamDecoder {
       case "error":
         return emit({ type: "failure", failure: classifyEmbeddedError(value) });
       default:
-        // Pings and event types of later versions mean nothing here; a bare error object does.
+        // Pings and unknown event types are ignored, unless they contain an error object.
         if (asObject(value["error"]) !== undefined) {
           emit({ type: "failure", failure: classifyEmbeddedError(value) });
         }
@@ -170,7 +170,8 @@ export class AnthropicMessagesDecoder implements StreamDecoder {
   }
 
   /**
-   * A tool without arguments sends none, or one empty fragment; "" is not JSON for most clients.
+   * Ends a tool call. A tool without arguments sends no fragment or an empty one, which is not
+   * JSON, so the call gets the arguments of its start.
    */
   #blockStop(index: unknown, emit: Emit): void {
     const tool = this.#tools.get(index);
@@ -202,7 +203,7 @@ export class AnthropicMessagesDecoder implements StreamDecoder {
   }
 }
 
-/** A model wrote them, as it was asked to. */
+/** The model wrote too many calls, for which the provider is not blamed. */
 const TOO_MANY_CALLS = { type: "failure", failure: withoutBlame(unusableFailure()) } as const;
 
 function emitText(type: "text" | "reasoning", value: unknown, emit: Emit): void {

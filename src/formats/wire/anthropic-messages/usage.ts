@@ -6,16 +6,16 @@ export interface ReportedCounts {
   readonly input?: number;
   readonly cacheRead?: number;
   readonly cacheWrite?: number;
-  /** The parts of `cacheWrite` by how long they are kept. */
+  /** The parts of `cacheWrite` by lifetime. */
   readonly cacheWrite5m?: number;
   readonly cacheWrite1h?: number;
   readonly output?: number;
   readonly thinking?: number;
-  /** The flaw of a report that is not a count. */
+  /** Why a reported value is not a count. */
   readonly flaw?: string;
 }
 
-/** Lays a later usage object over earlier counts: the last readable value of each field wins. */
+/** Merges a later usage object into earlier counts: the last readable value of each field wins. */
 export function mergeCounts(earlier: ReportedCounts, reported: unknown): ReportedCounts {
   const fields = asObject(reported);
   if (fields === undefined) return earlier;
@@ -68,9 +68,9 @@ function findFlaw(counts: ReportedCounts): string | undefined {
 }
 
 /**
- * The buckets of the counts; undefined while neither input nor output was reported. Writes of an
- * hour are never more than all writes: what is reported beyond is not believed. A provider that
- * reports the parts alone has written their sum.
+ * The counts by bucket; undefined while neither input nor output was reported. Hour-long cache
+ * writes are capped at all cache writes. If only the parts of the cache writes are reported, their
+ * sum counts.
  */
 export function usageOfCounts(counts: ReportedCounts): Usage | undefined {
   const { input, cacheRead, cacheWrite5m = 0, cacheWrite1h = 0, output, thinking } = counts;

@@ -9,15 +9,15 @@ export function errorMetadata(refusal: Refusal): Record<string, string | boolean
   };
 }
 
-/** The wording by which the clients of a wire recognize a request that is too long for its model. */
+/** The wording by which clients of a wire recognize a request that is too long for its model. */
 export interface OverflowWording {
   readonly sign: RegExp;
   readonly wording: string;
 }
 
 /**
- * The message of a refusal, in an error body and in a stream's last event. Clients shorten their
- * history when they find the wording, whichever provider was too small.
+ * The message of a refusal, in an error body and in a stream's last event. A context overflow
+ * always contains the wording, because clients shorten their history when they find it.
  */
 export function messageWith({ sign, wording }: OverflowWording, refusal: Refusal): string {
   const isMissing = refusal.class === "context_overflow" && !sign.test(refusal.message);

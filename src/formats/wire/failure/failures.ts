@@ -1,9 +1,9 @@
 import { refusal, type Refusal } from "../../../kernel/index.ts";
 
-/** A fault before a status line came, or on the way to it. */
+/** A connection fault before the status line arrived. */
 export type ConnectionFault = "refused" | "dns" | "tls" | "reset" | "timeout";
 
-/** A connection that gave no usable answer. */
+/** The failure of a connection that gave no answer. */
 export function connectionFailure(fault: ConnectionFault): UpstreamFailure {
   if (fault === "timeout") return timeoutFailure();
   const message = "no provider of this model could be reached; try again in about two seconds";

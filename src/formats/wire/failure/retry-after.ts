@@ -3,9 +3,9 @@ import { RETRY_AFTER_SECONDS_MAX } from "../../../kernel/index.ts";
 type Headers = Readonly<Record<string, string | string[] | undefined>>;
 
 /**
- * Whole seconds a provider asks us to wait, from any header providers use, rounded up and capped.
- * Dates are measured from `nowMs`, else from the answer's own `date` header. Undefined when no
- * header says anything readable.
+ * Whole seconds that a provider asks to wait, from any header that providers use, rounded up and
+ * capped at `RETRY_AFTER_SECONDS_MAX`. Dates are measured from `nowMs`, or else from the answer's
+ * own `date` header. Undefined if no header is readable.
  */
 export function retryAfterSeconds(headers: Headers, nowMs?: number): number | undefined {
   const now = nowMs ?? parseDate(readHeader(headers, "date"));
@@ -28,7 +28,7 @@ const RESET_HEADERS = [
   "anthropic-ratelimit-output-tokens-reset",
 ];
 
-/** The longest reset among the exhausted windows; among all when none says that it is empty. */
+/** The longest reset of the exhausted windows, or of all if none is reported as exhausted. */
 function longestReset(headers: Headers, nowMs: number | undefined): number | undefined {
   const exhausted = RESET_HEADERS.filter(
     (name) => readHeader(headers, remainingName(name)) === "0",

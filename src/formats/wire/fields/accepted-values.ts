@@ -13,8 +13,9 @@ import { isBoolean, isInteger } from "./check-shape.ts";
 const NAME_CHARS_MAX = 64;
 
 /**
- * The first of these fields of a prompt's body that the listing does not have, or whose value it
- * does not take. Notes of the caller may be left out instead.
+ * The first field that the listing does not declare, or whose value it does not accept; undefined
+ * if there is none. `notes` are fields that a listing need not declare, because they can be left
+ * out.
  */
 export function findUnlistedField(
   doc: JsonDocument,
@@ -36,10 +37,7 @@ export function findUnlistedField(
   return undefined;
 }
 
-/**
- * The values that a listing takes instead of this one, as a text that follows "must be"; undefined
- * when it takes the value.
- */
+/** The accepted values as a text that follows "must be"; undefined if `node` has one of them. */
 export function whatIsTaken(
   doc: JsonDocument,
   node: JsonNode,
@@ -71,7 +69,7 @@ export function whatIsTaken(
   }
 }
 
-/** Values of an enum are texts; a number is the one with its digits. */
+/** True if the enum has this text, or this number as a text. */
 function isOneOf(doc: JsonDocument, node: JsonNode, values: readonly string[]): boolean {
   if (doc.isString(node)) return values.includes(doc.text(node));
   return doc.kind(node) === NUMBER_KIND && values.includes(String(doc.number(node)));

@@ -28,7 +28,7 @@ const NAMES = [
   "video_url", "web_search_options",
 ] as const;
 
-/** Without a name that every object has: tables of names are objects. */
+/** Without `constructor`: tables by these words are plain objects, and every object has it. */
 export type ChatWord = Exclude<(typeof NAMES)[number], "constructor">;
 
 export const chatVocabulary: WordTable = new WordTable(NAMES);

@@ -118,7 +118,7 @@ const temperature: Check = (doc, node) => {
   return value >= 0 && value <= 2 ? undefined : problem("must be a number from 0 to 2");
 };
 
-/** A mark for the provider's prompt cache: how long it lasts changes its price. */
+/** A mark for the provider's prompt cache. Its `ttl` changes the price. */
 export const cacheMark: Check = shape({ type: isText, ttl: optional(isText) });
 
 /** Top-level fields that mean the same on both chat wires. */
@@ -158,13 +158,13 @@ export const textList: Check = listOf(isText);
 /** Routing fields of other gateways: dropped on every route, and named. */
 const DROPPED_EVERYWHERE = ["route", "models", "transforms"] as const;
 
-/** Ids of the members that never go upstream as they came. */
+/** Word ids of the members that are never sent upstream as the client wrote them. */
 export const KEPT_BACK: readonly number[] = [
   word.provider,
   ...DROPPED_EVERYWHERE.map((name) => word[name]),
 ];
 
-/** The dropped routing fields that this body has. */
+/** Names of the dropped routing fields in this body. */
 export function readDroppedParams(doc: JsonDocument): readonly string[] {
   let dropped: string[] | undefined;
   for (const name of DROPPED_EVERYWHERE) {
@@ -178,8 +178,8 @@ const NOTHING_DROPPED: readonly string[] = [];
 export type OutputBoundName = "max_tokens" | "max_completion_tokens";
 
 /**
- * The one name under which a wire_a deployment takes the output bound: the one its listing
- * declares. A provider that ignores the other name would write without any bound.
+ * The name of the output bound for a wire_a deployment: the one that its listing declares. A
+ * provider that ignores the other name would write without any bound.
  */
 export function outputBoundName(deployment: Deployment, sent?: OutputBoundName): OutputBoundName {
   const taken = deployment.supportedParameters;
@@ -189,7 +189,10 @@ export function outputBoundName(deployment: Deployment, sent?: OutputBoundName):
     : "max_tokens";
 }
 
-/** Writes the bound under this name; one that is there as null is replaced, or it were a key twice. */
+/**
+ * Writes the output bound under this name. A null under the name is replaced, because adding the
+ * name again would duplicate the key.
+ */
 export function writeBound(
   doc: JsonDocument,
   splice: Splice,
@@ -201,7 +204,10 @@ export function writeBound(
   else if (doc.isNull(sent)) splice.replace(sent, tokens);
 }
 
-/** `provider.upstream` as sent, for an aggregator (priority 1 and above): its own `provider`. */
+/**
+ * The client's `provider.upstream`, which an aggregator (priority 1 and above) gets as its own
+ * `provider`. Undefined for other deployments.
+ */
 export function upstreamControls(
   doc: JsonDocument,
   deployment: Pick<Deployment, "priority">,

@@ -5,15 +5,15 @@ import type { TranslationIssues } from "./translation-issues.ts";
 export interface DropRule {
   /** Word ids of the members that are carried over or refused by name. */
   readonly carried: ReadonlySet<number>;
-  /** The path before the member in its name: `messages[].`. */
+  /** Prefix of the dropped names: `messages[].`. */
   readonly path: string;
   readonly notes: TranslationIssues;
 }
 
-/** Caching hints come in many places and are named once, without their place. */
+/** Caching hints can be in many places and are named once, without a path. */
 const namedWithoutPlace = new Set([word.cache_control]);
 
-/** Notes every member of an object that nothing carries; null members count as absent. */
+/** Notes each member that is not carried over as dropped; null members count as absent. */
 export function dropOthers(doc: JsonDocument, object: JsonNode, rule: DropRule): void {
   for (const key of doc.keys(object)) {
     const wordId = doc.keyWord(key);

@@ -94,10 +94,10 @@ export const openaiChatAnswers: AnswerCodec = {
 };
 
 const UNUSABLE = failedRead(unusableFailure());
-/** A model wrote them, as it was asked to. */
+/** The model wrote invalid calls, for which the provider is not blamed. */
 const UNUSABLE_CALLS = failedRead(withoutBlame(unusableFailure()));
 
-/** Undefined when the body has no choice with a message: no answer of this wire. */
+/** The first choice; undefined if it has no message, so that the body is no answer of this wire. */
 function firstChoice(json: AnswerJson): Fields | undefined {
   const { choices } = json.value;
   const choice = Array.isArray(choices) ? asObject(choices[0]) : undefined;
@@ -111,7 +111,7 @@ function failureInChoice(json: AnswerJson, choice: Fields): FailedRead | undefin
   return failedRead(classifyEmbeddedError(isOwn ? choice : json.value));
 }
 
-/** Undefined when a call has no name, or arguments that are not a JSON object. */
+/** The calls; undefined if one has no name, or arguments that are not a JSON object. */
 function readCalls(value: unknown, { toolSignature }: AnswerReading): ToolCall[] | undefined {
   if (!Array.isArray(value)) return [];
   const calls: ToolCall[] = [];
@@ -137,7 +137,6 @@ function normalizeArguments(value: unknown, budget: JsonBudget): string | undefi
   return asObject(tryParse(text, budget)?.value) === undefined ? undefined : compactJson(text);
 }
 
-/** Certainly: no reason at all, or a call that is not there. */
 function isWrongFinish(choice: Fields): boolean {
   return isWrongWord(textOf(choice["finish_reason"]), hasCallsIn(choice));
 }
@@ -152,7 +151,7 @@ function toolCallsMember(calls: readonly ToolCall[], ids: UniqueIds): string {
   return list === "" ? "" : `,"tool_calls":[${list}]`;
 }
 
-/** The older form has one call; providers were asked for no more. */
+/** The older format has one call; providers were asked for no more. */
 function functionCallMember([call]: readonly ToolCall[]): string {
   if (call === undefined) return "";
   const { name, argumentsJson } = call;
@@ -164,7 +163,7 @@ function callJson(call: ToolCall, ids: UniqueIds): string {
   return JSON.stringify({ id: ids.take(call.id), type: "function", function: fn });
 }
 
-/** The provider's text with the marketplace's model id, one choice, and the cost in the usage. */
+/** The provider's text with the marketplace's model id, one choice, and the cost in its usage. */
 function relayed(
   json: AnswerJson,
   choice: Fields,
@@ -177,7 +176,7 @@ function relayed(
   const { finish_reason: finish } = choice;
   const hasCalls = hasCallsIn(choice);
   const word = clientWord(textOf(finish), { hasCalls, usesFunctions: label.usesFunctions });
-  // Calls say why the answer ended where the provider does not.
+  // If the provider gives no reason, calls are the reason.
   const isMended = typeof finish === "string" ? word !== finish : hasCalls;
   const text = isMended
     ? withChoiceMember(oneChoice, "finish_reason", JSON.stringify(word))

@@ -18,7 +18,7 @@ import type { UsageReport } from "../neutral/usage-report.ts";
 import { sseDataText } from "../sse/sse.ts";
 import { usageJson } from "./usage.ts";
 
-/** The label that every chunk of one answer repeats. */
+/** The members that every chunk of one answer repeats. */
 export interface ChunkLabel {
   readonly id: string;
   readonly createdSeconds: number;
@@ -33,28 +33,28 @@ export function chunkHead(label: ChunkLabel): string {
   );
 }
 
-/** The chunk or the whole answer with this member in its first choice. */
+/** Puts a member into the first choice of a chunk or of a whole answer. */
 export function withChoiceMember(text: string, key: string, json: string): string {
   const choices = findPath(text, "choices");
   const choice = choices === undefined ? undefined : findElements(text, choices.start, 1)[0];
   return choice === undefined ? text : withMember(text, choice, { key, json });
 }
 
-/** The chunk without a choice that callers of `include_usage` get: usage and cost of the answer. */
+/** The chunk without a choice for callers of `include_usage`: usage and cost of the answer. */
 export function usageChunkText(head: string, usage: string): string {
   return sseDataText(`${head}"choices":[],"usage":${usage}}`);
 }
 
 /**
- * The chunk with the finish reason and, once it is known, the usage of the whole answer. Clients
- * that did not ask for usage read `choices[0]` of every chunk, so there is none without a choice.
+ * The chunk with the finish reason and, if it is known, the usage of the whole answer. It has a
+ * choice, because clients that did not ask for usage read `choices[0]` of every chunk.
  */
 export function lastChunk(head: string, finish: string | null, usage?: string): string {
   const choice = `{"index":0,"delta":{},"logprobs":null,"finish_reason":${JSON.stringify(finish)}}`;
   return `${head}"choices":[${choice}]${usage === undefined ? "" : `,"usage":${usage}`}}`;
 }
 
-/** The known usage of an answer that died, before its terminal error; empty when there is none. */
+/** The usage of an answer that failed, sent before its terminal error; empty if there is none. */
 export function renderKnownUsage(
   head: string,
   { report, costUsd, wantsUsageChunk }: KnownUsage,
@@ -64,7 +64,7 @@ export function renderKnownUsage(
   return wantsUsageChunk ? usageChunkText(head, usage) : sseDataText(lastChunk(head, null, usage));
 }
 
-/** Attempts before the one that died may have been billed, though it reported nothing itself. */
+/** True for a cost above 0, which earlier attempts can have even if the last reported nothing. */
 export function isSomeCost(costUsd: string): boolean {
   return /[1-9]/.test(costUsd);
 }
@@ -88,12 +88,11 @@ export function errorChunkText(head: string, refusal: Refusal): string {
   return sseDataText(`${head}"choices":[${choice}],"error":${error}}`);
 }
 
-/** Usage for a closing chunk: zeros where the provider reported none. */
 export function renderUsageJson(usage: Usage | undefined, costUsd: string): string {
   return usageJson(usage ?? ZERO_USAGE, costUsd);
 }
 
-/** Members of a delta that a chunk of text has. */
+/** The members of a delta with a piece of text. */
 const SAID: ReadonlySet<string> = new Set(["content", "role"]);
 
 /**
@@ -111,7 +110,7 @@ export function isTextAlone({ value }: EventJson): boolean {
   return isText && Object.keys(delta).every((key) => SAID.has(key) || isSilent(delta[key]));
 }
 
-/** Where the text is in a chunk that `isTextAlone`. */
+/** The place of the text in a chunk for which `isTextAlone` is true. */
 export function textSpan(chunk: string): Span | undefined {
   const choices = findPath(chunk, "choices");
   const choice = choices === undefined ? undefined : findElements(chunk, choices.start, 1)[0];
@@ -126,7 +125,7 @@ function isSilent(value: unknown): boolean {
 const DONE = "[DONE]";
 const OPEN_OBJECT = 123;
 
-/** The end mark of the wire; blanks around it do not matter. No JSON object begins with a bracket. */
+/** True for the end mark of the wire, also with blanks around it. No JSON object is one. */
 export function isDone(data: Buffer): boolean {
   if (data[0] === OPEN_OBJECT || data.length > 64) return false;
   return data.toString("latin1").trim() === DONE;
@@ -143,7 +142,7 @@ const REASONS: Readonly<Record<string, FinishReason>> = {
   model_context_window_exceeded: "length",
   // Mistral's word.
   model_length: "length",
-  // Words of the other wire, which gateways in between hand on.
+  // Words of the other wire, which other gateways pass through.
   max_tokens: "length",
   refusal: "refusal",
   tool_use: "tool_calls",
@@ -159,7 +158,7 @@ const WORDS: Readonly<Record<FinishReason, string>> = {
 
 const wireWords: ReadonlySet<string> = new Set([...Object.values(WORDS), "function_call"]);
 
-/** Values that are not a reason but a failure: OpenRouter's, DeepSeek's and Z.ai's. */
+/** Words that report a failure: OpenRouter's, DeepSeek's and Z.ai's. */
 const FAILURES: ReadonlySet<string> = new Set([
   "error",
   "insufficient_system_resource",
@@ -167,26 +166,26 @@ const FAILURES: ReadonlySet<string> = new Set([
 ]);
 
 /**
- * The neutral reason of a wire_a value; vendor values that mean nothing to a client are a stop.
- * Some hosts write `MAX_TOKENS`, or `content_filter: SAFETY`.
+ * The neutral reason of a wire_a word; unknown words are a plain stop. Some hosts write
+ * `MAX_TOKENS`, or `content_filter: SAFETY`.
  */
 export function reasonOfWord(word: string): FinishReason {
   const plain = /^\w*/.exec(word)?.[0].toLowerCase() ?? "";
   return Object.hasOwn(REASONS, plain) ? (REASONS[plain] ?? "stop") : "stop";
 }
 
-/** `usesFunctions`: the caller knows calls in their older form, which has a word of its own. */
+/** The wire's word for a reason; calls of the older format (`usesFunctions`) have their own. */
 export function wordOfReason(reason: FinishReason, usesFunctions: boolean): string {
   return usesFunctions && reason === "tool_calls" ? "function_call" : WORDS[reason];
 }
 
-/** The facts about an answer and its client that stand beside the provider's word for its end. */
+/** Facts beside the provider's word that decide the client's word. */
 interface WordUse {
   readonly hasCalls: boolean;
   readonly usesFunctions: boolean;
 }
 
-/** Strict clients know the five words of the wire: any other is told as it would be across the wires. */
+/** The client's finish reason: strict clients accept only five words, so others are replaced. */
 export function clientWord(word: string, { hasCalls, usesFunctions }: WordUse): string {
   if (wireWords.has(word)) return word;
   return wordOfReason(settledFinish(reasonOfWord(word), hasCalls), usesFunctions);
@@ -205,7 +204,7 @@ export function isFailureWord(word: unknown): boolean {
   return typeof word === "string" && FAILURES.has(word);
 }
 
-/** The texts of a message or a delta. */
+/** The texts of a message or of a delta. */
 export interface AnswerTexts {
   readonly text: string;
   readonly reasoning: string;
@@ -232,7 +231,7 @@ function partText(part: Part): string {
   return part?.["type"] === "text" ? textOf(part["text"]) : "";
 }
 
-/** Mistral's thinking parts hold parts of their own. */
+/** Mistral's thinking parts contain parts. */
 function partReasoning(part: Part): string {
   if (part?.["type"] !== "thinking") return "";
   const inner = part["thinking"];

@@ -54,7 +54,7 @@ export function decodeCall(doc: JsonDocument, notes: TranslationIssues): ChatCal
   };
 }
 
-/** The tools in their newer form or in the older one, which takes one call at a time. */
+/** The tools in the newer format, or in the older one, which has one call at a time. */
 function decodeChoice(doc: JsonDocument, notes: TranslationIssues): Chosen {
   const legacy = decodeFunctions(doc, notes);
   if (legacy !== undefined) return { ...legacy, parallelTools: false };
@@ -81,7 +81,7 @@ function noteFields(doc: JsonDocument, notes: TranslationIssues): void {
   if (bothUsers) notes.drop("safety_identifier");
 }
 
-/** Blank sequences are left out: wire_b refuses them. */
+/** Leaves out blank sequences, which wire_b refuses. */
 function decodeStops(doc: JsonDocument, notes: TranslationIssues): readonly JsonText[] {
   const stop = doc.present(0, word.stop);
   if (stop === ABSENT) return [];

@@ -18,9 +18,7 @@ export interface DecodedMessages {
   readonly messages: readonly Message[];
 }
 
-/**
- * Decodes the messages: system and developer separately, tool results joined to the user's message.
- */
+/** Decodes the messages: system texts are separate, tool results join the user's message. */
 export function decodeMessages(doc: JsonDocument, notes: TranslationIssues): DecodedMessages {
   const system: JsonText[] = [];
   const messages = new MessageList(notes);
@@ -54,7 +52,7 @@ export function decodeMessages(doc: JsonDocument, notes: TranslationIssues): Dec
   return { system, messages: messages.finish() };
 }
 
-/** The older form of a tool's result. */
+/** Adds a tool result in the older format. */
 function addFunctionResult(messages: MessageList, message: SourceMessage): void {
   const callId = message.legacy.answeredId();
   if (callId === undefined) {
@@ -86,7 +84,7 @@ function dropMembers({ doc, node, notes }: SourceMessage, carried: ReadonlySet<n
   dropOthers(doc, node, { carried, path: "messages[].", notes });
 }
 
-/** The texts of a message's content; wire_b takes no blank text, so there is none among them. */
+/** The texts of a message without blank ones, which wire_b refuses. */
 function contentTexts(message: SourceMessage): readonly JsonText[] {
   const { doc, node } = message;
   const content = doc.present(node, word.content);
@@ -174,13 +172,13 @@ interface OpenAssistantMessage {
 }
 
 /**
- * Joins neighbouring messages of one side to one turn: wire_b wants all results of a round in one
- * message. Empty messages vanish into a neighbour; a user message without one is refused.
+ * Joins adjacent messages of one role, because wire_b requires all results of a round in one
+ * message. Empty messages are left out, but a user message without an adjacent one is refused.
  */
 class MessageList {
   readonly #notes: TranslationIssues;
   readonly #messages: (OpenUserMessage | OpenAssistantMessage)[] = [];
-  /** Place of an empty user message that has found no neighbour yet. */
+  /** Path of an empty user message without an adjacent one so far. */
   #emptyPath: string | undefined;
 
   constructor(notes: TranslationIssues) {
@@ -225,7 +223,7 @@ class MessageList {
   }
 }
 
-/** Not `push(...more)`: a body can hold more parts than a call takes arguments. */
+/** Not `push(...more)`: a body can have more parts than a call can have arguments. */
 function append<T>(list: T[], more: readonly T[]): void {
   for (const item of more) list.push(item);
 }

@@ -14,7 +14,7 @@ import { CANNOT_CROSS, type TranslationIssues } from "../neutral/translation-iss
 const toolMembers = new Set([word.type, word.function]);
 const functionMembers = new Set([word.name, word.description, word.parameters]);
 
-/** The function tools; other kinds are refused by their place. */
+/** The function tools; other kinds are refused, with their path. */
 export function decodeTools(doc: JsonDocument, notes: TranslationIssues): readonly ToolSpec[] {
   const list = doc.present(0, word.tools);
   if (list === ABSENT) return [];
@@ -32,7 +32,7 @@ export function decodeTools(doc: JsonDocument, notes: TranslationIssues): readon
   return tools;
 }
 
-/** How a function is described to the model, in either form of tools. */
+/** Describes a function tool, in the newer or the older format. */
 function functionSpec(doc: JsonDocument, spec: JsonNode): ToolSpec {
   const description = doc.present(spec, word.description);
   return {
@@ -48,7 +48,7 @@ export interface Chosen {
   readonly parallelTools: boolean;
 }
 
-/** The caller's choice about the tools; meaningless without any, so dropped then. */
+/** The caller's tool choice; dropped if there are no tools. */
 export function decodeToolChoice(
   doc: JsonDocument,
   { tools, notes }: { tools: readonly ToolSpec[]; notes: TranslationIssues },
@@ -90,7 +90,7 @@ function readNamedTool(doc: JsonDocument, choice: JsonNode): ToolChoice | undefi
   return { kind: "tool", name: doc.raw(doc.member(named, word.name)) };
 }
 
-/** `allowed_tools` keeps the listed tools and lets the model choose among them, or makes it. */
+/** `allowed_tools` keeps the listed tools, and the model may or must choose one of them. */
 function allowedTools(
   doc: JsonDocument,
   allowed: JsonNode,
@@ -116,9 +116,7 @@ interface LegacyTools {
   readonly toolChoice: ToolChoice | undefined;
 }
 
-/**
- * Decodes `functions` and `function_call`, the older form of tools; undefined if there are none.
- */
+/** Decodes `functions` and `function_call`, the older format; undefined if there are none. */
 export function decodeFunctions(
   doc: JsonDocument,
   notes: TranslationIssues,
@@ -126,7 +124,7 @@ export function decodeFunctions(
   const list = doc.present(0, word.functions);
   const chosen = doc.present(0, word.function_call);
   if (list === ABSENT || doc.items(list).length === 0) {
-    // Like tool_choice without tools: there is nothing to choose from.
+    // Without functions there is nothing to choose from, as with `tool_choice`.
     if (chosen !== ABSENT) notes.drop("function_call");
     return undefined;
   }
@@ -148,14 +146,14 @@ function decodeChoice(doc: JsonDocument, chosen: JsonNode): ToolChoice | undefin
 }
 
 /**
- * The legacy calls of a history. They have no ids, and a result follows its call: each call gets
- * an id by its place, and the next result takes it.
+ * The calls of a history in the older format, which have no ids: each call gets an id by its
+ * position, and the next result takes it.
  */
 export class LegacyCalls {
   #count = 0;
   #openId: string | undefined;
 
-  /** Undefined when its arguments are not an object. */
+  /** The call; undefined if its arguments are not an object. */
   call(doc: JsonDocument, called: JsonNode): ToolCall | undefined {
     const text = doc.present(called, word.arguments);
     const input = text === ABSENT ? ("{}" as JsonText) : argumentsObject(doc, text);
@@ -164,7 +162,7 @@ export class LegacyCalls {
     return { id: this.#openId, name: doc.raw(doc.member(called, word.name)), input };
   }
 
-  /** The id of the call that a result answers; undefined when no call is open. */
+  /** Takes the id of the open call for its result; undefined if no call is open. */
   answeredId(): string | undefined {
     const id = this.#openId;
     this.#openId = undefined;

@@ -35,7 +35,7 @@ export interface DecoderOptions {
   readonly reading: AnswerReading;
 }
 
-/** Chunks of a wire_a provider to neutral events, whatever dialect of the wire it speaks. */
+/** Decodes the chunks of a wire_a provider, with the deviations of all known vendors. */
 export class OpenaiChatDecoder implements StreamDecoder {
   readonly #options: DecoderOptions;
   readonly #calls: ToolCallReader;
@@ -135,10 +135,10 @@ export class OpenaiChatDecoder implements StreamDecoder {
   }
 }
 
-/** A model wrote them, as it was asked to. */
+/** The model wrote too many calls, for which the provider is not blamed. */
 const TOO_MANY_CALLS = withoutBlame(unusableFailure());
 
-/** An `error` with or without choices, or a finish reason that is none. */
+/** True for a chunk with an `error`, or with a finish reason that reports a failure. */
 export function isErrorChunk(chunk: Fields, choice: Fields | undefined): boolean {
   const error = chunk["error"];
   if (error !== undefined && error !== null && error !== false) return true;

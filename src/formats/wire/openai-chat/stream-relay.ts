@@ -60,9 +60,9 @@ interface RelayedChunk {
 }
 
 /**
- * A wire_a stream for a wire_a client: chunks go on as they came, under the marketplace's model
- * id. Usage is kept back and sent at the end, with the cost in it: in the chunk that has the finish
- * reason, or in a chunk of its own for a caller that asked for one.
+ * Relays a wire_a stream to a wire_a client. Only the model id is replaced in the chunks. Usage is
+ * held and sent at the end with the cost: in the chunk with the finish reason, or in its own chunk
+ * for a caller that asked for one.
  */
 export class OpenaiChatRelay implements StreamDriver {
   readonly keepAliveText: string = sseCommentText("keep-alive");
@@ -71,16 +71,16 @@ export class OpenaiChatRelay implements StreamDriver {
   readonly #note: ServedModelNote;
   readonly #reading: AnswerReading | undefined;
   readonly #repeated = new RepeatedEvent();
-  /** Made for the first fragment of a call, which few streams have. */
+  /** Created at the first fragment of a call, which few streams have. */
   #fragments: CallFragments | undefined;
-  /** The sent form of a repeated event. */
+  /** The frame of a repeated event as the client gets it. */
   #sent: TextFrame = { before: "", after: "" };
   #report: UsageReport | undefined;
   #usageText: string | undefined;
-  /** Of the first chunk. */
+  /** Id and time of the first chunk. */
   #named: ChunkNames | undefined;
   #hasChoices = false;
-  /** The first finish reason; empty: none yet. */
+  /** The first finish reason; empty until there is one. */
   #finish = "";
   #hasCalls = false;
   /** The chunk with the finish reason, until the usage is known. */
@@ -127,14 +127,14 @@ export class OpenaiChatRelay implements StreamDriver {
     const content = classifyContent(choice);
     this.#hasCalls ||= content === "calls";
     const isSilent = textOf(choice["finish_reason"]) === "";
-    // A chunk that says nothing to a client breaks the usual loop, which reads the delta.
+    // Clients read the delta of every chunk, so a chunk with neither delta nor reason is left out.
     if (isSilent && asObject(choice["delta"]) === undefined) return "silent";
     const isContent = content !== "none";
     this.#relay(json, { choices, choice, isContent }, out);
     return isContent ? "content" : "silent";
   }
 
-  /** Calls without a reason get theirs: a client would take the answer for cut, or for a text. */
+  /** Adds a missing `finish_reason: tool_calls`, without which clients see a truncated answer. */
   #end(out: OutputPieces): StepOutcome {
     if (!this.#hasChoices) return brokenOffFailure();
     if (this.#finish !== "" || !this.#hasCalls) return "end";
@@ -172,13 +172,13 @@ export class OpenaiChatRelay implements StreamDriver {
       if (this.#repeated.isLearning && isTextAlone(json)) this.#learn(json.text, text);
     } else if (!isContent) this.#last = text;
     else {
-      // Content is not kept back: the reason gets a chunk of its own.
+      // Content is not held, so the reason gets its own chunk.
       out.add(sseDataText(withChoiceMember(text, "finish_reason", "null")));
       this.#last = lastChunk(this.#headText(), finish);
     }
   }
 
-  /** The chunk as it came, but for what a strict client of the wire cannot read. */
+  /** The chunk with the corrections that strict clients of the wire need. */
   #mended(chunk: string, choice: Fields): string {
     const delta = asObject(choice["delta"]);
     const { finish_reason: finish } = choice;
@@ -212,7 +212,7 @@ export class OpenaiChatRelay implements StreamDriver {
     this.#sent = sentFrame;
   }
 
-  /** The last chunk as it is, for what comes behind it. */
+  /** Takes the held last chunk unchanged, to be sent before a later one. */
   #takeLast(): string {
     const last = this.#last;
     this.#last = undefined;
@@ -238,7 +238,7 @@ export class OpenaiChatRelay implements StreamDriver {
     this.#usageText = span === undefined ? undefined : json.text.slice(span.start, span.end);
   }
 
-  /** Chunks without a choice: usage is kept back, notes go on where such chunks are expected. */
+  /** Relays a chunk without a choice, unless it has usage or the client expects no such chunk. */
   #relayEmpty(json: EventJson, choices: unknown[] | undefined, out: OutputPieces): StepOutcome {
     const isUsage = asObject(json.value["usage"]) !== undefined;
     const isNote = choices !== undefined && !isUsage && this.#label.wantsUsageChunk;
@@ -251,7 +251,7 @@ export class OpenaiChatRelay implements StreamDriver {
     return chunkHead({ ...(this.#named ?? namesOf({}, this.#label)), modelId });
   }
 
-  /** The provider's own usage object, so that details we do not know stay in. */
+  /** The provider's own usage object, with details that the gateway does not know. */
   #usageJson(costUsd: string): string {
     const text = this.#usageText;
     if (text === undefined) return renderUsageJson(this.#report?.usage, costUsd);
@@ -271,7 +271,7 @@ function namesOf(chunk: Fields, label: AnswerLabel): ChunkNames {
   };
 }
 
-/** The provider's price is not the client's: only the last chunk has a cost. */
+/** The chunk without a usage that has a cost: the provider's cost is not the client's. */
 function withoutCost(json: EventJson): string {
   if (asObject(json.value["usage"])?.["cost"] === undefined) return json.text;
   const object = findPath(json.text);
@@ -284,7 +284,7 @@ function withoutUsage(json: EventJson): string {
   return object === undefined ? json.text : withoutMember(json.text, object, "usage");
 }
 
-/** The service promises exactly one choice. */
+/** Keeps the first choice only: the service promises exactly one. */
 function oneChoice(text: string, choices: unknown[] | undefined): string {
   if (choices === undefined || choices.length < 2) return text;
   const array = findPath(text, "choices");
@@ -315,13 +315,13 @@ function classifyContent(choice: Fields): "calls" | "other" | "none" {
 
 /**
  * Writes the marketplace's model id over the provider's in the JSON texts of one answer. Chunks of
- * one stream begin with the same bytes up to their model, so the text learned from one chunk is
- * compared with the next before anything is searched.
+ * one stream begin with the same bytes up to the model, so the start of one chunk is compared with
+ * the next before anything is searched.
  */
 class ModelSplice {
   readonly #json: string;
   readonly #path: readonly string[];
-  /** Everything up to and including the provider's model id, and what replaces it. */
+  /** The start of a chunk up to the provider's model id, and its replacement. */
   #learned = "\0";
   #replacement = "";
 

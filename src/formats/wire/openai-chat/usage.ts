@@ -18,8 +18,8 @@ import {
 } from "../neutral/usage-report.ts";
 
 /**
- * The usage of a wire_a body or chunk, with the deviations of the vendors undone; undefined when
- * it reports none. `text` is what `body` was parsed from: the cost keeps its digits.
+ * The usage of a wire_a body or chunk, with the deviations of the vendors corrected; undefined if
+ * it reports none. `text` is the JSON of `body`, from which the cost is read digit by digit.
  */
 export function readUsage(
   body: Readonly<Record<string, unknown>>,
@@ -27,7 +27,7 @@ export function readUsage(
   { usageGap }: AnswerReading = {},
 ): UsageReport | undefined {
   const own = asObject(body["usage"]) ?? choiceUsage(body);
-  // Groq reports under a key of its own in the last chunk of a stream.
+  // Groq reports under `x_groq` in the last chunk of a stream.
   const reported = own ?? asObject(asObject(body["x_groq"])?.["usage"]);
   if (reported === undefined) return undefined;
   const counted = splitBuckets(reported);
@@ -43,7 +43,7 @@ export function readUsage(
   };
 }
 
-/** The part of the total above prompt and completion; 0 where they are its parts. */
+/** The tokens of the total above prompt and completion; 0 if there are none. */
 function computeGap(reported: Fields): number {
   const total = asCount(reported["total_tokens"]) ?? 0;
   const prompt = asCount(reported["prompt_tokens"]);
@@ -51,7 +51,7 @@ function computeGap(reported: Fields): number {
   return prompt === undefined ? 0 : Math.max(0, total - prompt - output);
 }
 
-/** A gap that the provider reports as reasoning itself is counted already. */
+/** Adds the gap as reasoning, unless the provider itself reported as much reasoning. */
 function withGap(usage: Usage, gap: number): Usage {
   const isCounted = usage.internalReasoning === gap;
   return isCounted ? usage : { ...usage, internalReasoning: usage.internalReasoning + gap };
@@ -60,8 +60,8 @@ function withGap(usage: Usage, gap: number): Usage {
 const COUNTS = ["prompt_tokens", "completion_tokens", "total_tokens"];
 
 /**
- * Why the counts cannot be right; undefined if they can. What vendors leave out, or count beside
- * each other and not inside, is not a contradiction.
+ * Why the counts cannot be right; undefined if they can. Counts may be missing, and vendors may
+ * count reasoning in addition to the completion.
  */
 export function usageFlaw(reported: Fields): string | undefined {
   const odd = flawedCount(reported, COUNTS);
@@ -81,7 +81,7 @@ export function usageFlaw(reported: Fields): string | undefined {
   return reasoning > output ? "more reasoning tokens than output tokens" : undefined;
 }
 
-/** Moonshot reports inside the choice of a stream's last chunk. */
+/** Moonshot reports usage inside the choice of a stream's last chunk. */
 export function choiceUsage(
   body: Readonly<Record<string, unknown>>,
 ): Readonly<Record<string, unknown>> | undefined {
@@ -138,7 +138,7 @@ function splitBuckets(reported: Fields): Usage | undefined {
   };
 }
 
-/** DeepSeek's hits and misses stand in for a missing total. */
+/** The prompt tokens; DeepSeek's hits and misses replace a missing total. */
 function readPrompt(reported: Fields): number | undefined {
   const total = asCount(reported["prompt_tokens"]);
   if (total !== undefined) return total;
