@@ -1,4 +1,4 @@
-import { assert } from "../kernel/index.ts";
+import { assert, defined } from "../kernel/index.ts";
 import type { CatalogIssue, CatalogNote, ManifestFile } from "./catalog-input.ts";
 import type {
   Catalog,
@@ -80,7 +80,7 @@ export function compileCatalog(input: CatalogInput): CatalogOutcome {
   );
   const issues = [...modalityConflicts(single), ...pools.issues];
   if (issues.length > 0) return { ok: false, issues };
-  const ordered = single.map((entry) => inItsPool(entry, pools.poolOf));
+  const ordered = single.map((entry) => withPool(entry, pools.poolOf));
   const catalog = buildCatalog(computeBuildId(input, past, ordered), ordered);
   const notes = [
     ...ordered.flatMap((each) => notReadyNote(each, elsewhere)),
@@ -146,7 +146,7 @@ function modalityConflicts(entries: readonly CompiledEntry[]): CatalogIssue[] {
   });
 }
 
-function inItsPool(
+function withPool(
   entry: CompiledEntry,
   poolOf: ReadonlyMap<string, PoolDeclaration>,
 ): CompiledEntry {
@@ -156,7 +156,7 @@ function inItsPool(
 
 function buildCatalog(buildId: string, ordered: readonly CompiledEntry[]): Catalog {
   const deployments = ordered.map(({ deployment }) => deployment);
-  const routed = ordered.filter(({ deployment }) => isRouted(deployment));
+  const routed = ordered.filter(({ deployment }) => deployment.notReady === undefined);
   const models = mergeModels(routed);
   const byId = new Map(models.map((model): [string, ListedModel] => [model.id, model]));
   assert(byId.size === models.length, "each model id is listed once");
@@ -169,10 +169,6 @@ function buildCatalog(buildId: string, ordered: readonly CompiledEntry[]): Catal
     find: (id: string) => byId.get(id),
     findDedicated: (providerId: string, id: string) => dedicated.get(`${providerId}/${id}`),
   });
-}
-
-function isRouted(deployment: Deployment): boolean {
-  return deployment.notReady === undefined;
 }
 
 /** The models of private manifests, by deployment id; only their own endpoint finds them. */
@@ -255,10 +251,8 @@ function listProviders(
 ): readonly ListedProvider[] {
   const byId = new Map<string, { manifest: Manifest; deployments: Deployment[] }>();
   for (const { manifest, deployment } of routed) {
-    const known = byId.get(deployment.providerId);
-    if (known === undefined)
-      byId.set(deployment.providerId, { manifest, deployments: [deployment] });
-    else known.deployments.push(deployment);
+    const known = byId.get(deployment.providerId)?.deployments ?? [];
+    byId.set(deployment.providerId, { manifest, deployments: [...known, deployment] });
   }
   return [...byId.values()].flatMap(listedProviders).sort(byNameThenId);
 }
@@ -267,14 +261,15 @@ function listedProviders(of: { manifest: Manifest; deployments: Deployment[] }):
   const [first] = of.deployments;
   if (first === undefined) return [];
   const { provider } = of.manifest;
-  const { terms_of_service_url: terms, status_page_url: statusPage } = provider;
   return [
     {
       id: first.providerId,
       name: provider.name,
       privacyPolicyUrl: provider.privacy_policy_url,
-      ...(terms !== undefined && { termsOfServiceUrl: terms }),
-      ...(statusPage !== undefined && { statusPageUrl: statusPage }),
+      ...defined({
+        termsOfServiceUrl: provider.terms_of_service_url,
+        statusPageUrl: provider.status_page_url,
+      }),
       promptLogging: provider.prompt_logging,
       deployments: of.deployments,
     },
@@ -284,4 +279,27 @@ function listedProviders(of: { manifest: Manifest; deployments: Deployment[] }):
 function byNameThenId(a: ListedProvider, b: ListedProvider): number {
   if (a.name !== b.name) return a.name < b.name ? -1 : 1;
   return a.id < b.id ? -1 : 1;
+}
+
+/**
+ * The catalog in force. It is replaced as a whole: a request that read `current` keeps a consistent
+ * view, and a failed compile replaces nothing.
+ */
+export class CatalogHolder {
+  #current: Catalog;
+
+  constructor(first: Catalog) {
+    this.#current = first;
+  }
+
+  get current(): Catalog {
+    return this.#current;
+  }
+
+  /** Puts `next` in force and returns the catalog it replaced. */
+  swap(next: Catalog): Catalog {
+    const replaced = this.#current;
+    this.#current = next;
+    return replaced;
+  }
 }

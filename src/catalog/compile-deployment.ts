@@ -1,4 +1,4 @@
-import { assert, type ModelId, type ProviderId, unreachable } from "../kernel/index.ts";
+import { assert, defined, type ModelId, type ProviderId, unreachable } from "../kernel/index.ts";
 import type { ManifestFile } from "./catalog-input.ts";
 import type {
   CapabilityDescriptor,
@@ -19,7 +19,7 @@ import type {
   ManifestPriceCardLine,
 } from "./manifest/index.ts";
 import { pricesAt } from "./deployment-copy.ts";
-import { ageOfCheck, isOlderThan } from "./price-notes.ts";
+import { computeAge, isOlderThan } from "./price-notes.ts";
 import { compileDatedPrices } from "./price-sheet.ts";
 import { compileFixedBody, compileWireProfile } from "./wire-profile.ts";
 
@@ -49,8 +49,6 @@ export function compileDeployment(
   const checked = compileCheck(terms, nowMs, staleAfterDays);
   const isStale = checked !== undefined && isOlderThan(checked.on, staleAfterDays, nowMs);
   const notReady = readinessProblem(manifest, model, { hasKey, mayHaveKey, isStale });
-  // Left out if the endpoint may not have it: video jobs that ran here are still polled.
-  const apiKeyEnv = mayHaveKey ? endpoint.api_key_env : undefined;
   const modality = model.output_modality ?? "text";
   const capacity = (model.capacity ?? []).map(compileCapacity);
   const billing = endpoint.billing ?? "token";
@@ -58,7 +56,6 @@ export function compileDeployment(
   const pinned = billing === "token" ? [id] : [id, billing];
   const dated = compileDatedPrices(pinned, model.pricing, terms);
   const { prices, defaultedSkus } = pricesAt(dated, nowMs) ?? dated[0];
-  const wireProfile = compileWireProfile(manifest);
   const fixedBody = compileFixedBody(manifest.wire_profile?.body, terms?.body);
   return {
     id,
@@ -71,40 +68,43 @@ export function compileDeployment(
     wire: endpoint.dialect,
     modality,
     baseUrl: endpoint.base_url.replace(/\/+$/, ""),
-    ...(apiKeyEnv !== undefined && { apiKeyEnv }),
     priority: provider.priority ?? 0,
     promptLogging: provider.prompt_logging,
     datacenters: [...(model.datacenters ?? [])],
     billing,
     prices,
-    ...(defaultedSkus.length > 0 && { defaultedSkus }),
-    ...(dated.length > 1 && { datedPrices: dated }),
-    ...(checked !== undefined && { checked }),
     inputModalities: new Set(model.input_modalities ?? ["text"]),
-    ...(model.context_length !== undefined && { contextLength: model.context_length }),
-    ...(model.max_output_tokens !== undefined && { maxOutputTokens: model.max_output_tokens }),
-    ...(terms?.image_tokens !== undefined && { imageTokens: toImageTokens(terms.image_tokens) }),
     supportedParameters: compileParameters(model),
     imagesPath: endpoint.images_path ?? "/images/generations",
     videosPath: endpoint.videos_path ?? "/videos",
-    ...(modality === "decisions" && { decisions: compileDecisions(manifest, model, publicForm) }),
     priceCard: (model.price_card ?? []).map(compilePriceCardLine),
-    ...(model.quantization !== undefined && { quantization: model.quantization }),
     capacity,
     pool: ownPool({ id, modality, capacity }, { isPrivate: provider.listing === "private" }),
-    ...(wireProfile !== undefined && { wireProfile }),
-    ...(fixedBody.length > 0 && { fixedBody }),
     settlement: { mode: settlement.mode, interval: settlement.interval },
-    ...(notReady !== undefined && { notReady }),
+    ...defined({
+      // Left out if the endpoint may not have it: video jobs that ran here are still polled.
+      apiKeyEnv: mayHaveKey ? endpoint.api_key_env : undefined,
+      defaultedSkus: defaultedSkus.length > 0 ? defaultedSkus : undefined,
+      datedPrices: dated.length > 1 ? dated : undefined,
+      checked,
+      contextLength: model.context_length,
+      maxOutputTokens: model.max_output_tokens,
+      imageTokens: toImageTokens(terms?.image_tokens),
+      decisions:
+        modality === "decisions" ? compileDecisions(manifest, model, publicForm) : undefined,
+      quantization: model.quantization,
+      wireProfile: compileWireProfile(manifest),
+      fixedBody: fixedBody.length > 0 ? fixedBody : undefined,
+      notReady,
+    }),
   };
 }
 
 function toImageTokens(
-  declared: NonNullable<ManifestListingTerms["image_tokens"]>,
-): readonly ImageTokens[] {
-  return typeof declared === "number"
-    ? [{ tokens: declared }]
-    : declared.map((each) => ({ ...each }));
+  declared: ManifestListingTerms["image_tokens"],
+): readonly ImageTokens[] | undefined {
+  if (typeof declared === "number") return [{ tokens: declared }];
+  return declared?.map((each) => ({ ...each }));
 }
 
 /** The terms of a listing in its manifest's `listing_terms`. */
@@ -138,7 +138,7 @@ function compileCheck(
   staleAfterDays: number,
 ): CheckedPrices | undefined {
   const checked = terms?.checked;
-  return checked && { ...checked, ...ageOfCheck(checked.on, nowMs, staleAfterDays) };
+  return checked && { ...checked, ...computeAge(checked.on, nowMs, staleAfterDays) };
 }
 
 function compileDecisions(
@@ -148,20 +148,19 @@ function compileDecisions(
 ): DecisionsListing {
   const path = model.decisions_path ?? endpoint.decisions_path;
   assert(path !== undefined, "a valid decisions listing has a path");
-  const envelope = endpoint.response_envelope;
   return {
     wire: model.decisions_wire ?? "systemone",
     path,
     isStatePerQuestion: model.decisions_state_per_question === true,
     readsImages: model.decisions_image_parts === true,
-    ...(envelope !== undefined && { envelope }),
+    ...defined({ envelope: endpoint.response_envelope }),
     form: publicForm(provider.id) ? "public" : "as_sent",
   };
 }
 
 function compilePriceCardLine(line: ManifestPriceCardLine): PriceCardLine {
-  const { unit, cost_usd: costUsd } = line;
-  return { unit, costUsd, ...pick(line, "billable"), ...pick(line, "variant") };
+  const { unit, cost_usd: costUsd, billable, variant } = line;
+  return { unit, costUsd, ...defined({ billable, variant }) };
 }
 
 function compileParameters(model: ManifestModel): ReadonlyMap<string, CapabilityDescriptor> {
@@ -176,26 +175,20 @@ function compileDescriptor(declared: ManifestDescriptor): CapabilityDescriptor {
     case "unknown":
       return { type: declared.type };
     case "range": {
-      const { type, min, max } = declared;
-      return { type, min, max, ...pick(declared, "default") };
+      const { type, min, max, default: usual } = declared;
+      return { type, min, max, ...defined({ default: usual }) };
     }
-    case "integer":
-      return {
-        type: declared.type,
-        ...pick(declared, "min"),
-        ...pick(declared, "max"),
-        ...pick(declared, "default"),
-        ...pick(declared, "unit"),
-      };
-    case "enum":
-      return { type: declared.type, values: [...declared.values], ...pick(declared, "default") };
+    case "integer": {
+      const { type, min, max, default: usual, unit } = declared;
+      return { type, ...defined({ min, max, default: usual, unit }) };
+    }
+    case "enum": {
+      const { type, values, default: usual } = declared;
+      return { type, values: [...values], ...defined({ default: usual }) };
+    }
     default:
       return unreachable(declared);
   }
-}
-
-function pick<T extends object, K extends keyof T>(from: T, key: K): Pick<T, K> | undefined {
-  return Object.hasOwn(from, key) ? ({ [key]: from[key] } as Pick<T, K>) : undefined;
 }
 
 function compileCapacity({ type, per, value }: CapacityDeclaration): CapacityDeclaration {

@@ -1,7 +1,7 @@
 import { type Static, type TArray, type TSchema, type TUnsafe, Type } from "typebox";
 import { parse as parseYaml } from "yaml";
 
-import { pointerTo, type SchemaFault, schemaFaults } from "../kernel/index.ts";
+import { defined, pointerTo, type SchemaFault, schemaFaults } from "../kernel/index.ts";
 import type { CatalogIssue, CatalogNote } from "./catalog-input.ts";
 import type { CapacityDeclaration, Deployment, PoolDeclaration } from "./catalog.ts";
 
@@ -211,15 +211,16 @@ const poolFaults = schemaFaults(
 
 function statedPool(fields: PoolFields): StatedPool {
   const { org_share: share, concurrent } = fields;
-  const { tokens_per_minute: tokensPerMinute, requests_per_second: requestsPerSecond } = fields;
   return {
     id: fields.id,
     listings: fields.listings,
-    ...(share !== undefined && { orgSharePercent: share === "half" ? 50 : 75 }),
     capacity: listCapacities(fields),
-    ...(tokensPerMinute !== undefined && { tokensPerMinute }),
-    ...(requestsPerSecond !== undefined && { requestsPerSecond }),
-    ...(concurrent !== undefined && { concurrent }),
+    ...defined({
+      orgSharePercent: share && (share === "half" ? 50 : 75),
+      tokensPerMinute: fields.tokens_per_minute,
+      requestsPerSecond: fields.requests_per_second,
+      concurrent,
+    }),
   };
 }
 

@@ -50,6 +50,7 @@ type Copies = Map<string, Deployment>;
 
 // Weak: a swapped catalog takes its copies with it.
 const copiesByDeployment = new WeakMap<Deployment, Copies>();
+const datedCopies = new WeakMap<Deployment, Map<DatedPrices, Deployment>>();
 
 /** Bounds memory only: a dropped copy is created again in microseconds. */
 const COPIES_PER_DEPLOYMENT_MAX = 1_000;
@@ -78,8 +79,8 @@ export function deploymentAt(deployment: Deployment, atMs: number): Deployment {
   if (datedPrices === undefined) return deployment;
   const dated = pricesAt(datedPrices, atMs);
   if (dated === undefined || dated.prices === deployment.prices) return deployment;
-  const made = copies.get(deployment) ?? new Map<DatedPrices, Deployment>();
-  copies.set(deployment, made);
+  const made = datedCopies.get(deployment) ?? new Map<DatedPrices, Deployment>();
+  datedCopies.set(deployment, made);
   const known = made.get(dated);
   if (known !== undefined) return known;
   const { defaultedSkus: _ofOthers, ...rest } = deployment;
@@ -117,6 +118,3 @@ export function nextPricesMs({ deployments }: Catalog): number {
     ]),
   );
 }
-
-// Weak: a swapped catalog takes its copies with it.
-const copies = new WeakMap<Deployment, Map<DatedPrices, Deployment>>();

@@ -1,4 +1,4 @@
-import { assert } from "../kernel/index.ts";
+import { assert, defined } from "../kernel/index.ts";
 import type { CapabilityDescriptor, Deployment, InputModality, ListedModel } from "./catalog.ts";
 import type { ManifestModel } from "./manifest/index.ts";
 
@@ -56,9 +56,7 @@ function typicalPrice({ prices, billing }: Deployment): bigint | undefined {
 export function mergeModels(routed: readonly Listing[]): readonly ListedModel[] {
   const byId = new Map<string, Listing[]>();
   for (const listing of routed) {
-    const known = byId.get(listing.model.id);
-    if (known === undefined) byId.set(listing.model.id, [listing]);
-    else known.push(listing);
+    byId.set(listing.model.id, [...(byId.get(listing.model.id) ?? []), listing]);
   }
   return [...byId.values()]
     .map((each) => mergeOne(each.sort(byRoutingOrder)))
@@ -73,26 +71,23 @@ function mergeOne(listings: readonly Listing[]): ListedModel {
   const first = listings[0]?.deployment;
   assert(first !== undefined, "a model is listed because a deployment serves it");
   const deployments = listings.map(({ deployment }) => deployment);
-  const released = findText(listings, "released");
-  const description = findText(listings, "description");
-  const deprecationDate = lastDeprecation(listings);
-  const contextLength = largest(deployments.map((deployment) => deployment.contextLength));
-  const maxOutputTokens = largest(deployments.map((deployment) => deployment.maxOutputTokens));
   return {
     id: first.modelId,
     displayName: findText(listings, "display_name") ?? first.modelId,
-    ...(description !== undefined && { description }),
     modality: first.modality,
-    inputModalities: unionOfModalities(deployments),
-    ...(contextLength !== undefined && { contextLength }),
-    ...(maxOutputTokens !== undefined && { maxOutputTokens }),
-    supportedParameters: unionOfParameters(deployments),
+    inputModalities: mergeModalities(deployments),
+    supportedParameters: mergeParameters(deployments),
     priceCard: first.priceCard,
-    ...(first.quantization !== undefined && { quantization: first.quantization }),
-    ...(first.decisions !== undefined && { decisionsWire: first.decisions.wire }),
-    ...(released !== undefined && { released }),
-    ...(deprecationDate !== undefined && { deprecationDate }),
     deployments,
+    ...defined({
+      description: findText(listings, "description"),
+      contextLength: largest(deployments.map((each) => each.contextLength)),
+      maxOutputTokens: largest(deployments.map((each) => each.maxOutputTokens)),
+      quantization: first.quantization,
+      decisionsWire: first.decisions?.wire,
+      released: findText(listings, "released"),
+      deprecationDate: lastDeprecation(listings),
+    }),
   };
 }
 
@@ -116,14 +111,14 @@ function largest(values: readonly (number | undefined)[]): number | undefined {
 
 const MODALITIES_IN_ORDER: readonly InputModality[] = ["text", "image", "file", "audio", "video"];
 
-function unionOfModalities(deployments: readonly Deployment[]): readonly InputModality[] {
+function mergeModalities(deployments: readonly Deployment[]): readonly InputModality[] {
   return MODALITIES_IN_ORDER.filter((modality) =>
     deployments.some((deployment) => deployment.inputModalities.has(modality)),
   );
 }
 
 /** Of different descriptions of a parameter, the one of the deployment tried first counts. */
-function unionOfParameters(
+function mergeParameters(
   deployments: readonly Deployment[],
 ): ReadonlyMap<string, CapabilityDescriptor> {
   const lastTriedFirst = [...deployments].reverse();

@@ -1,7 +1,7 @@
 import type { Sku } from "../kernel/index.ts";
 import type { CatalogNote } from "./catalog-input.ts";
 import type { Catalog, CheckedPrices, Deployment, PriceSheet } from "./catalog.ts";
-import { costsMore, computeRates } from "./pricing/quote.ts";
+import { computeRates, costsMore, findTier } from "./pricing/quote.ts";
 
 /** The highest plausible price of text in USD per million tokens: sixty times any known one. */
 const PLAUSIBLE_USD = 10_000n;
@@ -95,8 +95,7 @@ function isBoughtDearer(prices: PriceSheet): boolean {
 }
 
 function ratesAt(sheet: PriceSheet, promptTokens: number): Readonly<Record<Sku, bigint>> {
-  const tier = sheet.tiers?.findLast((each) => promptTokens > each.abovePromptTokens);
-  return computeRates(tier?.prices ?? sheet);
+  return computeRates(findTier(sheet, promptTokens));
 }
 
 /** Days without a confirmation after which prices may have changed. */
@@ -116,7 +115,7 @@ function addDays(on: string, days: number): number {
 }
 
 /** The age of a check at an instant, and when it changes; `endsAfterDays` is one more bound. */
-export function ageOfCheck(
+export function computeAge(
   on: string,
   nowMs: number,
   endsAfterDays: number,

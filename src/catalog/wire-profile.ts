@@ -1,3 +1,4 @@
+import { defined } from "../kernel/index.ts";
 import type { HistoryRule, Manifest, ManifestWireProfile } from "./manifest/index.ts";
 
 /** The differences of an endpoint from its wire; one object for all listings of a manifest. */
@@ -32,18 +33,19 @@ export function compileWireProfile({ wire_profile: declared }: Manifest): WirePr
   if (declared === undefined) return undefined;
   const known = profiles.get(declared);
   if (known !== undefined) return known;
-  const { auth, tool_signature: toolSignature, usage_gap: usageGap } = declared;
   const values = Object.entries(declared.values ?? {});
   const profile: WireProfile = {
-    ...(auth !== undefined && { auth }),
     usageUnasked: declared.stream_usage === "always",
     dropsUndeclared: declared.undeclared === "drop",
     rename: new Map(Object.entries(declared.rename ?? {})),
     values: new Map(values.map(([name, words]) => [name, new Map(Object.entries(words))])),
     history: new Set(declared.history),
-    ...(toolSignature !== undefined && { toolSignature }),
-    ...(usageGap !== undefined && { usageGap }),
-    ...(declared.non_stream_max !== undefined && { nonStreamMax: declared.non_stream_max }),
+    ...defined({
+      auth: declared.auth,
+      toolSignature: declared.tool_signature,
+      usageGap: declared.usage_gap,
+      nonStreamMax: declared.non_stream_max,
+    }),
   };
   profiles.set(declared, profile);
   return profile;

@@ -7,8 +7,7 @@ import {
   type Place,
   TERMS_RULES,
 } from "./terms-rules.ts";
-import type { ManifestProblem } from "./manifest-problem.ts";
-import { patterns } from "./schema-parts.ts";
+import { type ManifestProblem, patterns } from "./schema-parts.ts";
 import { WIRE_PROFILE_RULES, wireProfileProblems } from "./wire-profile-rules.ts";
 
 /** Rules beyond JSON Schema, the only ones in which validator and published schema differ. */

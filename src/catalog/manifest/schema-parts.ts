@@ -6,6 +6,16 @@ export interface RuleNote {
   readonly "x-help": string;
 }
 
+/** One thing that is wrong with a manifest. */
+export interface ManifestProblem {
+  /** JSON pointer of the place; of the object where a field is missing; "" is the document. */
+  readonly pointer: string;
+  /** Stable id of the rule, such as `price-decimals`. */
+  readonly rule: string;
+  /** The problem and the next step. */
+  readonly message: string;
+}
+
 /** Marks a schema node with its rule. `help` continues a sentence that begins with the field. */
 export function rule(id: string, help: string): RuleNote {
   return { "x-rule": id, "x-help": help };

@@ -1,5 +1,5 @@
 import { asObject, pointerTo } from "../../kernel/index.ts";
-import type { ManifestProblem } from "./manifest-problem.ts";
+import type { ManifestProblem } from "./schema-parts.ts";
 import { EXTRA_SKUS, MANIFEST_SKUS } from "./price-schema.ts";
 import { fixedBodyProblems } from "./wire-profile-rules.ts";
 
@@ -82,27 +82,22 @@ function whereTermsBelong(
     const message = "staged_because is for a listing whose is_ready is false; remove one of them";
     problems.push(problem([...place, "staged_because"], "terms-staged-ready", message));
   }
-  for (const field of MONEY_TERMS.filter((name) => Object.hasOwn(terms, name))) {
-    if (billing === "reported_cost") {
-      const message = `${field} is for token prices; the endpoint's billing is reported_cost`;
-      problems.push(problem([...place, field], "terms-token-billing", message));
-    }
+  const priced = billing === "reported_cost" ? MONEY_TERMS : [];
+  for (const field of priced.filter((name) => Object.hasOwn(terms, name))) {
+    const message = `${field} is for token prices; the endpoint's billing is reported_cost`;
+    problems.push(problem([...place, field], "terms-token-billing", message));
   }
-  const places = [
-    place,
-    ...asFieldsList(terms["price_changes"]).map((_, at) => changeAt(place, at)),
-  ];
-  const objects = [terms, ...asFieldsList(terms["price_changes"])];
-  const found = (names: readonly string[]): Place[] =>
-    objects.flatMap((object, index) =>
-      names
-        .filter((name) => Object.hasOwn(object, name))
-        .map((name) => [...(places[index] ?? place), name]),
-    );
   if ((model["output_modality"] ?? "text") === "text") return problems;
-  for (const at of found(TEXT_TERMS)) {
-    const message = `${at.at(-1)} is for text listings only; remove it`;
-    problems.push(problem(at, "terms-text-only", message));
+  const changes = asFieldsList(terms["price_changes"]);
+  const objects = [
+    { at: place, object: terms },
+    ...changes.map((change, index) => ({ at: changeAt(place, index), object: change })),
+  ];
+  for (const { at, object } of objects) {
+    for (const name of TEXT_TERMS.filter((each) => Object.hasOwn(object, each))) {
+      const message = `${name} is for text listings only; remove it`;
+      problems.push(problem([...at, name], "terms-text-only", message));
+    }
   }
   return problems;
 }

@@ -10,7 +10,7 @@ import {
   readJson,
 } from "../../kernel/index.ts";
 import { beyondSchema } from "./beyond-schema.ts";
-import type { ManifestProblem } from "./manifest-problem.ts";
+import type { ManifestProblem } from "./schema-parts.ts";
 import { type Manifest, manifestSchema } from "./manifest-schema.ts";
 
 /** The typed manifest, or every problem found: never empty, sorted by pointer. */

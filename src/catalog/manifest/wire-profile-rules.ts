@@ -1,5 +1,5 @@
 import { asObject, foldName, pointerTo } from "../../kernel/index.ts";
-import type { ManifestProblem } from "./manifest-problem.ts";
+import type { ManifestProblem } from "./schema-parts.ts";
 
 /** Rules of a wire profile that JSON Schema cannot say. */
 export const WIRE_PROFILE_RULES: Readonly<Record<string, string>> = {

@@ -83,7 +83,8 @@ export function exactCost(pinned: PriceSheet, usage: Usage): PicoUsd {
   return picoUsd(hour === 0 ? cost : cost + BigInt(hour) * computeRates(prices).cacheWrite1h);
 }
 
-function findTier(prices: PriceSheet, promptTokens: number): PriceSheet {
+/** The prices of a request whose prompt has this many tokens. */
+export function findTier(prices: PriceSheet, promptTokens: number): PriceSheet {
   const tier = prices.tiers?.findLast(({ abovePromptTokens }) => promptTokens > abovePromptTokens);
   return tier?.prices ?? prices;
 }

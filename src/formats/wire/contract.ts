@@ -2,9 +2,10 @@ import type { Deployment, WireId } from "../../catalog/index.ts";
 import type { Refusal, JsonDocument, JsonNode, Splice } from "../../kernel/index.ts";
 import type { StreamDecoder, StreamDriver, StreamEncoder } from "./answer/stream-driver.ts";
 import type { Check } from "./fields/check-shape.ts";
+import type { MediaCollector } from "./fields/common-fields.ts";
 import type { AnswerReading, ProviderQuestions } from "./neutral/provider-answer.ts";
 import type { AnswerCodec, AnswerLabel } from "./neutral/chat-answer.ts";
-import type { ChatCall, MediaCollector } from "./neutral/chat-call.ts";
+import type { ChatCall } from "./neutral/chat-call.ts";
 import type { ServedModelNote } from "./answer/answer-bridge.ts";
 import type { TranslationIssues } from "./neutral/translation-issues.ts";
 
@@ -111,15 +112,4 @@ export interface TokenCounter {
   /** Reads the count from a provider's answer; undefined if it has none. */
   read(json: unknown): number | undefined;
   answerBody(tokens: number): Buffer;
-}
-
-/** The header with a provider's key: the one that its profile declares, else its wire's. */
-export function providerAuth(
-  wire: Wire,
-  { wireProfile }: Pick<Deployment, "wireProfile">,
-  key: string,
-): readonly [name: string, value: string] {
-  const auth = wireProfile?.auth;
-  if (auth === undefined) return wire.authHeader(key);
-  return auth === "bearer" ? ["authorization", `Bearer ${key}`] : [auth, key];
 }

@@ -1,8 +1,9 @@
 import { type Deployment, pricesHourWrites } from "../../catalog/index.ts";
 import { ABSENT, type JsonDocument, type JsonNode, NODE_SIZE } from "../../kernel/index.ts";
 import type { RequestCodec } from "./contract.ts";
-import { whatIsTaken } from "./fields/accepted-values.ts";
-import { type ChatWord, word } from "./fields/chat-vocabulary.ts";
+import { describeAccepted } from "./fields/accepted-values.ts";
+import { type ChatWord, readName, word } from "./fields/chat-vocabulary.ts";
+import { isNoOp } from "./neutral/chat-call.ts";
 import { CANNOT_CROSS, type TranslationIssues } from "./neutral/translation-issues.ts";
 
 /** Priced fields that an answer depends on; servers of either wire accept them all. */
@@ -23,8 +24,24 @@ const DROPPED_FIELDS = ["service_tier", "speed"] as const satisfies readonly Cha
 /** Top-level fields that the price guard handles, so other rules skip them. */
 export const pricedNames: ReadonlySet<string> = new Set([...REFUSED_FIELDS, ...DROPPED_FIELDS]);
 
-/** Refuses or drops the priced fields of a translated request, which no listing can allow. */
-export function notePricedFields(doc: JsonDocument, notes: TranslationIssues): void {
+/** Top-level fields of a body that a decoder refuses, and those that it carries over. */
+interface FieldRules {
+  readonly refused: ReadonlySet<string>;
+  readonly carried: ReadonlySet<string>;
+}
+
+/**
+ * Notes the top-level fields that a translation refuses or drops. Priced fields are among them,
+ * because no listing can allow them there.
+ */
+export function noteFields(doc: JsonDocument, notes: TranslationIssues, rules: FieldRules): void {
+  for (const key of doc.keys(0)) {
+    if (doc.isNull(doc.valueOf(key))) continue;
+    const name = readName(doc, key);
+    if (isNoOp(doc, name)) continue;
+    if (rules.refused.has(name)) notes.refuse(name, CANNOT_CROSS);
+    else if (!rules.carried.has(name) && !pricedNames.has(name)) notes.drop(name);
+  }
   for (const { field } of findRefusedFields(doc)) notes.refuse(field, CANNOT_CROSS);
   if (isTextOnly(doc, doc.present(0, word.modalities))) notes.drop("modalities");
   for (const name of DROPPED_FIELDS) if (doc.present(0, word[name]) !== ABSENT) notes.drop(name);
@@ -107,7 +124,7 @@ function isDeclared(
   const descriptor = name === undefined ? undefined : deployment.supportedParameters.get(name);
   if (descriptor === undefined) return false;
   const isWhole = doc.isObject(node) || doc.isArray(node) || name !== names[0];
-  return isWhole || whatIsTaken(doc, node, descriptor) === undefined;
+  return isWhole || describeAccepted(doc, node, descriptor) === undefined;
 }
 
 /** Adds the tools that the provider runs itself, at a price for each use. */

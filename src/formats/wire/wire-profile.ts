@@ -11,7 +11,7 @@ import {
   textToken,
   tokenText,
 } from "../../kernel/index.ts";
-import { chatVocabulary, word } from "./fields/chat-vocabulary.ts";
+import { chatVocabulary, readName, word } from "./fields/chat-vocabulary.ts";
 import { upstreamControls } from "./fields/common-fields.ts";
 import { type ChatCall, isNoOp } from "./neutral/chat-call.ts";
 import { headerName } from "./neutral/translation-issues.ts";
@@ -93,10 +93,6 @@ export function undeclaredFields(doc: JsonDocument, target: Target): UndeclaredF
 }
 
 const NAMES_MAX = 64;
-
-function readName(doc: JsonDocument, key: JsonNode): string {
-  return chatVocabulary.nameOf(doc.keyWord(key)) ?? doc.text(key);
-}
 
 /** True if the listing declares this parameter under any of its names. */
 function declares({ supportedParameters, wireProfile }: Target, name: string): boolean {

@@ -1,4 +1,4 @@
-import type { WireId } from "../../catalog/index.ts";
+import type { Deployment, WireId } from "../../catalog/index.ts";
 import { assert } from "../../kernel/index.ts";
 import { anthropicMessages } from "./anthropic-messages/index.ts";
 import type { Wire } from "./contract.ts";
@@ -37,3 +37,14 @@ export class WireTable {
 
 /** One entry for each wire. */
 export const wires: WireTable = new WireTable(openaiChat, anthropicMessages);
+
+/** The header with a provider's key: the one that its profile declares, else its wire's. */
+export function providerAuth(
+  wire: Wire,
+  { wireProfile }: Pick<Deployment, "wireProfile">,
+  key: string,
+): readonly [name: string, value: string] {
+  const auth = wireProfile?.auth;
+  if (auth === undefined) return wire.authHeader(key);
+  return auth === "bearer" ? ["authorization", `Bearer ${key}`] : [auth, key];
+}

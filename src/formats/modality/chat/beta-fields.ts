@@ -1,6 +1,5 @@
 import { ABSENT, type JsonDocument, type JsonNode } from "../../../kernel/index.ts";
 import { type ChatWord, word } from "../../wire/fields/chat-vocabulary.ts";
-import { headerName } from "../../wire/neutral/translation-issues.ts";
 
 /** Fields that a provider accepts only with a matching name in the beta header. */
 interface OpenedFields {
@@ -25,13 +24,13 @@ const OPENED: readonly OpenedFields[] = [
   { beta: /^user-profiles-billing-/, top: ["billing_policy"] },
 ];
 
-const nothing: SameWireDrops = { words: [], inside: [], names: [] };
+/** No drops. */
+export const NO_DROPS: SameWireDrops = { words: [], inside: [], names: [] };
 
 /** Finds the fields of a body that need one of these dropped betas. */
 export function findBetaFields(doc: JsonDocument, dropped: readonly string[]): SameWireDrops {
-  if (dropped.length === 0) return nothing;
   const rules = OPENED.filter(({ beta }) => dropped.some((name) => beta.test(name)));
-  if (rules.length === 0) return nothing;
+  if (rules.length === 0) return NO_DROPS;
   const config = doc.present(0, word.output_config);
   const top = presentIn(doc, 0, collectNames(rules, "top"));
   const tools = inPlace(doc, listTools(doc), collectNames(rules, "tools"));
@@ -87,35 +86,6 @@ function collectNames(
 function listTools(doc: JsonDocument): readonly JsonNode[] {
   const list = doc.present(0, word.tools);
   return list === ABSENT ? [] : doc.items(list);
-}
-
-/** The header in which clients of either wire may name betas. */
-export const BETA_HEADER = "anthropic-beta";
-
-/** The names of a beta header: those that are sent on, and the others. */
-export interface BetaNames {
-  readonly kept: readonly string[];
-  readonly others: readonly string[];
-}
-
-/** A beta, alone or with a date, dashed or not; similar names do not match. */
-const allowed = new RegExp(
-  "^(?:prompt-caching|extended-cache-ttl|token-efficient-tools|fine-grained-tool-streaming" +
-    "|interleaved-thinking|claude-code|oauth|computer-use)(?:-\\d{4}-?\\d{2}-?\\d{2})?$",
-);
-
-const none: BetaNames = { kept: [], others: [] };
-
-export function splitBetaNames(header: string | undefined): BetaNames {
-  if (header === undefined) return none;
-  const kept = new Set<string>();
-  const others = new Set<string>();
-  for (const part of header.split(",")) {
-    const name = part.trim();
-    if (allowed.test(name)) kept.add(name);
-    else if (name !== "") others.add(headerName(name));
-  }
-  return { kept: [...kept], others: [...others] };
 }
 
 /** The fields that a same-wire body loses on its way to a deployment. */

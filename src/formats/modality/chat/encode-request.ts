@@ -13,7 +13,7 @@ import type { ClientRequest, UpstreamRequest } from "../../wire/modality.ts";
 import { lostEffort } from "../../wire/neutral/chat-call.ts";
 import { lostParameters } from "../../wire/wire-profile.ts";
 import type { SameWireDrops } from "./beta-fields.ts";
-import { checkBody, type ParsedChatRequest, parsedChatRequest } from "./parse-request.ts";
+import { checkBody, ParsedChatRequest } from "./parse-request.ts";
 import { asksHourWrites, profileDrops, sameWireDrops } from "./servability.ts";
 
 /** Encodes for the client's own wire: the original bytes with the few necessary edits. */
@@ -101,7 +101,7 @@ export class TokenCounting {
     const checked = checkBody(this.#codec, client.body);
     if (!checked.ok) return checked;
     const body = { doc: checked.doc, outputTokens: OUTPUT_TOKENS_DEFAULT };
-    return { ok: true, request: parsedChatRequest(this.wire, client, body) };
+    return { ok: true, request: new ParsedChatRequest(this.wire, client, body) };
   }
 
   /** True if this deployment speaks the wire, so that it can be asked. */

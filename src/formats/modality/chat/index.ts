@@ -23,7 +23,7 @@ export function chatOn(wire: Wire, wires: WireTable): Modality<ParsedChatRequest
         return { ok: true, upstream: encodeSameWire(wire.requests, request, deployment) };
       }
       // Content without a counterpart is found only by translating.
-      const [problem] = request.translationNeeds().refused;
+      const [problem] = request.decoded().needs.refused;
       if (problem !== undefined) return refused(invalidRequest(problem.message));
       return { ok: true, upstream: encodeAcross(target.requests, request, deployment) };
     },

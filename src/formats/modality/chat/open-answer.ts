@@ -63,9 +63,7 @@ function translatingReader(open: OpenChatAnswer): AnswerReader {
     const { answer, report, hasWrongFinish } = read;
     const bodyText = (costUsd: string): string =>
       request.wire.answers.write(answer, toAnswerLabel(open), { report, costUsd });
-    const { finish: finishReason } = answer;
-    const ready = { ok: true, report, bodyText, finishReason } as const;
-    return hasWrongFinish === true ? { ...ready, hasWrongFinish } : ready;
+    return { ok: true, report, bodyText, finishReason: answer.finish, hasWrongFinish };
   };
 }
 

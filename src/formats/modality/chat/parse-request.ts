@@ -16,22 +16,22 @@ import {
 import type { RequestCodec, Wire } from "../../wire/contract.ts";
 import { chatVocabulary, word } from "../../wire/fields/chat-vocabulary.ts";
 import {
+  MediaCollector,
+  type MediaPart,
   type ProviderControls,
   readControls,
   readDroppedParams,
 } from "../../wire/fields/common-fields.ts";
 import { findCredential } from "../../wire/fields/forbidden-fields.ts";
 import type { CallRequest, ClientRequest, Conversation } from "../../wire/modality.ts";
-import { type ChatCall, MediaCollector, type MediaPart } from "../../wire/neutral/chat-call.ts";
-import { TranslationIssues, type TranslationNeeds } from "../../wire/neutral/translation-issues.ts";
-import { findPricedFields, type PricedFields } from "../../wire/price-guard.ts";
+import type { ChatCall } from "../../wire/neutral/chat-call.ts";
 import {
-  BETA_HEADER,
-  type BetaNames,
-  findBetaFields,
-  type SameWireDrops,
-  splitBetaNames,
-} from "./beta-fields.ts";
+  headerName,
+  TranslationIssues,
+  type TranslationNeeds,
+} from "../../wire/neutral/translation-issues.ts";
+import { findPricedFields, type PricedFields } from "../../wire/price-guard.ts";
+import { findBetaFields, NO_DROPS, type SameWireDrops } from "./beta-fields.ts";
 
 /** Reads and checks a body that came on this wire; a refusal names the field. */
 export function parseChatRequest(
@@ -43,20 +43,37 @@ export function parseChatRequest(
   const { doc } = checked;
   const bound = readOutputBound(doc);
   if (!bound.ok) return bound;
-  return {
-    ok: true,
-    request: parsedChatRequest(wire, client, { doc, outputTokens: bound.tokens }),
-  };
+  const request = new ParsedChatRequest(wire, client, { doc, outputTokens: bound.tokens });
+  return { ok: true, request };
 }
 
-/** The request of a checked body. */
-export function parsedChatRequest(
-  wire: Wire,
-  client: ClientRequest,
-  body: { readonly doc: JsonDocument; readonly outputTokens: number },
-): ParsedChatRequest {
-  const betas = splitBetaNames(client.header(BETA_HEADER));
-  return new ParsedChatRequest({ wire, betas, ...body });
+/** The header in which clients of either wire may name betas. */
+const BETA_HEADER = "anthropic-beta";
+
+/** The names of a beta header: those that are sent on, and the others. */
+export interface BetaNames {
+  readonly kept: readonly string[];
+  readonly others: readonly string[];
+}
+
+/** A beta, alone or with a date, dashed or not; similar names do not match. */
+const allowed = new RegExp(
+  "^(?:prompt-caching|extended-cache-ttl|token-efficient-tools|fine-grained-tool-streaming" +
+    "|interleaved-thinking|claude-code|oauth|computer-use)(?:-\\d{4}-?\\d{2}-?\\d{2})?$",
+);
+
+const none: BetaNames = { kept: [], others: [] };
+
+function splitBetaNames(header: string | undefined): BetaNames {
+  if (header === undefined) return none;
+  const kept = new Set<string>();
+  const others = new Set<string>();
+  for (const part of header.split(",")) {
+    const name = part.trim();
+    if (allowed.test(name)) kept.add(name);
+    else if (name !== "") others.add(headerName(name));
+  }
+  return { kept: [...kept], others: [...others] };
 }
 
 /**
@@ -106,13 +123,6 @@ const noThread = refusal(
 /** Requests that differ only later are one conversation: prompt caches help from here on. */
 const CONVERSATION_START_BYTES = 1_024;
 
-interface CheckedParts {
-  readonly wire: Wire;
-  readonly doc: JsonDocument;
-  readonly outputTokens: number;
-  readonly betas: BetaNames;
-}
-
 /**
  * A checked chat request of any wire. The body stays bytes; the fields that are billed, routed or
  * refused on have been read.
@@ -144,7 +154,11 @@ export class ParsedChatRequest implements CallRequest {
   #priced: PricedFields | undefined;
   #betaFields: SameWireDrops | undefined;
 
-  constructor({ wire, doc, outputTokens, betas }: CheckedParts) {
+  constructor(
+    wire: Wire,
+    client: ClientRequest,
+    { doc, outputTokens }: { readonly doc: JsonDocument; readonly outputTokens: number },
+  ) {
     const media = new MediaCollector();
     wire.requests.findMedia(doc, media);
     const temperature = doc.present(0, word.temperature);
@@ -162,7 +176,7 @@ export class ParsedChatRequest implements CallRequest {
     this.controls = readControls(doc);
     this.droppedParams = readDroppedParams(doc);
     this.doc = doc;
-    this.betas = betas;
+    this.betas = splitBetaNames(client.header(BETA_HEADER));
   }
 
   conversation(): Conversation | undefined {
@@ -187,7 +201,8 @@ export class ParsedChatRequest implements CallRequest {
 
   /** The fields that need a dropped beta; searched once. */
   betaFields(): SameWireDrops {
-    this.#betaFields ??= findBetaFields(this.doc, this.betas.others);
+    const { others } = this.betas;
+    this.#betaFields ??= others.length === 0 ? NO_DROPS : findBetaFields(this.doc, others);
     return this.#betaFields;
   }
 
@@ -196,21 +211,14 @@ export class ParsedChatRequest implements CallRequest {
     return this.wire.requests.countTokens(this.doc);
   }
 
-  /** The fields that translating for another wire would refuse or drop. */
-  translationNeeds(): TranslationNeeds {
-    return this.decoded().needs;
-  }
-
   /** The call for another wire, decoded once; usable if nothing is refused. */
   decoded(): DecodedCall {
-    this.#decoded ??= this.#decode();
+    if (this.#decoded === undefined) {
+      const notes = new TranslationIssues();
+      const call = this.wire.requests.decodeCall(this.doc, notes);
+      this.#decoded = { call, needs: notes.needs() };
+    }
     return this.#decoded;
-  }
-
-  #decode(): DecodedCall {
-    const notes = new TranslationIssues();
-    const call = this.wire.requests.decodeCall(this.doc, notes);
-    return { call, needs: notes.needs() };
   }
 }
 

@@ -17,7 +17,7 @@ export function servabilityProblem(
   target: Wire,
 ): Unservable | undefined {
   return (
-    tooWarm(request, target) ??
+    temperatureProblem(request, target) ??
     undeclaredMedia(request, deployment) ??
     profileProblem(request, deployment) ??
     (target === request.wire
@@ -27,7 +27,10 @@ export function servabilityProblem(
 }
 
 /** The highest temperature of a wire is 1 or 2; parsing has refused what is above 2. */
-function tooWarm(request: ParsedChatRequest, { requests }: Wire): Unservable | undefined {
+function temperatureProblem(
+  request: ParsedChatRequest,
+  { requests }: Wire,
+): Unservable | undefined {
   if ((request.temperature ?? 0) <= requests.temperatureMax) return undefined;
   const { temperatureMax: most } = requests;
   const message = `temperature is above ${most}, which the providers of this model do not accept; lower it`;
@@ -39,7 +42,7 @@ function profileProblem(
   { doc, stream, outputTokens }: ParsedChatRequest,
   deployment: Deployment,
 ): Unservable | undefined {
-  const choices = otherChoices(doc, deployment);
+  const choices = findOtherChoices(doc, deployment);
   if (choices !== undefined) {
     const taken = choices.join(", ");
     const message = `tool_choice must be one of ${taken} for the providers of this model; change it or choose another model`;
@@ -93,14 +96,13 @@ function translationProblem(
   deployment: Deployment,
   { requests }: Wire,
 ): Unservable | undefined {
-  const { refused, dropped } = request.translationNeeds();
-  const [first] = refused;
+  const { call, needs } = request.decoded();
+  const [first] = needs.refused;
   if (first !== undefined) return first;
   if (!request.controls.requireParameters) return undefined;
-  const { call } = request.decoded();
   const target = { target: deployment, userField: requests.userField };
   return lostFieldProblem([
-    ...dropped,
+    ...needs.dropped,
     ...lostEffort(call, deployment),
     ...lostParameters(call, request.doc, target),
   ]);
@@ -186,7 +188,7 @@ const DECLARED: Readonly<Record<Choice, readonly string[]>> = {
 };
 
 /** The accepted values of `tool_choice`; undefined if the sent one is accepted or unknown. */
-function otherChoices(
+function findOtherChoices(
   doc: JsonDocument,
   { supportedParameters }: Pick<Deployment, "supportedParameters">,
 ): readonly string[] | undefined {
@@ -204,13 +206,13 @@ function readToolChoice(doc: JsonDocument): Choice | undefined {
   const sent = doc.present(0, word.tool_choice);
   const node = sent === ABSENT ? older : sent;
   if (node === ABSENT) return undefined;
-  if (doc.isString(node)) return choiceOfWord(doc, node);
+  if (doc.isString(node)) return toChoice(doc, node);
   const type = doc.present(node, word.type);
-  if (type !== ABSENT) return choiceOfWord(doc, type);
+  if (type !== ABSENT) return toChoice(doc, type);
   return doc.present(node, word.name) === ABSENT ? undefined : "named";
 }
 
-function choiceOfWord(doc: JsonDocument, node: JsonNode): Choice | undefined {
+function toChoice(doc: JsonDocument, node: JsonNode): Choice | undefined {
   switch (doc.word(node)) {
     case word.auto:
       return "auto";

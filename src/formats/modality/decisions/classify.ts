@@ -13,7 +13,7 @@ import {
 import {
   billingWording,
   matchesWording,
-  statusOfWording,
+  findStatus,
   type Wording,
 } from "../../wire/failure/wording.ts";
 import {
@@ -28,7 +28,7 @@ import {
   envelopeWording,
   openEnvelope,
   readDecisionWording,
-  statusOfEnvelopeCodes,
+  findEnvelopeStatus,
 } from "./envelope.ts";
 
 /** Classifies a failed answer of a decisions provider by the content of its envelope. */
@@ -55,7 +55,7 @@ export function classifyDecisionWording(
   errorText: ProviderErrorText,
   deployment: Deployment,
 ): UpstreamFailure {
-  const status = statusOfEnvelopeCodes(errorText) ?? statusOfWording(errorText) ?? 502;
+  const status = findEnvelopeStatus(errorText) ?? findStatus(errorText) ?? 502;
   return classifyByRules(
     { status, upstreamStatus: 200, errorText, waitSeconds: undefined },
     deployment,
@@ -140,7 +140,7 @@ function throttled(failed: Failed): UpstreamFailure {
  * unchanged and no other provider is tried. If it is the marketplace's, another provider may serve.
  */
 function accessRefused(failed: Failed, deployment: Deployment): UpstreamFailure {
-  const status = failed.status === 400 ? statusOfAccess(failed.errorText) : failed.status;
+  const status = failed.status === 400 ? chooseAccessStatus(failed.errorText) : failed.status;
   const refused = accountRefused(failed, status);
   if (deployment.ownKey !== undefined) return { ...refused, failover: false, strike: "neutral" };
   const isAllowance =
@@ -149,7 +149,7 @@ function accessRefused(failed: Failed, deployment: Deployment): UpstreamFailure 
 }
 
 /** The status that a 400 about the account should have had. */
-function statusOfAccess(errorText: ProviderErrorText): number {
+function chooseAccessStatus(errorText: ProviderErrorText): number {
   return matchesWording(errorText, billingWording) ? 402 : 401;
 }
 

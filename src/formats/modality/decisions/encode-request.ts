@@ -32,7 +32,7 @@ export function encodeDecision(
     headers,
     body:
       listing.form === "public"
-        ? lowerRequest(request, deployment)
+        ? toPublicFormat(request, deployment)
         : spliceRequest(request, deployment),
     droppedParams: request.droppedParams,
   };
@@ -59,7 +59,7 @@ function spliceRequest(
 }
 
 /** The request in the public form of its wire; every value keeps its bytes. */
-function lowerRequest(request: ParsedDecisionRequest, deployment: Deployment): Buffer {
+function toPublicFormat(request: ParsedDecisionRequest, deployment: Deployment): Buffer {
   const { doc, grammar } = request;
   const own = grammar === "gliner" ? glinerMembers(request) : systemOneMembers(request);
   const members = {

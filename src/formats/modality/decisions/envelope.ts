@@ -96,6 +96,6 @@ const STATUS_OF_ENVELOPE_CODE: ReadonlyMap<string, number> = new Map(
 );
 
 /** The status of the first known code; undefined if none is known. */
-export function statusOfEnvelopeCodes(errorText: ProviderErrorText): number | undefined {
+export function findEnvelopeStatus(errorText: ProviderErrorText): number | undefined {
   return errorText.codes.map((code) => STATUS_OF_ENVELOPE_CODE.get(code)).find(Boolean);
 }

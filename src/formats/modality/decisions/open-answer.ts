@@ -1,11 +1,20 @@
 import type { Deployment } from "../../../catalog/index.ts";
-import { DECISION_ANSWER_BYTES_MAX, ZERO_USAGE, tryPrint } from "../../../kernel/index.ts";
+import {
+  asObject,
+  DECISION_ANSWER_BYTES_MAX,
+  outputTokensTotal,
+  promptTokensTotal,
+  tryPrint,
+  type Usage,
+  ZERO_USAGE,
+} from "../../../kernel/index.ts";
 import { type AnswerBridge, ServedModelNote } from "../../wire/answer/answer-bridge.ts";
 import type { AnswerContext } from "../../wire/modality.ts";
 import { failedRead, type ReadAnswer, unusableFailure } from "../../wire/failure/failures.ts";
 import { JsonBridge } from "../../wire/answer/json-bridge.ts";
 import { openaiChat } from "../../wire/openai-chat/index.ts";
 import type { ReadyAnswer } from "../../wire/neutral/chat-answer.ts";
+import { firstCount, inputOutputFlaw, type UsageReport } from "../../wire/neutral/usage-report.ts";
 import {
   type Fields,
   type NamedAnswer,
@@ -13,7 +22,6 @@ import {
   readSystemOneAnswers,
 } from "./read-answers.ts";
 import { classifyDecisionWording, isErrorBody } from "./classify.ts";
-import { decisionUsageJson, readDecisionReport } from "./decision-usage.ts";
 import { envelopeWording, openEnvelope } from "./envelope.ts";
 import type { ParsedDecisionRequest } from "./parse-request.ts";
 
@@ -91,4 +99,56 @@ function answersJson(answers: readonly NamedAnswer[]): string | undefined {
     return text && `${JSON.stringify(name)}:${text}`;
   });
   return members.every((member) => member !== undefined) ? `{${members.join(",")}}` : undefined;
+}
+
+/** The tokens that a decisions provider reported; undefined when it reported none. */
+function readDecisionReport(body: Fields): UsageReport | undefined {
+  // GLiNER hosts report `token_usage`, which can be just the number of input tokens.
+  const own = body["token_usage"];
+  return (
+    toUsageReport(asObject(body["usage"])) ?? toUsageReport(asObject(own) ?? { input_tokens: own })
+  );
+}
+
+function toUsageReport(reported: Fields | undefined): UsageReport | undefined {
+  if (reported === undefined) return undefined;
+  const usage = readUsage(reported);
+  if (usage === undefined) return undefined;
+  const flaw = inputOutputFlaw(reported);
+  return flaw === undefined ? { usage } : { usage, flaw };
+}
+
+/** The usage object of an answer; `costUsd` is number text and printed as it is. */
+function decisionUsageJson(usage: Usage, costUsd: string): string {
+  const input = promptTokensTotal(usage);
+  const output = outputTokensTotal(usage);
+  const cached =
+    usage.cachedPrompt === 0
+      ? ""
+      : `"input_tokens_details":{"cached_tokens":${usage.cachedPrompt}},`;
+  return (
+    `{"input_tokens":${input},"output_tokens":${output},"total_tokens":${input + output},` +
+    `${cached}"cost":${costUsd}}`
+  );
+}
+
+function readUsage(reported: Fields): Usage | undefined {
+  const input = firstCount(reported["input_tokens"], reported["prompt_tokens"]);
+  const output = firstCount(reported["output_tokens"], reported["completion_tokens"]);
+  if (input === undefined && output === undefined) return undefined;
+  const total = input ?? 0;
+  const cached = Math.min(total, cachedTokens(reported));
+  return {
+    prompt: total - cached,
+    cachedPrompt: cached,
+    cacheWrite: 0,
+    completion: output ?? 0,
+    internalReasoning: 0,
+  };
+}
+
+function cachedTokens(reported: Fields): number {
+  const details =
+    asObject(reported["input_tokens_details"]) ?? asObject(reported["prompt_tokens_details"]);
+  return firstCount(details?.["cached_tokens"]) ?? 0;
 }

@@ -41,11 +41,11 @@ function glinerAnswer(question: GlinerQuestion, found: unknown): NamedAnswer | u
   const value = glinerValue(question, isTyped ? reported["value"] : found);
   if (value === undefined) return undefined;
   const isClass = kind === "classification";
-  const beside = isTyped || isClass ? (reported ?? labelsBeside(found)) : {};
+  const beside = isTyped || isClass ? (reported ?? readLabelsBeside(found)) : {};
   return { name, answer: { type: kind, ...beside, value } };
 }
 
-function labelsBeside(found: unknown): Fields {
+function readLabelsBeside(found: unknown): Fields {
   return Array.isArray(found) && found.some((each) => asObject(each) !== undefined)
     ? { labels: found }
     : {};
@@ -59,13 +59,13 @@ export function readSystemOneAnswers(
   body: Fields,
   questions: readonly SystemOneQuestion[],
 ): readonly NamedAnswer[] | undefined {
-  const find = finderIn(body["answers"], questions);
+  const find = makeFinder(body["answers"], questions);
   const read = questions.map((question) => systemOneAnswer(question, find(question.id)));
   return read.every((each) => each !== undefined) ? read : undefined;
 }
 
 /** Finds answers by id in an object, or in a list by name, or by order if none has a name. */
-function finderIn(
+function makeFinder(
   answers: unknown,
   questions: readonly SystemOneQuestion[],
 ): (id: string) => unknown {

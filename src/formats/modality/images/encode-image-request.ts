@@ -3,7 +3,7 @@ import { type JsonText, textBytes, textToken } from "../../../kernel/index.ts";
 import { findUnlistedField } from "../../wire/fields/accepted-values.ts";
 import { upstreamControls } from "../../wire/fields/common-fields.ts";
 import type { Unservable, UpstreamRequest } from "../../wire/modality.ts";
-import { CALLERS_NOTES, isForListing, type ParsedImageRequest } from "./parse-request.ts";
+import { isForListing, type ParsedImageRequest } from "./parse-request.ts";
 
 /**
  * Encodes for one listing: the caller's members as sent, under the provider's model id, without the
@@ -49,10 +49,10 @@ function takesBase64({ supportedParameters }: Deployment): boolean {
 /** Why this listing cannot serve the request as sent: an undeclared field, or a value of one. */
 export function servabilityProblem(
   { doc, fields }: ParsedImageRequest,
-  { supportedParameters }: Deployment,
+  deployment: Deployment,
 ): Unservable | undefined {
   const forListing = [...fields].flatMap(([name, field]) =>
     isForListing(doc, name, field) ? [[name, field.value] as const] : [],
   );
-  return findUnlistedField(doc, forListing, { supportedParameters, notes: CALLERS_NOTES });
+  return findUnlistedField(doc, forListing, deployment);
 }

@@ -197,14 +197,6 @@ const OWN_FIELDS: ReadonlySet<string> = new Set([
   "response_format",
 ]); // prettier-ignore
 
-/** Fields with a caller's own notes: accepted from all, sent on if a listing declares them. */
-export const CALLERS_NOTES: ReadonlySet<string> = new Set([
-  "user",
-  "safety_identifier",
-  "metadata",
-  "session_id",
-]);
-
 /** The body's members; a duplicate is a problem: the provider might read the other value. */
 function readImageFields(doc: JsonDocument): ImageFields | Problem {
   const fields = new Map<string, ImageField>();

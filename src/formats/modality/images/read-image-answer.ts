@@ -5,6 +5,7 @@ import { classifyEmbeddedError } from "../../wire/failure/classify-failure.ts";
 import { extractErrorText } from "../../wire/failure/provider-message.ts";
 import { failedRead, type ReadAnswer, type UpstreamFailure } from "../../wire/failure/failures.ts";
 import { contentPolicyWording, matchesWording } from "../../wire/failure/wording.ts";
+import { decodeBody } from "../../wire/neutral/chat-answer.ts";
 import { asCount } from "../../wire/neutral/usage-report.ts";
 import type { Base64Text } from "./base64-text.ts";
 import type { ImageAnswerParser } from "./image-answer-parser.ts";
@@ -37,7 +38,8 @@ export function readImageAnswer(
   parser: ImageAnswerParser,
   asked: AskedImages,
 ): ReadAnswer<ImageAnswer> {
-  const rest = decodeText(parser.rest());
+  const bytes = parser.rest();
+  const rest = isUtf8(bytes) ? decodeBody(bytes) : "";
   const answer = asObject(tryParse(rest)?.value);
   if (answer === undefined) {
     return failedRead(unusableImagesFailure("the provider's answer could not be read"));
@@ -71,15 +73,6 @@ export function readImageAnswer(
     model: answer["model"],
   };
 }
-
-/** Empty, which is not JSON, when the bytes are not text. */
-function decodeText(bytes: Buffer): string {
-  if (!isUtf8(bytes)) return "";
-  const text = bytes.toString("utf8");
-  return text.startsWith(BYTE_ORDER_MARK) ? text.slice(1) : text;
-}
-
-const BYTE_ORDER_MARK = "\uFEFF";
 
 function toAnsweredImage(
   item: unknown,
@@ -162,9 +155,9 @@ function isRefusal(value: unknown): boolean {
  * A 200 without the requested images: another provider may succeed. `found` is the problem, as far
  * as callers may know it.
  */
-export function unusableImagesFailure(what: string): UpstreamFailure {
+export function unusableImagesFailure(found: string): UpstreamFailure {
   return {
-    refusal: refusal("upstream_error", `${what}; nothing was billed, try again`, {
+    refusal: refusal("upstream_error", `${found}; nothing was billed, try again`, {
       status: 502,
       origin: "upstream",
       upstreamStatus: 200,
@@ -206,7 +199,7 @@ export function detectMediaType(first: Buffer, askedFormat: string): string | un
     starts.every(({ at, bytes }) => first.subarray(at, at + bytes.length).equals(bytes)),
   );
   if (known !== undefined) return known.mediaType;
-  return askedFormat === "svg" && isDrawing(first.toString()) ? "image/svg+xml" : undefined;
+  return askedFormat === "svg" && isDrawing(decodeBody(first)) ? "image/svg+xml" : undefined;
 }
 
 interface Magic {
@@ -228,6 +221,5 @@ function start(at: number, text: string): { readonly at: number; readonly bytes:
 
 /** True for an SVG root element, also after a declaration, a document type or comments. */
 function isDrawing(text: string): boolean {
-  const plain = (text.startsWith(BYTE_ORDER_MARK) ? text.slice(1) : text).trimStart();
-  return /^(<svg|<\?xml|<!DOCTYPE svg|<!--)/.test(plain) && /<svg[\s>]/.test(plain);
+  return /^\s*(<svg|<\?xml|<!DOCTYPE svg|<!--)/.test(text) && /<svg[\s>]/.test(text);
 }

@@ -25,14 +25,12 @@ const UNUSABLE = failedRead(unusableFailure());
 /** A job record is far smaller. */
 const RECORD_BYTES_MAX = 1_048_576;
 
-/** Reads a provider's answer that accepts a job. The client gets the gateway's own job. */
+/**
+ * Reads a provider's answer that accepts a job. The client gets the gateway's own job. Cost and model
+ * come later, with the finished job.
+ */
 export class AcceptBridge implements VideoAcceptBridge {
   readonly contentType: string = "application/json";
-  readonly usage: undefined;
-  readonly reportedCostUsd: undefined;
-  /** The finished job's record has the model, not the accepted one's. */
-  readonly servedModel: undefined;
-  readonly usageFlaw: undefined;
   readonly hasWrongFinish = false;
   readonly seconds: number;
   readonly options: ParsedVideoRequest["options"];

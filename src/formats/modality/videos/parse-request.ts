@@ -40,7 +40,7 @@ export function parseVideoRequest(
   contentType = "",
 ): Result<{ readonly request: ParsedVideoRequest }> {
   const isForm = /^\s*multipart\/form-data\b/i.test(contentType);
-  const sent = isForm ? jsonOfForm(body, contentType) : ({ ok: true, json: body } as const);
+  const sent = isForm ? formToJson(body, contentType) : ({ ok: true, json: body } as const);
   if (!sent.ok) return sent;
   const read = readJsonObject(sent.json, chatVocabulary);
   if (!read.ok) return read;
@@ -208,7 +208,7 @@ const LINE_END = "\r\n";
  * Converts the text fields of a form (RFC 7578) to a JSON object: one official client sends every
  * video request as a form. A file in it is refused by its name, because no images are accepted.
  */
-export function jsonOfForm(body: Buffer, contentType: string): Result<{ readonly json: Buffer }> {
+export function formToJson(body: Buffer, contentType: string): Result<{ readonly json: Buffer }> {
   const found = BOUNDARY.exec(contentType);
   const boundary = found?.[1] ?? found?.[2];
   if (boundary === undefined) return notAForm("its content-type names no boundary");

@@ -2,7 +2,7 @@ import { asObject, parseUsdToPico, type PicoUsd, textOf, tryParse } from "../../
 import type { AnswerBridge } from "../../wire/answer/answer-bridge.ts";
 import { extractErrorText } from "../../wire/failure/provider-message.ts";
 import { contentPolicyWording, matchesWording } from "../../wire/failure/wording.ts";
-import type { AnswerJson } from "../../wire/neutral/chat-answer.ts";
+import { type AnswerJson, decodeBody } from "../../wire/neutral/chat-answer.ts";
 import { readReportedCost } from "../../wire/neutral/usage-report.ts";
 import type { ParsedVideoRequest } from "./parse-request.ts";
 
@@ -14,8 +14,7 @@ export function readJob(body: Buffer): ProviderJob | undefined {
 
 /** Parses a body; undefined if it is no JSON object. */
 export function parseRecord(body: Buffer): AnswerJson | undefined {
-  const decoded = body.toString("utf8");
-  const text = decoded.charCodeAt(0) === BYTE_ORDER_MARK ? decoded.slice(1) : decoded;
+  const text = decodeBody(body);
   const value = asObject(tryParse(text)?.value);
   return value === undefined ? undefined : { text, value };
 }
@@ -37,8 +36,6 @@ export function readJobRecord({ text, value }: AnswerJson): ProviderJob | undefi
 
 type Fields = Readonly<Record<string, unknown>>;
 
-const BYTE_ORDER_MARK = 0xfeff;
-
 /** The most specific first, because some providers also send the id of the request. */
 const ID_NAMES = ["id", "request_id", "job_id", "task_id"] as const;
 
@@ -57,7 +54,7 @@ function isUsableId(id: string): boolean {
 }
 
 function judgeState(record: Fields, word: string): ProviderJobState {
-  const state = stateOfWord(word);
+  const state = toState(word);
   if (state !== "completed" && state !== "failed") return state;
   if (isRefused(record, state)) return "refused";
   return state === "completed" && !showsFile(record, word) ? "failed" : state;
@@ -150,7 +147,7 @@ const STATE_OF_WORD: Readonly<Record<string, ProviderJobState>> = {
 };
 
 /** The state that a word means in any spelling: `IN_PROGRESS`, `in-progress`. */
-function stateOfWord(word: string): ProviderJobState {
+function toState(word: string): ProviderJobState {
   const plain = word
     .trim()
     .toLowerCase()

@@ -15,9 +15,8 @@ export function servabilityProblem(
     const message = `seconds is ${seconds}; this model accepts ${min} to ${max}`;
     return { field: "seconds", message };
   }
-  const { supportedParameters } = deployment;
   const forListing = [...nodes].filter(([name]) => name !== "prompt");
-  return findUnlistedField(doc, forListing, { supportedParameters, notes: CALLERS_NOTES });
+  return findUnlistedField(doc, forListing, deployment);
 }
 
 /** The duration to request: the value that was sent, else the listing's default. */
@@ -27,9 +26,6 @@ export function resolveSeconds(request: ParsedVideoRequest, deployment: Deployme
   assert(seconds !== undefined, "a video listing has a default of seconds");
   return seconds;
 }
-
-/** Fields with a caller's own notes: accepted from all, sent on if a listing declares them. */
-const CALLERS_NOTES: ReadonlySet<string> = new Set(["user", "safety_identifier", "session_id"]);
 
 function secondsDescriptor(
   deployment: Deployment,

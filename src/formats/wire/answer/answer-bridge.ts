@@ -35,15 +35,15 @@ export interface AnswerBridge {
   /** Content type of the client's answer. */
   readonly contentType: string;
   /** The last usage the provider reported; undefined while it reported none. */
-  readonly usage: Usage | undefined;
+  readonly usage?: Usage | undefined;
   /** The usage that the listing declares for a complete answer that reports none; absent: none. */
   readonly declaredUsage?: Usage | undefined;
   /** The provider's own cost in USD as raw number text, for `reported_cost` listings. */
-  readonly reportedCostUsd: string | undefined;
+  readonly reportedCostUsd?: string | undefined;
   /** The model that the provider reported; undefined while it reported none. */
-  readonly servedModel: ServedModel | undefined;
+  readonly servedModel?: ServedModel | undefined;
   /** Why the counts of the usage cannot be right; undefined if they can or there are none. */
-  readonly usageFlaw: string | undefined;
+  readonly usageFlaw?: string | undefined;
   /**
    * True if the finish reason of a `complete` answer is certainly wrong: it is missing, or it names
    * a tool call that the answer does not contain.

@@ -19,7 +19,12 @@ import {
   type ReadAnswer,
   type UpstreamFailure,
 } from "../failure/failures.ts";
-import type { AnswerJson, AnswerReader, ReadyAnswer } from "../neutral/chat-answer.ts";
+import {
+  type AnswerJson,
+  type AnswerReader,
+  decodeBody,
+  type ReadyAnswer,
+} from "../neutral/chat-answer.ts";
 import type { FinishReason } from "../neutral/chat-event.ts";
 import type { AnswerBridge, BridgeState, ServedModelNote } from "./answer-bridge.ts";
 
@@ -162,13 +167,13 @@ export interface ParsedAnswer extends AnswerJson {
 /** `unusable`: not a JSON object; `too large`: beyond the bounds of parsing. */
 function parseAnswer(body: Buffer): ParsedAnswer | "unusable" | "too large" {
   if (!isUtf8(body)) return "unusable";
-  const text = textIn(body);
+  const text = decodeBody(body);
   if (new JsonBudget().allows(text)) return parseRestored(text, (made) => made);
   const part = logprobsIn(body);
   if (part === undefined) return "too large";
   const { start, end } = part;
   const mark = JSON.stringify(randomUUID());
-  const rest = textIn(body.subarray(0, start)) + mark + body.toString("utf8", end);
+  const rest = decodeBody(body.subarray(0, start)) + mark + body.toString("utf8", end);
   // Finding the part took most of the time that one answer may take, so the rest may have fewer
   // values.
   if (!new JsonBudget(REST_VALUES_MAX).allows(rest)) return "too large";
@@ -183,11 +188,6 @@ function parseRestored(
   return value === undefined ? "unusable" : { text, value, restored };
 }
 
-function textIn(bytes: Buffer): string {
-  const decoded = bytes.toString("utf8");
-  return decoded.charCodeAt(0) === BYTE_ORDER_MARK ? decoded.slice(1) : decoded;
-}
-
 /**
  * Finds the first `logprobs` object. With 4,096 tokens and 20 alternatives each it has a million
  * values, too many to parse without holding up other requests.
@@ -195,9 +195,9 @@ function textIn(bytes: Buffer): string {
 function logprobsIn(body: Buffer): { readonly start: number; readonly end: number } | undefined {
   let at = body.indexOf(KEY);
   for (let tries = 0; at !== -1 && tries < TRIES_MAX; tries += 1) {
-    const behind = body.toString("latin1", at - 1, at + KEY.length + BLANKS_MAX);
+    const near = body.toString("latin1", at - 1, at + KEY.length + BLANKS_MAX);
     // Inside a JSON string, the quote before the word is escaped.
-    const found = /^[^\\]"logprobs"\s*:\s*(?=\{)/.exec(behind);
+    const found = /^[^\\]"logprobs"\s*:\s*(?=\{)/.exec(near);
     if (found !== null) {
       const start = at - 1 + found[0].length;
       const end = valueEndIn(body.subarray(0, start + PART_BYTES_MAX), start);
@@ -208,7 +208,6 @@ function logprobsIn(body: Buffer): { readonly start: number; readonly end: numbe
   return undefined;
 }
 
-const BYTE_ORDER_MARK = 0xfeff;
 const KEY = '"logprobs"';
 const BLANKS_MAX = 100;
 /** Earlier matches can be `"logprobs":null`, or the end of a string. */

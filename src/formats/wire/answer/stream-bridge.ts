@@ -103,7 +103,7 @@ export class StreamBridge implements AnswerBridge {
     const fault = this.#reader.end();
     if (!this.#isReading()) return;
     if (fault !== undefined) this.#conclude(TOO_LONG);
-    else if (!this.#hasEvents) this.#conclude(failureOfPlainBody(this.#head.take()));
+    else if (!this.#hasEvents) this.#conclude(classifyHead(this.#head.take()));
     else this.#conclude(this.#driver.endOfBody(this.#out));
   }
 
@@ -161,7 +161,7 @@ export class StreamBridge implements AnswerBridge {
 }
 
 /** Classifies a 200 that was no event stream: an error object, a page, or nothing. */
-function failureOfPlainBody(head: Buffer): UpstreamFailure {
+function classifyHead(head: Buffer): UpstreamFailure {
   const isText = /^\s*[{[<"]/.test(head.toString("latin1"));
   return isText ? classifyPlainBody({ status: 200, body: head }) : brokenOffFailure();
 }

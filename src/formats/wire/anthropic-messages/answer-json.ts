@@ -13,8 +13,8 @@ import { settledFinish } from "../neutral/chat-event.ts";
 import { relayText } from "../neutral/relayed-text.ts";
 import { toMessagesToolId, UniqueIds } from "../neutral/tool-calls.ts";
 import { costText, type UsageReport } from "../neutral/usage-report.ts";
-import { clientWord, isCall, isWrongWord, reasonOfWord, wordOfReason } from "./events.ts";
-import { mergeCounts, toUsageReport, usageJson, usageOfCounts } from "./usage.ts";
+import { clientWord, isCall, isWrongWord, toReason, toWord } from "./events.ts";
+import { mergeCounts, toUsageReport, usageJson, toUsage } from "./usage.ts";
 
 type Fields = Readonly<Record<string, unknown>>;
 
@@ -35,7 +35,7 @@ export const anthropicMessagesAnswers: AnswerCodec = {
       text: joined(blocks, "text"),
       reasoning: joined(blocks, "thinking"),
       calls,
-      finish: settledFinish(reasonOfWord(textOf(json.value["stop_reason"])), calls.length > 0),
+      finish: settledFinish(toReason(textOf(json.value["stop_reason"])), calls.length > 0),
       ...(stopSequence === "" ? {} : { stopSequence }),
     };
     const report = readReport(json);
@@ -51,7 +51,7 @@ export const anthropicMessagesAnswers: AnswerCodec = {
     return (
       `{"id":"msg_${label.idTail}","type":"message","role":"assistant",` +
       `"model":${JSON.stringify(label.modelId)},"content":[${content}],` +
-      `"stop_reason":"${wordOfReason(reason)}","stop_sequence":${JSON.stringify(sequence)},` +
+      `"stop_reason":"${toWord(reason)}","stop_sequence":${JSON.stringify(sequence)},` +
       `"usage":${usageJson(report?.usage, costUsd)}}`
     );
   },
@@ -104,7 +104,7 @@ function hasWrongFinish(json: AnswerJson, blocks: Blocks): boolean {
 
 function readReport(json: AnswerJson): UsageReport | undefined {
   const counts = mergeCounts({}, json.value["usage"]);
-  const usage = usageOfCounts(counts);
+  const usage = toUsage(counts);
   if (usage === undefined) return undefined;
   const span = findPath(json.text, "usage", "cost");
   const cost = span === undefined ? undefined : costText(json.text.slice(span.start, span.end));
@@ -132,7 +132,7 @@ function relayed(json: AnswerJson, blocks: Blocks, modelId: string): ReadAnswer<
     ok: true,
     report,
     hasWrongFinish: hasWrongFinish(json, blocks),
-    finishReason: reasonOfWord(textOf(stopReason)),
+    finishReason: toReason(textOf(stopReason)),
     bodyText: (costUsd) => relay({ costUsd, missing: usageJson(report?.usage, costUsd) }),
   };
 }

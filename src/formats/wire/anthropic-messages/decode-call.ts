@@ -5,26 +5,24 @@ import {
   type JsonNode,
   type JsonText,
 } from "../../../kernel/index.ts";
-import { chatVocabulary, type ChatWord, word } from "../fields/chat-vocabulary.ts";
+import { type ChatWord, findRaw, word } from "../fields/chat-vocabulary.ts";
 import {
   type AssistantPart,
   type ChatCall,
   type Effort,
-  isNoOp,
   type Message,
   type ToolChoice,
   type ToolResult,
   type ToolSpec,
 } from "../neutral/chat-call.ts";
-import { dropOthers } from "../neutral/drop-others.ts";
 import {
   fromMessagesToolId,
   objectSchema,
   type SignedId,
   splitSignedId,
 } from "../neutral/tool-calls.ts";
-import { CANNOT_CROSS, type TranslationIssues } from "../neutral/translation-issues.ts";
-import { notePricedFields, pricedNames } from "../price-guard.ts";
+import { CANNOT_CROSS, dropOthers, type TranslationIssues } from "../neutral/translation-issues.ts";
+import { noteFields } from "../price-guard.ts";
 
 /** Fields whose silent loss would change the answer or break a promise. */
 const refused: ReadonlySet<string> = new Set<ChatWord>([
@@ -58,7 +56,8 @@ const carried: ReadonlySet<string> = new Set<ChatWord>([
 
 /** Decodes a checked messages body for a chat-completions provider. */
 export function decodeCall(doc: JsonDocument, notes: TranslationIssues): ChatCall {
-  noteFields(doc, notes);
+  noteFields(doc, notes, { refused, carried });
+  noteOutputConfig(doc, notes);
   const tools = decodeTools(doc, notes);
   return {
     system: decodeSystem(doc, notes),
@@ -71,18 +70,6 @@ export function decodeCall(doc: JsonDocument, notes: TranslationIssues): ChatCal
     effort: decodeEffort(doc),
     userId: decodeUserId(doc, notes),
   };
-}
-
-function noteFields(doc: JsonDocument, notes: TranslationIssues): void {
-  for (const key of doc.keys(0)) {
-    if (doc.isNull(doc.valueOf(key))) continue;
-    const name = chatVocabulary.nameOf(doc.keyWord(key)) ?? doc.text(key);
-    if (isNoOp(doc, name)) continue;
-    if (refused.has(name)) notes.refuse(name, CANNOT_CROSS);
-    else if (!carried.has(name) && !pricedNames.has(name)) notes.drop(name);
-  }
-  notePricedFields(doc, notes);
-  noteOutputConfig(doc, notes);
 }
 
 /** Refuses `output_config.format`, this wire's response format; other members are hints. */
@@ -125,11 +112,6 @@ function decodeUserId(doc: JsonDocument, notes: TranslationIssues): JsonText | u
   return findRaw(doc, metadata, word.user_id);
 }
 
-function findRaw(doc: JsonDocument, object: JsonNode, wordId: number): JsonText | undefined {
-  const node = doc.present(object, wordId);
-  return node === ABSENT ? undefined : doc.raw(node);
-}
-
 const toolMembers = new Set([word.type, word.name, word.description, word.input_schema]);
 const choiceMembers = new Set([word.type, word.name, word.disable_parallel_tool_use]);
 
@@ -147,10 +129,9 @@ function decodeTools(doc: JsonDocument, notes: TranslationIssues): readonly Tool
       notes.refuse(`tools.${index}.name`, "is missing; add it");
     } else {
       dropOthers(doc, tool, { carried: toolMembers, path: "tools.", notes });
-      const description = doc.present(tool, word.description);
       tools.push({
         name: doc.raw(name),
-        description: description === ABSENT ? undefined : doc.raw(description),
+        description: findRaw(doc, tool, word.description),
         schema: objectSchema(doc, doc.present(tool, word.input_schema)),
       });
     }

@@ -1,5 +1,5 @@
 import { type Refusal, wireBErrorType } from "../../../kernel/index.ts";
-import { errorMetadata, messageWith, type OverflowWording } from "../failure/error-metadata.ts";
+import { errorMetadata, messageWith, type OverflowWording } from "../failure/failures.ts";
 import { type FinishReason, settledFinish } from "../neutral/chat-event.ts";
 import { sseEventText } from "../sse/sse.ts";
 
@@ -14,7 +14,7 @@ export const pingText: string = eventText("ping", "");
 export function errorEventText(refusal: Refusal): string {
   const error = {
     type: wireBErrorType(refusal),
-    message: errorMessage(refusal),
+    message: messageWith(overflow, refusal),
     error_type: refusal.class,
   };
   return sseEventText("error", JSON.stringify({ type: "error", error }));
@@ -58,11 +58,11 @@ const wireWords: ReadonlySet<string> = new Set([
 
 /** The client's stop reason: strict clients accept only words of the wire. */
 export function clientWord(word: string, hasCalls: boolean): string {
-  return wireWords.has(word) ? word : wordOfReason(settledFinish(reasonOfWord(word), hasCalls));
+  return wireWords.has(word) ? word : toWord(settledFinish(toReason(word), hasCalls));
 }
 
 /** The neutral reason of a wire_b word; an unknown word is a plain stop. */
-export function reasonOfWord(word: string): FinishReason {
+export function toReason(word: string): FinishReason {
   return Object.hasOwn(REASONS, word) ? (REASONS[word] ?? "stop") : "stop";
 }
 
@@ -71,7 +71,7 @@ export function reasonOfWord(word: string): FinishReason {
  * not contain.
  */
 export function isWrongWord(word: string, hasCalls: boolean): boolean {
-  return word === "" || (!hasCalls && reasonOfWord(word) === "tool_calls");
+  return word === "" || (!hasCalls && toReason(word) === "tool_calls");
 }
 
 /** True for a tool call, also of a tool that the provider runs (`server_tool_use`). */
@@ -80,7 +80,7 @@ export function isCall(block: Readonly<Record<string, unknown>> | undefined): bo
   return typeof type === "string" && type.endsWith("tool_use");
 }
 
-export function wordOfReason(reason: FinishReason): string {
+export function toWord(reason: FinishReason): string {
   return WORDS[reason];
 }
 
@@ -89,7 +89,7 @@ export function errorBody(refusal: Refusal, requestId: string): Buffer {
     type: "error",
     error: {
       type: wireBErrorType(refusal),
-      message: errorMessage(refusal),
+      message: messageWith(overflow, refusal),
       error_type: refusal.class,
       ...(refusal.errorCode === undefined ? {} : { details: { error_code: refusal.errorCode } }),
       metadata: errorMetadata(refusal),
@@ -97,11 +97,6 @@ export function errorBody(refusal: Refusal, requestId: string): Buffer {
     request_id: requestId,
   };
   return Buffer.from(JSON.stringify(body));
-}
-
-/** The message of a refusal, in an error body and in a stream's last event. */
-function errorMessage(refusal: Refusal): string {
-  return messageWith(overflow, refusal);
 }
 
 const overflow: OverflowWording = { sign: /prompt is too long/, wording: "prompt is too long" };

@@ -8,9 +8,8 @@ import {
 } from "../../../kernel/index.ts";
 import type { EncodeTarget, RequestCodec } from "../contract.ts";
 import { chatVocabulary, type ChatWord, word } from "../fields/chat-vocabulary.ts";
-import { writeBound } from "../fields/common-fields.ts";
+import { type MediaCollector, type MediaPart, writeBound } from "../fields/common-fields.ts";
 import { applyHistoryRules } from "../history-rules.ts";
-import type { MediaCollector, MediaPart } from "../neutral/chat-call.ts";
 import { applyProfile } from "../wire-profile.ts";
 import { checkBody } from "./check-request.ts";
 import { decodeCall } from "./decode-call.ts";
@@ -31,8 +30,7 @@ const kindByWord = Array.from(
 
 /** Finds the media blocks of a checked body, also those inside tool results and documents. */
 function findMedia(doc: JsonDocument, media: MediaCollector): void {
-  const system = doc.member(0, word.system);
-  if (system !== ABSENT) findInContent(doc, system, { path: "system", media });
+  findInContent(doc, doc.member(0, word.system), { path: "system", media });
   const messages = doc.member(0, word.messages);
   const end = doc.next(messages);
   let index = 0;
@@ -52,7 +50,7 @@ interface Place {
 
 /** `READ_DEPTH_MAX` bounds the recursion. */
 function findInContent(doc: JsonDocument, content: JsonNode, { path, media }: Place): void {
-  if (!doc.isArray(content)) return;
+  if (content === ABSENT || !doc.isArray(content)) return;
   for (const [position, block] of doc.items(content).entries()) {
     const place = { path: `${path}.${position}`, media };
     const kind = blockKind(doc, block);
@@ -60,17 +58,13 @@ function findInContent(doc: JsonDocument, content: JsonNode, { path, media }: Pl
       const bytes = inlineBytes(doc, block);
       media.add(place.path, kind, { imageBytes: bytes, isInline: bytes > 0 });
     }
-    findNested(doc, doc.member(block, word.content), { path: `${place.path}.content`, media });
+    findInContent(doc, doc.member(block, word.content), { path: `${place.path}.content`, media });
     const source = doc.member(block, word.source);
     if (source !== ABSENT && doc.isObject(source)) {
       const nested = { path: `${place.path}.source.content`, media };
-      findNested(doc, doc.member(source, word.content), nested);
+      findInContent(doc, doc.member(source, word.content), nested);
     }
   }
-}
-
-function findNested(doc: JsonDocument, content: JsonNode, place: Place): void {
-  if (content !== ABSENT) findInContent(doc, content, place);
 }
 
 /** The kind of a checked content block; undefined for text and for blocks of other types. */

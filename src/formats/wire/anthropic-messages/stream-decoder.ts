@@ -19,8 +19,8 @@ import {
 import type { ServedModelNote } from "../answer/answer-bridge.ts";
 import { costText, type UsageReport } from "../neutral/usage-report.ts";
 import type { SseEvent } from "../sse/sse.ts";
-import { isCall, isWrongWord, reasonOfWord } from "./events.ts";
-import { mergeCounts, toUsageReport, usageOfCounts, type ReportedCounts } from "./usage.ts";
+import { isCall, isWrongWord, toReason } from "./events.ts";
+import { mergeCounts, toUsageReport, toUsage, type ReportedCounts } from "./usage.ts";
 
 type Emit = (event: ChatEvent) => void;
 type Fields = Readonly<Record<string, unknown>>;
@@ -48,7 +48,7 @@ export class StreamReporter {
     this.#counts = mergeCounts(this.#counts, usage);
     const span = findPath(json.text, ...path, "cost");
     if (span !== undefined) this.#cost = costText(json.text.slice(span.start, span.end));
-    const known = usageOfCounts(this.#counts);
+    const known = toUsage(this.#counts);
     if (known === undefined) return;
     this.#report = toUsageReport(known, this.#counts, this.#cost);
   }
@@ -75,7 +75,7 @@ export class AnthropicMessagesDecoder implements StreamDecoder {
   }
 
   get finishReason(): FinishReason | undefined {
-    return this.#stopReason === "" ? undefined : reasonOfWord(this.#stopReason);
+    return this.#stopReason === "" ? undefined : toReason(this.#stopReason);
   }
 
   get hasWrongFinish(): boolean {
@@ -197,7 +197,7 @@ export class AnthropicMessagesDecoder implements StreamDecoder {
     }
     for (const index of this.#tools.keys()) this.#blockStop(index, emit);
     const stopSequence = this.#stopSequence;
-    const reason = reasonOfWord(this.#stopReason);
+    const reason = toReason(this.#stopReason);
     emit({ type: "finish", reason, ...(stopSequence === "" ? {} : { stopSequence }) });
     emit({ type: "end" });
   }

@@ -5,7 +5,7 @@ import type { AnswerLabel } from "../neutral/chat-answer.ts";
 import { type ChatEvent, type FinishReason, settledFinish } from "../neutral/chat-event.ts";
 import { toMessagesToolId, UniqueIds } from "../neutral/tool-calls.ts";
 import type { UsageReport } from "../neutral/usage-report.ts";
-import { closingText, errorEventText, eventText, pingText, wordOfReason } from "./events.ts";
+import { closingText, errorEventText, eventText, pingText, toWord } from "./events.ts";
 import { usageJson } from "./usage.ts";
 
 interface TextBlock {
@@ -79,7 +79,7 @@ export class AnthropicMessagesEncoder implements StreamEncoder {
   finishText(report: UsageReport | undefined, costUsd: string): string {
     const reason = this.#isRefused ? "refusal" : settledFinish(this.#finish, this.#tools.size > 0);
     const sequence = reason === "stop_sequence" ? (this.#stopSequence ?? null) : null;
-    const delta = { stop_reason: wordOfReason(reason), stop_sequence: sequence };
+    const delta = { stop_reason: toWord(reason), stop_sequence: sequence };
     return closingText(JSON.stringify(delta), usageJson(report?.usage, costUsd));
   }
 

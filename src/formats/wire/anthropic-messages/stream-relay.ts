@@ -22,7 +22,7 @@ import {
   isCall,
   isWrongWord,
   pingText,
-  reasonOfWord,
+  toReason,
 } from "./events.ts";
 import { StreamReporter } from "./stream-decoder.ts";
 import { usageJson } from "./usage.ts";
@@ -58,7 +58,7 @@ export class AnthropicMessagesRelay implements StreamDriver {
   }
 
   get finishReason(): FinishReason | undefined {
-    return this.#stopReason === "" ? undefined : reasonOfWord(this.#stopReason);
+    return this.#stopReason === "" ? undefined : toReason(this.#stopReason);
   }
 
   get hasWrongFinish(): boolean {
@@ -140,7 +140,7 @@ export class AnthropicMessagesRelay implements StreamDriver {
     if (asObject(json.value["error"]) !== undefined) return classifyEmbeddedError(json.value);
     if (type === "") return "silent";
     if (!this.#hasStarted) return type.startsWith("content_block") ? unusableFailure() : "silent";
-    if (lacksItsPart(type, json.value)) return "silent";
+    if (lacksPart(type, json.value)) return "silent";
     const isOpen = this.#blocks.has(json.value["index"]);
     if (type === "content_block_stop" && !isOpen) return "silent";
     // The held `message_delta` was not the last one, so it is sent before this event.
@@ -205,7 +205,7 @@ function withStopReason(text: string, delta: Fields, word: string): string {
 }
 
 /** True if the event lacks the member that clients read without a check. */
-function lacksItsPart(type: string, event: Fields): boolean {
+function lacksPart(type: string, event: Fields): boolean {
   if (type === "content_block_start") return asObject(event["content_block"]) === undefined;
   return type === "content_block_delta" && asObject(event["delta"]) === undefined;
 }

@@ -1,4 +1,10 @@
-import { outputTokensTotal, type Usage, ZERO_USAGE, asObject } from "../../../kernel/index.ts";
+import {
+  asObject,
+  defined,
+  outputTokensTotal,
+  type Usage,
+  ZERO_USAGE,
+} from "../../../kernel/index.ts";
 import { asCount, flawedCount, type UsageReport } from "../neutral/usage-report.ts";
 
 /** The counts of a wire_b usage object, as far as they have been reported. */
@@ -49,12 +55,7 @@ export function toUsageReport(
   counts: ReportedCounts,
   cost: string | undefined,
 ): UsageReport {
-  const flaw = findFlaw(counts);
-  return {
-    usage,
-    ...(cost !== undefined && { reportedCostUsd: cost }),
-    ...(flaw !== undefined && { flaw }),
-  };
+  return { usage, ...defined({ reportedCostUsd: cost, flaw: findFlaw(counts) }) };
 }
 
 function findFlaw(counts: ReportedCounts): string | undefined {
@@ -72,7 +73,7 @@ function findFlaw(counts: ReportedCounts): string | undefined {
  * writes are capped at all cache writes. If only the parts of the cache writes are reported, their
  * sum counts.
  */
-export function usageOfCounts(counts: ReportedCounts): Usage | undefined {
+export function toUsage(counts: ReportedCounts): Usage | undefined {
   const { input, cacheRead, cacheWrite5m = 0, cacheWrite1h = 0, output, thinking } = counts;
   if (input === undefined && output === undefined) return undefined;
   const outputTotal = output ?? 0;

@@ -1,4 +1,4 @@
-import { refusal, type RefusalDetail, asObject, tryParse } from "../../../kernel/index.ts";
+import { asObject, defined, refusal, type RefusalDetail, tryParse } from "../../../kernel/index.ts";
 import {
   accessWording,
   billingWording,
@@ -8,7 +8,7 @@ import {
   QUOTA_CODES,
   rateLimitWording,
   matchesWording,
-  statusOfWording,
+  findStatus,
 } from "./wording.ts";
 import {
   timeoutFailure,
@@ -52,7 +52,7 @@ export function classifyEmbeddedError(body: unknown): UpstreamFailure {
   // Providers often report these two without a code, and both are faults of the request.
   const isOfRequest = matchesWording(errorText, contentPolicyWording) || isOverflow(errorText);
   return classify({
-    status: statusOfWording(errorText) ?? (isOfRequest ? 400 : 502),
+    status: findStatus(errorText) ?? (isOfRequest ? 400 : 502),
     upstreamStatus: 200,
     errorText,
     waitSeconds: undefined,
@@ -241,7 +241,7 @@ function providerFault(failed: Failed): UpstreamFailure {
     refusal: refusal("upstream_error", message, {
       ...upstreamDetail(failed),
       status,
-      ...(retryAfter === undefined ? {} : { retryAfterSeconds: retryAfter }),
+      ...defined({ retryAfterSeconds: retryAfter }),
     }),
     failover: true,
     strike: "strike",

@@ -48,7 +48,7 @@ function remainingName(resetName: string): string {
 
 function parseWait(value: string | undefined, nowMs: number | undefined): number | undefined {
   if (value === undefined) return undefined;
-  if (/^\d+(\.\d+)?$/.test(value)) return waitOfNumber(Number(value), nowMs);
+  if (/^\d+(\.\d+)?$/.test(value)) return parseWaitNumber(Number(value), nowMs);
   const duration = durationMs(value);
   if (duration !== undefined) return duration;
   const dateMs = parseDate(value);
@@ -56,7 +56,7 @@ function parseWait(value: string | undefined, nowMs: number | undefined): number
 }
 
 /** Small numbers are seconds; large ones are instants, in seconds or milliseconds since 1970. */
-function waitOfNumber(value: number, nowMs: number | undefined): number | undefined {
+function parseWaitNumber(value: number, nowMs: number | undefined): number | undefined {
   const isInstant = value > 1_000_000_000;
   if (!isInstant) return value * 1000;
   const instantMs = value > 1_000_000_000_000 ? value : value * 1000;

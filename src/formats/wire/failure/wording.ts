@@ -205,7 +205,7 @@ const STATUS_OF_CODE: ReadonlyMap<string, number> = new Map(
 );
 
 /** The status that an error inside a 200 means; undefined if its codes are unknown. */
-export function statusOfWording(errorText: ProviderErrorText): number | undefined {
+export function findStatus(errorText: ProviderErrorText): number | undefined {
   for (const code of errorText.codes) {
     const status = STATUS_OF_CODE.get(code) ?? numericStatus(code);
     if (status !== undefined) return status;

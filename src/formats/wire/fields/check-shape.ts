@@ -215,10 +215,8 @@ function checkMembers(
   return undefined;
 }
 
-export type Variants = Readonly<Partial<Record<ChatWord, Check>>>;
-
 /** An object that is checked by the word in its member `tag`. */
-export function variant(tag: ChatWord, variants: Variants, otherwise: Check): Check {
+export function variant(tag: ChatWord, variants: Fields, otherwise: Check): Check {
   const checks = checksByWord(variants);
   const tagWord = word[tag];
   return (doc, node) => {

@@ -1,8 +1,9 @@
-import type { Deployment } from "../../../catalog/index.ts";
+import type { Deployment, InputModality } from "../../../catalog/index.ts";
 import {
   ABSENT,
   type JsonDocument,
   type JsonText,
+  MEDIA_PART_TOKENS,
   NUMBER_KIND,
   type Splice,
 } from "../../../kernel/index.ts";
@@ -97,6 +98,7 @@ interface SentControls {
   readonly require_parameters?: boolean | null;
   readonly connections?: "prefer" | "only" | "never" | null;
 }
+
 /** The request-level `provider` object (specification, "What the service does", 10). */
 export interface ProviderControls {
   readonly only?: readonly string[];
@@ -216,4 +218,33 @@ export function upstreamControls(
   if (controls === ABSENT || deployment.priority < 1) return undefined;
   const upstream = doc.present(controls, word.upstream);
   return upstream === ABSENT ? undefined : doc.raw(upstream);
+}
+
+/** Collects the media parts of a body and their effect on its token estimate. */
+export class MediaCollector {
+  readonly parts: MediaPart[] = [];
+  /** The allowance for media minus the inline image bytes that it covers. */
+  extraTokens = 0;
+
+  add(path: string, kind: MediaPart["kind"], { imageBytes, isInline }: PartBytes): void {
+    this.parts.push({ path, kind });
+    // The provider fetches such a part itself; the body has only its address, which does not show
+    // its size.
+    const isFetched = (kind === "video" || kind === "audio") && !isInline;
+    if (kind === "image" || kind === "file" || isFetched) this.extraTokens += MEDIA_PART_TOKENS;
+    if (kind === "image") this.extraTokens -= imageBytes;
+  }
+}
+
+export interface PartBytes {
+  /** Length of the base64 text of an inline image, otherwise 0. */
+  readonly imageBytes: number;
+  /** True if the body contains the content itself, so that its bytes are already counted. */
+  readonly isInline: boolean;
+}
+
+export interface MediaPart {
+  /** `messages[2].content[0]` (wire_a) or `messages.2.content.0` (wire_b). */
+  readonly path: string;
+  readonly kind: Exclude<InputModality, "text">;
 }

@@ -30,7 +30,7 @@ export interface AnswerJson {
 export interface ReadyAnswer {
   readonly report: UsageReport | undefined;
   /** See `AnswerBridge`. Absent: false. */
-  readonly hasWrongFinish?: boolean;
+  readonly hasWrongFinish?: boolean | undefined;
   /** See `AnswerBridge`. */
   readonly finishReason?: FinishReason | undefined;
   bodyText(costUsd: string): string;
@@ -75,3 +75,11 @@ export interface AnswerLabel {
   /** See `ParsedChatRequest.countInputTokens`. */
   readonly countInputTokens: () => number;
 }
+
+/** The text of a provider's body, without a leading byte order mark. */
+export function decodeBody(body: Buffer): string {
+  const text = body.toString("utf8");
+  return text.charCodeAt(0) === BYTE_ORDER_MARK ? text.slice(1) : text;
+}
+
+const BYTE_ORDER_MARK = 0xfeff;

@@ -1,11 +1,5 @@
-import type { Deployment, InputModality } from "../../../catalog/index.ts";
-import {
-  ABSENT,
-  type JsonDocument,
-  type JsonText,
-  MEDIA_PART_TOKENS,
-  textToken,
-} from "../../../kernel/index.ts";
+import type { Deployment } from "../../../catalog/index.ts";
+import { ABSENT, type JsonDocument, type JsonText, textToken } from "../../../kernel/index.ts";
 import { word } from "../fields/chat-vocabulary.ts";
 
 /**
@@ -76,40 +70,12 @@ export interface ToolSpec {
 
 export type ToolChoice =
   { readonly kind: "auto" | "any" | "none" } | { readonly kind: "tool"; readonly name: JsonText };
+
 /** The reasoning effort in the terms of the caller's wire. */
 export interface Effort {
   /** The field that asked for it: `reasoning_effort` or `output_config.effort`. */
   readonly field: string;
   readonly value: string;
-}
-
-/** Collects the media parts of a body and their effect on its token estimate. */
-export class MediaCollector {
-  readonly parts: MediaPart[] = [];
-  /** The allowance for media minus the inline image bytes that it covers. */
-  extraTokens = 0;
-
-  add(path: string, kind: MediaPart["kind"], { imageBytes, isInline }: PartBytes): void {
-    this.parts.push({ path, kind });
-    // The provider fetches such a part itself; the body has only its address, which does not show
-    // its size.
-    const isFetched = (kind === "video" || kind === "audio") && !isInline;
-    if (kind === "image" || kind === "file" || isFetched) this.extraTokens += MEDIA_PART_TOKENS;
-    if (kind === "image") this.extraTokens -= imageBytes;
-  }
-}
-
-export interface PartBytes {
-  /** Length of the base64 text of an inline image, otherwise 0. */
-  readonly imageBytes: number;
-  /** True if the body contains the content itself, so that its bytes are already counted. */
-  readonly isInline: boolean;
-}
-
-export interface MediaPart {
-  /** `messages[2].content[0]` (wire_a) or `messages.2.content.0` (wire_b). */
-  readonly path: string;
-  readonly kind: Exclude<InputModality, "text">;
 }
 
 /** The effort values of both wires, least first. */

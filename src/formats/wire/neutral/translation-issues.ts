@@ -1,3 +1,6 @@
+import type { JsonDocument, JsonNode } from "../../../kernel/index.ts";
+import { readName, word } from "../fields/chat-vocabulary.ts";
+
 const DROPPED_NAMES_MAX = 64;
 const NAME_CHARS_MAX = 64;
 
@@ -28,10 +31,32 @@ export function headerName(name: string): string {
 /** The end of most messages, with the reason and the next step. */
 export const CANNOT_CROSS =
   "cannot be translated for the providers of this model; remove it or choose a model that accepts it";
+
 /** The fields that a translation to the other wire refuses or drops. */
 export interface TranslationNeeds {
   /** Fields that prevent the translation. `message` begins with the field. */
   readonly refused: readonly { readonly field: string; readonly message: string }[];
   /** Fields without a counterpart: dropped and named in `x-tm-dropped-params`. */
   readonly dropped: readonly string[];
+}
+
+export interface DropRule {
+  /** Word ids of the members that are carried over or refused by name. */
+  readonly carried: ReadonlySet<number>;
+  /** Prefix of the dropped names: `messages[].`. */
+  readonly path: string;
+  readonly notes: TranslationIssues;
+}
+
+/** Caching hints can be in many places and are named once, without a path. */
+const namedWithoutPlace = new Set([word.cache_control]);
+
+/** Notes each member that is not carried over as dropped; null members count as absent. */
+export function dropOthers(doc: JsonDocument, object: JsonNode, rule: DropRule): void {
+  for (const key of doc.keys(object)) {
+    const wordId = doc.keyWord(key);
+    if (rule.carried.has(wordId) || doc.isNull(doc.valueOf(key))) continue;
+    const name = readName(doc, key);
+    rule.notes.drop(namedWithoutPlace.has(wordId) ? name : rule.path + name);
+  }
 }

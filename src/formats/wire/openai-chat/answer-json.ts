@@ -1,9 +1,6 @@
 import {
-  ZERO_USAGE,
   asObject,
   compactJson,
-  findElements,
-  findPath,
   JsonBudget,
   textOf,
   tryParse,
@@ -31,11 +28,13 @@ import { signedId, UniqueIds } from "../neutral/tool-calls.ts";
 import {
   answerTexts,
   clientWord,
+  hasCalls,
   isFailureWord,
   isWrongWord,
-  reasonOfWord,
+  toReason,
   withChoiceMember,
-  wordOfReason,
+  withOneChoice,
+  toWord,
 } from "./chunks.ts";
 import { readSignature } from "./tool-calls.ts";
 import { readUsage, usageJson } from "./usage.ts";
@@ -60,10 +59,10 @@ export const openaiChatAnswers: AnswerCodec = {
     if (calls === undefined) return UNUSABLE_CALLS;
     const { text, reasoning } = answerTexts(message);
     const refusal = textOf(message["refusal"]);
-    const hasWrongFinish = isWrongFinish(choice);
+    const hasWrongFinish = isWrongWord(textOf(choice["finish_reason"]), hasCalls(message));
     const answer = { text: text + refusal, reasoning, calls };
     const stopSequence = textOf(choice["stop_reason"]);
-    const reason = refusal === "" ? reasonOfWord(textOf(choice["finish_reason"])) : "refusal";
+    const reason = refusal === "" ? toReason(textOf(choice["finish_reason"])) : "refusal";
     const finish = settledFinish(reason, calls.length > 0);
     const report = readUsage(json.value, json.text, reading);
     if (finish === "stop" && stopSequence !== "" && isStopSequence(stopSequence)) {
@@ -83,12 +82,12 @@ export const openaiChatAnswers: AnswerCodec = {
       : toolCallsMember(answer.calls, ids);
     const message = `{"role":"assistant","content":${content},"refusal":null${reasoning}${calls}}`;
     const finish = settledFinish(answer.finish, answer.calls.length > 0);
-    const word = wordOfReason(finish, label.usesFunctions);
+    const word = toWord(finish, label.usesFunctions);
     return (
       `{"id":"chatcmpl-${label.idTail}","object":"chat.completion",` +
       `"created":${label.createdSeconds},"model":${JSON.stringify(label.modelId)},` +
       `"choices":[{"index":0,"message":${message},"logprobs":null,"finish_reason":"${word}"}],` +
-      `"system_fingerprint":null,"usage":${usageJson(report?.usage ?? ZERO_USAGE, costUsd)}}`
+      `"system_fingerprint":null,"usage":${usageJson(report?.usage, costUsd)}}`
     );
   },
 };
@@ -137,15 +136,6 @@ function normalizeArguments(value: unknown, budget: JsonBudget): string | undefi
   return asObject(tryParse(text, budget)?.value) === undefined ? undefined : compactJson(text);
 }
 
-function isWrongFinish(choice: Fields): boolean {
-  return isWrongWord(textOf(choice["finish_reason"]), hasCallsIn(choice));
-}
-
-function hasCallsIn(choice: Fields): boolean {
-  const { tool_calls: calls, function_call: call } = asObject(choice["message"]) ?? {};
-  return (Array.isArray(calls) && calls.length > 0) || asObject(call) !== undefined;
-}
-
 function toolCallsMember(calls: readonly ToolCall[], ids: UniqueIds): string {
   const list = calls.map((call) => callJson(call, ids)).join(",");
   return list === "" ? "" : `,"tool_calls":[${list}]`;
@@ -170,14 +160,13 @@ function relayed(
   { label, reading }: { readonly label: AnswerLabel; readonly reading: AnswerReading | undefined },
 ): ReadAnswer<ReadyAnswer> {
   const report = readUsage(json.value, json.text, reading);
-  const { choices } = json.value;
-  const hasSurplus = Array.isArray(choices) && choices.length > 1;
-  const oneChoice = hasSurplus ? withFirstChoice(json.text) : json.text;
+  const oneChoice = withOneChoice(json.text, json.value["choices"]);
   const { finish_reason: finish } = choice;
-  const hasCalls = hasCallsIn(choice);
-  const word = clientWord(textOf(finish), { hasCalls, usesFunctions: label.usesFunctions });
+  const isCalling = hasCalls(asObject(choice["message"]) ?? {});
+  const { usesFunctions } = label;
+  const word = clientWord(textOf(finish), { hasCalls: isCalling, usesFunctions });
   // If the provider gives no reason, calls are the reason.
-  const isMended = typeof finish === "string" ? word !== finish : hasCalls;
+  const isMended = typeof finish === "string" ? word !== finish : isCalling;
   const text = isMended
     ? withChoiceMember(oneChoice, "finish_reason", JSON.stringify(word))
     : oneChoice;
@@ -185,17 +174,8 @@ function relayed(
   return {
     ok: true,
     report,
-    hasWrongFinish: isWrongFinish(choice),
-    finishReason: reasonOfWord(textOf(finish)),
-    bodyText: (costUsd) =>
-      relay({ costUsd, missing: usageJson(report?.usage ?? ZERO_USAGE, costUsd) }),
+    hasWrongFinish: isWrongWord(textOf(finish), isCalling),
+    finishReason: toReason(textOf(finish)),
+    bodyText: (costUsd) => relay({ costUsd, missing: usageJson(report?.usage, costUsd) }),
   };
-}
-
-function withFirstChoice(text: string): string {
-  const array = findPath(text, "choices");
-  if (array === undefined) return text;
-  const [first] = findElements(text, array.start, 1);
-  if (first === undefined) return text;
-  return `${text.slice(0, array.start)}[${text.slice(first.start, first.end)}]${text.slice(array.end)}`;
 }

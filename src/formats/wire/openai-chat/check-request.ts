@@ -18,9 +18,14 @@ import {
   textOr,
   variant,
 } from "../fields/check-shape.ts";
-import { cacheMark, commonFields, textList } from "../fields/common-fields.ts";
+import {
+  cacheMark,
+  commonFields,
+  type MediaCollector,
+  type MediaPart,
+  textList,
+} from "../fields/common-fields.ts";
 import { refuseForbidden } from "../fields/forbidden-fields.ts";
-import type { MediaCollector, MediaPart } from "../neutral/chat-call.ts";
 
 const partFields: Fields = { type: isText, cache_control: optional(cacheMark) };
 

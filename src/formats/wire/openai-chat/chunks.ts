@@ -1,22 +1,21 @@
 import {
   asObject,
-  findElements,
   findMember,
   findPath,
   type Refusal,
   REFUSALS,
   type Span,
   textOf,
-  type Usage,
   withMember,
-  ZERO_USAGE,
 } from "../../../kernel/index.ts";
-import { errorMetadata, messageWith, type OverflowWording } from "../failure/error-metadata.ts";
+import { errorMetadata, messageWith, type OverflowWording } from "../failure/failures.ts";
 import { type FinishReason, settledFinish } from "../neutral/chat-event.ts";
 import type { EventJson } from "../neutral/stream-events.ts";
 import type { UsageReport } from "../neutral/usage-report.ts";
 import { sseDataText } from "../sse/sse.ts";
-import { usageJson } from "./usage.ts";
+import { findChoice, usageJson } from "./usage.ts";
+
+type Fields = Readonly<Record<string, unknown>>;
 
 /** The members that every chunk of one answer repeats. */
 export interface ChunkLabel {
@@ -35,9 +34,17 @@ export function chunkHead(label: ChunkLabel): string {
 
 /** Puts a member into the first choice of a chunk or of a whole answer. */
 export function withChoiceMember(text: string, key: string, json: string): string {
-  const choices = findPath(text, "choices");
-  const choice = choices === undefined ? undefined : findElements(text, choices.start, 1)[0];
+  const choice = findChoice(text);
   return choice === undefined ? text : withMember(text, choice, { key, json });
+}
+
+/** Keeps the first of these choices only: the service promises exactly one. */
+export function withOneChoice(text: string, choices: unknown): string {
+  if (!Array.isArray(choices) || choices.length < 2) return text;
+  const array = findPath(text, "choices");
+  const first = findChoice(text);
+  if (array === undefined || first === undefined) return text;
+  return `${text.slice(0, array.start)}[${text.slice(first.start, first.end)}]${text.slice(array.end)}`;
 }
 
 /** The chunk without a choice for callers of `include_usage`: usage and cost of the answer. */
@@ -60,7 +67,7 @@ export function renderKnownUsage(
   { report, costUsd, wantsUsageChunk }: KnownUsage,
 ): string {
   if (report === undefined && !isSomeCost(costUsd)) return "";
-  const usage = renderUsageJson(report?.usage, costUsd);
+  const usage = usageJson(report?.usage, costUsd);
   return wantsUsageChunk ? usageChunkText(head, usage) : sseDataText(lastChunk(head, null, usage));
 }
 
@@ -79,17 +86,13 @@ interface KnownUsage {
 export function errorChunkText(head: string, refusal: Refusal): string {
   const error = JSON.stringify({
     code: refusal.class,
-    message: errorMessage(refusal),
+    message: messageWith(overflow, refusal),
     // The specification fixes this word for every class.
     type: "gateway_error",
     metadata: { error_type: refusal.class },
   });
   const choice = `{"index":0,"delta":{"content":""},"finish_reason":"error"}`;
   return sseDataText(`${head}"choices":[${choice}],"error":${error}}`);
-}
-
-export function renderUsageJson(usage: Usage | undefined, costUsd: string): string {
-  return usageJson(usage ?? ZERO_USAGE, costUsd);
 }
 
 /** The members of a delta with a piece of text. */
@@ -112,10 +115,9 @@ export function isTextAlone({ value }: EventJson): boolean {
 
 /** The place of the text in a chunk for which `isTextAlone` is true. */
 export function textSpan(chunk: string): Span | undefined {
-  const choices = findPath(chunk, "choices");
-  const choice = choices === undefined ? undefined : findElements(chunk, choices.start, 1)[0];
-  const delta = choice === undefined ? undefined : findMember(chunk, choice.start, "delta");
-  return delta === undefined ? undefined : findMember(chunk, delta.start, "content");
+  const choice = findChoice(chunk);
+  const delta = choice && findMember(chunk, choice.start, "delta");
+  return delta && findMember(chunk, delta.start, "content");
 }
 
 function isSilent(value: unknown): boolean {
@@ -169,13 +171,13 @@ const FAILURES: ReadonlySet<string> = new Set([
  * The neutral reason of a wire_a word; unknown words are a plain stop. Some hosts write
  * `MAX_TOKENS`, or `content_filter: SAFETY`.
  */
-export function reasonOfWord(word: string): FinishReason {
+export function toReason(word: string): FinishReason {
   const plain = /^\w*/.exec(word)?.[0].toLowerCase() ?? "";
   return Object.hasOwn(REASONS, plain) ? (REASONS[plain] ?? "stop") : "stop";
 }
 
 /** The wire's word for a reason; calls of the older format (`usesFunctions`) have their own. */
-export function wordOfReason(reason: FinishReason, usesFunctions: boolean): string {
+export function toWord(reason: FinishReason, usesFunctions: boolean): string {
   return usesFunctions && reason === "tool_calls" ? "function_call" : WORDS[reason];
 }
 
@@ -188,7 +190,7 @@ interface WordUse {
 /** The client's finish reason: strict clients accept only five words, so others are replaced. */
 export function clientWord(word: string, { hasCalls, usesFunctions }: WordUse): string {
   if (wireWords.has(word)) return word;
-  return wordOfReason(settledFinish(reasonOfWord(word), hasCalls), usesFunctions);
+  return toWord(settledFinish(toReason(word), hasCalls), usesFunctions);
 }
 
 /**
@@ -197,11 +199,24 @@ export function clientWord(word: string, { hasCalls, usesFunctions }: WordUse): 
  */
 export function isWrongWord(word: string, hasCalls: boolean): boolean {
   if (word === "") return !hasCalls;
-  return !hasCalls && reasonOfWord(word) === "tool_calls";
+  return !hasCalls && toReason(word) === "tool_calls";
 }
 
 export function isFailureWord(word: unknown): boolean {
   return typeof word === "string" && FAILURES.has(word);
+}
+
+/** True for a chunk with an `error`, or with a finish reason that reports a failure. */
+export function isErrorChunk(chunk: Fields, choice: Fields | undefined): boolean {
+  const error = chunk["error"];
+  if (error !== undefined && error !== null && error !== false) return true;
+  return choice !== undefined && (isFailureWord(choice["finish_reason"]) || !!choice["error"]);
+}
+
+/** True if a message or a delta has calls of tools, in either format. */
+export function hasCalls(message: Fields): boolean {
+  const { tool_calls: calls, function_call: call } = message;
+  return (Array.isArray(calls) && calls.length > 0) || asObject(call) !== undefined;
 }
 
 /** The texts of a message or of a delta. */
@@ -214,7 +229,7 @@ export interface AnswerTexts {
  * Reads `content` (text, or the parts that some servers send) and the reasoning text under any of
  * its names.
  */
-export function answerTexts(message: Readonly<Record<string, unknown>>): AnswerTexts {
+export function answerTexts(message: Fields): AnswerTexts {
   const content = message["content"];
   const parts = Array.isArray(content) ? content.map(asObject) : [];
   const text = textOf(content) + parts.map(partText).join("");
@@ -225,7 +240,7 @@ export function answerTexts(message: Readonly<Record<string, unknown>>): AnswerT
   return { text, reasoning: reasoning + parts.map(partReasoning).join("") };
 }
 
-type Part = Readonly<Record<string, unknown>> | undefined;
+type Part = Fields | undefined;
 
 function partText(part: Part): string {
   return part?.["type"] === "text" ? textOf(part["text"]) : "";
@@ -248,18 +263,13 @@ export function errorBody(refusal: Refusal, requestId: string): Buffer {
   const body = {
     error: {
       code: refusal.class,
-      message: errorMessage(refusal),
+      message: messageWith(overflow, refusal),
       type: REFUSALS[refusal.class].wireAType,
       metadata: { error_type: refusal.class, ...errorMetadata(refusal) },
     },
     request_id: requestId,
   };
   return Buffer.from(JSON.stringify(body));
-}
-
-/** The message of a refusal, in an error body and in a stream's last chunk. */
-function errorMessage(refusal: Refusal): string {
-  return messageWith(overflow, refusal);
 }
 
 const overflow: OverflowWording = {

@@ -7,11 +7,9 @@ import {
 } from "../../../kernel/index.ts";
 import { word } from "../fields/chat-vocabulary.ts";
 import type { AssistantPart, Message, ToolCall, ToolResult } from "../neutral/chat-call.ts";
-import { dropOthers } from "../neutral/drop-others.ts";
 import { argumentsObject } from "../neutral/tool-calls.ts";
-import { CANNOT_CROSS, type TranslationIssues } from "../neutral/translation-issues.ts";
+import { CANNOT_CROSS, dropOthers, type TranslationIssues } from "../neutral/translation-issues.ts";
 import { partKind } from "./check-request.ts";
-import { LegacyCalls } from "./decode-tools.ts";
 
 export interface DecodedMessages {
   readonly system: readonly JsonText[];
@@ -226,4 +224,29 @@ class MessageList {
 /** Not `push(...more)`: a body can have more parts than a call can have arguments. */
 function append<T>(list: T[], more: readonly T[]): void {
   for (const item of more) list.push(item);
+}
+
+/**
+ * The calls of a history in the older format, which have no ids: each call gets an id by its
+ * position, and the next result takes it.
+ */
+class LegacyCalls {
+  #count = 0;
+  #openId: string | undefined;
+
+  /** The call; undefined if its arguments are not an object. */
+  call(doc: JsonDocument, called: JsonNode): ToolCall | undefined {
+    const text = doc.present(called, word.arguments);
+    const input = text === ABSENT ? ("{}" as JsonText) : argumentsObject(doc, text);
+    if (input === undefined) return undefined;
+    this.#openId = `call_function_${this.#count++}`;
+    return { id: this.#openId, name: doc.raw(doc.member(called, word.name)), input };
+  }
+
+  /** Takes the id of the open call for its result; undefined if no call is open. */
+  answeredId(): string | undefined {
+    const id = this.#openId;
+    this.#openId = undefined;
+    return id;
+  }
 }

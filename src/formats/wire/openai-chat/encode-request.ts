@@ -22,7 +22,7 @@ import {
   type ToolSpec,
 } from "../neutral/chat-call.ts";
 import { aggregatorControls, profiledMembers } from "../wire-profile.ts";
-import { signatureJson, STAND_IN_SIGNATURE } from "./tool-calls.ts";
+import { signatureJson, PLACEHOLDER_SIGNATURE } from "./tool-calls.ts";
 
 /** The body of a translated call, with few fields: strict servers refuse unknown ones. */
 export function encodeCall(call: ChatCall, { request, deployment }: EncodeTarget): Buffer {
@@ -131,7 +131,7 @@ function signatureFor(
   { hasSignatures }: MessageForm,
 ): string | undefined {
   if (!hasSignatures) return undefined;
-  return signature ?? (index === 0 ? STAND_IN_SIGNATURE : undefined);
+  return signature ?? (index === 0 ? PLACEHOLDER_SIGNATURE : undefined);
 }
 
 function callText(call: ToolCall, signature: string | undefined): JsonText {

@@ -8,20 +8,20 @@ import {
   type Splice,
 } from "../../../kernel/index.ts";
 import type { EncodeTarget, RequestCodec } from "../contract.ts";
-import { chatVocabulary, word } from "../fields/chat-vocabulary.ts";
+import { readName, word } from "../fields/chat-vocabulary.ts";
 import { type OutputBoundName, outputBoundName, writeBound } from "../fields/common-fields.ts";
 import { applyHistoryRules } from "../history-rules.ts";
 import { aggregatorControls, applyProfile } from "../wire-profile.ts";
 import { checkBody, findMedia } from "./check-request.ts";
 import { decodeCall } from "./decode-call.ts";
 import { encodeCall } from "./encode-request.ts";
-import { signatureJson, STAND_IN_SIGNATURE } from "./tool-calls.ts";
+import { signatureJson, PLACEHOLDER_SIGNATURE } from "./tool-calls.ts";
 
 /**
  * Gives the first call of a message a placeholder if no call of it has a signature, because many
  * clients lose the provider's.
  */
-function standInForSignatures(doc: JsonDocument, splice: Splice): void {
+function addPlaceholderSignatures(doc: JsonDocument, splice: Splice): void {
   eachItem(doc, doc.present(0, word.messages), (message) => {
     const calls = doc.present(message, word.tool_calls);
     const [first, ...others] = calls === ABSENT ? [] : doc.items(calls);
@@ -29,15 +29,11 @@ function standInForSignatures(doc: JsonDocument, splice: Splice): void {
     for (const key of doc.keys(first)) {
       if (readName(doc, key) === MEMBER) splice.removeKey(first, key);
     }
-    splice.insertInto(first, MEMBER, signatureJson(STAND_IN_SIGNATURE) as JsonText);
+    splice.insertInto(first, MEMBER, signatureJson(PLACEHOLDER_SIGNATURE) as JsonText);
   });
 }
 
 const MEMBER = "extra_content";
-
-function readName(doc: JsonDocument, key: JsonNode): string {
-  return chatVocabulary.nameOf(doc.keyWord(key)) ?? doc.text(key);
-}
 
 function isSigned(doc: JsonDocument, call: JsonNode): boolean {
   const google = findMember(doc, findMember(doc, call, MEMBER), "google");
@@ -98,7 +94,7 @@ function editBody(doc: JsonDocument, splice: Splice, { request, deployment }: En
   const { wireProfile: profile } = deployment;
   applyProfile(doc, splice, deployment);
   if (profile !== undefined) applyHistoryRules(doc, splice, profile.history);
-  if (profile?.toolSignature !== undefined) standInForSignatures(doc, splice);
+  if (profile?.toolSignature !== undefined) addPlaceholderSignatures(doc, splice);
   const name = boundNameFor(doc, deployment);
   writeBound(doc, splice, { name, tokens: request.outputTokens });
   if (request.stream && profile?.usageUnasked !== true) askForUsage(doc, splice);

@@ -14,14 +14,7 @@ import {
 import type { ServedModelNote } from "../answer/answer-bridge.ts";
 import type { UsageReport } from "../neutral/usage-report.ts";
 import type { SseEvent } from "../sse/sse.ts";
-import {
-  answerTexts,
-  isDone,
-  isFailureWord,
-  isTextAlone,
-  reasonOfWord,
-  textSpan,
-} from "./chunks.ts";
+import { answerTexts, isDone, isErrorChunk, isTextAlone, toReason, textSpan } from "./chunks.ts";
 import { ToolCallReader } from "./tool-calls.ts";
 import { readUsage } from "./usage.ts";
 
@@ -115,7 +108,7 @@ export class OpenaiChatDecoder implements StreamDecoder {
   #keepFinish(choice: Fields): void {
     const word = choice["finish_reason"];
     if (this.#finish !== undefined || typeof word !== "string" || word === "") return;
-    this.#finish = reasonOfWord(word);
+    this.#finish = toReason(word);
     const matched = textOf(choice["stop_reason"]);
     if (this.#finish === "stop" && matched !== "" && this.#options.isStopSequence(matched)) {
       this.#finish = "stop_sequence";
@@ -137,10 +130,3 @@ export class OpenaiChatDecoder implements StreamDecoder {
 
 /** The model wrote too many calls, for which the provider is not blamed. */
 const TOO_MANY_CALLS = withoutBlame(unusableFailure());
-
-/** True for a chunk with an `error`, or with a finish reason that reports a failure. */
-export function isErrorChunk(chunk: Fields, choice: Fields | undefined): boolean {
-  const error = chunk["error"];
-  if (error !== undefined && error !== null && error !== false) return true;
-  return choice !== undefined && (isFailureWord(choice["finish_reason"]) || !!choice["error"]);
-}

@@ -8,12 +8,12 @@ import type { UsageReport } from "../neutral/usage-report.ts";
 import {
   chunkHead,
   errorChunkText,
-  renderUsageJson,
   renderKnownUsage,
   lastChunk,
   usageChunkText,
-  wordOfReason,
+  toWord,
 } from "./chunks.ts";
+import { usageJson } from "./usage.ts";
 
 interface SentCall {
   readonly index: number;
@@ -70,9 +70,9 @@ export class OpenaiChatEncoder implements StreamEncoder {
   }
 
   finishText(report: UsageReport | undefined, costUsd: string): string {
-    const usage = renderUsageJson(report?.usage, costUsd);
+    const usage = usageJson(report?.usage, costUsd);
     const finish = settledFinish(this.#finish, this.#calls.size > 0);
-    const word = wordOfReason(finish, this.#usesFunctions);
+    const word = toWord(finish, this.#usesFunctions);
     const closing = this.#wantsUsageChunk
       ? this.#chunkText("{}", `"${word}"`) + usageChunkText(this.#head, usage)
       : sseDataText(lastChunk(this.#head, word, usage));

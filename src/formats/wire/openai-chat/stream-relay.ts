@@ -1,6 +1,5 @@
 import {
   asObject,
-  findElements,
   findPath,
   type Refusal,
   textOf,
@@ -35,21 +34,22 @@ import {
   chunkHead,
   clientWord,
   errorChunkText,
+  hasCalls,
   isDone,
+  isErrorChunk,
   isSomeCost,
   isTextAlone,
   isWrongWord,
-  renderUsageJson,
   lastChunk,
-  reasonOfWord,
+  toReason,
   textSpan,
   usageChunkText,
   withChoiceMember,
-  wordOfReason,
+  withOneChoice,
+  toWord,
 } from "./chunks.ts";
-import { isErrorChunk } from "./stream-decoder.ts";
 import { CallFragments } from "./tool-calls.ts";
-import { choiceUsage, readUsage } from "./usage.ts";
+import { choiceUsage, readUsage, usageJson } from "./usage.ts";
 
 type Fields = Readonly<Record<string, unknown>>;
 
@@ -90,7 +90,7 @@ export class OpenaiChatRelay implements StreamDriver {
     this.#label = label;
     this.#note = note;
     this.#reading = reading;
-    this.#model = new ModelSplice(label.modelId, ["model"]);
+    this.#model = new ModelSplice(label.modelId);
   }
 
   get report(): UsageReport | undefined {
@@ -98,7 +98,7 @@ export class OpenaiChatRelay implements StreamDriver {
   }
 
   get finishReason(): FinishReason | undefined {
-    return this.#finish === "" ? undefined : reasonOfWord(this.#finish);
+    return this.#finish === "" ? undefined : toReason(this.#finish);
   }
 
   get hasWrongFinish(): boolean {
@@ -119,7 +119,7 @@ export class OpenaiChatRelay implements StreamDriver {
     this.#note.take(chunk["model"]);
     const choices = Array.isArray(chunk["choices"]) ? (chunk["choices"] as unknown[]) : undefined;
     const choice = asObject(choices?.[0]);
-    this.#named ??= namesOf(chunk, this.#label);
+    this.#named ??= readNames(chunk, this.#label);
     this.#keepUsage(json);
     if (isErrorChunk(chunk, choice)) return classifyEmbeddedError(chunk);
     if (choice === undefined) return this.#relayEmpty(json, choices, out);
@@ -139,7 +139,7 @@ export class OpenaiChatRelay implements StreamDriver {
     if (!this.#hasChoices) return brokenOffFailure();
     if (this.#finish !== "" || !this.#hasCalls) return "end";
     out.add(this.#takeLast());
-    const word = wordOfReason("tool_calls", this.#label.usesFunctions);
+    const word = toWord("tool_calls", this.#label.usesFunctions);
     const last = lastChunk(this.#headText(), word);
     if (this.#label.wantsUsageChunk) out.add(sseDataText(last));
     else this.#last = last;
@@ -166,7 +166,7 @@ export class OpenaiChatRelay implements StreamDriver {
     const finish = received === "" ? "" : this.#clientWord(received);
     out.add(this.#takeLast());
     const kept = this.#label.wantsUsageChunk ? withoutCost(json) : withoutUsage(json);
-    const text = this.#model.apply(this.#mended(oneChoice(kept, choices), choice));
+    const text = this.#model.apply(this.#mended(withOneChoice(kept, choices), choice));
     if (this.#label.wantsUsageChunk || finish === "") {
       out.add(sseDataText(text));
       if (this.#repeated.isLearning && isTextAlone(json)) this.#learn(json.text, text);
@@ -248,13 +248,13 @@ export class OpenaiChatRelay implements StreamDriver {
 
   #headText(): string {
     const { modelId } = this.#label;
-    return chunkHead({ ...(this.#named ?? namesOf({}, this.#label)), modelId });
+    return chunkHead({ ...(this.#named ?? readNames({}, this.#label)), modelId });
   }
 
   /** The provider's own usage object, with details that the gateway does not know. */
   #usageJson(costUsd: string): string {
     const text = this.#usageText;
-    if (text === undefined) return renderUsageJson(this.#report?.usage, costUsd);
+    if (text === undefined) return usageJson(this.#report?.usage, costUsd);
     return withMember(text, { start: 0, end: text.length }, { key: "cost", json: costUsd });
   }
 }
@@ -264,7 +264,7 @@ interface ChunkNames {
   readonly createdSeconds: number;
 }
 
-function namesOf(chunk: Fields, label: AnswerLabel): ChunkNames {
+function readNames(chunk: Fields, label: AnswerLabel): ChunkNames {
   return {
     id: textOf(chunk["id"]) || `chatcmpl-${label.idTail}`,
     createdSeconds: asCount(chunk["created"]) ?? label.createdSeconds,
@@ -284,25 +284,6 @@ function withoutUsage(json: EventJson): string {
   return object === undefined ? json.text : withoutMember(json.text, object, "usage");
 }
 
-/** Keeps the first choice only: the service promises exactly one. */
-function oneChoice(text: string, choices: unknown[] | undefined): string {
-  if (choices === undefined || choices.length < 2) return text;
-  const array = findPath(text, "choices");
-  const object = findPath(text);
-  const first = array === undefined ? undefined : findElements(text, array.start, 1)[0];
-  if (object === undefined || first === undefined) return text;
-  return withMember(text, object, {
-    key: "choices",
-    json: `[${text.slice(first.start, first.end)}]`,
-  });
-}
-
-function hasCalls(delta: Fields): boolean {
-  const calls = delta["tool_calls"];
-  if (Array.isArray(calls) && calls.length > 0) return true;
-  return asObject(delta["function_call"]) !== undefined;
-}
-
 /** The content of a choice as the client sees it: calls of tools, other content, or nothing. */
 function classifyContent(choice: Fields): "calls" | "other" | "none" {
   const delta = asObject(choice["delta"]);
@@ -320,19 +301,17 @@ function classifyContent(choice: Fields): "calls" | "other" | "none" {
  */
 class ModelSplice {
   readonly #json: string;
-  readonly #path: readonly string[];
   /** The start of a chunk up to the provider's model id, and its replacement. */
   #learned = "\0";
   #replacement = "";
 
-  constructor(modelId: string, path: readonly string[]) {
+  constructor(modelId: string) {
     this.#json = JSON.stringify(modelId);
-    this.#path = path;
   }
 
   apply(text: string): string {
     if (text.startsWith(this.#learned)) return this.#replacement + text.slice(this.#learned.length);
-    const span = findPath(text, ...this.#path);
+    const span = findPath(text, "model");
     if (span === undefined) return text;
     this.#learned = text.slice(0, span.end);
     this.#replacement = text.slice(0, span.start) + this.#json;

@@ -3,7 +3,6 @@ import {
   asObject,
   findElements,
   findMember,
-  findPath,
   JsonProgress,
   type Span,
   textOf,
@@ -14,6 +13,7 @@ import {
 import type { ChatEvent } from "../neutral/chat-event.ts";
 import type { AnswerReading } from "../neutral/provider-answer.ts";
 import { signedId } from "../neutral/tool-calls.ts";
+import { findChoice } from "./usage.ts";
 
 interface Said {
   readonly id: string;
@@ -75,10 +75,9 @@ export class CallFragments {
 }
 
 function fragmentSpans(chunk: string): readonly Span[] {
-  const choices = findPath(chunk, "choices");
-  const choice = choices === undefined ? undefined : findElements(chunk, choices.start, 1)[0];
-  const delta = choice === undefined ? undefined : findMember(chunk, choice.start, "delta");
-  const calls = delta === undefined ? undefined : findMember(chunk, delta.start, "tool_calls");
+  const choice = findChoice(chunk);
+  const delta = choice && findMember(chunk, choice.start, "delta");
+  const calls = delta && findMember(chunk, delta.start, "tool_calls");
   return calls === undefined ? [] : findElements(chunk, calls.start);
 }
 
@@ -236,7 +235,7 @@ function argumentText(value: unknown): string {
  * The value that the provider accepts for a lost signature (ai.google.dev, thought signatures, read
  * 22 November 2026); without any, it answers 400 to a call of the current turn.
  */
-export const STAND_IN_SIGNATURE = "skip_thought_signature_validator";
+export const PLACEHOLDER_SIGNATURE = "skip_thought_signature_validator";
 
 /** The signature of a call or of a fragment of one; empty if it has none. */
 export function readSignature(call: Readonly<Record<string, unknown>>): string {

@@ -1,4 +1,5 @@
 import {
+  defined,
   outputTokensTotal,
   promptTokensTotal,
   type Usage,
@@ -7,6 +8,7 @@ import {
   findMember,
   findPath,
   type Span,
+  ZERO_USAGE,
 } from "../../../kernel/index.ts";
 import type { AnswerReading } from "../neutral/provider-answer.ts";
 import {
@@ -36,11 +38,7 @@ export function readUsage(
   const usage = gap > 0 ? withGap(counted, gap) : counted;
   const cost = own?.["cost"] === undefined ? undefined : rawCost(text);
   const flaw = gap > 0 ? usageFlaw({ ...reported, total_tokens: undefined }) : usageFlaw(reported);
-  return {
-    usage,
-    ...(cost !== undefined && { reportedCostUsd: cost }),
-    ...(flaw !== undefined && { flaw }),
-  };
+  return { usage, ...defined({ reportedCostUsd: cost, flaw }) };
 }
 
 /** The tokens of the total above prompt and completion; 0 if there are none. */
@@ -89,8 +87,9 @@ export function choiceUsage(
   return Array.isArray(choices) ? asObject(asObject(choices[0])?.["usage"]) : undefined;
 }
 
-/** The usage object of a wire_a answer; `costUsd` is number text and printed as it is. */
-export function usageJson(usage: Usage, costUsd: string): string {
+/** The usage object of a wire_a answer, zeros if none was reported; `costUsd` is number text. */
+export function usageJson(reported: Usage | undefined, costUsd: string): string {
+  const usage = reported ?? ZERO_USAGE;
   const prompt = promptTokensTotal(usage);
   const completion = outputTokensTotal(usage);
   return (
@@ -172,8 +171,13 @@ function rawCost(text: string): string | undefined {
 }
 
 function choiceCost(text: string): Span | undefined {
+  const choice = findChoice(text);
+  const usage = choice && findMember(text, choice.start, "usage");
+  return usage && findMember(text, usage.start, "cost");
+}
+
+/** The place of the first choice in a chunk or in a whole answer. */
+export function findChoice(text: string): Span | undefined {
   const choices = findPath(text, "choices");
-  const choice = choices === undefined ? undefined : findElements(text, choices.start, 1)[0];
-  const usage = choice === undefined ? undefined : findMember(text, choice.start, "usage");
-  return usage === undefined ? undefined : findMember(text, usage.start, "cost");
+  return choices && findElements(text, choices.start, 1)[0];
 }
