@@ -1,9 +1,11 @@
 import type { BySku, ModelId, OrgId, ProviderId } from "../kernel/index.ts";
 import type {
+  ManifestCapacity,
   ManifestChecked,
   ManifestDescriptor,
   ManifestImageTokens,
   ManifestInputModality,
+  ManifestSettlement,
   ManifestSku,
 } from "./manifest/index.ts";
 import type { FixedMember, WireProfile } from "./wire-profile.ts";
@@ -52,11 +54,7 @@ export interface CheckedPrices extends ManifestChecked {
 /** The values that one request parameter may have. */
 export type CapabilityDescriptor = ManifestDescriptor;
 
-export interface CapacityDeclaration {
-  readonly type: "request" | "prompt" | "completion";
-  readonly per: "minute" | "hour" | "day";
-  readonly value: number;
-}
+export type CapacityDeclaration = Pick<ManifestCapacity, "type" | "per" | "value">;
 
 /** The request format of a decisions listing. */
 export interface DecisionsListing {
@@ -176,10 +174,7 @@ export interface Deployment {
    * customer directly.
    */
   readonly passesPricedFields?: true;
-  readonly settlement: {
-    readonly mode: "prepaid" | "arrears";
-    readonly interval: "half_daily" | "daily" | "weekly" | "monthly";
-  };
+  readonly settlement: Pick<ManifestSettlement, "mode" | "interval">;
   /** Absent when the deployment is routed. */
   readonly notReady?: NotReadyReason;
 }

@@ -8,7 +8,7 @@ import type {
   NotReadyReason,
   PoolDeclaration,
 } from "./catalog.ts";
-import { compileDeployment, listingTerms } from "./compile-deployment.ts";
+import { compileDeployment, type DeploymentSettings, listingTerms } from "./compile-deployment.ts";
 import { compilePools, NO_POOLS, type StatedPools } from "./compile-pools.ts";
 import { type KeyOwners, keyOwners, keyProblems, type KeyRules } from "./key-origins.ts";
 import type { Manifest } from "./manifest/index.ts";
@@ -16,22 +16,18 @@ import { byProviderThenModel, type Listing, mergeModels } from "./merge-models.t
 import { priceNotes } from "./price-notes.ts";
 import { shortHash } from "./price-sheet.ts";
 
-export interface CatalogInput {
+/** The manifests and the settings of a build. `nowMs`, by default the start of `today`, selects dated prices. */
+export interface CatalogInput
+  extends
+    Pick<DeploymentSettings, "hasKey">,
+    Partial<Pick<DeploymentSettings, "publicForm" | "nowMs" | "staleAfterDays">> {
   readonly manifests: readonly ManifestFile[];
-  /** True if the environment variable of this name has a key. */
-  readonly hasKey: (envName: string) => boolean;
   /** The variables that a manifest may name for its key. Default: each for its first origin. */
   readonly keys?: KeyRules;
-  /** True if decisions go to this provider in the public form of their wire. Default: never. */
-  readonly publicForm?: (providerId: string) => boolean;
   /** The day of the build in UTC, YYYY-MM-DD; listings deprecated before it are left out. */
   readonly today: string;
-  /** The instant of the build, which selects dated prices. Default: the start of `today`. */
-  readonly nowMs?: number;
   /** The operator's pools of shared capacity; any other listing has its own pool. */
   readonly pools?: StatedPools;
-  /** Listings whose prices were checked longer ago are not routed. Default: all are. */
-  readonly staleAfterDays?: number;
 }
 
 export type CatalogOutcome =

@@ -2,7 +2,6 @@ import { assert, defined, type ModelId, type ProviderId, unreachable } from "../
 import type { ManifestFile } from "./catalog-input.ts";
 import type {
   CapabilityDescriptor,
-  CapacityDeclaration,
   CheckedPrices,
   DecisionsListing,
   Deployment,
@@ -50,7 +49,7 @@ export function compileDeployment(
   const isStale = checked !== undefined && isOlderThan(checked.on, staleAfterDays, nowMs);
   const notReady = readinessProblem(manifest, model, { hasKey, mayHaveKey, isStale });
   const modality = model.output_modality ?? "text";
-  const capacity = (model.capacity ?? []).map(compileCapacity);
+  const capacity = (model.capacity ?? []).map(({ type, per, value }) => ({ type, per, value }));
   const billing = endpoint.billing ?? "token";
   // A reported cost differs from the token prices, so its pin differs too.
   const pinned = billing === "token" ? [id] : [id, billing];
@@ -189,8 +188,4 @@ function compileDescriptor(declared: ManifestDescriptor): CapabilityDescriptor {
     default:
       return unreachable(declared);
   }
-}
-
-function compileCapacity({ type, per, value }: CapacityDeclaration): CapacityDeclaration {
-  return { type, per, value };
 }

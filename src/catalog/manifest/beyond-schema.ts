@@ -11,13 +11,13 @@ import { type ManifestProblem, patterns } from "./schema-parts.ts";
 import { WIRE_PROFILE_RULES, wireProfileProblems } from "./wire-profile-rules.ts";
 
 /** Rules beyond JSON Schema, the only ones in which validator and published schema differ. */
-export const BEYOND_SCHEMA_RULES: readonly string[] = [
-  "model-id-duplicate",
-  "date-calendar",
-  "url-unreadable",
+export const BEYOND_SCHEMA_RULES: Readonly<Record<string, string>> = {
+  "model-id-duplicate": "must list each model id once",
+  "date-calendar": "must not name a 29 February of a year that has none",
+  "url-unreadable": "must have a usable host and port in every URL",
   ...TERMS_RULES,
-  ...Object.keys(WIRE_PROFILE_RULES),
-];
+  ...WIRE_PROFILE_RULES,
+};
 
 /**
  * Finds the problems that the schema cannot express, also in documents that break the schema, so

@@ -35,10 +35,6 @@ function everyModel(consequence: TSchema): TSchema {
   return at("models", { type: "array", items: consequence });
 }
 
-function everyPrice(consequence: TSchema): TSchema {
-  return at("pricing", { type: "array", items: consequence });
-}
-
 function exactPrice(sku: string, cost: string): TSchema {
   const help = `must be exactly "${cost}" for ${sku}: reported cost is billed in micro-dollars`;
   return when(
@@ -53,8 +49,9 @@ const reportedCost: TSchema = everyModel(
       "price_card",
       rule("reported-cost-price-card", "must have a price_card: billing is reported_cost"),
     ),
-    everyPrice(
-      all(
+    at("pricing", {
+      type: "array",
+      items: all(
         at("type", {
           enum: ["prompt", "completion"],
           ...rule(
@@ -65,7 +62,7 @@ const reportedCost: TSchema = everyModel(
         exactPrice("prompt", "0"),
         exactPrice("completion", "1"),
       ),
-    ),
+    }),
   ),
 );
 

@@ -29,14 +29,14 @@ const published = new Ajv2020({ allowUnionTypes: true }).compile(
 function validatorAccepts(document: Json): boolean {
   const verdict = validateManifest(JSON.stringify(document));
   const problems = verdict.ok ? [] : verdict.problems;
-  return problems.every(({ rule }) => BEYOND_SCHEMA_RULES.includes(rule));
+  return problems.every(({ rule }) => Object.hasOwn(BEYOND_SCHEMA_RULES, rule));
 }
 
 test.each([...documentCases, ...listingCases, ...entryCases, ...termsCases, ...profileCases])(
   "published schema and validator agree on: $promise ($rule)",
   ({ rule, base, good, bad }) => {
     expect(published(edited(base(), good))).toBe(true);
-    expect(published(edited(base(), bad))).toBe(BEYOND_SCHEMA_RULES.includes(rule));
+    expect(published(edited(base(), bad))).toBe(Object.hasOwn(BEYOND_SCHEMA_RULES, rule));
   },
 );
 

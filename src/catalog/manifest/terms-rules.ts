@@ -4,17 +4,19 @@ import { EXTRA_SKUS, MANIFEST_SKUS } from "./price-schema.ts";
 import { fixedBodyProblems } from "./wire-profile-rules.ts";
 
 /** Rules of `listing_terms` that compare one place with another. */
-export const TERMS_RULES: readonly string[] = [
-  "terms-unknown-model",
-  "terms-tiers-ascending",
-  "terms-tier-skus",
-  "terms-change-order",
-  "terms-change-whole",
-  "terms-staged-ready",
-  "terms-text-only",
-  "terms-token-billing",
-  "terms-image-only",
-];
+export const TERMS_RULES = {
+  "terms-unknown-model": "must be terms of a model that the manifest lists",
+  "terms-tiers-ascending": "must have tiers with ascending above_prompt_tokens",
+  "terms-tier-skus": "must price the same SKUs in every tier as below the first",
+  "terms-change-order": "must have price changes with ascending from",
+  "terms-change-whole":
+    "must declare extra_pricing and purchase_pricing in every change if the listing does",
+  "terms-staged-ready": "must not say staged_because of a listing that is ready",
+  "terms-text-only": "must not have tiers or extra prices for a listing of another modality",
+  "terms-token-billing": "must not change prices where the billing is reported_cost",
+  "terms-image-only":
+    "must not have image_tokens above max_output_tokens, or for a listing of another modality",
+} as const;
 
 /** Finds problems of terms beyond the schema, to which values of a wrong type are left. */
 export function brokenTerms(document: unknown): ManifestProblem[] {
@@ -55,7 +57,7 @@ function imageTokensProblems(place: Place, declared: unknown, model: Fields): Ma
 
 const NO_SUCH_MODEL = "no listing of this manifest has this id; name one of models, or remove it";
 
-function problem(place: Place, rule: string, message: string): ManifestProblem {
+function problem(place: Place, rule: keyof typeof TERMS_RULES, message: string): ManifestProblem {
   return { pointer: pointerTo(place), rule, message };
 }
 

@@ -3,6 +3,7 @@ import { ABSENT, type JsonDocument, type JsonNode, NODE_SIZE } from "../../kerne
 import type { RequestCodec } from "./contract.ts";
 import { describeAccepted } from "./fields/accepted-values.ts";
 import { type ChatWord, readName, word } from "./fields/chat-vocabulary.ts";
+import { isEmptyArray } from "./fields/check-shape.ts";
 import { isNoOp } from "./neutral/chat-call.ts";
 import { CANNOT_CROSS, type TranslationIssues } from "./neutral/translation-issues.ts";
 
@@ -199,10 +200,6 @@ function addLongMark(
   if (text === usual) return;
   const isHour = field === "cache_control" && text === HOUR_TTL && codec.countsHourWrites;
   found.push({ field, object: mark, isHour });
-}
-
-function isEmptyArray(doc: JsonDocument, node: JsonNode): boolean {
-  return doc.isArray(node) && doc.next(node) === node + NODE_SIZE;
 }
 
 function isTextOnly(doc: JsonDocument, node: JsonNode): boolean {

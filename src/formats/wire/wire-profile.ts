@@ -5,14 +5,14 @@ import {
   type JsonDocument,
   type JsonNode,
   type JsonText,
-  NODE_SIZE,
   NUMBER_KIND,
   type Splice,
   textToken,
   tokenText,
 } from "../../kernel/index.ts";
 import { chatVocabulary, readName, word } from "./fields/chat-vocabulary.ts";
-import { upstreamControls } from "./fields/common-fields.ts";
+import { isEmptyArray } from "./fields/check-shape.ts";
+import { GATEWAY_FIELDS, upstreamControls } from "./fields/common-fields.ts";
 import { type ChatCall, isNoOp } from "./neutral/chat-call.ts";
 import { headerName } from "./neutral/translation-issues.ts";
 import { pricedNames } from "./price-guard.ts";
@@ -20,19 +20,7 @@ import { pricedNames } from "./price-guard.ts";
 type Target = Pick<Deployment, "wireProfile" | "fixedBody" | "supportedParameters" | "priority">;
 
 /** Top-level members that the gateway handles itself, so no listing declares them. */
-const OWNED: ReadonlySet<string> = new Set([
-  "model",
-  "messages",
-  "system",
-  "stream",
-  "stream_options",
-  "max_tokens",
-  "max_completion_tokens",
-  "provider",
-  "route",
-  "models",
-  "transforms",
-]);
+const OWNED: ReadonlySet<string> = new Set([...GATEWAY_FIELDS, "system", "stream_options"]);
 
 /**
  * The other names under which a listing may declare a parameter: those of the other wire, and older
@@ -129,17 +117,13 @@ function newName(target: Target, name: string): string | undefined {
 function isUsual(doc: JsonDocument, name: string, value: JsonNode): boolean {
   if (doc.isNull(value) || isNoOp(doc, name)) return true;
   const usual = Object.hasOwn(USUAL, name) ? USUAL[name] : undefined;
-  if (usual === undefined) return isEmptyList(doc, value);
+  if (usual === undefined) return isEmptyArray(doc, value);
   if (doc.kind(value) === NUMBER_KIND) return doc.number(value) === Number(usual);
   if (doc.isObject(value)) return isPlainAuto(doc, value);
   return doc.end(value) - doc.start(value) <= USUAL_CHARS_MAX && doc.raw(value) === usual;
 }
 
 const USUAL_CHARS_MAX = 8;
-
-function isEmptyList(doc: JsonDocument, value: JsonNode): boolean {
-  return doc.isArray(value) && doc.next(value) === value + NODE_SIZE;
-}
 
 /** True for `{"type":"auto"}`, the object form of the default choice. */
 function isPlainAuto(doc: JsonDocument, value: JsonNode): boolean {
@@ -237,12 +221,10 @@ export function lostParameters(
   ];
   return sent.flatMap(([name, isSent, names]) => {
     if (!isSent || (!fixed.has(name) && !(drops && !declares(target, name)))) return [];
-    return [names.find((each) => isPresent(doc, each)) ?? name];
+    const isSentAs = (each: string): boolean =>
+      doc.present(0, chatVocabulary.findId(each)) !== ABSENT;
+    return [names.find(isSentAs) ?? name];
   });
-}
-
-function isPresent(doc: JsonDocument, name: string): boolean {
-  return doc.present(0, chatVocabulary.findId(name)) !== ABSENT;
 }
 
 /** The `provider` object for an aggregator: the client's controls, with fixed members on top. */

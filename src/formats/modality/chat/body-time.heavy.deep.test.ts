@@ -26,7 +26,7 @@ function fastestMs(wire: "wire_a" | "wire_b", body: Buffer): number {
   for (let run = 0; run < RUNS && fastest > BODY_MS_MAX / 2; run += 1) {
     const startedMs = performance.now();
     const read = readBody(wire, body);
-    if (read.ok) read.request.decoded().needs;
+    if (read.ok) read.request.decoded();
     fastest = Math.min(fastest, performance.now() - startedMs);
   }
   return fastest;

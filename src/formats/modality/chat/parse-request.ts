@@ -25,11 +25,7 @@ import {
 import { findCredential } from "../../wire/fields/forbidden-fields.ts";
 import type { CallRequest, ClientRequest, Conversation } from "../../wire/modality.ts";
 import type { ChatCall } from "../../wire/neutral/chat-call.ts";
-import {
-  headerName,
-  TranslationIssues,
-  type TranslationNeeds,
-} from "../../wire/neutral/translation-issues.ts";
+import { headerName, TranslationIssues } from "../../wire/neutral/translation-issues.ts";
 import { findPricedFields, type PricedFields } from "../../wire/price-guard.ts";
 import { findBetaFields, NO_DROPS, type SameWireDrops } from "./beta-fields.ts";
 
@@ -214,9 +210,8 @@ export class ParsedChatRequest implements CallRequest {
   /** The call for another wire, decoded once; usable if nothing is refused. */
   decoded(): DecodedCall {
     if (this.#decoded === undefined) {
-      const notes = new TranslationIssues();
-      const call = this.wire.requests.decodeCall(this.doc, notes);
-      this.#decoded = { call, needs: notes.needs() };
+      const needs = new TranslationIssues();
+      this.#decoded = { call: this.wire.requests.decodeCall(this.doc, needs), needs };
     }
     return this.#decoded;
   }
@@ -224,7 +219,7 @@ export class ParsedChatRequest implements CallRequest {
 
 export interface DecodedCall {
   readonly call: ChatCall;
-  readonly needs: TranslationNeeds;
+  readonly needs: TranslationIssues;
 }
 
 function readWantsUsageChunk(doc: JsonDocument): boolean {

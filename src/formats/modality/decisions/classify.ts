@@ -97,7 +97,8 @@ function classifyByRules(failed: Failed, deployment: Deployment): UpstreamFailur
 
 function special(failed: Failed): UpstreamFailure | undefined {
   const { status, errorText } = failed;
-  if (status === 504) return stalled(failed);
+  // One provider gives up after a minute: a timeout for the caller, a 5xx for its circuit.
+  if (status === 504) return { ...timeoutFailure(failed.upstreamStatus), strike: "strike" };
   if (status === 425) return warmingUp(failed);
   const isRejected = status >= 400 && status < 500 && status !== 429;
   return isRejected && errorText.codes.includes(OVERFLOW_CODE)
@@ -140,17 +141,14 @@ function throttled(failed: Failed): UpstreamFailure {
  * unchanged and no other provider is tried. If it is the marketplace's, another provider may serve.
  */
 function accessRefused(failed: Failed, deployment: Deployment): UpstreamFailure {
-  const status = failed.status === 400 ? chooseAccessStatus(failed.errorText) : failed.status;
+  // A 400 about the account gets the status that it should have had.
+  const meant = matchesWording(failed.errorText, billingWording) ? 402 : 401;
+  const status = failed.status === 400 ? meant : failed.status;
   const refused = accountRefused(failed, status);
   if (deployment.ownKey !== undefined) return { ...refused, failover: false, strike: "neutral" };
   const isAllowance =
     deployment.decisions?.wire === "systemone" || isAboutAllowance(failed.errorText);
   return isAllowance ? allowanceRefused(failed) : refused;
-}
-
-/** The status that a 400 about the account should have had. */
-function chooseAccessStatus(errorText: ProviderErrorText): number {
-  return matchesWording(errorText, billingWording) ? 402 : 401;
 }
 
 function isAboutAllowance({ all, codes }: ProviderErrorText): boolean {
@@ -173,11 +171,6 @@ function allowanceRefused(failed: Failed): UpstreamFailure {
     failover: true,
     strike: "strike",
   };
-}
-
-/** One provider answers 504 after a minute: a timeout for the caller, a 5xx for its circuit. */
-function stalled(failed: Failed): UpstreamFailure {
-  return { ...timeoutFailure(failed.upstreamStatus), strike: "strike" };
 }
 
 const WARMING_RETRY_SECONDS = 5;

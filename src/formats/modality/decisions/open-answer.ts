@@ -14,7 +14,7 @@ import { failedRead, type ReadAnswer, unusableFailure } from "../../wire/failure
 import { JsonBridge } from "../../wire/answer/json-bridge.ts";
 import { openaiChat } from "../../wire/openai-chat/index.ts";
 import type { ReadyAnswer } from "../../wire/neutral/chat-answer.ts";
-import { firstCount, inputOutputFlaw, type UsageReport } from "../../wire/neutral/usage-report.ts";
+import { readInputOutput, type UsageReport } from "../../wire/neutral/usage-report.ts";
 import {
   type Fields,
   type NamedAnswer,
@@ -101,21 +101,14 @@ function answersJson(answers: readonly NamedAnswer[]): string | undefined {
   return members.every((member) => member !== undefined) ? `{${members.join(",")}}` : undefined;
 }
 
-/** The tokens that a decisions provider reported; undefined when it reported none. */
+/** The tokens that a decisions provider reported; undefined if it reported none. */
 function readDecisionReport(body: Fields): UsageReport | undefined {
   // GLiNER hosts report `token_usage`, which can be just the number of input tokens.
   const own = body["token_usage"];
   return (
-    toUsageReport(asObject(body["usage"])) ?? toUsageReport(asObject(own) ?? { input_tokens: own })
+    readInputOutput(asObject(body["usage"]) ?? {}) ??
+    readInputOutput(asObject(own) ?? { input_tokens: own })
   );
-}
-
-function toUsageReport(reported: Fields | undefined): UsageReport | undefined {
-  if (reported === undefined) return undefined;
-  const usage = readUsage(reported);
-  if (usage === undefined) return undefined;
-  const flaw = inputOutputFlaw(reported);
-  return flaw === undefined ? { usage } : { usage, flaw };
 }
 
 /** The usage object of an answer; `costUsd` is number text and printed as it is. */
@@ -130,25 +123,4 @@ function decisionUsageJson(usage: Usage, costUsd: string): string {
     `{"input_tokens":${input},"output_tokens":${output},"total_tokens":${input + output},` +
     `${cached}"cost":${costUsd}}`
   );
-}
-
-function readUsage(reported: Fields): Usage | undefined {
-  const input = firstCount(reported["input_tokens"], reported["prompt_tokens"]);
-  const output = firstCount(reported["output_tokens"], reported["completion_tokens"]);
-  if (input === undefined && output === undefined) return undefined;
-  const total = input ?? 0;
-  const cached = Math.min(total, cachedTokens(reported));
-  return {
-    prompt: total - cached,
-    cachedPrompt: cached,
-    cacheWrite: 0,
-    completion: output ?? 0,
-    internalReasoning: 0,
-  };
-}
-
-function cachedTokens(reported: Fields): number {
-  const details =
-    asObject(reported["input_tokens_details"]) ?? asObject(reported["prompt_tokens_details"]);
-  return firstCount(details?.["cached_tokens"]) ?? 0;
 }

@@ -10,6 +10,7 @@ import { asCount } from "../../wire/neutral/usage-report.ts";
 import type { Base64Text } from "./base64-text.ts";
 import type { ImageAnswerParser } from "./image-answer-parser.ts";
 import { type ImageReport, readImageReport } from "./image-usage.ts";
+import type { ParsedImageRequest } from "./parse-request.ts";
 
 /** An answer with exactly the images that were requested. */
 export interface ImageAnswer {
@@ -27,16 +28,10 @@ export interface AnsweredImage {
   readonly revisedPrompt: string | undefined;
 }
 
-export interface AskedImages {
-  readonly count: number;
-  /** The requested format; empty if none was requested. */
-  readonly outputFormat: string;
-}
-
 /** Reads a complete answer: all images that were requested, or the failure. */
 export function readImageAnswer(
   parser: ImageAnswerParser,
-  asked: AskedImages,
+  asked: Pick<ParsedImageRequest, "count" | "outputFormat">,
 ): ReadAnswer<ImageAnswer> {
   const bytes = parser.rest();
   const rest = isUtf8(bytes) ? decodeBody(bytes) : "";
@@ -57,7 +52,7 @@ export function readImageAnswer(
   if (images.length !== asked.count || items.length !== asked.count) {
     // Partly refused content is not sent to another provider either.
     if (images.length < asked.count && saysModerated(answer, counted)) {
-      return failedRead(moderatedImagesFailure());
+      return failedRead(classifyEmbeddedError({ error: { code: "moderation_blocked" } }));
     }
     const found =
       `the provider answered with ${images.length} usable images of ${items.length}, ` +
@@ -183,11 +178,6 @@ export function tooLargeImagesFailure(): UpstreamFailure {
     failover: false,
     strike: "neutral",
   };
-}
-
-/** A 200 that reports refused content by a flag. */
-function moderatedImagesFailure(): UpstreamFailure {
-  return classifyEmbeddedError({ error: { code: "moderation_blocked" } });
 }
 
 /**

@@ -12,12 +12,7 @@ import {
 } from "../../wire/failure/failures.ts";
 import { extractErrorText } from "../../wire/failure/provider-message.ts";
 import type { ParsedVideoRequest } from "./parse-request.ts";
-import {
-  parseRecord,
-  type ProviderJob,
-  readJobRecord,
-  type VideoAcceptBridge,
-} from "./read-job.ts";
+import { parseRecord, type ProviderJob, readJobRecord } from "./read-job.ts";
 import { resolveSeconds } from "./servability.ts";
 
 const UNUSABLE = failedRead(unusableFailure());
@@ -26,14 +21,16 @@ const UNUSABLE = failedRead(unusableFailure());
 const RECORD_BYTES_MAX = 1_048_576;
 
 /**
- * Reads a provider's answer that accepts a job. The client gets the gateway's own job. Cost and model
- * come later, with the finished job.
+ * Reads a provider's answer that accepts a job. The client gets the gateway's own job. The cost and
+ * the model come later, with the finished job.
  */
-export class AcceptBridge implements VideoAcceptBridge {
+export class AcceptBridge implements AnswerBridge {
   readonly contentType: string = "application/json";
   readonly hasWrongFinish = false;
+  /** The seconds that were sent to the provider. */
   readonly seconds: number;
   readonly options: ParsedVideoRequest["options"];
+  /** Set exactly if `state` is `complete`; it has an id. */
   job: ProviderJob | undefined;
   failure: UpstreamFailure | undefined;
   #pieces: Buffer[] = [];
@@ -83,7 +80,7 @@ export class AcceptBridge implements VideoAcceptBridge {
   }
 }
 
-export function isVideoAccept(bridge: AnswerBridge): bridge is VideoAcceptBridge {
+export function isVideoAccept(bridge: AnswerBridge): bridge is AcceptBridge {
   return bridge instanceof AcceptBridge;
 }
 

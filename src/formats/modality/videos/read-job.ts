@@ -1,10 +1,8 @@
 import { asObject, parseUsdToPico, type PicoUsd, textOf, tryParse } from "../../../kernel/index.ts";
-import type { AnswerBridge } from "../../wire/answer/answer-bridge.ts";
 import { extractErrorText } from "../../wire/failure/provider-message.ts";
 import { contentPolicyWording, matchesWording } from "../../wire/failure/wording.ts";
 import { type AnswerJson, decodeBody } from "../../wire/neutral/chat-answer.ts";
 import { readReportedCost } from "../../wire/neutral/usage-report.ts";
-import type { ParsedVideoRequest } from "./parse-request.ts";
 
 /** Reads a provider's job record in any format; undefined if the body is none. */
 export function readJob(body: Buffer): ProviderJob | undefined {
@@ -84,10 +82,10 @@ function leadingCode(error: unknown): string {
 /** Fields in which records of any format show their files. */
 const FILE_NAMES = ["video", "videos", "video_url", "unsigned_urls", "urls", "url", "output"];
 
-/** True if the record shows a file, or has no field for one and its word is not `done`. */
+/** True if the record shows a file, or has no field for one; `done` alone proves none. */
 function showsFile(record: Fields, word: string): boolean {
   const places = FILE_NAMES.map((name) => record[name]).filter((each) => each !== undefined);
-  return places.length === 0 ? !needsShownFile(word) : places.some(holdsText);
+  return places.length === 0 ? word.trim().toLowerCase() !== "done" : places.some(holdsText);
 }
 
 function holdsText(value: unknown): boolean {
@@ -155,11 +153,6 @@ function toState(word: string): ProviderJobState {
   return Object.hasOwn(STATE_OF_WORD, plain) ? (STATE_OF_WORD[plain] ?? "unknown") : "unknown";
 }
 
-/** True for `done`, which proves no file, so the record must show one. */
-function needsShownFile(word: string): boolean {
-  return word.trim().toLowerCase() === "done";
-}
-
 export type ProviderJobState =
   | "queued"
   | "in_progress"
@@ -183,13 +176,4 @@ export interface ProviderJob {
   readonly expiresAtMs: number | undefined;
   /** The reported model name, of any type. */
   readonly model: unknown;
-}
-
-/** The bridge of an accept call, which has read the job. */
-export interface VideoAcceptBridge extends AnswerBridge {
-  /** Set exactly if `state` is `complete`; it has an id. */
-  readonly job: ProviderJob | undefined;
-  /** The seconds that were written upstream. */
-  readonly seconds: number;
-  readonly options: ParsedVideoRequest["options"];
 }

@@ -1,9 +1,8 @@
-import { NODE_SIZE } from "../../../kernel/index.ts";
 import { word } from "../fields/chat-vocabulary.ts";
 import {
   type Check,
   type Fields,
-  isArray,
+  filledListOf,
   isBoolean,
   isFilledText,
   isNumber,
@@ -80,12 +79,6 @@ const roleAndMessage: Check = variant(
   () => problem("must be user, assistant or system", "role"),
 );
 
-const messages: Check = (doc, node) =>
-  isArray(doc, node) ??
-  (doc.next(node) === node + NODE_SIZE
-    ? problem("must have at least one message")
-    : listOf(roleAndMessage)(doc, node));
-
 const tool: Check = shape({
   type: optional(isText),
   name: isFilledText,
@@ -99,7 +92,7 @@ const tool: Check = shape({
 export const checkBody: Check = shape(
   {
     ...commonFields,
-    messages,
+    messages: filledListOf(roleAndMessage, "must have at least one message"),
     system: optional(textOr(listOf(block), BLOCKS_MESSAGE)),
     stop_sequences: optional(textList),
     tools: optional(listOf(tool)),

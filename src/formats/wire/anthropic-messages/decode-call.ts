@@ -6,6 +6,7 @@ import {
   type JsonText,
 } from "../../../kernel/index.ts";
 import { type ChatWord, findRaw, word } from "../fields/chat-vocabulary.ts";
+import { GATEWAY_FIELDS } from "../fields/common-fields.ts";
 import {
   type AssistantPart,
   type ChatCall,
@@ -34,12 +35,8 @@ const refused: ReadonlySet<string> = new Set<ChatWord>([
 
 /** Fields that have a counterpart or are the gateway's own; everything else is dropped. */
 const carried: ReadonlySet<string> = new Set<ChatWord>([
-  "model",
-  "messages",
+  ...GATEWAY_FIELDS,
   "system",
-  "max_tokens",
-  "max_completion_tokens",
-  "stream",
   "temperature",
   "top_p",
   "stop_sequences",
@@ -48,10 +45,6 @@ const carried: ReadonlySet<string> = new Set<ChatWord>([
   "metadata",
   "output_config",
   "n",
-  "provider",
-  "route",
-  "models",
-  "transforms",
 ]);
 
 /** Decodes a checked messages body for a chat-completions provider. */

@@ -22,17 +22,12 @@ export function estimateDocument(doc: JsonDocument): number {
   return (
     REQUEST_TOKENS +
     contentTokens(member(word.system)) +
-    sum(asList(member(word.messages)), messageTokens) +
-    sum(asList(member(word.tools)), toolTokens)
+    sum(
+      asList(member(word.messages)),
+      (message) => MESSAGE_TOKENS + contentTokens(readField(message, "content")),
+    ) +
+    sum(asList(member(word.tools)), (tool) => TOOL_TOKENS + jsonTokens(tool))
   );
-}
-
-function messageTokens(message: unknown): number {
-  return MESSAGE_TOKENS + contentTokens(readField(message, "content"));
-}
-
-function toolTokens(tool: unknown): number {
-  return TOOL_TOKENS + jsonTokens(tool);
 }
 
 function contentTokens(content: unknown): number {
@@ -81,9 +76,9 @@ function documentTokens(source: unknown): number {
 
 /** Counts a value that the model reads as JSON, without its cache marks. */
 function jsonTokens(value: unknown): number {
-  const shown = (key: string, inner: unknown): unknown =>
+  const unmarked = (key: string, inner: unknown): unknown =>
     key === "cache_control" ? undefined : inner;
-  return textTokens(JSON.stringify(value, shown) ?? "");
+  return textTokens(JSON.stringify(value, unmarked) ?? "");
 }
 
 function asList(value: unknown): readonly unknown[] {

@@ -114,11 +114,11 @@ export interface FailedAnswer {
 }
 
 /** The metadata of a refusal in the error body of every wire (specification, "Body shape"). */
-export function errorMetadata(refusal: Refusal): Record<string, string | boolean> {
+export function errorMetadata(answered: Refusal): Record<string, string | boolean> {
   return {
-    ...refusalGround(refusal),
-    retryable: refusal.retryable,
-    ...refusalTimes(refusal),
+    ...refusalGround(answered),
+    retryable: answered.retryable,
+    ...refusalTimes(answered),
   };
 }
 
@@ -132,7 +132,7 @@ export interface OverflowWording {
  * The message of a refusal, in an error body and in a stream's last event. A context overflow
  * always contains the wording, because clients shorten their history when they find it.
  */
-export function messageWith({ sign, wording }: OverflowWording, refusal: Refusal): string {
-  const isMissing = refusal.class === "context_overflow" && !sign.test(refusal.message);
-  return isMissing ? `${refusal.message} (${wording})` : refusal.message;
+export function messageWith({ sign, wording }: OverflowWording, answered: Refusal): string {
+  const isMissing = answered.class === "context_overflow" && !sign.test(answered.message);
+  return isMissing ? `${answered.message} (${wording})` : answered.message;
 }

@@ -31,7 +31,7 @@ const RESET_HEADERS = [
 /** The longest reset of the exhausted windows, or of all if none is reported as exhausted. */
 function longestReset(headers: Headers, nowMs: number | undefined): number | undefined {
   const exhausted = RESET_HEADERS.filter(
-    (name) => readHeader(headers, remainingName(name)) === "0",
+    (name) => readHeader(headers, name.replace("reset", "remaining")) === "0",
   );
   const names = exhausted.length > 0 ? exhausted : RESET_HEADERS;
   let longest: number | undefined;
@@ -40,10 +40,6 @@ function longestReset(headers: Headers, nowMs: number | undefined): number | und
     if (wait !== undefined && wait > (longest ?? 0)) longest = wait;
   }
   return longest;
-}
-
-function remainingName(resetName: string): string {
-  return resetName.replace("reset", "remaining");
 }
 
 function parseWait(value: string | undefined, nowMs: number | undefined): number | undefined {

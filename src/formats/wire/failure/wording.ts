@@ -207,12 +207,8 @@ const STATUS_OF_CODE: ReadonlyMap<string, number> = new Map(
 /** The status that an error inside a 200 means; undefined if its codes are unknown. */
 export function findStatus(errorText: ProviderErrorText): number | undefined {
   for (const code of errorText.codes) {
-    const status = STATUS_OF_CODE.get(code) ?? numericStatus(code);
+    const status = /^[45]\d\d$/.test(code) ? Number(code) : STATUS_OF_CODE.get(code);
     if (status !== undefined) return status;
   }
   return undefined;
-}
-
-function numericStatus(code: string): number | undefined {
-  return /^[45]\d\d$/.test(code) ? Number(code) : undefined;
 }

@@ -98,6 +98,17 @@ export function listOf(check: Check): Check {
 }
 const mustBeArray = problem("must be an array");
 
+/** Accepts a list of at least one value. */
+export function filledListOf(check: Check, emptyMessage: string): Check {
+  const checkAll = listOf(check);
+  const empty = problem(emptyMessage);
+  return (doc, node) => (isEmptyArray(doc, node) ? empty : checkAll(doc, node));
+}
+
+export function isEmptyArray(doc: JsonDocument, node: JsonNode): boolean {
+  return doc.isArray(node) && doc.next(node) === node + NODE_SIZE;
+}
+
 export type Fields = Readonly<Partial<Record<ChatWord, Check>>>;
 
 export interface ShapeRules {

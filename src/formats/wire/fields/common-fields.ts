@@ -7,7 +7,7 @@ import {
   NUMBER_KIND,
   type Splice,
 } from "../../../kernel/index.ts";
-import { word } from "./chat-vocabulary.ts";
+import { type ChatWord, word } from "./chat-vocabulary.ts";
 import {
   anything,
   type Check,
@@ -156,6 +156,19 @@ export const commonFields: Fields = {
 };
 
 export const textList: Check = listOf(isText);
+
+/** Top-level fields that the gateway itself reads or writes, on either chat wire. */
+export const GATEWAY_FIELDS = [
+  "model",
+  "messages",
+  "stream",
+  "max_tokens",
+  "max_completion_tokens",
+  "provider",
+  "route",
+  "models",
+  "transforms",
+] as const satisfies readonly ChatWord[];
 
 /** Routing fields of other gateways: dropped on every route, and named. */
 const DROPPED_EVERYWHERE = ["route", "models", "transforms"] as const;

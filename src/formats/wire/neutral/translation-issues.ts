@@ -6,20 +6,20 @@ const NAME_CHARS_MAX = 64;
 
 /** Collects the fields that a translation to the other wire refuses or drops. */
 export class TranslationIssues {
-  readonly #refused: { readonly field: string; readonly message: string }[] = [];
-  readonly #dropped = new Set<string>();
+  /** Fields that prevent the translation. `message` begins with the field. */
+  readonly refused: { readonly field: string; readonly message: string }[] = [];
+  /** Fields without a counterpart: dropped and named in `x-tm-dropped-params`. */
+  readonly dropped: string[] = [];
 
   /** `message` follows the field: "must be …". */
   refuse(field: string, message: string): void {
-    this.#refused.push({ field, message: `${field} ${message}` });
+    this.refused.push({ field, message: `${field} ${message}` });
   }
 
   drop(name: string): void {
-    if (this.#dropped.size < DROPPED_NAMES_MAX) this.#dropped.add(headerName(name));
-  }
-
-  needs(): TranslationNeeds {
-    return { refused: this.#refused, dropped: [...this.#dropped] };
+    const shown = headerName(name);
+    const isFull = this.dropped.length === DROPPED_NAMES_MAX;
+    if (!isFull && !this.dropped.includes(shown)) this.dropped.push(shown);
   }
 }
 
@@ -31,14 +31,6 @@ export function headerName(name: string): string {
 /** The end of most messages, with the reason and the next step. */
 export const CANNOT_CROSS =
   "cannot be translated for the providers of this model; remove it or choose a model that accepts it";
-
-/** The fields that a translation to the other wire refuses or drops. */
-export interface TranslationNeeds {
-  /** Fields that prevent the translation. `message` begins with the field. */
-  readonly refused: readonly { readonly field: string; readonly message: string }[];
-  /** Fields without a counterpart: dropped and named in `x-tm-dropped-params`. */
-  readonly dropped: readonly string[];
-}
 
 export interface DropRule {
   /** Word ids of the members that are carried over or refused by name. */

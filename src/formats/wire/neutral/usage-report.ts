@@ -1,5 +1,6 @@
 import {
   asObject,
+  defined,
   findMember,
   findPath,
   parseDecimal,
@@ -7,6 +8,7 @@ import {
   shiftDecimal,
   type Span,
   type Usage,
+  ZERO_USAGE,
 } from "../../../kernel/index.ts";
 
 /** The usage that a provider has reported for one answer. */
@@ -62,6 +64,19 @@ export function inputOutputFlaw(reported: Fields): string | undefined {
   const details = asObject(reported["input_tokens_details"] ?? reported["prompt_tokens_details"]);
   const cached = asCount(details?.["cached_tokens"]) ?? 0;
   return cached > input ? "more input tokens are cached than there are" : undefined;
+}
+
+/** Reads input and output tokens, in either naming; undefined if neither is reported. */
+export function readInputOutput(reported: Fields): UsageReport | undefined {
+  const input = firstCount(reported["input_tokens"], reported["prompt_tokens"]);
+  const output = firstCount(reported["output_tokens"], reported["completion_tokens"]);
+  if (input === undefined && output === undefined) return undefined;
+  const details =
+    asObject(reported["input_tokens_details"]) ?? asObject(reported["prompt_tokens_details"]);
+  const cachedPrompt = Math.min(input ?? 0, asCount(details?.["cached_tokens"]) ?? 0);
+  const prompt = (input ?? 0) - cachedPrompt;
+  const usage = { ...ZERO_USAGE, prompt, cachedPrompt, completion: output ?? 0 };
+  return { usage, ...defined({ flaw: inputOutputFlaw(reported) }) };
 }
 
 /** The first readable count. */

@@ -4,6 +4,7 @@ import {
   anything,
   type Check,
   type Fields,
+  filledListOf,
   isArray,
   isBoolean,
   isFilledText,
@@ -103,12 +104,6 @@ const message: Check = variant(
   () => problem("must be system, developer, user, assistant, tool or function", "role"),
 );
 
-const messagesShape: Check = (doc, node) =>
-  isArray(doc, node) ??
-  (doc.next(node) === node + NODE_SIZE
-    ? problem("must have at least one message")
-    : listOf(message)(doc, node));
-
 const namedFunction: Check = shape(
   {
     name: isFilledText,
@@ -149,7 +144,7 @@ const toolChoice: Check = textOr(
 export const checkBody: Check = shape(
   {
     ...commonFields,
-    messages: messagesShape,
+    messages: filledListOf(message, "must have at least one message"),
     stream_options: optional(shape({ include_usage: optional(isBoolean) })),
     stop: optional(textOr(textList, "must be a string or an array of strings")),
     tools: optional(listOf(tool)),

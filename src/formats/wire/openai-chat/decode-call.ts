@@ -7,6 +7,7 @@ import {
   tokenText,
 } from "../../../kernel/index.ts";
 import { type ChatWord, findRaw, word } from "../fields/chat-vocabulary.ts";
+import { GATEWAY_FIELDS } from "../fields/common-fields.ts";
 import {
   type ChatCall,
   type Effort,
@@ -23,11 +24,7 @@ const refused: ReadonlySet<string> = new Set<ChatWord>(["response_format", "thin
 
 /** Fields that have a counterpart or are the gateway's own; everything else is dropped. */
 const carried: ReadonlySet<string> = new Set<ChatWord>([
-  "model",
-  "messages",
-  "max_tokens",
-  "max_completion_tokens",
-  "stream",
+  ...GATEWAY_FIELDS,
   "stream_options",
   "temperature",
   "top_p",
@@ -41,10 +38,6 @@ const carried: ReadonlySet<string> = new Set<ChatWord>([
   "user",
   "safety_identifier",
   "n",
-  "provider",
-  "route",
-  "models",
-  "transforms",
 ]);
 
 /** Decodes a checked chat-completions body for a messages provider. */

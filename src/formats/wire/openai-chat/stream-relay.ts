@@ -32,6 +32,7 @@ import {
 import {
   answerTexts,
   chunkHead,
+  type ChunkLabel,
   clientWord,
   errorChunkText,
   hasCalls,
@@ -259,10 +260,7 @@ export class OpenaiChatRelay implements StreamDriver {
   }
 }
 
-interface ChunkNames {
-  readonly id: string;
-  readonly createdSeconds: number;
-}
+type ChunkNames = Omit<ChunkLabel, "modelId">;
 
 function readNames(chunk: Fields, label: AnswerLabel): ChunkNames {
   return {
