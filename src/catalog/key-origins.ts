@@ -9,7 +9,7 @@ export type KeyOrigins = ReadonlyMap<string, ReadonlySet<string>>;
 export interface KeyRules {
   /** True if the program reads a setting or a secret of its own from this variable. */
   readonly isOwnVariable: (name: string) => boolean;
-  /** The origins of the variables that are listed here; nothing else gets their keys. */
+  /** The origins of the variables that are listed here; no other origin gets their keys. */
   readonly origins: KeyOrigins;
   /** The owners in the catalog that is being replaced; absent at a start. */
   readonly owners?: KeyOwners;

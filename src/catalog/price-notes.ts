@@ -16,29 +16,27 @@ const JUMP_FACTOR = 100n;
 export function priceNotes(file: string, deployment: Deployment): CatalogNote[] {
   const { id, modality, billing } = deployment;
   const sheets = listSheets(deployment);
-  const note = (reason: CatalogNote["reason"], about: string): CatalogNote[] => [
-    { file, deploymentId: id, reason, message: `${id} ${about}` },
-  ];
-  const isDearer = sheets.some(isBoughtDearer);
   const bound = PLAUSIBLE_USD * PICO_PER_TOKEN_OF_ONE_USD;
   const isImplausible =
     modality === "text" &&
     billing === "token" &&
     sheets.some((sheet) => everyRate(sheet).some((rate) => rate > bound));
-  return [
-    ...(isDearer
-      ? note(
-          "purchase_above_price",
-          "is bought for more than it is sold: a purchase price is above its price",
-        )
-      : []),
-    ...(isImplausible
-      ? note(
-          "price_implausible",
-          `has a price above $${PLAUSIBLE_USD} per million tokens; check its unit and its point`,
-        )
-      : []),
-  ];
+  const note = (reason: CatalogNote["reason"], about: string): CatalogNote => ({
+    file,
+    deploymentId: id,
+    reason,
+    message: `${id} ${about}`,
+  });
+  const notes: CatalogNote[] = [];
+  if (sheets.some(isBoughtDearer)) {
+    const about = "is bought for more than it is sold: a purchase price is above its price";
+    notes.push(note("purchase_above_price", about));
+  }
+  if (isImplausible) {
+    const about = `has a price above $${PLAUSIBLE_USD} per million tokens; check its unit and its point`;
+    notes.push(note("price_implausible", about));
+  }
+  return notes;
 }
 
 /** True if, at the present prices, the provider is owed more for some token than customers pay. */

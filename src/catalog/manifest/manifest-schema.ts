@@ -164,13 +164,9 @@ const provider = Type.Object(
       description: "Name shown to buyers.",
       ...rule("provider-name", "must be a string that is not empty"),
     }),
-    privacy_policy_url: Type.Unsafe<string>(urlText({ description: "Shown to buyers." })),
-    terms_of_service_url: Type.Optional(
-      Type.Unsafe<string>(urlText({ description: "Shown to buyers." })),
-    ),
-    status_page_url: Type.Optional(
-      Type.Unsafe<string>(urlText({ description: "Shown to buyers." })),
-    ),
+    privacy_policy_url: urlText("Shown to buyers."),
+    terms_of_service_url: Type.Optional(urlText("Shown to buyers.")),
+    status_page_url: Type.Optional(urlText("Shown to buyers.")),
     priority: Type.Optional(
       Type.Integer({
         minimum: 0,

@@ -302,13 +302,9 @@ export const modelSchema = Type.Object(
       }),
     ),
     deprecation_date: Type.Optional(
-      dateText({
-        description: "After this day, the next build removes the listing from the catalog.",
-      }),
+      dateText("After this day, the next build removes the listing from the catalog."),
     ),
-    released: Type.Optional(
-      dateText({ description: "Used to sort lists, newest first; routing does not use it." }),
-    ),
+    released: Type.Optional(dateText("Used to sort lists, newest first; routing does not use it.")),
   },
   { title: "Model", description: "One listing.", allOf: MODALITY_RULES },
 );

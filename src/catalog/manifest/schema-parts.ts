@@ -126,20 +126,12 @@ export const patterns: Readonly<Record<PatternName, string>> = {
 };
 
 /** A calendar day as text. */
-export function dateText(options: { readonly description: string }): TUnsafe<string> {
-  return Type.Unsafe<string>(
-    Type.String({
-      pattern: patterns.date,
-      ...rule("date", "must be a calendar day written YYYY-MM-DD"),
-      ...options,
-    }),
-  );
+export function dateText(description: string): TUnsafe<string> {
+  const note = rule("date", "must be a calendar day written YYYY-MM-DD");
+  return Type.Unsafe<string>(Type.String({ pattern: patterns.date, ...note, description }));
 }
 
-export function urlText(options: { readonly description: string }): TSchema {
-  return Type.String({
-    pattern: patterns.url,
-    ...rule("url", "must be a URI that starts with http:// or https:// and names no user"),
-    ...options,
-  });
+export function urlText(description: string): TUnsafe<string> {
+  const note = rule("url", "must be a URI that starts with http:// or https:// and names no user");
+  return Type.Unsafe<string>(Type.String({ pattern: patterns.url, ...note, description }));
 }

@@ -6,7 +6,7 @@ const fileFields = {
     description: "Which public list of models it is.",
     ...rule("source-from", 'must be "litellm", "models.dev", "openrouter" or "genai-prices"'),
   }),
-  dated: dateText({ description: "The day of which the list is." }),
+  dated: dateText("The day of which the list is."),
   sha256: hash("SHA-256 of the bytes of the list, hexadecimal."),
 };
 

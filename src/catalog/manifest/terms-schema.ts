@@ -122,12 +122,12 @@ export type ManifestPriceChange = Accepted<typeof priceChange>;
 
 const checked = Type.Object(
   {
-    on: dateText({ description: "The day of the check." }),
+    on: dateText("The day of the check."),
     by: oneOf(["two-sources", "page"], {
       description: "Two sources agreed, or a person read the provider's page.",
       ...rule("terms-checked-by", 'must be "two-sources" or "page"'),
     }),
-    url: Type.Optional(Type.Unsafe<string>(urlText({ description: "What was read." }))),
+    url: Type.Optional(urlText("What was read.")),
   },
   {
     title: "Checked",

@@ -35,7 +35,7 @@ export function validateManifest(text: string): ManifestVerdict {
     ...schemaProblems(value),
     ...beyondSchema(value),
   ]);
-  // The schema has established the type.
+  // The document has satisfied the schema, so it has this type.
   return problems.length === 0
     ? { ok: true, manifest: value as Manifest }
     : { ok: false, problems };

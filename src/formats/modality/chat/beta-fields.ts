@@ -31,61 +31,41 @@ export const NO_DROPS: SameWireDrops = { words: [], inside: [], names: [] };
 export function findBetaFields(doc: JsonDocument, dropped: readonly string[]): SameWireDrops {
   const rules = OPENED.filter(({ beta }) => dropped.some((name) => beta.test(name)));
   if (rules.length === 0) return NO_DROPS;
+  const wanted = (place: "top" | "tools" | "outputConfig"): readonly ChatWord[] => [
+    ...new Set(rules.flatMap((rule) => rule[place] ?? [])),
+  ];
+  const tools = doc.present(0, word.tools);
   const config = doc.present(0, word.output_config);
-  const top = presentIn(doc, 0, collectNames(rules, "top"));
-  const tools = inPlace(doc, listTools(doc), collectNames(rules, "tools"));
-  const inConfig = inPlace(
-    doc,
-    config === ABSENT ? [] : [config],
-    collectNames(rules, "outputConfig"),
-  );
+  const top = findPresent(doc, 0, wanted("top"));
+  const inside = [
+    ...(tools === ABSENT ? [] : doc.items(tools)).map((object) => ({
+      object,
+      path: "tools.",
+      names: findPresent(doc, object, wanted("tools")),
+    })),
+    ...(config === ABSENT ? [] : [config]).map((object) => ({
+      object,
+      path: "output_config.",
+      names: findPresent(doc, object, wanted("outputConfig")),
+    })),
+  ].filter(({ names }) => names.length > 0);
+  const paths = inside.flatMap(({ path, names }) => names.map((name) => path + name));
   return {
     words: top.map((name) => word[name]),
-    inside: [...tools, ...inConfig].map(({ object, names }) => ({
+    inside: inside.map(({ object, names }) => ({
       object,
       wordIds: names.map((name) => word[name]),
     })),
-    names: [
-      ...top,
-      ...new Set(tools.flatMap(({ names }) => names.map((name) => `tools.${name}`))),
-      ...inConfig.flatMap(({ names }) => names.map((name) => `output_config.${name}`)),
-    ],
+    names: [...top, ...new Set(paths)],
   };
 }
 
-interface Present {
-  readonly object: JsonNode;
-  readonly names: readonly ChatWord[];
-}
-
-function inPlace(
-  doc: JsonDocument,
-  objects: readonly JsonNode[],
-  wanted: readonly ChatWord[],
-): readonly Present[] {
-  return objects
-    .map((object) => ({ object, names: presentIn(doc, object, wanted) }))
-    .filter(({ names }) => names.length > 0);
-}
-
-function presentIn(
+function findPresent(
   doc: JsonDocument,
   object: JsonNode,
   wanted: readonly ChatWord[],
 ): readonly ChatWord[] {
   return wanted.filter((name) => doc.member(object, word[name]) !== ABSENT);
-}
-
-function collectNames(
-  rules: readonly OpenedFields[],
-  place: "top" | "tools" | "outputConfig",
-): readonly ChatWord[] {
-  return [...new Set(rules.flatMap((rule) => rule[place] ?? []))];
-}
-
-function listTools(doc: JsonDocument): readonly JsonNode[] {
-  const list = doc.present(0, word.tools);
-  return list === ABSENT ? [] : doc.items(list);
 }
 
 /** The fields that a same-wire body loses on its way to a deployment. */

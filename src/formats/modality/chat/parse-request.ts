@@ -116,7 +116,7 @@ const noThread = refusal(
   { errorCode: "thread_unsupported_request" },
 );
 
-/** Requests that differ only later are one conversation: prompt caches help from here on. */
+/** Messages that begin with the same bytes are one conversation, as for prompt caches. */
 const CONVERSATION_START_BYTES = 1_024;
 
 /**

@@ -264,7 +264,7 @@ function readTyped(
   members: Members,
   fields: Readonly<Record<string, unknown>>,
 ): Typed | Problem {
-  // The schema check has established the type.
+  // The schema check has passed, so the fields have this type.
   const { type: asked, criteria, values, enum: named, min, max } = fields as unknown as TypedFields;
   const kind = KIND_OF.get(asked) ?? (asked as Kind);
   const listed = values ?? named;

@@ -253,7 +253,7 @@ class Inspection {
     return doc.isArray(node) ? this.#visitArray(doc, node, depth) : undefined;
   }
 
-  /** Scans a value below `READ_DEPTH_MAX` as a document, as the address of an image can be. */
+  /** Scans values below `READ_DEPTH_MAX` separately, because image addresses can be that deep. */
   #visitDeeper(doc: JsonDocument, node: JsonNode): Problem | undefined {
     if (!doc.isObject(node) && !doc.isArray(node)) return undefined;
     const deeper = scanDeeper(doc, node);

@@ -9,7 +9,7 @@ import { Base64Text } from "./base64-text.ts";
  */
 export class ImageAnswerParser {
   readonly texts: Base64Text[] = [];
-  /** One character per byte. */
+  /** The answer without its images, one character per byte. */
   #rest = "";
   #mode: "between" | "string" | "base64" = "between";
   #isEscaped = false;

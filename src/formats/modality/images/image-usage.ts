@@ -2,6 +2,7 @@ import type { Deployment } from "../../../catalog/index.ts";
 import { asObject, defined, type Usage, ZERO_USAGE } from "../../../kernel/index.ts";
 import {
   asCount,
+  type Fields,
   inputOutputFlaw,
   readInputOutput,
   readReportedCost,
@@ -69,8 +70,6 @@ export function declaredUsage(
   if (fitting === undefined) return undefined;
   return { ...ZERO_USAGE, completion: fitting.tokens * request.count };
 }
-
-type Fields = Readonly<Record<string, unknown>>;
 
 function findDetails(usage: Fields, name: string, otherName: string): Fields | undefined {
   return asObject(usage[name]) ?? asObject(usage[otherName]);

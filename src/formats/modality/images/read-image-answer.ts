@@ -6,7 +6,7 @@ import { extractErrorText } from "../../wire/failure/provider-message.ts";
 import { failedRead, type ReadAnswer, type UpstreamFailure } from "../../wire/failure/failures.ts";
 import { contentPolicyWording, matchesWording } from "../../wire/failure/wording.ts";
 import { decodeBody } from "../../wire/neutral/chat-answer.ts";
-import { asCount } from "../../wire/neutral/usage-report.ts";
+import { asCount, type Fields } from "../../wire/neutral/usage-report.ts";
 import type { Base64Text } from "./base64-text.ts";
 import type { ImageAnswerParser } from "./image-answer-parser.ts";
 import { type ImageReport, readImageReport } from "./image-usage.ts";
@@ -123,8 +123,6 @@ function saysModerated(answer: Fields, items: readonly unknown[]): boolean {
         matchesWording(extractErrorText(each), contentPolicyWording),
     );
 }
-
-type Fields = Readonly<Record<string, unknown>>;
 
 const FLAGS = ["moderated", "moderation_blocked", "content_filtered", "flagged", "blocked"];
 const FILLED = ["block_reason", "blockReason"];

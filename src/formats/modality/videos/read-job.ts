@@ -2,7 +2,7 @@ import { asObject, parseUsdToPico, type PicoUsd, textOf, tryParse } from "../../
 import { extractErrorText } from "../../wire/failure/provider-message.ts";
 import { contentPolicyWording, matchesWording } from "../../wire/failure/wording.ts";
 import { type AnswerJson, decodeBody } from "../../wire/neutral/chat-answer.ts";
-import { readReportedCost } from "../../wire/neutral/usage-report.ts";
+import { type Fields, readReportedCost } from "../../wire/neutral/usage-report.ts";
 
 /** Reads a provider's job record in any format; undefined if the body is none. */
 export function readJob(body: Buffer): ProviderJob | undefined {
@@ -31,8 +31,6 @@ export function readJobRecord({ text, value }: AnswerJson): ProviderJob | undefi
     model: value["model"],
   };
 }
-
-type Fields = Readonly<Record<string, unknown>>;
 
 /** The most specific first, because some providers also send the id of the request. */
 const ID_NAMES = ["id", "request_id", "job_id", "task_id"] as const;

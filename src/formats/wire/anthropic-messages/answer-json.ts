@@ -12,11 +12,9 @@ import type { AnswerCodec, AnswerJson, ReadyAnswer, ToolCall } from "../neutral/
 import { settledFinish } from "../neutral/chat-event.ts";
 import { relayText } from "../neutral/relayed-text.ts";
 import { toMessagesToolId, UniqueIds } from "../neutral/tool-calls.ts";
-import { costText, type UsageReport } from "../neutral/usage-report.ts";
+import { costText, type Fields, type UsageReport } from "../neutral/usage-report.ts";
 import { clientWord, isCall, isWrongWord, toReason, toWord } from "./events.ts";
 import { mergeCounts, toUsageReport, usageJson, toUsage } from "./usage.ts";
-
-type Fields = Readonly<Record<string, unknown>>;
 
 /** The JSON answers of messages. */
 export const anthropicMessagesAnswers: AnswerCodec = {

@@ -17,14 +17,12 @@ import {
   RepeatedEvent,
 } from "../neutral/stream-events.ts";
 import type { ServedModelNote } from "../answer/answer-bridge.ts";
-import { costText, type UsageReport } from "../neutral/usage-report.ts";
+import { costText, type Fields, type UsageReport } from "../neutral/usage-report.ts";
 import type { SseEvent } from "../sse/sse.ts";
 import { isCall, isWrongWord, toReason } from "./events.ts";
 import { mergeCounts, toUsageReport, toUsage, type ReportedCounts } from "./usage.ts";
 
 type Emit = (event: ChatEvent) => void;
-type Fields = Readonly<Record<string, unknown>>;
-
 interface OpenTool {
   readonly call: number;
   /** Arguments from the start of the block, used if no fragment follows. */
@@ -171,7 +169,7 @@ export class AnthropicMessagesDecoder implements StreamDecoder {
 
   /**
    * Ends a tool call. A tool without arguments sends no fragment or an empty one, which is not
-   * JSON, so the call gets the arguments of its start.
+   * JSON, so the call gets the arguments of the block's start, or `{}`.
    */
   #blockStop(index: unknown, emit: Emit): void {
     const tool = this.#tools.get(index);

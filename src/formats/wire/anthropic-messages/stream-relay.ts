@@ -13,7 +13,7 @@ import {
   RepeatedEvent,
 } from "../neutral/stream-events.ts";
 import type { ServedModelNote } from "../answer/answer-bridge.ts";
-import type { UsageReport } from "../neutral/usage-report.ts";
+import type { Fields, UsageReport } from "../neutral/usage-report.ts";
 import {
   clientWord,
   closingText,
@@ -26,8 +26,6 @@ import {
 } from "./events.ts";
 import { StreamReporter } from "./stream-decoder.ts";
 import { usageJson } from "./usage.ts";
-
-type Fields = Readonly<Record<string, unknown>>;
 
 /**
  * Relays a wire_b stream to a wire_b client. Only the model id is replaced in the events. The

@@ -35,7 +35,7 @@ export function isProblem(read: object): read is Problem {
   return tagged.isProblem === true;
 }
 
-/** The same problem seen from the container that holds the value as `step`. */
+/** The same problem, with its path from the container that has the value at `step`. */
 export function under(step: string | number, found: Problem): Problem {
   return { isProblem: true, path: [step, ...found.path], message: found.message };
 }

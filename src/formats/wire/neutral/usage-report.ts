@@ -25,7 +25,8 @@ export function asCount(value: unknown): number | undefined {
   return typeof value === "number" && Number.isSafeInteger(value) && value >= 0 ? value : undefined;
 }
 
-type Fields = Readonly<Record<string, unknown>>;
+/** A JSON object whose members are not checked. */
+export type Fields = Readonly<Record<string, unknown>>;
 
 /** The flaw of the first field that is present and not a count; undefined if there is none. */
 export function flawedCount(reported: Fields, names: readonly string[]): string | undefined {

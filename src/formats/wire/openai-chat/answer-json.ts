@@ -28,7 +28,7 @@ import { signedId, UniqueIds } from "../neutral/tool-calls.ts";
 import {
   answerTexts,
   clientWord,
-  hasCalls,
+  containsCalls,
   isFailureWord,
   isWrongWord,
   toReason,
@@ -59,7 +59,7 @@ export const openaiChatAnswers: AnswerCodec = {
     if (calls === undefined) return UNUSABLE_CALLS;
     const { text, reasoning } = answerTexts(message);
     const refusal = textOf(message["refusal"]);
-    const hasWrongFinish = isWrongWord(textOf(choice["finish_reason"]), hasCalls(message));
+    const hasWrongFinish = isWrongWord(textOf(choice["finish_reason"]), containsCalls(message));
     const answer = { text: text + refusal, reasoning, calls };
     const stopSequence = textOf(choice["stop_reason"]);
     const reason = refusal === "" ? toReason(textOf(choice["finish_reason"])) : "refusal";
@@ -162,11 +162,11 @@ function relayed(
   const report = readUsage(json.value, json.text, reading);
   const oneChoice = withOneChoice(json.text, json.value["choices"]);
   const { finish_reason: finish } = choice;
-  const isCalling = hasCalls(asObject(choice["message"]) ?? {});
+  const hasCalls = containsCalls(asObject(choice["message"]) ?? {});
   const { usesFunctions } = label;
-  const word = clientWord(textOf(finish), { hasCalls: isCalling, usesFunctions });
+  const word = clientWord(textOf(finish), { hasCalls, usesFunctions });
   // If the provider gives no reason, calls are the reason.
-  const isMended = typeof finish === "string" ? word !== finish : isCalling;
+  const isMended = typeof finish === "string" ? word !== finish : hasCalls;
   const text = isMended
     ? withChoiceMember(oneChoice, "finish_reason", JSON.stringify(word))
     : oneChoice;
@@ -174,7 +174,7 @@ function relayed(
   return {
     ok: true,
     report,
-    hasWrongFinish: isWrongWord(textOf(finish), isCalling),
+    hasWrongFinish: isWrongWord(textOf(finish), hasCalls),
     finishReason: toReason(textOf(finish)),
     bodyText: (costUsd) => relay({ costUsd, missing: usageJson(report?.usage, costUsd) }),
   };

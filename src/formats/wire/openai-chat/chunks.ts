@@ -11,11 +11,9 @@ import {
 import { errorMetadata, messageWith, type OverflowWording } from "../failure/failures.ts";
 import { type FinishReason, settledFinish } from "../neutral/chat-event.ts";
 import type { EventJson } from "../neutral/stream-events.ts";
-import type { UsageReport } from "../neutral/usage-report.ts";
+import type { Fields, UsageReport } from "../neutral/usage-report.ts";
 import { sseDataText } from "../sse/sse.ts";
 import { findChoice, usageJson } from "./usage.ts";
-
-type Fields = Readonly<Record<string, unknown>>;
 
 /** The members that every chunk of one answer repeats. */
 export interface ChunkLabel {
@@ -214,7 +212,7 @@ export function isErrorChunk(chunk: Fields, choice: Fields | undefined): boolean
 }
 
 /** True if a message or a delta has calls of tools, in either format. */
-export function hasCalls(message: Fields): boolean {
+export function containsCalls(message: Fields): boolean {
   const { tool_calls: calls, function_call: call } = message;
   return (Array.isArray(calls) && calls.length > 0) || asObject(call) !== undefined;
 }

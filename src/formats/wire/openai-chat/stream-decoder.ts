@@ -12,15 +12,13 @@ import {
   RepeatedEvent,
 } from "../neutral/stream-events.ts";
 import type { ServedModelNote } from "../answer/answer-bridge.ts";
-import type { UsageReport } from "../neutral/usage-report.ts";
+import type { Fields, UsageReport } from "../neutral/usage-report.ts";
 import type { SseEvent } from "../sse/sse.ts";
 import { answerTexts, isDone, isErrorChunk, isTextAlone, toReason, textSpan } from "./chunks.ts";
 import { ToolCallReader } from "./tool-calls.ts";
 import { readUsage } from "./usage.ts";
 
 type Emit = (event: ChatEvent) => void;
-type Fields = Readonly<Record<string, unknown>>;
-
 export interface DecoderOptions {
   /** True if the word is one of the request's stop sequences. */
   readonly isStopSequence: (word: string) => boolean;

@@ -21,7 +21,7 @@ import {
   RepeatedEvent,
   type TextFrame,
 } from "../neutral/stream-events.ts";
-import { asCount, type UsageReport } from "../neutral/usage-report.ts";
+import { asCount, type Fields, type UsageReport } from "../neutral/usage-report.ts";
 import {
   type OutputPieces,
   SSE_DONE_TEXT,
@@ -35,7 +35,7 @@ import {
   type ChunkLabel,
   clientWord,
   errorChunkText,
-  hasCalls,
+  containsCalls,
   isDone,
   isErrorChunk,
   isSomeCost,
@@ -51,8 +51,6 @@ import {
 } from "./chunks.ts";
 import { CallFragments } from "./tool-calls.ts";
 import { choiceUsage, readUsage, usageJson } from "./usage.ts";
-
-type Fields = Readonly<Record<string, unknown>>;
 
 interface RelayedChunk {
   readonly choices: unknown[] | undefined;
@@ -286,7 +284,7 @@ function withoutUsage(json: EventJson): string {
 function classifyContent(choice: Fields): "calls" | "other" | "none" {
   const delta = asObject(choice["delta"]);
   if (delta === undefined) return "none";
-  if (hasCalls(delta)) return "calls";
+  if (containsCalls(delta)) return "calls";
   if (textOf(delta["content"]) !== "" || textOf(delta["refusal"]) !== "") return "other";
   const { text, reasoning } = answerTexts(delta);
   return text !== "" || reasoning !== "" ? "other" : "none";

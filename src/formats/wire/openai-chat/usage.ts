@@ -12,8 +12,9 @@ import {
 } from "../../../kernel/index.ts";
 import type { AnswerReading } from "../neutral/provider-answer.ts";
 import {
-  costText,
   asCount,
+  costText,
+  type Fields,
   firstCount,
   flawedCount,
   type UsageReport,
@@ -101,8 +102,6 @@ export function usageJson(reported: Usage | undefined, costUsd: string): string 
     `"cost":${costUsd}}`
   );
 }
-
-type Fields = Readonly<Record<string, unknown>>;
 
 function splitBuckets(reported: Fields): Usage | undefined {
   const promptDetails = asObject(reported["prompt_tokens_details"]);
