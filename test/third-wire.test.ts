@@ -6,8 +6,7 @@ import { afterAll, beforeAll, describe, expect, test } from "vitest";
 
 import { NO_ABUSE_MONITOR } from "../src/gateway/abuse/unusual-use.ts";
 import { openServing } from "../src/app/open-serving.ts";
-import { CatalogHolder } from "../src/catalog/catalog-holder.ts";
-import { compileCatalog } from "../src/catalog/compile-catalog.ts";
+import { CatalogHolder, compileCatalog } from "../src/catalog/compile-catalog.ts";
 import { parseManifestFiles } from "../src/catalog/catalog-input.ts";
 import { loadConfig } from "../src/kernel/config/load-config.ts";
 import { microUsd } from "../src/kernel/core/money.ts";

@@ -6,7 +6,7 @@ import { parseManifestFiles } from "./catalog-input.ts";
 import { compileCatalog } from "./compile-catalog.ts";
 import { edited, textManifest } from "../../test/fixtures/manifest/samples.ts";
 
-test("one bad file spoils the set, and the problems of all files are reported with their files", () => {
+test("one bad file refuses the set, and the problems of all files name their files", () => {
   const good = JSON.stringify(textManifest());
   const bad = JSON.stringify(edited(textManifest(), { "/provider/id": "A", "/models": [] }));
   const parsed = parseManifestFiles([
@@ -24,7 +24,7 @@ test("one bad file spoils the set, and the problems of all files are reported wi
   });
 });
 
-test("the shipped manifests are one catalog; without keys only the simulator is routed", () => {
+test("the shipped manifests compile to one catalog; without keys only the simulator is routed", () => {
   const folder = new URL("../../manifests/", import.meta.url);
   const files = readdirSync(folder).map((file) => ({
     file,

@@ -4,15 +4,15 @@ import type { NotReadyReason } from "./catalog.ts";
 import { validateManifest } from "./manifest/index.ts";
 import type { Manifest } from "./manifest/manifest-schema.ts";
 
-/** A valid manifest and the name of the file it was read from, for messages. */
+/** A valid manifest and the name of its file, for messages. */
 export interface ManifestFile {
   readonly file: string;
   readonly manifest: Manifest;
-  /** SHA-256 of its text, hexadecimal: a verdict on it counts as long as this is the same. */
+  /** SHA-256 of its text, hexadecimal. A verdict on the manifest holds while this is unchanged. */
   readonly sha256: string;
 }
 
-/** Why manifests cannot be one catalog. */
+/** A reason why the manifests cannot be compiled into one catalog. */
 export interface CatalogIssue {
   readonly file: string;
   /** JSON pointer into the file; "" is the whole document. */
@@ -20,8 +20,8 @@ export interface CatalogIssue {
   readonly message: string;
 }
 /**
- * A listing that is compiled but not routed, that has left, that a pool names in vain, or whose
- * price is rarely meant; names variables, never values.
+ * A note about a listing: it is not routed, has left, does not exist although a pool names it, or
+ * has a price that is rarely meant. Names variables, never values.
  */
 export interface CatalogNote {
   readonly file: string;
@@ -39,7 +39,7 @@ export interface CatalogNote {
 export interface ManifestText {
   readonly file: string;
   readonly text: string;
-  /** As it is on disk, where `text` is a changed copy. */
+  /** The text on disk, if `text` is a changed copy. */
   readonly original?: string;
 }
 
@@ -47,7 +47,7 @@ export type ParsedManifests =
   | { readonly ok: true; readonly manifests: readonly ManifestFile[] }
   | { readonly ok: false; readonly issues: readonly CatalogIssue[] };
 
-/** Validates every file: all manifests, or the problems of all files at once. */
+/** Validates every file: returns all manifests, or the problems of all files at once. */
 export function parseManifestFiles(files: readonly ManifestText[]): ParsedManifests {
   const manifests: ManifestFile[] = [];
   const issues: CatalogIssue[] = [];

@@ -1,9 +1,11 @@
 import type { BySku, ModelId, OrgId, ProviderId } from "../kernel/index.ts";
 import type {
+  ManifestCapacity,
   ManifestChecked,
   ManifestDescriptor,
   ManifestImageTokens,
   ManifestInputModality,
+  ManifestSettlement,
   ManifestSku,
 } from "./manifest/index.ts";
 import type { FixedMember, WireProfile } from "./wire-profile.ts";
@@ -14,52 +16,45 @@ export type ModalityId = "text" | "image" | "video" | "decisions";
 export type InputModality = ManifestInputModality;
 
 /**
- * Prices of one listing in pico-USD per token; absent SKUs are filled with their base rate, but for
- * an hour of the cache, which the listing then does not offer.
+ * Prices of one listing in pico-USD per token. Absent SKUs have their base rate, except hour-long
+ * cache writes, which are then not offered.
  */
 export interface PriceSheet extends BySku<bigint> {
-  /**
-   * Hash of the deployment and these prices, tiers included: what an attempt is pinned to at
-   * admission.
-   */
+  /** Hash of the deployment and these prices with their tiers; pins each attempt at admission. */
   readonly pinId: string;
-  /** The prices that the provider is owed; it has no purchase prices itself. Absent: these prices. */
+  /** The prices that the provider is owed, without purchase prices; absent: these prices. */
   readonly purchase?: PriceSheet;
-  /** The prices of long prompts, in ascending order; absent: the same. A tier has no tiers. */
+  /** The prices of long prompts, in ascending order and without tiers; absent: the same. */
   readonly tiers?: readonly PriceTier[];
 }
 
-/** The prices of every token of a request, output included, whose prompt is above a bound. */
+/** The prices of a whole request, output included, whose prompt exceeds a bound. */
 export interface PriceTier {
-  /** Prompt, cached and written tokens together; the tier is for more than these. */
+  /** The tier holds for more prompt, cached and written tokens together than this. */
   readonly abovePromptTokens: number;
   readonly prices: PriceSheet;
 }
 
 /** The prices of a listing from an instant on. */
 export interface DatedPrices {
-  /** Milliseconds since 1970; -Infinity: since ever. */
+  /** Milliseconds since 1970; -Infinity: always. */
   readonly fromMs: number;
   readonly prices: PriceSheet;
   readonly defaultedSkus: readonly PricedSku[];
 }
 
-/** When and how the prices of a listing were last found to be true. */
+/** When and how the prices of a listing were last confirmed. */
 export interface CheckedPrices extends ManifestChecked {
-  /** When the catalog was built: `late` after 45 days, `old` after 90, when it is tried last. */
+  /** At the build: `late` after 45 days, `old` after 90 days, when the listing is tried last. */
   readonly age: "recent" | "late" | "old";
-  /** When the age, or whether it is routed, is another; Infinity: never. */
+  /** When the age or the routing changes; Infinity: never. */
   readonly ageUntilMs: number;
 }
 
-/** How one request parameter may be set. */
+/** The values that one request parameter may have. */
 export type CapabilityDescriptor = ManifestDescriptor;
 
-export interface CapacityDeclaration {
-  readonly type: "request" | "prompt" | "completion";
-  readonly per: "minute" | "hour" | "day";
-  readonly value: number;
-}
+export type CapacityDeclaration = Pick<ManifestCapacity, "type" | "per" | "value">;
 
 /** The request format of a decisions listing. */
 export interface DecisionsListing {
@@ -73,17 +68,17 @@ export interface DecisionsListing {
   readonly readsImages: boolean;
   /** How answers are wrapped; absent: not at all. */
   readonly envelope?: "envelope_v4";
-  /** The buyer's own format, or the public form of the wire: the operator says which. */
+  /** The buyer's own format or the public form of the wire, as the operator has set it. */
   readonly form: "as_sent" | "public";
 }
 
-/** Output tokens of one image of a size and a quality; absent: of any. */
+/** Output tokens of one image, for a size and a quality; absent: for any. */
 export type ImageTokens = ManifestImageTokens;
 
-/** A SKU by the name that listings give it. */
+/** A SKU by its name in listings. */
 export type PricedSku = ManifestSku;
 
-/** One line of what a buyer is shown; display only. */
+/** One line of the price card that buyers see; display only. */
 export interface PriceCardLine {
   readonly unit: "token" | "image" | "second" | "megapixel";
   readonly costUsd: string;
@@ -92,8 +87,8 @@ export interface PriceCardLine {
 }
 
 /**
- * A provider's shared capacity: claimed before each dispatch, cooling down after a 429. The
- * deployments of one provider that draw on the same capacity have the same pool.
+ * A provider's shared capacity: claimed before each dispatch, in cooldown after a 429. Deployments
+ * of one provider with the same capacity share a pool.
  */
 export interface PoolDeclaration {
   /** The deployment's own id, or the id from the operator's pool file. */
@@ -102,20 +97,20 @@ export interface PoolDeclaration {
   readonly tokensPerMinute?: number;
   readonly requestsPerSecond?: number;
   readonly concurrent?: number;
-  /** Whole percent of every limit that one organization may use: rounded down, at least 1. */
+  /** Percent of every limit that one organization may use: rounded down, at least 1. */
   readonly orgSharePercent: number;
 }
 
-/** Present on the copy of a deployment that uses a customer's own key. */
+/** A customer's own key, on the copy of a deployment that uses it. */
 export interface OwnKey {
   readonly connectionId: string;
   readonly orgId: OrgId;
-  /** The deployment's own: a key opens for the provider it was added for and no other. */
+  /** The deployment's provider: a key is used only for the provider it was added for. */
   readonly providerId: ProviderId;
   readonly sealedKey: Buffer;
 }
 
-/** Why a compiled deployment is not routed. `ready` ones have none. */
+/** The reason why a compiled deployment is not routed. */
 export type NotReadyReason = "staged" | "private" | "key_missing" | "key_elsewhere" | "stale";
 
 /** One provider's listing of one model: the unit that is routed, dispatched, priced and settled. */
@@ -125,7 +120,7 @@ export interface Deployment {
   readonly providerId: ProviderId;
   readonly providerName: string;
   readonly modelId: ModelId;
-  /** The hash of the manifest that lists it, hexadecimal. */
+  /** The SHA-256 of the manifest that lists it, hexadecimal. */
   readonly manifestSha256: string;
   /** The id the endpoint expects and echoes. */
   readonly upstreamModelId: string;
@@ -135,7 +130,7 @@ export interface Deployment {
   readonly modality: ModalityId;
   /** Up to and including the version segment, without a trailing slash. */
   readonly baseUrl: string;
-  /** Name of the environment variable that holds the marketplace's key; absent = no key needed. */
+  /** Name of the environment variable with the marketplace's key; absent: no key needed. */
   readonly apiKeyEnv?: string;
   /** Lower is tried first among the providers of one model. */
   readonly priority: number;
@@ -143,21 +138,21 @@ export interface Deployment {
   readonly datacenters: readonly string[];
   readonly billing: "token" | "reported_cost";
   /**
-   * In force when the catalog was built; an attempt has those of its own instant (`deploymentAt`).
-   * Null only when the listing has no price row; such a model is refused, never priced at 0.
+   * The prices at the build; an attempt has those of its own instant (`deploymentAt`). Null only if
+   * the listing has no price row; such a model is refused, never priced at 0.
    */
   readonly prices: PriceSheet | null;
-  /** All prices in time, oldest first, each until the next begins; absent if they have no dates. */
+  /** All prices in time, oldest first, each until the next begins; absent: `prices` always. */
   readonly datedPrices?: readonly DatedPrices[];
   /** Absent if it is not known when the prices were checked. */
   readonly checked?: CheckedPrices;
-  /** SKUs that the listing does not price, so that they cost their base rate; absent: none. */
+  /** SKUs without a price in the listing, which cost their base rate; absent: none. */
   readonly defaultedSkus?: readonly PricedSku[];
   readonly inputModalities: ReadonlySet<InputModality>;
   readonly contextLength?: number;
   /** Text: most output tokens. Image: ceiling per image. Video: ceiling per second. */
   readonly maxOutputTokens?: number;
-  /** The tokens of an image whose answer reports no usage; the first entry that fits. Absent: nothing. */
+  /** Tokens of an image whose answer reports no usage; the first entry that fits. Absent: none. */
   readonly imageTokens?: readonly ImageTokens[];
   readonly supportedParameters: ReadonlyMap<string, CapabilityDescriptor>;
   /** Paths below the base address. */
@@ -169,29 +164,26 @@ export interface Deployment {
   readonly quantization?: string;
   readonly capacity: readonly CapacityDeclaration[];
   readonly pool: PoolDeclaration;
-  /** Absent if the endpoint is as its wire says. */
+  /** Absent if the endpoint does not differ from its wire. */
   readonly wireProfile?: WireProfile;
-  /** The members of every chat request to it, whatever the client sent; absent: none. */
+  /** Members of every chat request to it, whatever the client sent; absent: none. */
   readonly fixedBody?: readonly FixedMember[];
   readonly ownKey?: OwnKey;
   /**
-   * Set if fields that raise the provider's price are sent unchanged, because the provider bills
-   * its customer directly.
+   * Set if fields that raise the provider's price are sent on, because the provider bills its
+   * customer directly.
    */
   readonly passesPricedFields?: true;
-  readonly settlement: {
-    readonly mode: "prepaid" | "arrears";
-    readonly interval: "half_daily" | "daily" | "weekly" | "monthly";
-  };
+  readonly settlement: Pick<ManifestSettlement, "mode" | "interval">;
   /** Absent when the deployment is routed. */
   readonly notReady?: NotReadyReason;
 }
 
-/** One model id as buyers see it: every provider's listing merged, in routing order. */
+/** One model as buyers see it: the listings of all providers merged, in routing order. */
 export interface ListedModel {
   readonly id: ModelId;
   readonly displayName: string;
-  /** A sentence of the listing; absent: none of the listings has one. */
+  /** A sentence of the listings; absent if none has one. */
   readonly description?: string;
   readonly modality: ModalityId;
   readonly inputModalities: readonly InputModality[];
@@ -201,13 +193,13 @@ export interface ListedModel {
   /** The price card of the deployment that is tried first. */
   readonly priceCard: readonly PriceCardLine[];
   readonly quantization?: string;
-  /** Set exactly on decisions models: the grammar of the deployment that is tried first. */
+  /** Set exactly on decisions models: the grammar of the first deployment. */
   readonly decisionsWire?: DecisionsListing["wire"];
   /** YYYY-MM-DD */
   readonly released?: string;
   /** YYYY-MM-DD */
   readonly deprecationDate?: string;
-  /** Routed deployments only, lowest priority first, then the cheapest, then provider id. Never empty. */
+  /** Never empty, routed ones only: lowest priority first, then cheapest, then provider id. */
   readonly deployments: readonly Deployment[];
 }
 
@@ -223,7 +215,7 @@ export interface ListedProvider {
   readonly deployments: readonly Deployment[];
 }
 
-/** One immutable build of all manifests. Swapped whole, never changed. */
+/** One immutable build of all manifests, replaced as a whole. */
 export interface Catalog {
   /** Hash of the input: equal on every instance that compiled the same manifests. */
   readonly buildId: string;
@@ -231,10 +223,10 @@ export interface Catalog {
   readonly models: readonly ListedModel[];
   /** The providers that serve `models`, by name. */
   readonly providers: readonly ListedProvider[];
-  /** Every compiled deployment, staged, private and keyless ones included. */
+  /** All compiled deployments, also staged, private and keyless ones. */
   readonly deployments: readonly Deployment[];
   /** The listed model of this id, or undefined. */
   find(id: string): ListedModel | undefined;
-  /** A model of a private manifest, for the dedicated endpoint it belongs to only. */
+  /** A model of a private manifest, for its own dedicated endpoint only. */
   findDedicated(providerId: string, id: string): ListedModel | undefined;
 }

@@ -1,10 +1,14 @@
 import * as fc from "fast-check";
 import { describe, expect, test } from "vitest";
 
-import { CatalogHolder } from "./catalog-holder.ts";
 import { type CatalogNote } from "./catalog-input.ts";
 import type { Catalog, Deployment } from "./catalog.ts";
-import { compileCatalog, type CatalogInput, type CatalogOutcome } from "./compile-catalog.ts";
+import {
+  CatalogHolder,
+  compileCatalog,
+  type CatalogInput,
+  type CatalogOutcome,
+} from "./compile-catalog.ts";
 import {
   edited,
   textManifest,
@@ -120,7 +124,7 @@ describe("a deployment", () => {
     );
   });
 
-  test("leaves unknown fields of a descriptor behind", () => {
+  test("drops unknown fields of a descriptor", () => {
     const stop = { type: "boolean", values: ["x"], note: "y" };
     const edits = { "/models/0/supported_parameters": { stop } };
     expect(only(manifestOf("acme", edits)).supportedParameters.get("stop")).toEqual({
@@ -130,7 +134,7 @@ describe("a deployment", () => {
 });
 
 describe("prices", () => {
-  test("an absent SKU costs its base rate, never 0", () => {
+  test("charge the base rate for an absent SKU, never 0", () => {
     expect(only(manifestOf("acme")).prices).toMatchObject({
       prompt: 1_000_000n,
       cachedPrompt: 1_000_000n,
@@ -140,7 +144,7 @@ describe("prices", () => {
     });
   });
 
-  test("a declared SKU costs what is declared, 0 included", () => {
+  test("charge what is declared, 0 included", () => {
     const pricing = [
       price("prompt", "3"),
       price("cached_prompt", "0"),
@@ -157,7 +161,7 @@ describe("prices", () => {
     });
   });
 
-  test("every price a manifest may state compiles exactly", () => {
+  test("compile exactly, whatever a manifest may state", () => {
     const digits = (min: number, max: number): fc.Arbitrary<string> =>
       fc
         .array(fc.integer({ min: 0, max: 9 }), { minLength: min, maxLength: max })
@@ -173,7 +177,7 @@ describe("prices", () => {
     );
   });
 
-  test("the pin names deployment and prices, and nothing else", () => {
+  test("have a pin of the deployment and the prices, and of nothing else", () => {
     const pin = (provider: string, edits: Edits = {}): string | undefined =>
       only(manifestOf(provider, edits)).prices?.pinId;
     const writeDeclared = [
@@ -212,7 +216,7 @@ describe("a model of several providers", () => {
     "/models/0/supported_parameters": { seed: { type: "unknown" }, top_k: { type: "unknown" } },
   });
 
-  test("is tried by priority, then by provider id, in whatever order the files came", () => {
+  test("is tried by priority, then by provider id, whatever the order of the files", () => {
     for (const manifests of [
       [first, second, third],
       [third, second, first],
@@ -222,7 +226,7 @@ describe("a model of several providers", () => {
     }
   });
 
-  test("is tried at the cheapest of equal priority first, whatever the providers are called", () => {
+  test("is tried at the cheapest of equal priority first, whatever the providers' names", () => {
     const orderOf = (costs: Readonly<Record<string, readonly [string, string]>>): unknown => {
       const manifests = Object.entries(costs).map(([provider, [prompt, completion]]) =>
         manifestOf(provider, {
@@ -240,7 +244,7 @@ describe("a model of several providers", () => {
     expect(orderOf({ alpha: ["1", "5"], zeta: ["2", "1"] })).toEqual(["zeta", "alpha"]);
   });
 
-  test("takes its texts from the first that has them, and the union of what they can", () => {
+  test("takes its texts from the first that has them, and the union of their abilities", () => {
     expect(compiled([second, first, third]).catalog.find("m")).toMatchObject({
       displayName: "Other name",
       released: "2026-05-01",
@@ -255,11 +259,11 @@ describe("a model of several providers", () => {
     });
   });
 
-  test("is called by its id when no provider names it", () => {
+  test("has its id as its name when no provider names it", () => {
     expect(compiled([first]).catalog.find("m")).toMatchObject({ displayName: "m" });
   });
 
-  test("is deprecated when its last listing is", () => {
+  test("is deprecated when its last listing is deprecated", () => {
     const until = (date: string): Manifest =>
       manifestOf(`p${date}`, { "/models/0/deprecation_date": date });
     const find = (...manifests: Manifest[]): string | undefined =>
@@ -268,7 +272,7 @@ describe("a model of several providers", () => {
     expect(find(until("2027-01-01"), first)).toBeUndefined();
   });
 
-  test("has one modality: a provider that lists it as another kind is named", () => {
+  test("has one modality: the refusal names a provider that lists another", () => {
     const image = manifestOf("picto", {
       "/models": [
         {
@@ -329,7 +333,7 @@ describe("a listing that is not routed", () => {
     expect(catalog.deployments).toHaveLength(2);
   });
 
-  test("past its deprecation date leaves the catalog entirely; on the day it still serves", () => {
+  test("leaves the catalog after its deprecation date, and still serves on that day", () => {
     const edits = { "/models/0/deprecation_date": "2026-11-20" };
     const onTheDay = compiled([manifestOf("acme", edits)]);
     expect(onTheDay.catalog.find("m")).toMatchObject({ deprecationDate: "2026-11-20" });
@@ -339,7 +343,7 @@ describe("a listing that is not routed", () => {
     expect(dayAfter.catalog.buildId).not.toBe(onTheDay.catalog.buildId);
   });
 
-  test("with its key routes and leaves no note", () => {
+  test("is routed with its key, and leaves no note", () => {
     const { catalog, notes } = compiled([manifestOf("acme", { "/endpoint/api_key_env": "K" })]);
     expect(catalog.find("m")).toBeDefined();
     expect(notes).toEqual([]);
@@ -350,7 +354,7 @@ describe("the providers of a catalog", () => {
   const provider = (id: string, name: string, more: Edits = {}): Manifest =>
     manifestOf(id, { "/provider/name": name, ...more });
 
-  test("are listed with what buyers need to know of them, by name", () => {
+  test("are listed by name, with the facts that buyers need", () => {
     const { catalog } = compiled([
       provider("zz", "Alpha", {
         "/provider/privacy_policy_url": "https://z.example/privacy",
@@ -373,7 +377,7 @@ describe("the providers of a catalog", () => {
     expect(catalog.providers[0]).not.toHaveProperty("statusPageUrl");
   });
 
-  test("are none of private, staged or keyless listings", () => {
+  test("do not come from private, staged or keyless listings", () => {
     const { catalog } = compiled(
       [
         provider("hidden", "Hidden", { "/provider/listing": "private" }),
@@ -472,7 +476,7 @@ describe("a catalog", () => {
     expect(frozen.every((part) => Object.isFrozen(part))).toBe(true);
   });
 
-  test("does not take two manifests of one provider", () => {
+  test("refuses two manifests of one provider", () => {
     expect(compile([one, two, manifestOf("one")])).toEqual({
       ok: false,
       issues: [
@@ -485,12 +489,12 @@ describe("a catalog", () => {
     });
   });
 
-  test("finds nothing under names every object has", () => {
+  test("finds nothing under names that every object has", () => {
     expect(compiled([one]).catalog.find("__proto__")).toBeUndefined();
     expect(compiled([one]).catalog.find("constructor")).toBeUndefined();
   });
 
-  test("is swapped whole; who took the old one keeps it", () => {
+  test("is swapped as a whole; a reader of the old one keeps it", () => {
     const old = compiled([one]).catalog;
     const holder = new CatalogHolder(old);
     const taken = holder.current;

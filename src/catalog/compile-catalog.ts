@@ -1,4 +1,4 @@
-import { assert } from "../kernel/index.ts";
+import { assert, defined } from "../kernel/index.ts";
 import type { CatalogIssue, CatalogNote, ManifestFile } from "./catalog-input.ts";
 import type {
   Catalog,
@@ -8,7 +8,7 @@ import type {
   NotReadyReason,
   PoolDeclaration,
 } from "./catalog.ts";
-import { compileDeployment, listingTerms } from "./compile-deployment.ts";
+import { compileDeployment, type DeploymentSettings, listingTerms } from "./compile-deployment.ts";
 import { compilePools, NO_POOLS, type StatedPools } from "./compile-pools.ts";
 import { type KeyOwners, keyOwners, keyProblems, type KeyRules } from "./key-origins.ts";
 import type { Manifest } from "./manifest/index.ts";
@@ -16,22 +16,18 @@ import { byProviderThenModel, type Listing, mergeModels } from "./merge-models.t
 import { priceNotes } from "./price-notes.ts";
 import { shortHash } from "./price-sheet.ts";
 
-export interface CatalogInput {
+/** The manifests and the settings of a build. `nowMs`, by default the start of `today`, selects dated prices. */
+export interface CatalogInput
+  extends
+    Pick<DeploymentSettings, "hasKey">,
+    Partial<Pick<DeploymentSettings, "publicForm" | "nowMs" | "staleAfterDays">> {
   readonly manifests: readonly ManifestFile[];
-  /** Whether the environment variable of this name holds a key. */
-  readonly hasKey: (envName: string) => boolean;
-  /** Which variables a manifest may name for its key. Default: each for its first origin. */
+  /** The variables that a manifest may name for its key. Default: each for its first origin. */
   readonly keys?: KeyRules;
-  /** Whether decisions go to this provider in the public form of their wire. Default: none. */
-  readonly publicForm?: (providerId: string) => boolean;
   /** The day of the build in UTC, YYYY-MM-DD; listings deprecated before it are left out. */
   readonly today: string;
-  /** The instant of the build, which decides between dated prices. Default: the start of the day. */
-  readonly nowMs?: number;
-  /** The operator's pools of capacity that listings share; a listing in none has its own pool. */
+  /** The operator's pools of shared capacity; any other listing has its own pool. */
   readonly pools?: StatedPools;
-  /** A listing whose prices were checked longer ago is not routed. Default: it is. */
-  readonly staleAfterDays?: number;
 }
 
 export type CatalogOutcome =
@@ -44,8 +40,8 @@ export type CatalogOutcome =
   | { readonly ok: false; readonly issues: readonly CatalogIssue[] };
 
 /**
- * Compiles all manifests into one immutable catalog, or says why they do not fit together. The
- * order in which the manifests are given does not matter.
+ * Compiles all manifests into one immutable catalog, or returns why they do not fit together. The
+ * order of the manifests does not matter.
  */
 export function compileCatalog(input: CatalogInput): CatalogOutcome {
   const duplicates = duplicateProviders(input.manifests);
@@ -80,7 +76,7 @@ export function compileCatalog(input: CatalogInput): CatalogOutcome {
   );
   const issues = [...modalityConflicts(single), ...pools.issues];
   if (issues.length > 0) return { ok: false, issues };
-  const ordered = single.map((entry) => inItsPool(entry, pools.poolOf));
+  const ordered = single.map((entry) => withPool(entry, pools.poolOf));
   const catalog = buildCatalog(computeBuildId(input, past, ordered), ordered);
   const notes = [
     ...ordered.flatMap((each) => notReadyNote(each, elsewhere)),
@@ -132,7 +128,7 @@ function isPast({ model }: Entry, today: string): boolean {
   return model.deprecation_date !== undefined && model.deprecation_date < today;
 }
 
-/** A model id means one kind of output, whichever provider serves it. */
+/** The problems of models that have another modality at another provider. */
 function modalityConflicts(entries: readonly CompiledEntry[]): CatalogIssue[] {
   const firstOf = new Map<string, CompiledEntry>();
   return entries.flatMap((entry) => {
@@ -146,7 +142,7 @@ function modalityConflicts(entries: readonly CompiledEntry[]): CatalogIssue[] {
   });
 }
 
-function inItsPool(
+function withPool(
   entry: CompiledEntry,
   poolOf: ReadonlyMap<string, PoolDeclaration>,
 ): CompiledEntry {
@@ -156,7 +152,7 @@ function inItsPool(
 
 function buildCatalog(buildId: string, ordered: readonly CompiledEntry[]): Catalog {
   const deployments = ordered.map(({ deployment }) => deployment);
-  const routed = ordered.filter(({ deployment }) => isRouted(deployment));
+  const routed = ordered.filter(({ deployment }) => deployment.notReady === undefined);
   const models = mergeModels(routed);
   const byId = new Map(models.map((model): [string, ListedModel] => [model.id, model]));
   assert(byId.size === models.length, "each model id is listed once");
@@ -169,10 +165,6 @@ function buildCatalog(buildId: string, ordered: readonly CompiledEntry[]): Catal
     find: (id: string) => byId.get(id),
     findDedicated: (providerId: string, id: string) => dedicated.get(`${providerId}/${id}`),
   });
-}
-
-function isRouted(deployment: Deployment): boolean {
-  return deployment.notReady === undefined;
 }
 
 /** The models of private manifests, by deployment id; only their own endpoint finds them. */
@@ -239,8 +231,8 @@ function pastNote(entry: Entry): CatalogNote {
 }
 
 /**
- * Freezes a value and everything in it. Maps and sets cannot be frozen: their types are read-only,
- * and the values of a map are frozen here.
+ * Freezes a value and everything in it. Maps and sets cannot be frozen, but their types are
+ * read-only, and the values of maps are frozen.
  */
 function deepFreeze<T>(value: T): T {
   if (typeof value !== "object" || value === null || Object.isFrozen(value)) return value;
@@ -255,10 +247,8 @@ function listProviders(
 ): readonly ListedProvider[] {
   const byId = new Map<string, { manifest: Manifest; deployments: Deployment[] }>();
   for (const { manifest, deployment } of routed) {
-    const known = byId.get(deployment.providerId);
-    if (known === undefined)
-      byId.set(deployment.providerId, { manifest, deployments: [deployment] });
-    else known.deployments.push(deployment);
+    const known = byId.get(deployment.providerId)?.deployments ?? [];
+    byId.set(deployment.providerId, { manifest, deployments: [...known, deployment] });
   }
   return [...byId.values()].flatMap(listedProviders).sort(byNameThenId);
 }
@@ -267,14 +257,15 @@ function listedProviders(of: { manifest: Manifest; deployments: Deployment[] }):
   const [first] = of.deployments;
   if (first === undefined) return [];
   const { provider } = of.manifest;
-  const { terms_of_service_url: terms, status_page_url: statusPage } = provider;
   return [
     {
       id: first.providerId,
       name: provider.name,
       privacyPolicyUrl: provider.privacy_policy_url,
-      ...(terms !== undefined && { termsOfServiceUrl: terms }),
-      ...(statusPage !== undefined && { statusPageUrl: statusPage }),
+      ...defined({
+        termsOfServiceUrl: provider.terms_of_service_url,
+        statusPageUrl: provider.status_page_url,
+      }),
       promptLogging: provider.prompt_logging,
       deployments: of.deployments,
     },
@@ -284,4 +275,27 @@ function listedProviders(of: { manifest: Manifest; deployments: Deployment[] }):
 function byNameThenId(a: ListedProvider, b: ListedProvider): number {
   if (a.name !== b.name) return a.name < b.name ? -1 : 1;
   return a.id < b.id ? -1 : 1;
+}
+
+/**
+ * The catalog in force. It is replaced as a whole: a request that read `current` keeps a consistent
+ * view, and a failed compile replaces nothing.
+ */
+export class CatalogHolder {
+  #current: Catalog;
+
+  constructor(first: Catalog) {
+    this.#current = first;
+  }
+
+  get current(): Catalog {
+    return this.#current;
+  }
+
+  /** Puts `next` in force and returns the catalog it replaced. */
+  swap(next: Catalog): Catalog {
+    const replaced = this.#current;
+    this.#current = next;
+    return replaced;
+  }
 }

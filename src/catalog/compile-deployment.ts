@@ -1,8 +1,7 @@
-import { assert, type ModelId, type ProviderId, unreachable } from "../kernel/index.ts";
+import { assert, defined, type ModelId, type ProviderId, unreachable } from "../kernel/index.ts";
 import type { ManifestFile } from "./catalog-input.ts";
 import type {
   CapabilityDescriptor,
-  CapacityDeclaration,
   CheckedPrices,
   DecisionsListing,
   Deployment,
@@ -19,21 +18,21 @@ import type {
   ManifestPriceCardLine,
 } from "./manifest/index.ts";
 import { pricesAt } from "./deployment-copy.ts";
-import { ageOfCheck, isOlderThan } from "./price-notes.ts";
+import { computeAge, isOlderThan } from "./price-notes.ts";
 import { compileDatedPrices } from "./price-sheet.ts";
 import { compileFixedBody, compileWireProfile } from "./wire-profile.ts";
 
-/** The settings of deployments that come from the operator and not from the manifest. */
+/** Settings of deployments that come from the operator, not from the manifest. */
 export interface DeploymentSettings {
-  /** Whether the environment variable of this name holds a key. */
+  /** True if the environment variable of this name has a key. */
   readonly hasKey: (envName: string) => boolean;
-  /** Whether the manifest's endpoint may have the key that it names. */
+  /** True if the manifest's endpoint may have the key that it names. */
   readonly mayHaveKey: boolean;
-  /** Whether decisions go to this provider in the public form of their wire. */
+  /** True if decisions go to this provider in the public form of their wire. */
   readonly publicForm: (providerId: string) => boolean;
   /** When the catalog is built, in milliseconds since 1970. */
   readonly nowMs: number;
-  /** A listing whose prices were checked longer ago is not routed; Infinity: it is. */
+  /** Listings whose prices were checked longer ago are not routed; Infinity: all are. */
   readonly staleAfterDays: number;
 }
 
@@ -49,16 +48,13 @@ export function compileDeployment(
   const checked = compileCheck(terms, nowMs, staleAfterDays);
   const isStale = checked !== undefined && isOlderThan(checked.on, staleAfterDays, nowMs);
   const notReady = readinessProblem(manifest, model, { hasKey, mayHaveKey, isStale });
-  // Left out where it may not go: what once was routed here is still polled.
-  const apiKeyEnv = mayHaveKey ? endpoint.api_key_env : undefined;
   const modality = model.output_modality ?? "text";
-  const capacity = (model.capacity ?? []).map(compileCapacity);
+  const capacity = (model.capacity ?? []).map(({ type, per, value }) => ({ type, per, value }));
   const billing = endpoint.billing ?? "token";
-  // A cost that is reported is not the tokens' at these prices: its pin is another one.
+  // A reported cost differs from the token prices, so its pin differs too.
   const pinned = billing === "token" ? [id] : [id, billing];
   const dated = compileDatedPrices(pinned, model.pricing, terms);
   const { prices, defaultedSkus } = pricesAt(dated, nowMs) ?? dated[0];
-  const wireProfile = compileWireProfile(manifest);
   const fixedBody = compileFixedBody(manifest.wire_profile?.body, terms?.body);
   return {
     id,
@@ -71,43 +67,46 @@ export function compileDeployment(
     wire: endpoint.dialect,
     modality,
     baseUrl: endpoint.base_url.replace(/\/+$/, ""),
-    ...(apiKeyEnv !== undefined && { apiKeyEnv }),
     priority: provider.priority ?? 0,
     promptLogging: provider.prompt_logging,
     datacenters: [...(model.datacenters ?? [])],
     billing,
     prices,
-    ...(defaultedSkus.length > 0 && { defaultedSkus }),
-    ...(dated.length > 1 && { datedPrices: dated }),
-    ...(checked !== undefined && { checked }),
     inputModalities: new Set(model.input_modalities ?? ["text"]),
-    ...(model.context_length !== undefined && { contextLength: model.context_length }),
-    ...(model.max_output_tokens !== undefined && { maxOutputTokens: model.max_output_tokens }),
-    ...(terms?.image_tokens !== undefined && { imageTokens: toImageTokens(terms.image_tokens) }),
     supportedParameters: compileParameters(model),
     imagesPath: endpoint.images_path ?? "/images/generations",
     videosPath: endpoint.videos_path ?? "/videos",
-    ...(modality === "decisions" && { decisions: compileDecisions(manifest, model, publicForm) }),
     priceCard: (model.price_card ?? []).map(compilePriceCardLine),
-    ...(model.quantization !== undefined && { quantization: model.quantization }),
     capacity,
     pool: ownPool({ id, modality, capacity }, { isPrivate: provider.listing === "private" }),
-    ...(wireProfile !== undefined && { wireProfile }),
-    ...(fixedBody.length > 0 && { fixedBody }),
     settlement: { mode: settlement.mode, interval: settlement.interval },
-    ...(notReady !== undefined && { notReady }),
+    ...defined({
+      // Left out if the endpoint may not have it: video jobs that ran here are still polled.
+      apiKeyEnv: mayHaveKey ? endpoint.api_key_env : undefined,
+      defaultedSkus: defaultedSkus.length > 0 ? defaultedSkus : undefined,
+      datedPrices: dated.length > 1 ? dated : undefined,
+      checked,
+      contextLength: model.context_length,
+      maxOutputTokens: model.max_output_tokens,
+      imageTokens: toImageTokens(terms?.image_tokens),
+      decisions:
+        modality === "decisions" ? compileDecisions(manifest, model, publicForm) : undefined,
+      quantization: model.quantization,
+      wireProfile: compileWireProfile(manifest),
+      fixedBody: fixedBody.length > 0 ? fixedBody : undefined,
+      notReady,
+    }),
   };
 }
 
 function toImageTokens(
-  declared: NonNullable<ManifestListingTerms["image_tokens"]>,
-): readonly ImageTokens[] {
-  return typeof declared === "number"
-    ? [{ tokens: declared }]
-    : declared.map((each) => ({ ...each }));
+  declared: ManifestListingTerms["image_tokens"],
+): readonly ImageTokens[] | undefined {
+  if (typeof declared === "number") return [{ tokens: declared }];
+  return declared?.map((each) => ({ ...each }));
 }
 
-/** The terms of a listing that its manifest states beside the model. */
+/** The terms of a listing in its manifest's `listing_terms`. */
 export function listingTerms(
   { listing_terms: terms = {} }: Manifest,
   { id }: ManifestModel,
@@ -115,7 +114,7 @@ export function listingTerms(
   return Object.hasOwn(terms, id) ? terms[id] : undefined;
 }
 
-/** `private` comes last, because it alone means that the deployment can serve its own endpoint. */
+/** `private` comes late, because such a deployment can serve its own endpoint. */
 function readinessProblem(
   { provider, endpoint }: Manifest,
   model: ManifestModel,
@@ -138,7 +137,7 @@ function compileCheck(
   staleAfterDays: number,
 ): CheckedPrices | undefined {
   const checked = terms?.checked;
-  return checked && { ...checked, ...ageOfCheck(checked.on, nowMs, staleAfterDays) };
+  return checked && { ...checked, ...computeAge(checked.on, nowMs, staleAfterDays) };
 }
 
 function compileDecisions(
@@ -148,20 +147,19 @@ function compileDecisions(
 ): DecisionsListing {
   const path = model.decisions_path ?? endpoint.decisions_path;
   assert(path !== undefined, "a valid decisions listing has a path");
-  const envelope = endpoint.response_envelope;
   return {
     wire: model.decisions_wire ?? "systemone",
     path,
     isStatePerQuestion: model.decisions_state_per_question === true,
     readsImages: model.decisions_image_parts === true,
-    ...(envelope !== undefined && { envelope }),
+    ...defined({ envelope: endpoint.response_envelope }),
     form: publicForm(provider.id) ? "public" : "as_sent",
   };
 }
 
 function compilePriceCardLine(line: ManifestPriceCardLine): PriceCardLine {
-  const { unit, cost_usd: costUsd } = line;
-  return { unit, costUsd, ...pick(line, "billable"), ...pick(line, "variant") };
+  const { unit, cost_usd: costUsd, billable, variant } = line;
+  return { unit, costUsd, ...defined({ billable, variant }) };
 }
 
 function compileParameters(model: ManifestModel): ReadonlyMap<string, CapabilityDescriptor> {
@@ -169,35 +167,25 @@ function compileParameters(model: ManifestModel): ReadonlyMap<string, Capability
   return new Map(declared.map(([name, descriptor]) => [name, compileDescriptor(descriptor)]));
 }
 
-/** Keeps the fields that belong to the type; unknown extra ones stay behind. */
+/** Keeps only the fields that belong to the type. */
 function compileDescriptor(declared: ManifestDescriptor): CapabilityDescriptor {
   switch (declared.type) {
     case "boolean":
     case "unknown":
       return { type: declared.type };
     case "range": {
-      const { type, min, max } = declared;
-      return { type, min, max, ...pick(declared, "default") };
+      const { type, min, max, default: usual } = declared;
+      return { type, min, max, ...defined({ default: usual }) };
     }
-    case "integer":
-      return {
-        type: declared.type,
-        ...pick(declared, "min"),
-        ...pick(declared, "max"),
-        ...pick(declared, "default"),
-        ...pick(declared, "unit"),
-      };
-    case "enum":
-      return { type: declared.type, values: [...declared.values], ...pick(declared, "default") };
+    case "integer": {
+      const { type, min, max, default: usual, unit } = declared;
+      return { type, ...defined({ min, max, default: usual, unit }) };
+    }
+    case "enum": {
+      const { type, values, default: usual } = declared;
+      return { type, values: [...values], ...defined({ default: usual }) };
+    }
     default:
       return unreachable(declared);
   }
-}
-
-function pick<T extends object, K extends keyof T>(from: T, key: K): Pick<T, K> | undefined {
-  return Object.hasOwn(from, key) ? ({ [key]: from[key] } as Pick<T, K>) : undefined;
-}
-
-function compileCapacity({ type, per, value }: CapacityDeclaration): CapacityDeclaration {
-  return { type, per, value };
 }

@@ -68,7 +68,7 @@ function poolIssues(...pools: readonly StatedPool[]): readonly unknown[] {
 }
 
 describe("a deployment in no stated pool", () => {
-  test("has one of its own, with what its listing declares, half of it per organization", () => {
+  test("has its own pool with the declared capacity, half of it per organization", () => {
     expect(poolOf(quill)).toEqual({
       id: quill,
       capacity: [minute600, { type: "prompt", per: "day", value: 9_000_000 }],
@@ -77,7 +77,7 @@ describe("a deployment in no stated pool", () => {
     expect(poolOf(nib)).toEqual({ id: nib, capacity: [], orgSharePercent: 50 });
   });
 
-  test("gives an organization three quarters when it is a decision model", () => {
+  test("gives an organization three quarters of a decision model", () => {
     expect(poolOf("judge/acme/judge").orgSharePercent).toBe(75);
   });
 
@@ -87,7 +87,7 @@ describe("a deployment in no stated pool", () => {
 });
 
 describe("a stated pool", () => {
-  test("is one and the same for all its listings, and has its limits only", () => {
+  test("is the same for all its listings, and has only its own limits", () => {
     const pool = stated("p", [quill, nib], {
       capacity: [{ type: "prompt", per: "hour", value: 70 }],
       tokensPerMinute: 10,
@@ -108,12 +108,12 @@ describe("a stated pool", () => {
     });
   });
 
-  test("leaves what its listings declare on display", () => {
+  test("leaves the declared capacity of its listings on display", () => {
     const { deployments } = compiled(stated("p", [quill], { concurrent: 1 })).catalog;
     expect(deployments.find(({ id }) => id === quill)?.capacity).toContainEqual(minute600);
   });
 
-  test("takes every listing of a provider, those that are not routed too", () => {
+  test("takes every listing of a provider, also those that are not routed", () => {
     const { deployments } = compiled(stated("p", ["twin/*"], { concurrent: 1 })).catalog;
     const members = deployments.filter((each) => each.pool.id === "p").map(({ id }) => id);
     expect(members.sort()).toEqual(["twin/acme/nib", "twin/acme/quill"]);
@@ -123,7 +123,7 @@ describe("a stated pool", () => {
     expect(poolOf(quill, stated("p", [quill, "text/*"], { concurrent: 1 })).id).toBe("p");
   });
 
-  test("without a limit takes what its only declaring listing says", () => {
+  test("takes the capacity of its only declaring listing if it has no limit", () => {
     expect(poolOf(nib, stated("p", ["text/*"]))).toEqual({
       id: "p",
       capacity: poolOf(quill).capacity,
@@ -140,12 +140,12 @@ describe("a stated pool", () => {
     expect(poolOf(member, pool).orgSharePercent).toBe(percent);
   });
 
-  test("gives an organization what it states", () => {
+  test("gives an organization the stated share", () => {
     const pool = stated("p", ["judge/*"], { concurrent: 4, orgSharePercent: 50 });
     expect(poolOf("judge/acme/judge", pool).orgSharePercent).toBe(50);
   });
 
-  test("that names what no manifest lists is noted, and nothing else changes", () => {
+  test("is noted if it names an unlisted model, and nothing else changes", () => {
     const { catalog, notes } = compiled(stated("p", ["gone/*", "text/acme/gone"]));
     const message = "pool p names gone/*, which no manifest lists; correct it or remove it";
     expect(notes).toContainEqual({
@@ -158,7 +158,7 @@ describe("a stated pool", () => {
     expect(catalog.deployments.some((each) => each.pool.id === "p")).toBe(false);
   });
 
-  test("makes another build when anything in it changes", () => {
+  test("changes the build id when anything in it changes", () => {
     const builds = [
       [],
       [stated("p", [quill], { concurrent: 1 })],
@@ -179,7 +179,7 @@ describe("a stated pool", () => {
 });
 
 describe("stated pools are refused when", () => {
-  test("a listing is in two of them: both are named, and where it is", () => {
+  test("a listing is in two of them, with both names and the place", () => {
     const pools = [
       stated("one", [nib, "text/*"], { concurrent: 1 }),
       stated("two", ["judge/*", quill], { concurrent: 1 }),
@@ -193,7 +193,7 @@ describe("stated pools are refused when", () => {
     ]);
   });
 
-  test("two have one id", () => {
+  test("two have the same id", () => {
     const pools = [
       stated("one", [nib], { concurrent: 1 }),
       stated("one", [quill], { concurrent: 1 }),
@@ -237,7 +237,7 @@ describe("pools file", () => {
     return read.ok ? [] : read.issues;
   }
 
-  /** The problems of a pool that is right but for these fields; undefined takes one away. */
+  /** The problems of a valid pool with these fields changed; undefined removes a field. */
   function wrongWith(change: Readonly<Record<string, unknown>>): readonly string[] {
     const pool = Object.entries({ id: "p", listings: ["acme/m"], concurrent: 1, ...change });
     const present = Object.fromEntries(pool.filter(([, value]) => value !== undefined));
@@ -245,7 +245,7 @@ describe("pools file", () => {
   }
 
   describe("a pool file", () => {
-    test("states pools by everything that can limit them", () => {
+    test("states every kind of limit of a pool", () => {
       const text = `
       - id: all-of-it
         listings: [acme/vendor/model.v1, "other/*"]
@@ -285,7 +285,7 @@ describe("pools file", () => {
       ]);
     });
 
-    test("may state none", () => {
+    test("may state no pools", () => {
       expect(poolsOf("[]")).toEqual([]);
     });
 
@@ -298,7 +298,7 @@ describe("pools file", () => {
       expect(issuesOf(text)).toEqual([{ file, pointer: "", message }]);
     });
 
-    test("that is not YAML is refused with why and where", () => {
+    test("is refused with the reason and the place if it is not YAML", () => {
       expect(issuesOf("- id: [")).toEqual([
         {
           file,
@@ -311,7 +311,7 @@ describe("pools file", () => {
       );
     });
 
-    test("is refused with everything that is wrong with it at once", () => {
+    test("is refused with all its problems at once", () => {
       const text = toYaml([{ id: "P", concurrent: 0 }, "pool", { id: "p", listings: [7] }]);
       expect(issuesOf(text).map(({ pointer }) => pointer)).toEqual([
         "/0/listings",

@@ -1,31 +1,31 @@
 import { type Static, type TArray, type TSchema, type TUnsafe, Type } from "typebox";
 import { parse as parseYaml } from "yaml";
 
-import { pointerTo, type SchemaFault, schemaFaults } from "../kernel/index.ts";
+import { defined, pointerTo, type SchemaFault, schemaFaults } from "../kernel/index.ts";
 import type { CatalogIssue, CatalogNote } from "./catalog-input.ts";
 import type { CapacityDeclaration, Deployment, PoolDeclaration } from "./catalog.ts";
 
-/** A pool as an operator states it. */
+/** A pool from the operator's pool file. */
 export interface StatedPool extends Omit<PoolDeclaration, "orgSharePercent"> {
-  /** Has no slash, so that it is never confused with a deployment's own pool, whose id has one. */
+  /** Without a slash, unlike the id of a deployment's own pool. */
   readonly id: string;
   /** Deployment ids, or `<provider id>/*` for every listing of a provider. */
   readonly listings: readonly string[];
-  /** Absent: by what the members are. */
+  /** Absent: by the modality of its members. */
   readonly orgSharePercent?: number;
 }
 
 export interface StatedPools {
-  /** Where they were read from, for messages. */
+  /** The file that they were read from, for messages. */
   readonly file: string;
   readonly pools: readonly StatedPool[];
 }
 
-/** Every listing has a pool of its own. */
+/** Each listing has its own pool. */
 export const NO_POOLS: StatedPools = { file: "", pools: [] };
 
 export interface CompiledPools {
-  /** The pool of each deployment that is in a stated one, by deployment id. */
+  /** The pool of each deployment in a stated pool, by deployment id. */
   readonly poolOf: ReadonlyMap<string, PoolDeclaration>;
   readonly issues: readonly CatalogIssue[];
   readonly notes: readonly CatalogNote[];
@@ -36,18 +36,18 @@ type Member = Pick<Deployment, "id" | "providerId" | "modality" | "capacity">;
 const HALF_PERCENT = 50;
 const DECISIONS_PERCENT = 75;
 
-/** The pool of a deployment that shares with no other: what its own listing declares. */
+/** The pool of a deployment that shares with no other, as its listing declares it. */
 export function ownPool(
   { id, modality, capacity }: Omit<Member, "providerId">,
   { isPrivate }: { readonly isPrivate: boolean } = { isPrivate: false },
 ): PoolDeclaration {
-  // Private capacity belongs to one organization: it is not shared.
+  // One organization owns private capacity, so it may use all of it.
   return { id, capacity, orgSharePercent: isPrivate ? 100 : defaultSharePercent([{ modality }]) };
 }
 
 /**
- * Puts deployments into the pools that an operator stated. A pool's own limits stand in place of
- * everything its members declare; without one it takes what its only declaring member says.
+ * Puts deployments into the operator's pools. A pool's own limits replace those of all its members;
+ * a pool without limits takes those of its only member that declares any.
  */
 export function compilePools(stated: StatedPools, deployments: readonly Member[]): CompiledPools {
   const { file, pools } = stated;
@@ -102,7 +102,7 @@ type Declared =
   | { readonly ok: true; readonly pool: PoolDeclaration }
   | { readonly ok: false; readonly message: string };
 
-/** The pool of these members, or what is missing. */
+/** The pool of these members, or a message about its missing limit. */
 function declarePool(stated: StatedPool, members: readonly Member[]): Declared {
   const {
     id,
@@ -128,7 +128,7 @@ function whoDeclares(declaring: readonly { readonly id: string }[]): string {
   return `${declaring.map(({ id }) => id).join(" and ")} each declare a capacity of their own`;
 }
 
-/** Three quarters of a pool that only decision models are in, else half. */
+/** Three quarters of a pool of decision models only, else half. */
 function defaultSharePercent(members: readonly Pick<Member, "modality">[]): number {
   const isDecisions = members.every(({ modality }) => modality === "decisions");
   return isDecisions ? DECISIONS_PERCENT : HALF_PERCENT;
@@ -138,7 +138,7 @@ export type ParsedPools =
   | { readonly ok: true; readonly pools: StatedPools }
   | { readonly ok: false; readonly issues: readonly CatalogIssue[] };
 
-/** The pools of an operator's pool file, or everything that is wrong with it. */
+/** Parses the operator's pool file: its pools, or everything that is wrong with it. */
 export function parsePoolsFile(file: string, text: string): ParsedPools {
   let document: unknown;
   try {
@@ -211,19 +211,20 @@ const poolFaults = schemaFaults(
 
 function statedPool(fields: PoolFields): StatedPool {
   const { org_share: share, concurrent } = fields;
-  const { tokens_per_minute: tokensPerMinute, requests_per_second: requestsPerSecond } = fields;
   return {
     id: fields.id,
     listings: fields.listings,
-    ...(share !== undefined && { orgSharePercent: share === "half" ? 50 : 75 }),
     capacity: listCapacities(fields),
-    ...(tokensPerMinute !== undefined && { tokensPerMinute }),
-    ...(requestsPerSecond !== undefined && { requestsPerSecond }),
-    ...(concurrent !== undefined && { concurrent }),
+    ...defined({
+      orgSharePercent: share && (share === "half" ? 50 : 75),
+      tokensPerMinute: fields.tokens_per_minute,
+      requestsPerSecond: fields.requests_per_second,
+      concurrent,
+    }),
   };
 }
 
-/** Requests per minute are a declared capacity like any other; the short field is for people. */
+/** `requests_per_minute` is a short form of a declared capacity. */
 function listCapacities(fields: PoolFields): readonly CapacityDeclaration[] {
   const { requests_per_minute: value, capacity: listed = [] } = fields;
   return value === undefined ? listed : [{ type: "request", per: "minute", value }, ...listed];

@@ -66,7 +66,7 @@ const promptAt = (deployment: Deployment, atMs: number): bigint | undefined =>
   deploymentAt(deployment, atMs).prices?.prompt;
 
 describe("prices with dates", () => {
-  test("count from their instant on, to the millisecond, until the next begin", () => {
+  test("hold from their instant, to the millisecond, until the next ones begin", () => {
     const deployment = nib({ price_changes: CHANGES });
     expect(promptAt(deployment, NEW_YEAR - 1)).toBe(1_000_000n);
     expect(promptAt(deployment, NEW_YEAR)).toBe(2_000_000n);
@@ -75,7 +75,7 @@ describe("prices with dates", () => {
     expect(promptAt(deployment, FEBRUARY * 2)).toBe(3_000_000n);
   });
 
-  test("are the same whenever the catalog was built, but for what it shows as in force", () => {
+  test("do not depend on the time of the build, which only decides what is shown", () => {
     for (const builtMs of [0, NEW_YEAR - 1, NEW_YEAR, FEBRUARY, FEBRUARY * 2]) {
       const deployment = nib({ price_changes: CHANGES }, builtMs);
       expect(deployment.prices?.prompt).toBe(promptAt(nib({ price_changes: CHANGES }), builtMs));
@@ -85,13 +85,13 @@ describe("prices with dates", () => {
     }
   });
 
-  test("a catalog that shows other prices is another build", () => {
+  test("change the build id of a catalog that shows other prices", () => {
     const before = compiled({ price_changes: CHANGES }, NEW_YEAR - 1).buildId;
     expect(compiled({ price_changes: CHANGES }, 0).buildId).toBe(before);
     expect(compiled({ price_changes: CHANGES }, NEW_YEAR).buildId).not.toBe(before);
   });
 
-  test("of equal listings decide anew which is tried first when they take effect", () => {
+  test("decide which of equal listings is tried first when they take effect", () => {
     const listing = (provider: string, terms: Json): ManifestFile => {
       const document = edited(textManifest(), {
         "/provider/id": provider,
@@ -113,7 +113,7 @@ describe("prices with dates", () => {
     expect(firstAt(NEW_YEAR)).toBe("zeta");
   });
 
-  test("bring their tiers with them and leave those of before behind", () => {
+  test("replace the tiers of the prices before", () => {
     const terms = {
       price_tiers: [{ above_prompt_tokens: 50, pricing: plain("7", "8") }],
       price_changes: CHANGES,
@@ -126,7 +126,7 @@ describe("prices with dates", () => {
     expect(boundsAt(FEBRUARY)).toEqual([100]);
   });
 
-  test("a deployment at an instant is the same object every time, and the own one where it can be", () => {
+  test("give the same object for one instant, the catalog's own if possible", () => {
     const deployment = nib({ price_changes: CHANGES });
     expect(deploymentAt(deployment, 0)).toBe(deployment);
     const later = deploymentAt(deployment, NEW_YEAR);
@@ -138,7 +138,7 @@ describe("prices with dates", () => {
     expect(without).not.toHaveProperty("datedPrices");
   });
 
-  test("say which SKUs they leave to the base rate, each for itself", () => {
+  test("name the SKUs that they leave to the base rate", () => {
     const cached = [...(plain("2", "4") as Json[]), price("cached_prompt", "0.2")];
     const deployment = nib({
       price_changes: [{ from: "2027-01-01T00:00:00Z", pricing: cached }],
@@ -148,7 +148,7 @@ describe("prices with dates", () => {
     expect(later.defaultedSkus).toEqual(["cache_write", "internal_reasoning"]);
   });
 
-  test("are not those of a customer's own key, which costs nothing at any time", () => {
+  test("do not apply to a customer's own key, which costs nothing at any time", () => {
     const connection = {
       connectionId: "con_1",
       orgId: "org_1" as never,
@@ -160,7 +160,7 @@ describe("prices with dates", () => {
   });
 });
 
-test("a listing that is bought for more than it is sold is noted, in a tier or later as well", () => {
+test("a listing that is bought for more than it is sold is noted, also in a tier or later", () => {
   const notesOf = (terms: Json): string[] => {
     const { notes } = compiledWithNotes(terms);
     return notes.map(({ reason }) => reason).filter((reason) => reason.startsWith("purchase"));
@@ -173,7 +173,8 @@ test("a listing that is bought for more than it is sold is noted, in a tier or l
   const tiers = { ...sold, price_tiers: tierOf(plain("3", "4")) };
   expect(notesOf({ ...tiers, purchase_tiers: tierOf(plain("3", "4")) })).toEqual([]);
   expect(notesOf({ ...tiers, purchase_tiers: tierOf(plain("3", "5")) })).toHaveLength(1);
-  // Bounds of their own: between them a long prompt is bought at its tier and sold below it.
+  // Sale and purchase tiers have different bounds: a long prompt between them is bought at its tier
+  // and sold below it.
   const later = [{ above_prompt_tokens: 20, pricing: plain("3", "4") }];
   const early = { ...sold, price_tiers: later, purchase_tiers: tierOf(plain("2", "3")) };
   expect(notesOf(early)).toHaveLength(1);
@@ -189,14 +190,14 @@ describe("pins", () => {
     ...datedPrices.flatMap(({ prices: { tiers = [] } }) => tiers.map((tier) => tier.prices.pinId)),
   ];
 
-  test("the same prices have the same pin, and every other ones another", () => {
+  test("are equal for equal prices, and differ for all others", () => {
     const pins = pinsOf(nib({ price_changes: CHANGES }));
     // The first is in force and in the list.
     expect(new Set(pins).size).toBe(pins.length - 1);
     expect(pinsOf(nib({ price_changes: CHANGES }, 0))).toEqual(pins);
   });
 
-  test("tiers are part of what a pin stands for: their bounds as well as their prices", () => {
+  test("cover the bounds and the prices of tiers", () => {
     const tierAt = (above: number, prompt: string): Json => ({
       price_tiers: [{ above_prompt_tokens: above, pricing: plain(prompt, "8") }],
     });
@@ -206,7 +207,7 @@ describe("pins", () => {
     expect(pin(tierAt(50, "7"))).toBe(some[1]);
   });
 
-  test("a reported cost is pinned apart from counted tokens of the same prices", () => {
+  test("differ for a reported cost and counted tokens at the same prices", () => {
     const free = {
       "/models/1/pricing": plain("0", "1"),
       "/models/1/price_card": [{ unit: "token", cost_usd: "1" }],
@@ -220,7 +221,7 @@ describe("pins", () => {
 });
 
 describe("a price that is rarely meant", () => {
-  test("above 10,000 dollars per million tokens of text is noted, in a tier or later as well", () => {
+  test("is noted above 10,000 dollars per million tokens of text, also in a tier or later", () => {
     const isNoted = (terms: Json, more: Edits = {}): boolean =>
       compiledWithNotes(terms, 0, more).notes.some(({ reason }) => reason === "price_implausible");
     const far = plain("1", "10000.000001");
@@ -230,7 +231,7 @@ describe("a price that is rarely meant", () => {
     expect(isNoted({ price_changes: [{ from: "2027-01-01T00:00:00Z", pricing: far }] })).toBe(true);
   });
 
-  test("is one that a catalog has a hundred times higher or lower than the one before", () => {
+  test("is found if it is a hundred times higher or lower than in the catalog before", () => {
     const before = compiled({});
     const jumps = (terms: Json, pricing: Json): readonly string[] =>
       priceJumps(before, compiled(terms, 0, { "/models/1/pricing": pricing }));
@@ -240,7 +241,7 @@ describe("a price that is rarely meant", () => {
     expect(jumps({}, plain("0", "0"))).toEqual([]);
     const later = { price_changes: [{ from: "2027-01-01T00:00:00Z", pricing: plain("150", "2") }] };
     expect(jumps(later, plain("1", "2"))).toEqual(["acme/acme/nib"]);
-    // It was announced and taken then, so that it may take effect.
+    // The change was accepted when it was announced, so it may take effect.
     expect(priceJumps(compiled(later), compiled(later, NEW_YEAR))).toEqual([]);
   });
 });

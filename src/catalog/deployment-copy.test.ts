@@ -69,7 +69,7 @@ test("a customer's key makes a deployment of its own: no price, no shared capaci
   expect(copy).not.toHaveProperty("apiKeyEnv");
 });
 
-test("a provider that reports its own cost reports it to its own customer: it is not charged", () => {
+test("a reported cost on a customer's own key is not charged", () => {
   const copy = ownKeyDeployment(listed({ billing: "reported_cost" }), connection);
   expect(copy.billing).toBe("token");
 });
@@ -78,7 +78,7 @@ test("a listing without a price stays without one", () => {
   expect(ownKeyDeployment(listed({ prices: null }), connection).prices).toBeNull();
 });
 
-test("the same deployment and connection give the same object, others give others", () => {
+test("the same deployment and connection give the same object, others give other objects", () => {
   const deployment = listed();
   const copy = ownKeyDeployment(deployment, connection);
   const again = { ...connection, sealedKey: Buffer.from("sealed") };
@@ -90,7 +90,7 @@ test("the same deployment and connection give the same object, others give other
   for (const other of others) expect(other).not.toBe(copy);
 });
 
-test("a key that was sealed again, or moved, is not mistaken for the one that was remembered", () => {
+test("a key that was sealed again or moved is not mistaken for the remembered one", () => {
   const deployment = listed();
   const copy = ownKeyDeployment(deployment, connection);
   const resealed = { ...connection, sealedKey: Buffer.from("sealed again") };
@@ -100,12 +100,12 @@ test("a key that was sealed again, or moved, is not mistaken for the one that wa
   expect(ownKeyDeployment(deployment, moved).ownKey?.orgId).toBe("org_2");
 });
 
-test("a copy of a copy is a mistake of ours", () => {
+test("copying a copy fails an assertion", () => {
   const copy = ownKeyDeployment(listed(), connection);
   expect(() => ownKeyDeployment(copy, connection)).toThrow("not copied again");
 });
 
-test("the books can distinguish a customer's key from a listing that is free", () => {
+test("the ledger can distinguish a customer's key from a free listing", () => {
   const deployment = listed();
   const zero = zeroPricePin(deployment);
   expect(zero.pinId).toMatch(/^own-key-[0-9a-f]{32}$/);
@@ -115,7 +115,7 @@ test("the books can distinguish a customer's key from a listing that is free", (
   expect(zeroPricePin({ id: "acme/m" })).toEqual(zero);
 });
 
-test("connections without end are not all remembered, and old catalogs take theirs with them", async () => {
+test("remembered copies are bounded, and a replaced catalog releases its own", async () => {
   const deployment = listed();
   const first = new WeakRef(ownKeyDeployment(deployment, connection));
   for (let at = 0; at < 2_000; at += 1) {

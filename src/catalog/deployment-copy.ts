@@ -3,9 +3,8 @@ import type { Catalog, DatedPrices, Deployment, OwnKey, PriceSheet } from "./cat
 import { shortHash } from "./price-sheet.ts";
 
 /**
- * The copy of a deployment for a customer's own key. It has its own health and capacity, and it
- * costs nothing. Returns the same object as long as the catalog has the deployment and the key is
- * unchanged.
+ * The copy of a deployment for a customer's own key, with its own health and capacity, which costs
+ * nothing. Returns the same object while the catalog has the deployment and the key is unchanged.
  */
 export function ownKeyDeployment(
   deployment: Deployment,
@@ -20,7 +19,7 @@ export function ownKeyDeployment(
   const copy: Deployment = Object.freeze<Deployment>({
     ...rest,
     id: `${deployment.id}@${connectionId}`,
-    // A cost that the provider reports is between it and its own customer.
+    // The cost that the provider reports is between it and its customer.
     billing: "token",
     prices: deployment.prices === null ? null : zeroPricePin(deployment),
     capacity: [],
@@ -35,9 +34,7 @@ export function ownKeyDeployment(
 /** The prefix of price pins for attempts on a customer's own key. */
 export const OWN_KEY_PINS = "own-key-";
 
-/**
- * Prices of nothing for a deployment, under a pin that marks it in the books as a customer's key.
- */
+/** Zero prices for a deployment, with a pin that marks a customer's key in the ledger. */
 export function zeroPricePin(deployment: Pick<Deployment, "id">): PriceSheet {
   return Object.freeze({
     pinId: `${OWN_KEY_PINS}${shortHash(`own key\n${deployment.id}`)}`,
@@ -53,8 +50,9 @@ type Copies = Map<string, Deployment>;
 
 // Weak: a swapped catalog takes its copies with it.
 const copiesByDeployment = new WeakMap<Deployment, Copies>();
+const datedCopies = new WeakMap<Deployment, Map<DatedPrices, Deployment>>();
 
-/** Bounds memory only: a dropped copy is created again within microseconds. */
+/** Bounds memory only: a dropped copy is created again in microseconds. */
 const COPIES_PER_DEPLOYMENT_MAX = 1_000;
 
 function findCopies(deployment: Deployment): Copies {
@@ -73,16 +71,16 @@ function remember(copies: Copies, connectionId: string, copy: Deployment): void 
 }
 
 /**
- * The deployment with the prices of an instant, in milliseconds since 1970: itself where no others
- * are in force, and the same object every time as long as it is in the catalog.
+ * The deployment with the prices of an instant, in milliseconds since 1970. Returns the same object
+ * for the same prices while the catalog has the deployment.
  */
 export function deploymentAt(deployment: Deployment, atMs: number): Deployment {
   const { datedPrices } = deployment;
   if (datedPrices === undefined) return deployment;
   const dated = pricesAt(datedPrices, atMs);
   if (dated === undefined || dated.prices === deployment.prices) return deployment;
-  const made = copies.get(deployment) ?? new Map<DatedPrices, Deployment>();
-  copies.set(deployment, made);
+  const made = datedCopies.get(deployment) ?? new Map<DatedPrices, Deployment>();
+  datedCopies.set(deployment, made);
   const known = made.get(dated);
   if (known !== undefined) return known;
   const { defaultedSkus: _ofOthers, ...rest } = deployment;
@@ -95,7 +93,7 @@ export function deploymentAt(deployment: Deployment, atMs: number): Deployment {
   return copy;
 }
 
-/** The last ones that have begun. */
+/** The last prices that have begun; undefined if none have. */
 export function pricesAt(
   datedPrices: readonly DatedPrices[],
   atMs: number,
@@ -103,12 +101,15 @@ export function pricesAt(
   return datedPrices.findLast(({ fromMs }) => fromMs <= atMs);
 }
 
-/** The announced prices that follow the present ones, oldest first. */
+/** The announced prices after the present ones, oldest first. */
 export function comingPrices({ datedPrices = [], prices }: Deployment): readonly DatedPrices[] {
   return datedPrices.slice(datedPrices.findIndex((dated) => dated.prices === prices) + 1);
 }
 
-/** When announced prices begin, or a check of prices gets too old, that the catalog does not show. */
+/**
+ * When the next announced prices begin or the next check of prices gets too old, after which the
+ * catalog has to be built again; Infinity: never.
+ */
 export function nextPricesMs({ deployments }: Catalog): number {
   return Math.min(
     ...deployments.flatMap((each) => [
@@ -117,6 +118,3 @@ export function nextPricesMs({ deployments }: Catalog): number {
     ]),
   );
 }
-
-// Weak: a swapped catalog takes its copies with it.
-const copies = new WeakMap<Deployment, Map<DatedPrices, Deployment>>();

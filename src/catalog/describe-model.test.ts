@@ -32,11 +32,11 @@ test("a model is described by what it reads and does", () => {
   expect(described(hosted)).toBe("NVIDIA's chat model for text, with 131K tokens of context.");
 });
 
-test("the sentence of a listing is said as it is", () => {
+test("the sentence of a listing is used unchanged", () => {
   expect(described({ description: "Small and quick." })).toBe("Small and quick.");
 });
 
-test("what is not known is not said", () => {
+test("unknown facts are left out of a description", () => {
   expect(described({})).toBe("Chat model for text.");
   expect(described({ modality: "image", inputModalities: ["text", "image"] })).toBe(
     "Image model from text and images.",

@@ -1,6 +1,6 @@
 import type { InputModality, ListedModel } from "./catalog.ts";
 
-/** The makers of models by a part of the id; what only its host names has none. */
+/** The makers of models, by a part of the model id. */
 const LABS: Readonly<Record<string, string>> = {
   ai21: "AI21",
   "aion-labs": "AionLabs",
@@ -65,14 +65,14 @@ const INPUTS: Readonly<Record<InputModality, string>> = {
   video: "video",
 };
 
-/** Parameters of which one is enough, and what the model then has. */
+/** An ability, and the parameters of which any one shows it. */
 const ABILITIES: readonly (readonly [parameters: readonly string[], ability: string])[] = [
   [["tools"], "tools"],
   [["structured_outputs", "response_format"], "JSON answers"],
   [["reasoning_effort", "thinking", "reasoning"], "reasoning"],
 ];
 
-/** One sentence about a model: that of its listing, else one of the facts that listings declare. */
+/** One sentence about a model: the listing's own, else one from the declared facts. */
 export function describeModel(
   model: Pick<
     ListedModel,
@@ -80,7 +80,7 @@ export function describeModel(
   >,
 ): string {
   if (model.description !== undefined) return model.description;
-  // A host's own id has the host before the maker.
+  // In the id of a host, the maker can be the second part.
   const lab = model.id.split("/", 2).find((part) => Object.hasOwn(LABS, part));
   const kind = KINDS[model.modality];
   const what = lab === undefined ? sentence(kind) : `${LABS[lab]}'s ${kind}`;

@@ -1,4 +1,3 @@
-export * from "./catalog-holder.ts";
 export * from "./catalog-input.ts";
 export * from "./catalog.ts";
 export * from "./compile-catalog.ts";

@@ -78,7 +78,7 @@ test("the operator's setting gives a key to several origins, or away from the fi
   }
 });
 
-test("a manifest that names a variable of this program makes no catalog", () => {
+test("a manifest that names a variable of this program is refused", () => {
   expect(compile([fileOf("bad.json", "https://x.example", "OUR_SECRET")], new Map())).toEqual({
     ok: false,
     issues: [

@@ -2,23 +2,23 @@ import type { ManifestFile } from "./catalog-input.ts";
 
 type NamedManifest = Pick<ManifestFile, "file" | "manifest">;
 
-/** Which origins (scheme, host, port) the key in a variable may be sent to, by its name. */
+/** The origins (scheme, host, port) that a key may be sent to, by the name of its variable. */
 export type KeyOrigins = ReadonlyMap<string, ReadonlySet<string>>;
 
-/** The operator's rules about provider keys; a manifest has none. */
+/** The operator's rules for provider keys; manifests have none. */
 export interface KeyRules {
-  /** Whether the program reads a setting or a secret of its own from this variable. */
+  /** True if the program reads a setting or a secret of its own from this variable. */
   readonly isOwnVariable: (name: string) => boolean;
-  /** A variable that is listed here goes to these origins only. */
+  /** The origins of the variables that are listed here; no other origin gets their keys. */
   readonly origins: KeyOrigins;
-  /** The owners of a catalog that is replaced while it is in use; absent at a start. */
+  /** The owners in the catalog that is being replaced; absent at a start. */
   readonly owners?: KeyOwners;
 }
 
-/** The origin that each variable's key is sent to where no setting says it, by the name. */
+/** The origin that each variable's key is sent to if no setting lists it, by name. */
 export type KeyOwners = ReadonlyMap<string, string>;
 
-/** Why a manifest may not have the key that it names. */
+/** The reason why a manifest may not have the key that it names. */
 export interface KeyProblem {
   readonly file: string;
   readonly pointer: "/endpoint/api_key_env";
@@ -27,8 +27,8 @@ export interface KeyProblem {
 }
 
 /**
- * Finds manifests that would send a key where it does not belong: a variable of this program, or
- * one that belongs to another origin.
+ * Finds manifests that would send a key to the wrong place: a variable of this program, or one that
+ * belongs to another origin.
  */
 export function keyProblems(manifests: readonly NamedManifest[], rules: KeyRules): KeyProblem[] {
   const owners = findOwners(manifests, rules);
@@ -62,13 +62,13 @@ export function keyOwners(manifests: readonly NamedManifest[], rules: KeyRules):
 interface Owner {
   readonly origin: string;
   readonly file: string;
-  /** It was the owner before. */
+  /** True if it was the owner before. */
   readonly isKept: boolean;
 }
 
 /**
- * A variable belongs to the origin that has it, as long as a manifest names it for that origin;
- * else to the origin of the first file (in the order of their names) that names it.
+ * A variable belongs to the origin that owns it while a manifest names it for that origin, else to
+ * the origin of the first file, by name, that names it.
  */
 function findOwners(
   manifests: readonly NamedManifest[],
@@ -95,7 +95,7 @@ export type ParsedKeyOrigins =
   | { readonly ok: true; readonly origins: KeyOrigins }
   | { readonly ok: false; readonly message: string };
 
-/** Reads `NAME=origin` pairs, with commas; a name may have several. */
+/** Parses `NAME=origin` pairs, separated by commas; a name may have several origins. */
 export function parseKeyOrigins(text: string): ParsedKeyOrigins {
   const origins = new Map<string, Set<string>>();
   for (const pair of text.split(",").map((each) => each.trim())) {

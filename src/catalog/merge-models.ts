@@ -1,14 +1,14 @@
-import { assert } from "../kernel/index.ts";
+import { assert, defined } from "../kernel/index.ts";
 import type { CapabilityDescriptor, Deployment, InputModality, ListedModel } from "./catalog.ts";
 import type { ManifestModel } from "./manifest/index.ts";
 
-/** A compiled deployment beside the listing it came from, which has the texts for buyers. */
+/** A compiled deployment and its listing, which has the texts for buyers. */
 export interface Listing {
   readonly deployment: Deployment;
   readonly model: ManifestModel;
 }
 
-/** An order that is the same on every instance, in whatever order the manifests came. */
+/** An order that is the same on every instance, whatever the order of the manifests. */
 export function byProviderThenModel(a: Listing, b: Listing): number {
   return (
     a.deployment.priority - b.deployment.priority ||
@@ -18,9 +18,9 @@ export function byProviderThenModel(a: Listing, b: Listing): number {
 }
 
 /**
- * Among the listings of one model those with prices that no source confirmed for long come last;
- * then lower priority is tried first. Of equals the cheaper one is, so
- * that a provider's name costs no client money; where that is equal too, its id decides.
+ * The order in which the listings of one model are tried: those with long unconfirmed prices last,
+ * then by priority, then the cheaper one, so that a provider's name costs no customer money, then
+ * by provider id.
  */
 function byRoutingOrder(a: Listing, b: Listing): number {
   return (
@@ -35,7 +35,7 @@ function isOld({ deployment: { checked } }: Listing): boolean {
   return checked?.age === "old";
 }
 
-/** A cost that is reported cannot be compared with prices of tokens: such a listing comes after. */
+/** Listings that report their cost come last, because it cannot be compared with token prices. */
 function byPrice(a: Deployment, b: Deployment): number {
   const [ofA, ofB] = [typicalPrice(a), typicalPrice(b)];
   if (ofA === ofB) return 0;
@@ -43,53 +43,51 @@ function byPrice(a: Deployment, b: Deployment): number {
   return ofA < ofB ? -1 : 1;
 }
 
-/** The price of three prompt tokens and one completion token, which is about what chats have. */
+/** The price of three prompt tokens and one completion token, as in a typical chat. */
 function typicalPrice({ prices, billing }: Deployment): bigint | undefined {
   if (prices === null || billing === "reported_cost") return undefined;
   return 3n * prices.prompt + prices.completion;
 }
 
 /**
- * Merges routed listings into what buyers see: one entry per model id, newest `released` first,
+ * Merges routed listings into models as buyers see them, one per model id: newest `released` first,
  * undated last, then by display name.
  */
 export function mergeModels(routed: readonly Listing[]): readonly ListedModel[] {
   const byId = new Map<string, Listing[]>();
   for (const listing of routed) {
-    const known = byId.get(listing.model.id);
-    if (known === undefined) byId.set(listing.model.id, [listing]);
-    else known.push(listing);
+    byId.set(listing.model.id, [...(byId.get(listing.model.id) ?? []), listing]);
   }
   return [...byId.values()]
     .map((each) => mergeOne(each.sort(byRoutingOrder)))
     .sort(byNewestThenName);
 }
 
-/** Texts come from the first listing that has them; what a buyer may use is the union of all. */
+/**
+ * Merges the listings of one model: texts come from the first that has them; modalities, bounds and
+ * parameters are the union of all.
+ */
 function mergeOne(listings: readonly Listing[]): ListedModel {
   const first = listings[0]?.deployment;
   assert(first !== undefined, "a model is listed because a deployment serves it");
   const deployments = listings.map(({ deployment }) => deployment);
-  const released = findText(listings, "released");
-  const description = findText(listings, "description");
-  const deprecationDate = lastDeprecation(listings);
-  const contextLength = largest(deployments.map((deployment) => deployment.contextLength));
-  const maxOutputTokens = largest(deployments.map((deployment) => deployment.maxOutputTokens));
   return {
     id: first.modelId,
     displayName: findText(listings, "display_name") ?? first.modelId,
-    ...(description !== undefined && { description }),
     modality: first.modality,
-    inputModalities: unionOfModalities(deployments),
-    ...(contextLength !== undefined && { contextLength }),
-    ...(maxOutputTokens !== undefined && { maxOutputTokens }),
-    supportedParameters: unionOfParameters(deployments),
+    inputModalities: mergeModalities(deployments),
+    supportedParameters: mergeParameters(deployments),
     priceCard: first.priceCard,
-    ...(first.quantization !== undefined && { quantization: first.quantization }),
-    ...(first.decisions !== undefined && { decisionsWire: first.decisions.wire }),
-    ...(released !== undefined && { released }),
-    ...(deprecationDate !== undefined && { deprecationDate }),
     deployments,
+    ...defined({
+      description: findText(listings, "description"),
+      contextLength: largest(deployments.map((each) => each.contextLength)),
+      maxOutputTokens: largest(deployments.map((each) => each.maxOutputTokens)),
+      quantization: first.quantization,
+      decisionsWire: first.decisions?.wire,
+      released: findText(listings, "released"),
+      deprecationDate: lastDeprecation(listings),
+    }),
   };
 }
 
@@ -100,7 +98,7 @@ function findText(
   return listings.find(({ model }) => model[field] !== undefined)?.model[field];
 }
 
-/** A model leaves with its last listing: no date as long as one listing has none. */
+/** The date of the last listing to leave; undefined if one has none. */
 function lastDeprecation(listings: readonly Listing[]): string | undefined {
   const dates = listings.map(({ model }) => model.deprecation_date ?? "");
   return dates.includes("") ? undefined : dates.sort().at(-1);
@@ -113,14 +111,14 @@ function largest(values: readonly (number | undefined)[]): number | undefined {
 
 const MODALITIES_IN_ORDER: readonly InputModality[] = ["text", "image", "file", "audio", "video"];
 
-function unionOfModalities(deployments: readonly Deployment[]): readonly InputModality[] {
+function mergeModalities(deployments: readonly Deployment[]): readonly InputModality[] {
   return MODALITIES_IN_ORDER.filter((modality) =>
     deployments.some((deployment) => deployment.inputModalities.has(modality)),
   );
 }
 
-/** Where providers describe a parameter differently, the one tried first is shown. */
-function unionOfParameters(
+/** Of different descriptions of a parameter, the one of the deployment tried first counts. */
+function mergeParameters(
   deployments: readonly Deployment[],
 ): ReadonlyMap<string, CapabilityDescriptor> {
   const lastTriedFirst = [...deployments].reverse();

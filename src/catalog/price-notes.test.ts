@@ -5,7 +5,7 @@ import { compileCatalog } from "./compile-catalog.ts";
 import { edited, textManifest } from "../../test/fixtures/manifest/samples.ts";
 import { validateManifest } from "./manifest/index.ts";
 import { nextPricesMs } from "./deployment-copy.ts";
-import { ageOfCheck, staleListings } from "./price-notes.ts";
+import { computeAge, staleListings } from "./price-notes.ts";
 
 const NOW_MS = Date.parse("2026-11-23T23:59:59Z");
 
@@ -15,19 +15,19 @@ test.each([
   ["2026-08-25", "late", "2026-11-24"],
   ["2026-08-24", "old", undefined],
 ])("a check on %s is %s, until %s", (on, age, until) => {
-  const found = ageOfCheck(on, NOW_MS, Infinity);
+  const found = computeAge(on, NOW_MS, Infinity);
   expect(found.age).toBe(age);
   expect(found.ageUntilMs).toBe(until === undefined ? Infinity : Date.parse(until));
 });
 
-test("the operator's own bound is an end, too", () => {
-  const { age, ageUntilMs } = ageOfCheck("2026-11-01", NOW_MS, 30);
+test("the operator's own bound ends an age too", () => {
+  const { age, ageUntilMs } = computeAge("2026-11-01", NOW_MS, 30);
   expect([age, ageUntilMs]).toEqual(["recent", Date.parse("2026-12-02")]);
 });
 
-test("stale listings are named oldest first; one that says nothing of a check is not counted", () => {
+test("stale listings are named oldest first, without those that have no check", () => {
   const listing = (id: string, on?: string): Deployment => {
-    const checked = on && { on, by: "page" as const, ...ageOfCheck(on, NOW_MS, Infinity) };
+    const checked = on && { on, by: "page" as const, ...computeAge(on, NOW_MS, Infinity) };
     return { id, ...(checked && { checked }) } as Deployment;
   };
   const deployments = [
@@ -44,7 +44,7 @@ test("stale listings are named oldest first; one that says nothing of a check is
 });
 
 describe("compiled", () => {
-  /** Two providers of one model: the first by priority was checked on the day. */
+  /** Two providers of one model; the prices of the first by priority were checked on this day. */
   function compiled(on: string, staleAfterDays?: number): Catalog {
     const manifests = ["first", "second"].map((id, priority) => {
       const document = edited(textManifest(), {

@@ -1,58 +1,53 @@
 import type { Sku } from "../kernel/index.ts";
 import type { CatalogNote } from "./catalog-input.ts";
 import type { Catalog, CheckedPrices, Deployment, PriceSheet } from "./catalog.ts";
-import { costsMore, computeRates } from "./pricing/quote.ts";
+import { computeRates, costsMore, findTier } from "./pricing/quote.ts";
 
-/**
- * The highest plausible price of text, USD per million tokens: sixty times the dearest price of any
- * list that is known.
- */
+/** The highest plausible price of text in USD per million tokens: sixty times any known one. */
 const PLAUSIBLE_USD = 10_000n;
 const PICO_PER_TOKEN_OF_ONE_USD = 1_000_000n;
-/** Prices of a listing change by less: a factor like that is a wrong unit or a lost point. */
+/** Real price changes are smaller; such a factor is a wrong unit or a lost decimal point. */
 const JUMP_FACTOR = 100n;
 
 /**
- * Notes on prices that are legal and rarely meant: a sale that can cost more than it brings, and a
- * price of text beyond every known one. Tokens of other kinds may stand for whole pictures.
+ * Notes on legal prices that are rarely meant: a sale that can cost more than it earns, and an
+ * implausible price of text. Tokens of other modalities can stand for whole images.
  */
 export function priceNotes(file: string, deployment: Deployment): CatalogNote[] {
   const { id, modality, billing } = deployment;
   const sheets = listSheets(deployment);
-  const note = (reason: CatalogNote["reason"], about: string): CatalogNote[] => [
-    { file, deploymentId: id, reason, message: `${id} ${about}` },
-  ];
-  const isDearer = sheets.some(isBoughtDearer);
   const bound = PLAUSIBLE_USD * PICO_PER_TOKEN_OF_ONE_USD;
   const isImplausible =
     modality === "text" &&
     billing === "token" &&
     sheets.some((sheet) => everyRate(sheet).some((rate) => rate > bound));
-  return [
-    ...(isDearer
-      ? note(
-          "purchase_above_price",
-          "is bought for more than it is sold: a purchase price is above its price",
-        )
-      : []),
-    ...(isImplausible
-      ? note(
-          "price_implausible",
-          `has a price above $${PLAUSIBLE_USD} per million tokens; check its unit and its point`,
-        )
-      : []),
-  ];
+  const note = (reason: CatalogNote["reason"], about: string): CatalogNote => ({
+    file,
+    deploymentId: id,
+    reason,
+    message: `${id} ${about}`,
+  });
+  const notes: CatalogNote[] = [];
+  if (sheets.some(isBoughtDearer)) {
+    const about = "is bought for more than it is sold: a purchase price is above its price";
+    notes.push(note("purchase_above_price", about));
+  }
+  if (isImplausible) {
+    const about = `has a price above $${PLAUSIBLE_USD} per million tokens; check its unit and its point`;
+    notes.push(note("price_implausible", about));
+  }
+  return notes;
 }
 
-/**
- * True if, at the present prices, the provider is owed more for some token than customers pay for
- * it.
- */
+/** True if, at the present prices, the provider is owed more for some token than customers pay. */
 export function isBelowCost({ prices }: Pick<Deployment, "prices">): boolean {
   return prices !== null && isBoughtDearer(prices);
 }
 
-/** Listings whose new prices, now or announced, are a hundred times those of the old catalog or more, or as little. */
+/**
+ * Ids of the listings whose new prices, present or announced, differ from those of the old catalog
+ * by a factor of 100 or more.
+ */
 export function priceJumps(before: Catalog, after: Catalog): readonly string[] {
   const old = new Map(before.deployments.map((each) => [each.id, each]));
   return after.deployments.flatMap((deployment) => {
@@ -69,13 +64,13 @@ export function priceJumps(before: Catalog, after: Catalog): readonly string[] {
   });
 }
 
-/** Zero is not compared: a listing may begin or cease to be free. */
+/** Zero is not compared, because a listing may become free or cease to be. */
 function isFarFrom(a: bigint, b: bigint): boolean {
   if (a === 0n || b === 0n) return false;
   return a >= b * JUMP_FACTOR || b >= a * JUMP_FACTOR;
 }
 
-/** The prices in force and all others in time. */
+/** All price sheets of a deployment, present or dated. */
 function listSheets({ prices, datedPrices }: Deployment): readonly PriceSheet[] {
   return datedPrices?.map((dated) => dated.prices) ?? (prices === null ? [] : [prices]);
 }
@@ -98,18 +93,17 @@ function isBoughtDearer(prices: PriceSheet): boolean {
 }
 
 function ratesAt(sheet: PriceSheet, promptTokens: number): Readonly<Record<Sku, bigint>> {
-  const tier = sheet.tiers?.findLast((each) => promptTokens > each.abovePromptTokens);
-  return computeRates(tier?.prices ?? sheet);
+  return computeRates(findTier(sheet, promptTokens));
 }
 
-/** Prices that no source confirmed for this long may be others by now. */
+/** Days without a confirmation after which prices may have changed. */
 export const CHECK_DAYS_MAX = 45;
-/** Listings whose prices no source confirmed for this long are tried last. */
+/** Days without a confirmation after which a listing is tried last. */
 export const OLD_DAYS = 90;
 
 const DAY_MS = 86_400_000;
 
-/** The whole of the last day still counts. */
+/** True after the last of these days has ended, in UTC. */
 export function isOlderThan(on: string, days: number, nowMs: number): boolean {
   return nowMs >= addDays(on, days);
 }
@@ -118,8 +112,8 @@ function addDays(on: string, days: number): number {
   return Date.parse(`${on}T00:00:00Z`) + (days + 1) * DAY_MS;
 }
 
-/** How old a check is at an instant, and until when that holds; `endsAfterDays` ends another bound. */
-export function ageOfCheck(
+/** The age of a check at an instant, and when it changes; `endsAfterDays` is one more bound. */
+export function computeAge(
   on: string,
   nowMs: number,
   endsAfterDays: number,
@@ -132,16 +126,13 @@ export function ageOfCheck(
   };
 }
 
-/** A routed listing whose prices were last confirmed on this day, over 45 days ago. */
+/** A routed listing whose prices were last confirmed on `on`, more than 45 days ago. */
 export interface StaleListing {
   readonly deployment: Deployment;
   readonly on: string;
 }
 
-/**
- * The routed listings by the age of their check, oldest first, without listings that record no
- * check.
- */
+/** The routed listings with old checks, oldest first; listings without a check are left out. */
 export function staleListings({ models }: Pick<Catalog, "models">): readonly StaleListing[] {
   const found = models
     .flatMap(({ deployments }) => deployments)

@@ -11,12 +11,12 @@ import {
   type ManifestTermPrices,
 } from "./manifest/index.ts";
 
-/** Prices of a manifest that hold together. */
+/** The prices of a listing for one period. */
 interface StatedPrices extends ManifestTermPrices {
   readonly pricing: readonly ManifestPrice[];
 }
 
-/** All prices of a valid listing in time, oldest first; `pinned`: what else their pins stand for. */
+/** All prices of a valid listing in time, oldest first; the pins cover `pinned` too. */
 export function compileDatedPrices(
   pinned: readonly string[],
   pricing: readonly ManifestPrice[],
@@ -33,7 +33,7 @@ export function compileDatedPrices(
   ];
 }
 
-/** Compiles prices that hold together. The pin is of what the provider is owed, too. */
+/** Compiles the prices of one period. The pin covers the purchase prices too. */
 export function compilePriceSheet(pinned: readonly string[], stated: StatedPrices): PriceSheet {
   const { pricing, price_tiers: tiers, extra_pricing: extra, purchase_pricing: bought } = stated;
   const sold = { pricing, tiers, extra };
@@ -46,7 +46,7 @@ export function compilePriceSheet(pinned: readonly string[], stated: StatedPrice
   return { ...compileTiered([...pinned, purchase.pinId], sold), purchase };
 }
 
-/** The prices that customers pay, or those that the provider is owed. */
+/** Sale prices or purchase prices. */
 interface TieredPrices extends StatedRates {
   readonly tiers: readonly ManifestPriceTier[] | undefined;
 }
@@ -84,7 +84,7 @@ function compileRates(pinned: readonly string[], { pricing, extra }: StatedRates
   return { pinId: shortHash([...pinned, ...lines].join("\n")), ...prices };
 }
 
-/** The SKUs that a valid listing leaves to their base rates, in the order of a price sheet. */
+/** The SKUs without a price in a valid listing, in the order of a price sheet. */
 function defaultedSkus(pricing: readonly ManifestPrice[]): readonly PricedSku[] {
   const declared = new Set(pricing.map(({ type }) => type));
   return OPTIONAL_SKUS.filter((sku) => !declared.has(sku));
@@ -107,9 +107,9 @@ function picoUsdPerToken(costUsdPerMillion: string): bigint {
 }
 
 /**
- * The price of each SKU of a valid listing, in USD per million tokens as written. One without a
- * price costs its base rate, never 0: cache reads and writes what the prompt costs, reasoning what
- * the completion costs. A write for an hour has a rate only where it has a price.
+ * The price of each SKU of a valid listing, in USD per million tokens as written. A SKU without a
+ * price costs its base rate, never 0: cache reads and writes cost as much as the prompt, reasoning
+ * as much as the completion. Hour-long writes have a rate only if they are priced.
  */
 export function statedRates(
   pricing: readonly ManifestPrice[],

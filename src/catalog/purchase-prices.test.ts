@@ -9,7 +9,7 @@ const OWED = [price("prompt", "4"), price("completion", "20")];
 const plain = compilePriceSheet(["lab/one"], { pricing: SOLD });
 
 describe("an hour of the cache", () => {
-  test("has the price of the listing, and none where the listing has none", () => {
+  test("has the price of the listing, or none if the listing has none", () => {
     const extra_pricing = { cache_write_1h: "10.000001" };
     const sheet = compilePriceSheet(["lab/one"], { pricing: SOLD, extra_pricing });
     expect(sheet.cacheWrite1h).toBe(10_000_001n);
@@ -18,7 +18,7 @@ describe("an hour of the cache", () => {
     expect(plain).toMatchObject(rest);
   });
 
-  test("is a price of its own in each tier", () => {
+  test("has its own price in each tier", () => {
     const { tiers } = compilePriceSheet(["lab/one"], {
       pricing: SOLD,
       extra_pricing: { cache_write_1h: "10" },
@@ -41,7 +41,7 @@ describe("what a provider is owed", () => {
     ],
   });
 
-  test("is a sheet of its own, with the same defaults, its own tiers and its own hour", () => {
+  test("is a separate sheet with the same defaults, its own tiers and its own hour", () => {
     expect(sheet.purchase).toMatchObject({
       prompt: 4_000_000n,
       cacheWrite: 4_000_000n,
@@ -56,7 +56,7 @@ describe("what a provider is owed", () => {
   });
 });
 
-test("pins differ by every price, those that providers are owed too", () => {
+test("pins differ by every price, also by those that providers are owed", () => {
   const sheets = [
     {},
     { extra_pricing: { cache_write_1h: "6.25" } },

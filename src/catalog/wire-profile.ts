@@ -1,24 +1,25 @@
+import { defined } from "../kernel/index.ts";
 import type { HistoryRule, Manifest, ManifestWireProfile } from "./manifest/index.ts";
 
 /** The differences of an endpoint from its wire; one object for all listings of a manifest. */
 export interface WireProfile {
-  /** The header that takes the key; absent: the one of the wire. */
+  /** The header with the key; absent: that of the wire. */
   readonly auth?: "bearer" | "x-api-key" | "api-key";
-  /** Streams report usage unasked, and what would ask for it is refused. */
+  /** Streams always report usage, and `stream_options` is refused. */
   readonly usageUnasked: boolean;
-  /** Parameters that a listing does not declare are kept back. */
+  /** Parameters that a listing does not declare are not sent. */
   readonly dropsUndeclared: boolean;
   readonly rename: ReadonlyMap<string, string>;
-  /** By parameter: the endpoint's word for each value. */
+  /** By parameter and value: the endpoint's word for the value. */
   readonly values: ReadonlyMap<string, ReadonlyMap<string, string>>;
   readonly history: ReadonlySet<HistoryRule>;
   readonly toolSignature?: "gemini";
   readonly usageGap?: "reasoning";
-  /** Most output tokens of an answer that is not streamed; 0: all are streamed. */
+  /** Most output tokens of an answer that is not streamed; 0: every answer is streamed. */
   readonly nonStreamMax?: number;
 }
 
-/** A member that every chat request to a deployment has. */
+/** A member of every chat request to a deployment. */
 export interface FixedMember {
   readonly name: string;
   /** In ASCII. */
@@ -27,23 +28,24 @@ export interface FixedMember {
 
 const profiles = new WeakMap<ManifestWireProfile, WireProfile>();
 
-/** The profile of a valid manifest; undefined where the endpoint is as its wire says. */
+/** The profile of a valid manifest; undefined if the endpoint does not differ from its wire. */
 export function compileWireProfile({ wire_profile: declared }: Manifest): WireProfile | undefined {
   if (declared === undefined) return undefined;
   const known = profiles.get(declared);
   if (known !== undefined) return known;
-  const { auth, tool_signature: toolSignature, usage_gap: usageGap } = declared;
   const values = Object.entries(declared.values ?? {});
   const profile: WireProfile = {
-    ...(auth !== undefined && { auth }),
     usageUnasked: declared.stream_usage === "always",
     dropsUndeclared: declared.undeclared === "drop",
     rename: new Map(Object.entries(declared.rename ?? {})),
     values: new Map(values.map(([name, words]) => [name, new Map(Object.entries(words))])),
     history: new Set(declared.history),
-    ...(toolSignature !== undefined && { toolSignature }),
-    ...(usageGap !== undefined && { usageGap }),
-    ...(declared.non_stream_max !== undefined && { nonStreamMax: declared.non_stream_max }),
+    ...defined({
+      auth: declared.auth,
+      toolSignature: declared.tool_signature,
+      usageGap: declared.usage_gap,
+      nonStreamMax: declared.non_stream_max,
+    }),
   };
   profiles.set(declared, profile);
   return profile;
@@ -51,7 +53,7 @@ export function compileWireProfile({ wire_profile: declared }: Manifest): WirePr
 
 type Body = Readonly<Record<string, unknown>>;
 
-/** The fixed members of the endpoint and those of one listing, which stand in for the former. */
+/** The fixed members of the endpoint, replaced by those of one listing. */
 export function compileFixedBody(
   endpoint: Body | undefined,
   listing: Body | undefined,

@@ -7,7 +7,7 @@ import {
   type InProcessRequest,
 } from "../../src/gateway/call/in-process.ts";
 import { quoteCall } from "../../src/gateway/call/plan.ts";
-import { CatalogHolder } from "../../src/catalog/catalog-holder.ts";
+import { CatalogHolder } from "../../src/catalog/compile-catalog.ts";
 import { systemClock } from "../../src/kernel/core/time.ts";
 import { openLedger } from "../../src/ledger/open-ledger.ts";
 import { MemoryLimitStore } from "../../src/gateway/limits/memory/memory-limit-store.ts";

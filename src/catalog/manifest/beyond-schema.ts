@@ -7,22 +7,21 @@ import {
   type Place,
   TERMS_RULES,
 } from "./terms-rules.ts";
-import type { ManifestProblem } from "./manifest-problem.ts";
-import { patterns } from "./schema-parts.ts";
+import { type ManifestProblem, patterns } from "./schema-parts.ts";
 import { WIRE_PROFILE_RULES, wireProfileProblems } from "./wire-profile-rules.ts";
 
-/** Rules that JSON Schema cannot say; on these alone validator and published schema differ. */
-export const BEYOND_SCHEMA_RULES: readonly string[] = [
-  "model-id-duplicate",
-  "date-calendar",
-  "url-unreadable",
+/** Rules beyond JSON Schema, the only ones in which validator and published schema differ. */
+export const BEYOND_SCHEMA_RULES: Readonly<Record<string, string>> = {
+  "model-id-duplicate": "must list each model id once",
+  "date-calendar": "must not name a 29 February of a year that has none",
+  "url-unreadable": "must have a usable host and port in every URL",
   ...TERMS_RULES,
-  ...Object.keys(WIRE_PROFILE_RULES),
-];
+  ...WIRE_PROFILE_RULES,
+};
 
 /**
- * Finds what the schema cannot express. Runs on documents that break the schema as well, so that
- * all problems come at once; a value of the wrong type is the schema's affair and is skipped.
+ * Finds the problems that the schema cannot express, also in documents that break the schema, so
+ * that all problems come at once. Values of a wrong type are left to the schema.
  */
 export function beyondSchema(value: unknown): ManifestProblem[] {
   const {

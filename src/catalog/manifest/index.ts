@@ -40,6 +40,6 @@ export type {
   ManifestTermPrices,
 } from "./terms-schema.ts";
 export type { HistoryRule, ManifestWireProfile } from "./wire-profile-schema.ts";
-export type { ManifestProblem } from "./manifest-problem.ts";
+export type { ManifestProblem } from "./schema-parts.ts";
 export { listManifestRules, type ManifestRule } from "./manifest-rules.ts";
 export { validateManifest, type ManifestVerdict } from "./validate-manifest.ts";

@@ -1,10 +1,10 @@
+import { BEYOND_SCHEMA_RULES } from "./beyond-schema.ts";
 import { manifestSchema } from "./manifest-schema.ts";
-import { WIRE_PROFILE_RULES } from "./wire-profile-rules.ts";
 
 /** A rule of the manifest, for the reference page and for tests that check all rules. */
 export interface ManifestRule {
   readonly id: string;
-  /** The rules for a manifest, one sentence per place that states one. */
+  /** The rule's sentences, one for each place that states it. */
   readonly texts: readonly string[];
 }
 
@@ -41,17 +41,5 @@ const OTHER_RULES: Readonly<Record<string, string>> = {
     "`catalog_source` and `wire_profile` only)",
   "key-in-manifest": "must not hold a key value where the name of an environment variable belongs",
   "model-id-variant": 'must not contain ":" in a model id; it is reserved for marketplace variants',
-  "model-id-duplicate": "must list each model id once",
-  "date-calendar": "must not name a 29 February of a year that has none",
-  "url-unreadable": "must have a usable host and port in every URL",
-  "terms-unknown-model": "must be terms of a model that the manifest lists",
-  "terms-tiers-ascending": "must have tiers with ascending above_prompt_tokens",
-  "terms-tier-skus": "must price the same SKUs in every tier as below the first",
-  "terms-change-order": "must have price changes with ascending from",
-  "terms-change-whole":
-    "must declare extra_pricing and purchase_pricing in every change if the listing does",
-  "terms-staged-ready": "must not say staged_because of a listing that is ready",
-  "terms-text-only": "must not have tiers or extra prices for a listing of another modality",
-  "terms-token-billing": "must not change prices where the billing is reported_cost",
-  ...WIRE_PROFILE_RULES,
+  ...BEYOND_SCHEMA_RULES,
 };

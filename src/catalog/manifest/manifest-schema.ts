@@ -35,10 +35,6 @@ function everyModel(consequence: TSchema): TSchema {
   return at("models", { type: "array", items: consequence });
 }
 
-function everyPrice(consequence: TSchema): TSchema {
-  return at("pricing", { type: "array", items: consequence });
-}
-
 function exactPrice(sku: string, cost: string): TSchema {
   const help = `must be exactly "${cost}" for ${sku}: reported cost is billed in micro-dollars`;
   return when(
@@ -53,8 +49,9 @@ const reportedCost: TSchema = everyModel(
       "price_card",
       rule("reported-cost-price-card", "must have a price_card: billing is reported_cost"),
     ),
-    everyPrice(
-      all(
+    at("pricing", {
+      type: "array",
+      items: all(
         at("type", {
           enum: ["prompt", "completion"],
           ...rule(
@@ -65,7 +62,7 @@ const reportedCost: TSchema = everyModel(
         exactPrice("prompt", "0"),
         exactPrice("completion", "1"),
       ),
-    ),
+    }),
   ),
 );
 
@@ -103,7 +100,7 @@ const decisionsWithoutPath: TSchema = {
 const ENVELOPE_HELP =
   'must be of output_modality "decisions": the endpoint has a response_envelope';
 
-/** Where a key would be, were it written down. */
+/** Fields in which people write a key. */
 const KEY_FIELDS = ["api_key", "apiKey", "api-key", "key", "token", "secret", "password"];
 
 const noKey: TSchema = {
@@ -167,13 +164,9 @@ const provider = Type.Object(
       description: "Name shown to buyers.",
       ...rule("provider-name", "must be a string that is not empty"),
     }),
-    privacy_policy_url: Type.Unsafe<string>(urlText({ description: "Shown to buyers." })),
-    terms_of_service_url: Type.Optional(
-      Type.Unsafe<string>(urlText({ description: "Shown to buyers." })),
-    ),
-    status_page_url: Type.Optional(
-      Type.Unsafe<string>(urlText({ description: "Shown to buyers." })),
-    ),
+    privacy_policy_url: urlText("Shown to buyers."),
+    terms_of_service_url: Type.Optional(urlText("Shown to buyers.")),
+    status_page_url: Type.Optional(urlText("Shown to buyers.")),
     priority: Type.Optional(
       Type.Integer({
         minimum: 0,
@@ -313,12 +306,12 @@ const manifest = Type.Object(
   },
 );
 
-/** The document a provider publishes to be listed, as written: defaults are not filled in. */
+/** The document that a provider publishes to be listed, as written, without defaults. */
 export type Manifest = Accepted<typeof manifest>;
 
 /**
- * The one source of the manifest: types, published schema, validator and reference page come from
- * it. Beside plain JSON Schema each rule carries `x-rule` (its id) and `x-help` (what to do).
+ * The one source of the manifest's types, published schema, validator and reference page. Each rule
+ * has `x-rule` (its id) and `x-help` (what to do) beside plain JSON Schema.
  */
 export const manifestSchema: TSchema = manifest;
 

@@ -70,7 +70,7 @@ function atMostOne(type: string, per: string): TSchema {
   };
 }
 
-/** A declared rate limit of the listing; its identity is type plus window. */
+/** A declared rate limit of the listing, identified by type and window. */
 export type ManifestCapacity = Accepted<typeof capacity>;
 
 const capacitySchema = Type.Array(capacity, {
@@ -119,10 +119,7 @@ const PER_TYPE: readonly TSchema[] = [
   }),
 ];
 
-/**
- * The values that a request parameter may have on a listing; `unknown` declares it without its
- * values.
- */
+/** The values that a request parameter may have on a listing; `unknown` declares only its name. */
 export type ManifestDescriptor =
   | { readonly type: "boolean" | "unknown" }
   | {
@@ -167,7 +164,7 @@ export type ManifestInputModality = (typeof INPUT_MODALITIES)[number];
 
 const ID_HELP = "must be a letter or digit followed by at most 127 letters, digits or . _ / -";
 
-/** One element of `models`: its fields, and the rules of its modality. */
+/** One element of `models`: its fields and the rules of its modality. */
 export const modelSchema = Type.Object(
   {
     id: Type.String({
@@ -305,13 +302,9 @@ export const modelSchema = Type.Object(
       }),
     ),
     deprecation_date: Type.Optional(
-      dateText({
-        description: "After this day, the next build removes the listing from the catalog.",
-      }),
+      dateText("After this day, the next build removes the listing from the catalog."),
     ),
-    released: Type.Optional(
-      dateText({ description: "Used to sort lists, newest first; routing does not use it." }),
-    ),
+    released: Type.Optional(dateText("Used to sort lists, newest first; routing does not use it.")),
   },
   { title: "Model", description: "One listing.", allOf: MODALITY_RULES },
 );

@@ -1,7 +1,7 @@
 import { Type, type TSchema, type TUnsafe } from "typebox";
 import { type Accepted, has, oneOf, patterns, rule } from "./schema-parts.ts";
 
-/** The units that `pricing` prices, in the order in which it is written. */
+/** The SKUs that `pricing` prices, in the order in which they are written. */
 export const MANIFEST_SKUS = [
   "prompt",
   "cached_prompt",
@@ -11,10 +11,10 @@ export const MANIFEST_SKUS = [
 ] as const;
 export type ManifestSku = (typeof MANIFEST_SKUS)[number];
 
-/** The units that `extra_pricing` prices. */
+/** The SKUs that `extra_pricing` prices. */
 export const EXTRA_SKUS = ["cache_write_1h"] as const;
 
-/** The units that a listing bills: a write that is kept for an hour has a price of its own in its terms. */
+/** The SKUs that a listing bills; hour-long cache writes are priced in `listing_terms`. */
 export const BILLED_SKUS = [
   "prompt",
   "cached_prompt",

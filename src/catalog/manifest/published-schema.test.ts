@@ -25,18 +25,18 @@ const published = new Ajv2020({ allowUnionTypes: true }).compile(
   JSON.parse(readFileSync(file, "utf8")) as AnySchemaObject,
 );
 
-/** True when the validator accepts the document, by the rules that JSON Schema can express. */
+/** True if the validator accepts the document, by the rules that JSON Schema can express. */
 function validatorAccepts(document: Json): boolean {
   const verdict = validateManifest(JSON.stringify(document));
   const problems = verdict.ok ? [] : verdict.problems;
-  return problems.every(({ rule }) => BEYOND_SCHEMA_RULES.includes(rule));
+  return problems.every(({ rule }) => Object.hasOwn(BEYOND_SCHEMA_RULES, rule));
 }
 
 test.each([...documentCases, ...listingCases, ...entryCases, ...termsCases, ...profileCases])(
   "published schema and validator agree on: $promise ($rule)",
   ({ rule, base, good, bad }) => {
     expect(published(edited(base(), good))).toBe(true);
-    expect(published(edited(base(), bad))).toBe(BEYOND_SCHEMA_RULES.includes(rule));
+    expect(published(edited(base(), bad))).toBe(Object.hasOwn(BEYOND_SCHEMA_RULES, rule));
   },
 );
 
@@ -75,7 +75,7 @@ function pick<T>(items: readonly T[], index: number): T | undefined {
   return items[index % items.length];
 }
 
-/** Changes one place; `move` puts there what is elsewhere in the document. */
+/** Changes one place; `move` copies another part of the document there. */
 function mutate(document: Json, { place, act, word, from }: Mutation): void {
   const slots = slotsOf(document);
   const slot = pick(slots, place);

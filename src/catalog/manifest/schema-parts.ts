@@ -1,21 +1,31 @@
 import { Type, type Static, type TSchema, type TUnsafe } from "typebox";
 
-/** A rule of the manifest: its stable id, and what a field must be or what its author must do. */
+/** A rule of the manifest: its stable id, and what a field must be or its author must do. */
 export interface RuleNote {
   readonly "x-rule": string;
   readonly "x-help": string;
 }
 
-/** Marks a schema node with the rule it states. `help` completes "<field> …". */
+/** One thing that is wrong with a manifest. */
+export interface ManifestProblem {
+  /** JSON pointer of the place; of the object where a field is missing; "" is the document. */
+  readonly pointer: string;
+  /** Stable id of the rule, such as `price-decimals`. */
+  readonly rule: string;
+  /** The problem and the next step. */
+  readonly message: string;
+}
+
+/** Marks a schema node with its rule. `help` continues a sentence that begins with the field. */
 export function rule(id: string, help: string): RuleNote {
   return { "x-rule": id, "x-help": help };
 }
 
-/** The values that a schema accepts; no part of one may be changed. */
+/** The values that a schema accepts, deeply read-only. */
 export type Accepted<S extends TSchema> = DeepReadonly<Static<S>>;
 type DeepReadonly<T> = T extends object ? { readonly [K in keyof T]: DeepReadonly<T[K]> } : T;
 
-/** One of some values; the `type` beside the `enum` lets validators hash instead of compare. */
+/** One of these values; the `type` beside the `enum` makes validators hash, not compare. */
 export function oneOf<const Words extends readonly string[]>(
   words: Words,
   options: RuleNote & { readonly description: string; readonly default?: Words[number] },
@@ -23,9 +33,9 @@ export function oneOf<const Words extends readonly string[]>(
   return Type.Unsafe<Words[number]>({ type: "string", enum: words, ...options });
 }
 
-/** `if` the condition holds, `then` the consequence must. */
+/** If the condition holds, the consequence must hold. */
 export function when(condition: TSchema, consequence: TSchema): TSchema {
-  // Made of pairs: an object literal with a member `then` would pass for a promise.
+  // Built from pairs, because an object literal with a member `then` looks like a promise.
   return Object.fromEntries(
     new Map([
       ["if", condition],
@@ -54,7 +64,7 @@ export function at(property: string, schema: TSchema): TSchema {
   return { type: "object", properties: { [property]: schema } };
 }
 
-/** The property must be there, by the named rule. */
+/** An object that must have the property, by this rule. */
 export function needs(property: string, note: RuleNote): TSchema {
   return { type: "object", required: [property], ...note };
 }
@@ -68,7 +78,7 @@ export function positiveInteger(
   return Type.Unsafe<number>(Type.Integer({ minimum: 1, maximum: integerMax, ...options }));
 }
 
-/** The characters of host and port: without "@", behind which user information would go. */
+/** The characters of host and port, without "@", which would end user information. */
 const HOST_CHARACTER = "A-Za-z0-9._~%!$&'()*+,;=:\\[\\]-";
 const URL_CHARACTER = `@${HOST_CHARACTER}`;
 const ATOM = "[A-Za-z0-9!#$%&'*+/=?^_`{|}~-]+";
@@ -116,20 +126,12 @@ export const patterns: Readonly<Record<PatternName, string>> = {
 };
 
 /** A calendar day as text. */
-export function dateText(options: { readonly description: string }): TUnsafe<string> {
-  return Type.Unsafe<string>(
-    Type.String({
-      pattern: patterns.date,
-      ...rule("date", "must be a calendar day written YYYY-MM-DD"),
-      ...options,
-    }),
-  );
+export function dateText(description: string): TUnsafe<string> {
+  const note = rule("date", "must be a calendar day written YYYY-MM-DD");
+  return Type.Unsafe<string>(Type.String({ pattern: patterns.date, ...note, description }));
 }
 
-export function urlText(options: { readonly description: string }): TSchema {
-  return Type.String({
-    pattern: patterns.url,
-    ...rule("url", "must be a URI that starts with http:// or https:// and names no user"),
-    ...options,
-  });
+export function urlText(description: string): TUnsafe<string> {
+  const note = rule("url", "must be a URI that starts with http:// or https:// and names no user");
+  return Type.Unsafe<string>(Type.String({ pattern: patterns.url, ...note, description }));
 }

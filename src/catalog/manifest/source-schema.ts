@@ -6,7 +6,7 @@ const fileFields = {
     description: "Which public list of models it is.",
     ...rule("source-from", 'must be "litellm", "models.dev", "openrouter" or "genai-prices"'),
   }),
-  dated: dateText({ description: "The day of which the list is." }),
+  dated: dateText("The day of which the list is."),
   sha256: hash("SHA-256 of the bytes of the list, hexadecimal."),
 };
 
@@ -15,7 +15,7 @@ const sourceFile = Type.Object(fileFields, {
   description: "One list that prices were compared with.",
   additionalProperties: false,
 });
-/** One file that prices were read from. */
+/** One list that prices were read from. */
 export type ManifestSourceFile = Accepted<typeof sourceFile>;
 export type ManifestSourceName = ManifestSourceFile["from"];
 

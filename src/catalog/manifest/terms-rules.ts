@@ -1,22 +1,24 @@
 import { asObject, pointerTo } from "../../kernel/index.ts";
-import type { ManifestProblem } from "./manifest-problem.ts";
+import type { ManifestProblem } from "./schema-parts.ts";
 import { EXTRA_SKUS, MANIFEST_SKUS } from "./price-schema.ts";
 import { fixedBodyProblems } from "./wire-profile-rules.ts";
 
-/** The rules of `listing_terms` that compare one place with another. */
-export const TERMS_RULES: readonly string[] = [
-  "terms-unknown-model",
-  "terms-tiers-ascending",
-  "terms-tier-skus",
-  "terms-change-order",
-  "terms-change-whole",
-  "terms-staged-ready",
-  "terms-text-only",
-  "terms-token-billing",
-  "terms-image-only",
-];
+/** Rules of `listing_terms` that compare one place with another. */
+export const TERMS_RULES = {
+  "terms-unknown-model": "must be terms of a model that the manifest lists",
+  "terms-tiers-ascending": "must have tiers with ascending above_prompt_tokens",
+  "terms-tier-skus": "must price the same SKUs in every tier as below the first",
+  "terms-change-order": "must have price changes with ascending from",
+  "terms-change-whole":
+    "must declare extra_pricing and purchase_pricing in every change if the listing does",
+  "terms-staged-ready": "must not say staged_because of a listing that is ready",
+  "terms-text-only": "must not have tiers or extra prices for a listing of another modality",
+  "terms-token-billing": "must not change prices where the billing is reported_cost",
+  "terms-image-only":
+    "must not have image_tokens above max_output_tokens, or for a listing of another modality",
+} as const;
 
-/** Finds what is wrong with terms beyond their form; values of a wrong type are the schema's. */
+/** Finds problems of terms beyond the schema, to which values of a wrong type are left. */
 export function brokenTerms(document: unknown): ManifestProblem[] {
   const { models, endpoint, listing_terms: byModel } = asFields(document);
   if (byModel === undefined) return [];
@@ -37,7 +39,7 @@ export function brokenTerms(document: unknown): ManifestProblem[] {
   });
 }
 
-/** The listing's ceiling is held for an image: a declared count above it could not be owed. */
+/** The listing's ceiling is reserved for an image: a higher count could not be billed. */
 function imageTokensProblems(place: Place, declared: unknown, model: Fields): ManifestProblem[] {
   if (declared === undefined) return [];
   if (model["output_modality"] !== "image") {
@@ -55,11 +57,11 @@ function imageTokensProblems(place: Place, declared: unknown, model: Fields): Ma
 
 const NO_SUCH_MODEL = "no listing of this manifest has this id; name one of models, or remove it";
 
-function problem(place: Place, rule: string, message: string): ManifestProblem {
+function problem(place: Place, rule: keyof typeof TERMS_RULES, message: string): ManifestProblem {
   return { pointer: pointerTo(place), rule, message };
 }
 
-/** Terms that change what is paid. */
+/** Terms that change a price. */
 const MONEY_TERMS = [
   "price_tiers",
   "extra_pricing",
@@ -82,27 +84,22 @@ function whereTermsBelong(
     const message = "staged_because is for a listing whose is_ready is false; remove one of them";
     problems.push(problem([...place, "staged_because"], "terms-staged-ready", message));
   }
-  for (const field of MONEY_TERMS.filter((name) => Object.hasOwn(terms, name))) {
-    if (billing === "reported_cost") {
-      const message = `${field} is for token prices; the endpoint's billing is reported_cost`;
-      problems.push(problem([...place, field], "terms-token-billing", message));
-    }
+  const priced = billing === "reported_cost" ? MONEY_TERMS : [];
+  for (const field of priced.filter((name) => Object.hasOwn(terms, name))) {
+    const message = `${field} is for token prices; the endpoint's billing is reported_cost`;
+    problems.push(problem([...place, field], "terms-token-billing", message));
   }
-  const places = [
-    place,
-    ...asFieldsList(terms["price_changes"]).map((_, at) => changeAt(place, at)),
-  ];
-  const objects = [terms, ...asFieldsList(terms["price_changes"])];
-  const found = (names: readonly string[]): Place[] =>
-    objects.flatMap((object, index) =>
-      names
-        .filter((name) => Object.hasOwn(object, name))
-        .map((name) => [...(places[index] ?? place), name]),
-    );
   if ((model["output_modality"] ?? "text") === "text") return problems;
-  for (const at of found(TEXT_TERMS)) {
-    const message = `${at.at(-1)} is for text listings only; remove it`;
-    problems.push(problem(at, "terms-text-only", message));
+  const changes = asFieldsList(terms["price_changes"]);
+  const objects = [
+    { at: place, object: terms },
+    ...changes.map((change, index) => ({ at: changeAt(place, index), object: change })),
+  ];
+  for (const { at, object } of objects) {
+    for (const name of TEXT_TERMS.filter((each) => Object.hasOwn(object, each))) {
+      const message = `${name} is for text listings only; remove it`;
+      problems.push(problem([...at, name], "terms-text-only", message));
+    }
   }
   return problems;
 }
@@ -111,7 +108,7 @@ function changeAt(place: Place, index: number): Place {
   return [...place, "price_changes", index];
 }
 
-/** Checks one consistent set of prices: the listing's present ones, or those of a price change. */
+/** Checks the prices of the listing, or those of one price change. */
 function pricesInOrder(place: Place, prices: Fields, pricing: unknown): ManifestProblem[] {
   return [
     ...tiersInOrder([...place, "price_tiers"], asFieldsList(prices["price_tiers"]), {
@@ -151,14 +148,14 @@ function tiersInOrder(place: Place, tiers: readonly Fields[], base: BasePrices):
   });
 }
 
-/** Names of the SKUs that are priced; a message repeats known names only. */
+/** Names of the priced SKUs; a message repeats only known names. */
 function listPricedSkus({ pricing, extra }: BasePrices): string {
   const types = new Set(asFieldsList(pricing).map(({ type }) => type));
   const extras = EXTRA_SKUS.filter((sku) => Object.hasOwn(asFields(extra), sku));
   return [...MANIFEST_SKUS.filter((sku) => types.has(sku)), ...extras].join(", ");
 }
 
-/** Needed in every change: where one is left out, another price would hold without a word. */
+/** Required in every change: leaving one out would silently change another price. */
 const LASTING_TERMS = ["extra_pricing", "purchase_pricing"];
 
 function changesInOrder(place: Place, terms: Fields): ManifestProblem[] {
@@ -168,7 +165,7 @@ function changesInOrder(place: Place, terms: Fields): ManifestProblem[] {
     const problems = pricesInOrder(at, change, change["pricing"]);
     const before = changes[index - 1]?.["from"];
     const { from } = change;
-    // Instants of one form compare as text.
+    // Instants of one format compare as text.
     if (typeof before === "string" && typeof from === "string" && from <= before) {
       const message = "from must be after that of the change before";
       problems.push(problem([...at, "from"], "terms-change-order", message));

@@ -14,7 +14,7 @@ import {
 } from "./schema-parts.ts";
 import { fixedBody } from "./wire-profile-schema.ts";
 
-/** Closed everywhere: a misspelt term would be a price that silently does not hold. */
+/** No unknown members anywhere: a misspelt term would be a price that silently does not hold. */
 const CLOSED = { additionalProperties: false } as const;
 
 const [HOUR] = EXTRA_SKUS;
@@ -49,10 +49,7 @@ const priceTier = Type.Object(
     ...CLOSED,
   },
 );
-/**
- * The prices of the same listing above a prompt size, which counts prompt, cached and written
- * tokens together: every SKU of such a request.
- */
+/** Prices above a size of the prompt, which counts prompt, cached and written tokens. */
 export type ManifestPriceTier = Accepted<typeof priceTier>;
 
 function tiers(description: string): TArray<typeof priceTier> {
@@ -76,7 +73,7 @@ const prices = {
   purchase_extra: Type.Optional(extraPricing),
 };
 
-/** Sale and purchase prices that hold together. */
+/** Sale and purchase prices of one period. */
 export type ManifestTermPrices = Pick<ManifestPriceChange, keyof typeof prices>;
 
 function declaresAll(...properties: readonly string[]): TSchema {
@@ -87,7 +84,7 @@ function purchase(field: string, why: string): TSchema {
   return needs(field, rule("terms-purchase-whole", `must declare ${field}: ${why}`));
 }
 
-/** Where a purchase price were missing, the provider would be owed the price with the margin. */
+/** Without a purchase price, the provider would be owed the sale price with its margin. */
 const PURCHASE_RULES: TSchema[] = [
   when(
     declaresAll("purchase_pricing", "price_tiers"),
@@ -125,12 +122,12 @@ export type ManifestPriceChange = Accepted<typeof priceChange>;
 
 const checked = Type.Object(
   {
-    on: dateText({ description: "The day of the check." }),
+    on: dateText("The day of the check."),
     by: oneOf(["two-sources", "page"], {
       description: "Two sources agreed, or a person read the provider's page.",
       ...rule("terms-checked-by", 'must be "two-sources" or "page"'),
     }),
-    url: Type.Optional(Type.Unsafe<string>(urlText({ description: "What was read." }))),
+    url: Type.Optional(urlText("What was read.")),
   },
   {
     title: "Checked",
@@ -138,7 +135,7 @@ const checked = Type.Object(
     ...CLOSED,
   },
 );
-/** When and how the prices of a listing were last found to be true. */
+/** When and how the prices of a listing were last confirmed. */
 export type ManifestChecked = Accepted<typeof checked>;
 
 const imageTokensRule = rule(
@@ -164,7 +161,7 @@ const imageTokens = Type.Object(
     ...CLOSED,
   },
 );
-/** Output tokens of one image; what is left out is any. */
+/** Output tokens of one image; an absent size or quality means any. */
 export type ManifestImageTokens = Accepted<typeof imageTokens>;
 
 const terms = Type.Object(
@@ -224,7 +221,7 @@ const terms = Type.Object(
   },
 );
 
-/** Terms about the money of a listing that its fields cannot express. */
+/** Terms about the prices of a listing that its fields cannot express. */
 export type ManifestListingTerms = Accepted<typeof terms>;
 
 /** The top-level property `listing_terms`: terms by model id. */

@@ -37,7 +37,7 @@ describe("a manifest that is right", () => {
     expect(validateManifest(JSON.stringify(sample()))).toEqual({ ok: true, manifest: sample() });
   });
 
-  test("fields the specification does not name are allowed outside the price card", () => {
+  test("may have fields outside the price card that the specification does not name", () => {
     const edits = {
       "/note": "x",
       "/provider/x": 1,
@@ -51,7 +51,7 @@ describe("a manifest that is right", () => {
     expect(problemsAfter(edits)).toEqual([]);
   });
 
-  test("a byte order mark before the document is ignored", () => {
+  test("may begin with a byte order mark", () => {
     expect(validateManifest(`\uFEFF${JSON.stringify(textManifest())}`)).toMatchObject({ ok: true });
   });
 
@@ -62,7 +62,7 @@ describe("a manifest that is right", () => {
 });
 
 describe("a document that is not readable JSON", () => {
-  test("says line and column, and what was expected there", () => {
+  test("is refused with line, column and what was expected there", () => {
     const [problem, ...others] = problemsOf('{\n  "manifest_version": "1",\n  "models": [1,,2]\n}');
     expect(others).toEqual([]);
     expect(problem).toEqual({
@@ -72,11 +72,11 @@ describe("a document that is not readable JSON", () => {
     });
   });
 
-  test("is never quoted, since it may hold a key", () => {
+  test("is never quoted, because it may contain a key", () => {
     expect(messages(problemsOf('{"api_key_env": sk-secret}'))).not.toContain("secret");
   });
 
-  test("a key written twice is named by its pointer", () => {
+  test("is refused with the pointer of a duplicate key", () => {
     const text = JSON.stringify(textManifest()).replace(
       '"mode":"arrears"',
       '"mode":"arrears","mode":"prepaid"',
@@ -86,7 +86,7 @@ describe("a document that is not readable JSON", () => {
     ]);
   });
 
-  test("nesting beyond 32 levels is refused", () => {
+  test("is refused if it is nested beyond 32 levels", () => {
     const nested = (levels: number): string =>
       JSON.stringify(edited(textManifest(), { "/x": 0 })).replace(
         '"x":0',
@@ -97,7 +97,7 @@ describe("a document that is not readable JSON", () => {
     expect(problemsOf("[".repeat(100_000))).toMatchObject([{ rule: "json-depth" }]);
   });
 
-  test("a document of over a hundred thousand values is refused before it is checked", () => {
+  test("is refused unchecked if it has over a hundred thousand values", () => {
     const values = (count: number): string =>
       `[${Array<string>(count - 1)
         .fill("0")
@@ -106,7 +106,7 @@ describe("a document that is not readable JSON", () => {
     expect(problemsOf(values(100_001))).toMatchObject([{ pointer: "", rule: "json-size" }]);
   });
 
-  test("a document over four million characters is refused unread", () => {
+  test("is refused unread if it has over four million characters", () => {
     const text = JSON.stringify(textManifest());
     expect(problemsOf(text + " ".repeat(4_194_304 - text.length))).toEqual([]);
     expect(problemsOf(text + " ".repeat(4_194_305 - text.length))).toMatchObject([
@@ -116,7 +116,7 @@ describe("a document that is not readable JSON", () => {
 });
 
 describe("messages", () => {
-  test("all problems come at once, sorted by place", () => {
+  test("report all problems at once, sorted by place", () => {
     const problems = problemsAfter({
       "/settlement/mode": "credit",
       "/models/1/id": "acme/quill",
@@ -145,7 +145,7 @@ describe("messages", () => {
     expect(messages(problems)).not.toContain(part);
   });
 
-  test("a lower-case name is not taken for a key", () => {
+  test("do not take a lower-case name for a key", () => {
     const problems = problemsAfter({ "/endpoint/api_key_env": "acme_key_for_the_marketplace" });
     expect(problems).toMatchObject([{ rule: "api-key-env" }]);
   });
@@ -178,7 +178,7 @@ describe("messages", () => {
     expect(messages(problemsAfter(edits))).toContain(words);
   });
 
-  test("JSON that is not an object at all is refused, not crashed on", () => {
+  test("refuse JSON that is not an object", () => {
     for (const text of ["null", "[]", "7", '"x"', '{"models":[null,7,[]],"provider":[]}']) {
       expect(problemsOf(text).length).toBeGreaterThan(0);
     }

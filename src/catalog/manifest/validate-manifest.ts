@@ -10,15 +10,15 @@ import {
   readJson,
 } from "../../kernel/index.ts";
 import { beyondSchema } from "./beyond-schema.ts";
-import type { ManifestProblem } from "./manifest-problem.ts";
+import type { ManifestProblem } from "./schema-parts.ts";
 import { type Manifest, manifestSchema } from "./manifest-schema.ts";
 
-/** Either the typed manifest, or every problem found: never empty, sorted by pointer. */
+/** The typed manifest, or every problem found: never empty, sorted by pointer. */
 export type ManifestVerdict =
   | { readonly ok: true; readonly manifest: Manifest }
   | { readonly ok: false; readonly problems: readonly ManifestProblem[] };
 
-/** Most UTF-16 units of a manifest: thousands of listings, and still quick to refuse. */
+/** Most UTF-16 units of a manifest: enough for thousands of listings, and quick to refuse. */
 const MANIFEST_CHARS_MAX = 4_194_304;
 
 /**
@@ -35,7 +35,7 @@ export function validateManifest(text: string): ManifestVerdict {
     ...schemaProblems(value),
     ...beyondSchema(value),
   ]);
-  // The schema has been satisfied in full, so the document is what its type says.
+  // The document has satisfied the schema, so it has this type.
   return problems.length === 0
     ? { ok: true, manifest: value as Manifest }
     : { ok: false, problems };
@@ -75,7 +75,7 @@ function schemaProblems(value: unknown): ManifestProblem[] {
   return (compiled.errors ?? []).filter(isCause).map(toManifestProblem);
 }
 
-/** To check the schema itself and to shorten its code took a fifth of the time of a start. */
+/** Checking the schema itself and optimizing its code would take a fifth of the start. */
 const COMPILED_QUICKLY = { meta: false, validateSchema: false, code: { optimize: false } } as const;
 
 function compileSchema(): ValidateFunction {
@@ -86,8 +86,8 @@ function compileSchema(): ValidateFunction {
 }
 
 /**
- * True for the consequence of a failed condition, the only part that is reported: not the `if`, not
- * the attempts of `contains`.
+ * True for the consequence of a failed condition, the only error that is reported: not the `if`,
+ * and not the attempts of `contains`.
  */
 function isCause({ keyword, schemaPath }: ErrorObject): boolean {
   return keyword !== "if" && !/\/(?:contains|anyOf)\/./.test(schemaPath);
@@ -112,7 +112,7 @@ interface SchemaNode {
   readonly properties?: Readonly<Record<string, SchemaNode>>;
 }
 
-/** Says one schema error with the message of the broken rule. */
+/** Converts a schema error to a problem with the message of the broken rule. */
 function toManifestProblem(error: ErrorObject): ManifestProblem {
   const node = (error.parentSchema ?? {}) as SchemaNode;
   const pointer = error.instancePath;
@@ -154,7 +154,7 @@ interface SpecialCase {
   readonly message: string;
 }
 
-/** Mistakes with messages of their own: the value shows what was meant. */
+/** Rules with better messages for some values, which show the author's mistake. */
 const SPECIAL_CASES: Readonly<Record<string, (data: unknown) => SpecialCase | undefined>> = {
   "api-key-env": (data) =>
     looksLikeKey(data)

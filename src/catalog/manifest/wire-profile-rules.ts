@@ -1,5 +1,5 @@
 import { asObject, foldName, pointerTo } from "../../kernel/index.ts";
-import type { ManifestProblem } from "./manifest-problem.ts";
+import type { ManifestProblem } from "./schema-parts.ts";
 
 /** Rules of a wire profile that JSON Schema cannot say. */
 export const WIRE_PROFILE_RULES: Readonly<Record<string, string>> = {
@@ -18,7 +18,7 @@ export const WIRE_PROFILE_RULES: Readonly<Record<string, string>> = {
 const BODY_BYTES_MAX = 1024;
 const BODY_DEPTH_MAX = 6;
 
-/* Written folded, as `foldName` leaves them, without "_" and "-". */
+/** In the form of `plainName`. */
 const CONVERSATION = [
   "model", "models", "messages", "system", "input", "prompt", "contents", "tools", "functions",
   "n", "stream", "streamoptions", "maxtokens", "maxcompletiontokens", "maxoutputtokens",
@@ -33,7 +33,7 @@ const credentials = new Set([
   "host", "password", "proxy", "secret", "token", "url", "xapikey",
 ]); // prettier-ignore
 
-/** A key as every reader could take it: without case, underscores and hyphens. */
+/** A key as any reader could take it: without case, underscores and hyphens. */
 function plainName(name: string): string {
   return foldName(name).replaceAll(/[_-]/g, "");
 }
@@ -44,7 +44,7 @@ function isFields(value: unknown): value is Fields {
   return asObject(value) !== undefined;
 }
 
-/** Finds what is wrong with a profile beyond its schema; a value of another type is the schema's affair. */
+/** Finds the problems of a profile that the schema cannot express; wrong types are left to it. */
 export function wireProfileProblems(profile: unknown): ManifestProblem[] {
   if (!isFields(profile)) return [];
   return [
@@ -78,7 +78,7 @@ function ownedNames(
   });
 }
 
-/** A new name that is another parameter's name, old or new, would make a key twice. */
+/** Refuses a new name that is another parameter's old or new name, which would duplicate a key. */
 function renameProblems(map: unknown): ManifestProblem[] {
   if (!isFields(map)) return [];
   const old = new Set(Object.keys(map).map(plainName));
@@ -92,7 +92,7 @@ function renameProblems(map: unknown): ManifestProblem[] {
   });
 }
 
-/** Checks the fixed members of one listing; `path` is their place in the manifest. */
+/** Checks the fixed members of a body; `path` is their place in the manifest. */
 export function fixedBodyProblems(
   path: readonly (string | number)[],
   body: unknown,
@@ -128,7 +128,7 @@ function addCredentials(
   }
 }
 
-/** Levels of objects and arrays; a manifest that was read has at most 32. */
+/** The number of nested levels; a manifest that was read has at most 32. */
 function measureDepth(value: unknown): number {
   if (typeof value !== "object" || value === null) return 0;
   return 1 + Math.max(0, ...Object.values(value).map(measureDepth));

@@ -28,7 +28,7 @@ const valueMap: TSchema = {
   ...valueRule,
 };
 
-/** Members of a request body that no client changes. */
+/** A schema for members of a request body that replace the client's. */
 export function fixedBody(description: string): TUnsafe<Readonly<Record<string, unknown>>> {
   return Type.Unsafe<Readonly<Record<string, unknown>>>({
     type: "object",
@@ -148,7 +148,7 @@ export const wireProfileSchema = Type.Object(
 
 /** How an endpoint differs from its wire: a closed vocabulary, each member with one effect. */
 export type ManifestWireProfile = Accepted<typeof wireProfileSchema>;
-/** A rule about history that a provider removes from a conversation, or wants in another form. */
+/** A rule about parts of a conversation that a provider refuses or needs in another format. */
 export type HistoryRule = NonNullable<ManifestWireProfile["history"]>[number];
 
 const onWireB = (member: string): TSchema =>
@@ -157,7 +157,7 @@ const onWireB = (member: string): TSchema =>
     ...rule("wire-profile-dialect", 'must not be here: the dialect is "wire_b"'),
   });
 
-/** The part of a profile that only chat completions has. */
+/** Refuses on wire_b the part of a profile that only chat completions has. */
 export const WIRE_B_PROFILE: TSchema = {
   allOf: [
     onWireB("stream_usage"),

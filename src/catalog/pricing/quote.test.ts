@@ -62,7 +62,7 @@ function split(total: { input: number; output: number }, cuts: number[]): Usage 
   };
 }
 
-test("usage within the estimate never costs more than the worst case that was held", () => {
+test("usage within the estimate never costs more than the reserved worst case", () => {
   const cuts = fc.array(fc.double({ min: 0, max: 1, noNaN: true }), {
     minLength: 3,
     maxLength: 3,
@@ -78,7 +78,7 @@ test("usage within the estimate never costs more than the worst case that was he
   );
 });
 
-test("no digit is lost at any price and any number of tokens, up to the largest of both", () => {
+test("no digit is lost at any price and any number of tokens", () => {
   const buckets = fc.record({
     prompt: input,
     cachedPrompt: input,
@@ -102,7 +102,7 @@ test("no digit is lost at any price and any number of tokens, up to the largest 
   );
 });
 
-test("an hour of the cache costs its own price, and what any write costs where it has none", () => {
+test("hour-long cache writes cost their own price, or that of any write if they have none", () => {
   const counts = fc.tuple(input, input).map(([cacheWrite, hour]) => ({
     ...LARGEST_USAGE,
     cacheWrite,
@@ -118,7 +118,7 @@ test("an hour of the cache costs its own price, and what any write costs where i
   );
 });
 
-test("a request that asks for an hour of the cache holds the whole prompt at that price", () => {
+test("a request for hour-long cache writes reserves the whole prompt at their price", () => {
   const cuts = fc.array(fc.double({ min: 0, max: 1, noNaN: true }), {
     minLength: 4,
     maxLength: 4,
@@ -142,7 +142,7 @@ test("a request that asks for an hour of the cache holds the whole prompt at tha
   );
 });
 
-test("who does not ask for an hour of the cache is not held for its price", () => {
+test("a request without hour-long cache writes does not reserve their price", () => {
   fc.assert(
     fc.property(hourlySheets, input, output, (sheet, inputTokens, outputTokens) => {
       const { cacheWrite1h: _own, ...plain } = sheet;
@@ -167,7 +167,7 @@ test("the worst case is the exact sum, rounded up by less than a micro-dollar", 
   );
 });
 
-test("the debit never passes the reserve, even when a provider reports more than was asked for", () => {
+test("the debit never exceeds the reserve, even if a provider reports more than was requested", () => {
   const sheet: PriceSheet = {
     pinId: "pin",
     prompt: 1_000_000n,
@@ -285,7 +285,7 @@ describe("what the same tokens cost elsewhere", () => {
     expect(tierBounds(flat)).toEqual([]);
   });
 
-  test("is nothing for no tokens", () => {
+  test("is zero for no tokens", () => {
     expect(costElsewhere(tiered, [])).toBe(0n);
   });
 });
@@ -297,7 +297,7 @@ describe("where the sizes of prompts are not known", () => {
     expect(leastCostElsewhere(falling, used(5_000, 10))).toBe(2_500n);
   });
 
-  test("writes of the cache may have been for an hour, so that the sum alone says too little", () => {
+  test("cache writes may have been for an hour, so the sum alone is not enough", () => {
     const hourly = { ...flat, cacheWrite1h: 4_000_000n };
     const written = used(0, 0, { cacheWrite: 10 });
     expect(leastCostElsewhere(hourly, written)).toBe(20n);
@@ -310,7 +310,7 @@ describe("where the sizes of prompts are not known", () => {
     expect(dependsOnRequest(tiered, used(5))).toBe(true);
   });
 
-  test("no true cost is below it", () => {
+  test("no true cost is below the least cost", () => {
     const size = fc.record({
       abovePromptTokens: fc.constantFrom(0, 100, 1_000),
       usage: fc.record({

@@ -13,8 +13,8 @@ import {
 import type { PriceSheet, PriceTier } from "../catalog.ts";
 
 /**
- * The most a text request can cost: every estimated input token at the dearest input rate, every
- * output token at the dearest output rate. Rounded up once, over the sum.
+ * The most a text request can cost: every input token at the dearest input rate, every output token
+ * at the dearest output rate. Rounded up once, over the sum.
  */
 export function quoteWorstCase(prices: PriceSheet, tokens: WorstTokens): MicroUsd {
   const { tiers } = prices;
@@ -29,7 +29,7 @@ interface WorstTokens {
   readonly asksHourWrites?: boolean;
 }
 
-/** The dearest of the tiers that so much input can reach, each with the most input it can have. */
+/** The dearest of the tiers that this input can reach, each with the most input it can have. */
 function quoteTiers(
   prices: PriceSheet,
   tiers: readonly PriceTier[],
@@ -60,8 +60,8 @@ function quoteAtRates(prices: PriceSheet, tokens: WorstTokens): MicroUsd {
 }
 
 /**
- * The most that images can cost: every estimated input token, and for each image the listing's
- * ceiling, which is in micro-dollars where the provider reports its own cost, and so is the price.
+ * The most that images can cost: every estimated input token, and the listing's ceiling for each
+ * image. For a provider that reports its cost, the ceiling and its price are in micro-dollars.
  */
 export function quoteImages(
   prices: PriceSheet,
@@ -70,7 +70,7 @@ export function quoteImages(
   return quoteWorstCase(prices, { input: asked.input, output: asked.images * asked.ceiling });
 }
 
-/** The exact cost of observed tokens at pinned prices: each of them at the whole prompt's tier. */
+/** The exact cost of observed tokens at pinned prices, all in the tier of the whole prompt. */
 export function exactCost(pinned: PriceSheet, usage: Usage): PicoUsd {
   const prices = pinned.tiers === undefined ? pinned : findTier(pinned, promptTokensTotal(usage));
   const { cacheWrite1h: hour = 0 } = usage;
@@ -83,7 +83,8 @@ export function exactCost(pinned: PriceSheet, usage: Usage): PicoUsd {
   return picoUsd(hour === 0 ? cost : cost + BigInt(hour) * computeRates(prices).cacheWrite1h);
 }
 
-function findTier(prices: PriceSheet, promptTokens: number): PriceSheet {
+/** The prices of a request whose prompt has this many tokens. */
+export function findTier(prices: PriceSheet, promptTokens: number): PriceSheet {
   const tier = prices.tiers?.findLast(({ abovePromptTokens }) => promptTokens > abovePromptTokens);
   return tier?.prices ?? prices;
 }
@@ -98,16 +99,16 @@ function dearest(first: bigint, ...others: bigint[]): bigint {
   return others.reduce((most, price) => (price > most ? price : most), first);
 }
 
-/** Tokens of requests whose prompts lie between the same two bounds of every tier. */
+/** Tokens of requests whose prompts lie between the same two bounds of the tiers. */
 export interface TokensOfSize {
-  /** The prompts have more tokens than this; 0 for any size. */
+  /** Every prompt has more tokens than this; 0: any size. */
   readonly abovePromptTokens: number;
   readonly usage: Usage;
 }
 
 /**
- * The cost that tokens which were used somewhere would have at these prices, each at the tier of
- * its own prompt: exact, and rounded down once, over all of them.
+ * The cost of these tokens at other prices, each in the tier of its prompt: exact, then rounded
+ * down once, over the sum.
  */
 export function costElsewhere(prices: PriceSheet, tokens: readonly TokensOfSize[]): MicroUsd {
   let sum = 0n;
@@ -118,9 +119,9 @@ export function costElsewhere(prices: PriceSheet, tokens: readonly TokensOfSize[
 }
 
 /**
- * The least that the same tokens can have cost where it is not known how large each prompt was, nor
- * for how long the cache was written: all of them at the cheapest tier and write. Where neither
- * changes the price, it is what they cost.
+ * The least that these tokens can have cost if the size of each prompt and the lifetime of the
+ * cache writes are unknown: all in the cheapest tier, at the cheapest write. Exact if neither
+ * changes the price.
  */
 export function leastCostElsewhere(prices: PriceSheet, usage: Usage): MicroUsd {
   const sheets = [
@@ -136,15 +137,13 @@ function withCheapestWrite(prices: PriceSheet): PriceSheet {
   return hour < cacheWrite ? { ...prices, cacheWrite: hour } : prices;
 }
 
-/**
- * True if the cost depends on how the tokens are split into requests, and not only on their sum.
- */
+/** True if the cost depends on how the tokens are split into requests, not only on their sum. */
 export function dependsOnRequest(prices: PriceSheet, usage: Usage): boolean {
   const hasHours = pricesHourWrites(prices) && usage.cacheWrite > 0;
   return hasHours || tierBounds(prices).length > 0;
 }
 
-/** The sizes of a prompt above which the prices change. */
+/** The prompt sizes above which the prices change. */
 export function tierBounds(prices: PriceSheet): readonly number[] {
   return (prices.tiers ?? []).map(({ abovePromptTokens }) => abovePromptTokens);
 }
@@ -154,14 +153,14 @@ function ratesAbove(prices: PriceSheet, promptTokens: number): PriceSheet {
   return ratesAlone(tier?.prices ?? prices);
 }
 
-/** One price for every size: the sum of many prompts is not the size of one. */
+/** The prices without tiers, because the sum of many prompts is not the size of one. */
 function ratesAlone({ tiers: _bySize, ...sheet }: PriceSheet): PriceSheet {
   return sheet;
 }
 
 type Rates = Readonly<Record<Sku, bigint>>;
 
-/** The price of a token of each SKU: an hour of the cache costs what any write does unless priced. */
+/** The price of each SKU's token; hour-long cache writes without a price cost as much as others. */
 export function computeRates(prices: PriceSheet): Rates {
   return eachSku((sku) => prices[sku] ?? prices.cacheWrite);
 }

@@ -64,7 +64,7 @@ function costByHand(sheet: PriceSheet, usage: Usage): bigint {
 }
 
 describe("prices by the size of the prompt", () => {
-  test("every token costs what its listing says of the whole prompt, exactly", () => {
+  test("charge every token exactly at the tier of the whole prompt", () => {
     fc.assert(
       fc.property(tiered, usages, (sheet, usage) => {
         expect(exactCost(sheet, usage)).toBe(costByHand(sheet, usage));
@@ -72,7 +72,7 @@ describe("prices by the size of the prompt", () => {
     );
   });
 
-  test("what an estimate can become is held: no usage within it is debited less than it costs", () => {
+  test("reserve enough that no usage within the estimate is debited less than it costs", () => {
     fc.assert(
       fc.property(tiered, usages, count, count, (sheet, usage, moreInput, moreOutput) => {
         const held = quoteWorstCase(sheet, {
@@ -86,7 +86,7 @@ describe("prices by the size of the prompt", () => {
     );
   });
 
-  test("no more is held than the dearest usage within the estimate costs", () => {
+  test("reserve no more than the dearest usage within the estimate costs", () => {
     const small = fc.integer({ min: 0, max: 70 });
     fc.assert(
       fc.property(tiered, small, small, (sheet, input, output) => {
@@ -127,25 +127,25 @@ describe("prices by the size of the prompt", () => {
     tiers: [{ abovePromptTokens: 200_000, prices: flat(4_000_000n, 18_000_000n) }],
   };
 
-  test("a prompt of exactly the bound is below the tier, one token more is in it, with its output", () => {
+  test("keep a prompt of exactly the bound below the tier, and put one more token in it", () => {
     const at = { ...NOTHING, prompt: 150_000, cachedPrompt: 50_000, completion: 10 };
     expect(exactCost(pro, at)).toBe(200_000n * 2_000_000n + 10n * 12_000_000n);
     const above = { ...at, cacheWrite: 1 };
     expect(exactCost(pro, above)).toBe(200_001n * 4_000_000n + 10n * 18_000_000n);
   });
 
-  test("output alone never reaches a tier", () => {
+  test("never reach a tier by output alone", () => {
     const usage = { ...NOTHING, prompt: 1, completion: 300_000, internalReasoning: 300_000 };
     expect(exactCost(pro, usage)).toBe(2_000_000n + 600_000n * 12_000_000n);
   });
 
-  test("an estimate below the bound holds no tier, one above it holds the whole at the tier", () => {
+  test("reserve no tier below its bound, and the whole estimate at the tier above it", () => {
     const output = 1_000;
     expect(quoteWorstCase(pro, { input: 200_000, output })).toBe(412_000n);
     expect(quoteWorstCase(pro, { input: 200_001, output })).toBe(818_004n);
   });
 
-  test("where a tier is cheaper, the dearest prompt that may be is the longest below it", () => {
+  test("reserve the longest prompt below a tier that is cheaper", () => {
     const cheaper: PriceSheet = {
       ...flat(4_000_000n, 0n),
       tiers: [{ abovePromptTokens: 100, prices: flat(1_000_000n, 0n) }],
@@ -154,7 +154,7 @@ describe("prices by the size of the prompt", () => {
     expect(quoteWorstCase(cheaper, { input: 500, output: 0 })).toBe(500n);
   });
 
-  test("a usage above the estimate that reaches a tier is debited the reserve and no more", () => {
+  test("debit no more than the reserve if usage above the estimate reaches a tier", () => {
     const held = quoteWorstCase(pro, { input: 200_000, output: 0 });
     const cost = exactCost(pro, { ...NOTHING, prompt: 200_001 });
     expect(computeDebit(cost, held)).toBe(microUsd(400_000n));

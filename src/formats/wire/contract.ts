@@ -2,20 +2,21 @@ import type { Deployment, WireId } from "../../catalog/index.ts";
 import type { Refusal, JsonDocument, JsonNode, Splice } from "../../kernel/index.ts";
 import type { StreamDecoder, StreamDriver, StreamEncoder } from "./answer/stream-driver.ts";
 import type { Check } from "./fields/check-shape.ts";
+import type { MediaCollector } from "./fields/common-fields.ts";
 import type { AnswerReading, ProviderQuestions } from "./neutral/provider-answer.ts";
 import type { AnswerCodec, AnswerLabel } from "./neutral/chat-answer.ts";
-import type { ChatCall, MediaCollector } from "./neutral/chat-call.ts";
+import type { ChatCall } from "./neutral/chat-call.ts";
 import type { ServedModelNote } from "./answer/answer-bridge.ts";
 import type { TranslationIssues } from "./neutral/translation-issues.ts";
 
 /**
- * One chat wire: everything that the gateway knows about it. The folder of a wire exports one such
- * value and `wires.ts` lists it; no other code knows which wires there are.
+ * One chat wire. The folder of a wire exports one such value, and `wires.ts` lists it; no other
+ * code names the wires.
  */
 export interface Wire {
   /** Its name in manifests and records. */
   readonly id: WireId;
-  /** Where its clients call. Errors of this path and of every path below it have its shape. */
+  /** The path of its client route. Errors on this path and below it have the shape of this wire. */
   readonly clientPath: string;
   /** Its name in `POST /v1/route?for=`. */
   readonly dryRunName: string;
@@ -28,7 +29,7 @@ export interface Wire {
   errorBody(refusal: Refusal, requestId: string): Buffer;
   /** The header with which a provider expects its key. */
   authHeader(key: string): readonly [name: string, value: string];
-  /** A question that costs nothing and shows whether a provider takes a key. */
+  /** A free request that shows whether a provider accepts a key. */
   readonly keyCheck: KeyCheck;
   /** Used by conformance checks of chat providers, which are skipped if it is absent. */
   readonly providerQuestions?: ProviderQuestions;
@@ -42,47 +43,47 @@ export interface RequestCodec {
   readonly path: string;
   /** The highest temperature that its providers take. */
   readonly temperatureMax: number;
-  /** The parameter with the caller's own id for its end user. */
+  /** The parameter in which callers send the id of their end user. */
   readonly userField: string;
-  /** The whole body: types of every known field, no key twice. */
+  /** Checks the whole body: the type of every known field, and no duplicate keys. */
   readonly checkBody: Check;
   /** A field's place in this wire's own notation: `messages[0].role`, `messages.0.role`. */
   renderPath(path: readonly (string | number)[]): string;
   findMedia(doc: JsonDocument, media: MediaCollector): void;
-  /** Decodes for another wire; what it cannot say goes into the notes. */
+  /** Decodes for another wire. Fields that cannot be translated go into the notes. */
   decodeCall(doc: JsonDocument, notes: TranslationIssues): ChatCall;
   /** The body of a translated call. */
   encodeCall(call: ChatCall, target: EncodeTarget): Buffer;
-  /** Name ids of the output bounds that do not go to this deployment. */
+  /** Word ids of the output bounds that are not sent to this deployment. */
   surplusBounds(doc: JsonDocument, deployment: Deployment): readonly number[];
-  /** Edits of a same-wire body beside the common ones. */
+  /** Adds the wire's own edits of a same-wire body to the common ones. */
   editBody(doc: JsonDocument, splice: Splice, target: EncodeTarget): void;
-  /** True if the usage of its answers tells which cache writes last an hour. */
+  /** True if the usage of its answers reports which cache writes last an hour. */
   readonly countsHourWrites: boolean;
   /** True if this value of a price-relevant field costs what callers pay by default. */
   isUsualPrice(field: "service_tier" | "speed", value: string): boolean;
   /** True if the caller runs tools of this type, so that they cost only tokens. */
   isClientTool(doc: JsonDocument, type: JsonNode): boolean;
-  /** A guess at the input tokens of a checked body, quick for any length. */
+  /** Estimates the input tokens of a checked body, fast for any length. */
   countTokens(doc: JsonDocument): number;
-  /** Request headers upstream; `betas`: names of the client's beta header that may go there. */
+  /** Headers for the provider; `betas`: names of the client's beta header that are sent on. */
   headers(betas: readonly string[]): Readonly<Record<string, string>>;
 }
 
-/** The target that a request is written for, and the facts of the request that writing it needs. */
+/** The deployment that a request is encoded for, and the parts of the request that it needs. */
 export interface EncodeTarget {
   readonly deployment: Deployment;
   readonly request: {
     readonly doc: JsonDocument;
     readonly stream: boolean;
-    /** Most output tokens: the caller's bound, or the default that is written upstream. */
+    /** Most output tokens: the caller's bound, or the default that is sent to the provider. */
     readonly outputTokens: number;
   };
 }
 
 /** The streaming half of a wire. */
 export interface StreamCodec {
-  /** For a client of another wire. `isStopSequence`: did the caller give this word as one? */
+  /** For a client of another wire. `isStopSequence` is true for the caller's stop sequences. */
   decoder(
     isStopSequence: (word: string) => boolean,
     note: ServedModelNote,
@@ -94,7 +95,7 @@ export interface StreamCodec {
 }
 
 export interface KeyCheck {
-  /** Path below the deployment's base URL, with a leading slash; asked with GET. */
+  /** Path below the deployment's base URL, with a leading slash; requested with GET. */
   readonly path: string;
   /** Names and values without the provider's key, in lower case. */
   readonly headers: Readonly<Record<string, string>>;
@@ -102,24 +103,13 @@ export interface KeyCheck {
 
 /** The route of a wire that counts the input tokens of a body, which needs no output bound. */
 export interface TokenCounter {
-  /** Where its clients ask. */
+  /** The path of its client route. */
   readonly clientPath: string;
-  /** The provider's path for counting, below its base URL. */
+  /** The provider's path for counting, below the deployment's base URL. */
   readonly path: string;
-  /** The count where no provider is asked. */
+  /** Estimates the count without a provider. */
   estimate(doc: JsonDocument): number;
-  /** The count that a provider answered; undefined if it answered none. */
+  /** Reads the count from a provider's answer; undefined if it has none. */
   read(json: unknown): number | undefined;
   answerBody(tokens: number): Buffer;
-}
-
-/** The header with a provider's key: the one that its profile declares, else the one of its wire. */
-export function providerAuth(
-  wire: Wire,
-  { wireProfile }: Pick<Deployment, "wireProfile">,
-  key: string,
-): readonly [name: string, value: string] {
-  const auth = wireProfile?.auth;
-  if (auth === undefined) return wire.authHeader(key);
-  return auth === "bearer" ? ["authorization", `Bearer ${key}`] : [auth, key];
 }

@@ -11,21 +11,21 @@ import { markedMembers } from "./price-guard.ts";
 
 type Rules = ReadonlySet<HistoryRule>;
 
-/** The parts of a conversation and of the tools that an endpoint does not take, and their replacement. */
+/** Edits that remove or replace what an endpoint does not accept in messages and tools. */
 interface HistoryEdits {
   readonly removed: { readonly object: JsonNode; readonly key: JsonNode }[];
-  /** Places in the body. */
+  /** Byte ranges of the body and their new text. */
   readonly replaced: { readonly start: number; readonly end: number; readonly text: string }[];
-  /** The lost fields, for `x-tm-dropped-params`. */
+  /** Names of the removed fields, for `x-tm-dropped-params`. */
   readonly names: Set<string>;
 }
 
-/** The names of what a body of this wire loses by these rules. */
+/** Names of the fields that a same-wire body loses by these rules. */
 export function historyLosses(doc: JsonDocument, rules: Rules): readonly string[] {
   return rules.size === 0 ? [] : [...memoizeEdits(doc, rules).names];
 }
 
-/** Edits the conversation of a body of the endpoint's own wire by these rules. */
+/** Applies these rules to the conversation of a same-wire body. */
 export function applyHistoryRules(doc: JsonDocument, splice: Splice, rules: Rules): void {
   if (rules.size === 0) return;
   const { removed, replaced } = memoizeEdits(doc, rules);
@@ -38,7 +38,7 @@ interface KnownEdits {
   readonly edits: HistoryEdits;
 }
 
-// A route asks for the names first and for the edits later.
+// Routing reads the names before the encoder reads the edits.
 const known = new WeakMap<JsonDocument, KnownEdits>();
 
 function memoizeEdits(doc: JsonDocument, rules: Rules): HistoryEdits {
@@ -93,7 +93,7 @@ function editMessage({ doc, node, rules }: Place, edits: HistoryEdits): void {
       if (!doc.isNull(value)) edits.names.add(`messages.${doc.text(key)}`);
     }
   }
-  // The older form of a result is found by its name.
+  // A message of the role `function` needs its name to be matched to its call.
   if (name !== ABSENT && role !== word.function && rules.has("no-name")) {
     edits.removed.push({ object: node, key: name });
     if (!doc.isNull(doc.valueOf(name))) edits.names.add("messages.name");
@@ -106,8 +106,8 @@ function locate(doc: JsonDocument, node: JsonNode): { start: number; end: number
 }
 
 /**
- * Joins a content that consists only of texts into one text. The bytes between them become a new
- * line, so no text is copied. All other content is unchanged.
+ * Joins content that consists only of texts into one text. The bytes between two texts become a new
+ * line, so no text is copied. Other content is unchanged.
  */
 function joinTexts(doc: JsonDocument, content: JsonNode, { replaced }: HistoryEdits): void {
   if (content === ABSENT || !doc.isArray(content)) return;
@@ -149,7 +149,7 @@ function removeWord(
   if (value !== ABSENT) removed.push({ object, key: value - NODE_SIZE });
 }
 
-/** The readable depth of a document bounds the recursion, here and below. */
+/** `READ_DEPTH_MAX` bounds the recursion, here and below. */
 function findMarks(doc: JsonDocument, node: JsonNode, edits: HistoryEdits): void {
   const end = doc.next(node);
   if (doc.isArray(node)) {
@@ -167,7 +167,7 @@ function findMarks(doc: JsonDocument, node: JsonNode, edits: HistoryEdits): void
   }
 }
 
-/** Members that are null mean the same as none. */
+/** Removes null members, which mean the same as absent ones. */
 function findNulls(doc: JsonDocument, node: JsonNode, edits: HistoryEdits): void {
   const end = doc.next(node);
   if (doc.isArray(node)) {

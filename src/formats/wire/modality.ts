@@ -7,12 +7,12 @@ import type { ProviderControls } from "./fields/common-fields.ts";
 export type CallFamily = "chat" | "images" | "videos" | "decisions";
 
 /**
- * A kind of answer that a client can ask for: a chat answer, images, a video, decisions. A folder
- * of `modality/` exports one such value; the way of a call is the same for all of them.
+ * A kind of answer that a client can request: chat, images, a video, decisions. A folder of
+ * `modality/` exports one such value; a call takes the same steps for all of them.
  */
 export interface Modality<R extends CallRequest> {
   readonly modality: ModalityId;
-  /** The name of its requests where a route takes or answers one: a dry run, a restriction. */
+  /** Its name in public routes, such as the dry run and restrictions. */
   readonly family: CallFamily;
   /** The wire of the request; absent if the modality has only one format. */
   readonly wire?: WireId;
@@ -24,15 +24,15 @@ export interface Modality<R extends CallRequest> {
   /** The bridge for a provider's 2xx. */
   openAnswer(request: R, deployment: Deployment, context: AnswerContext): AnswerBridge;
   /**
-   * The most this request can cost at the deployment's prices (it has some), rounded up. With
-   * `outputTokens` as if the client had bounded its output by so many, where it can bound it.
+   * The most this request can cost at the prices of the deployment, which must have some, rounded
+   * up. `outputTokens` replaces the client's output bound, if the modality has one.
    */
   quote(request: R, deployment: Deployment, outputTokens?: number): MicroUsd;
-  /** Input tokens for the token windows, where they depend on who may serve. */
+  /** Input tokens for token windows; absent: `estimatedInputTokens`, whoever may serve. */
   inputTokens?(request: R, deployments: readonly Deployment[]): number;
-  /** The name of its time limits; absent for those of a stream or of a whole answer. */
+  /** Its own time limits; absent: those of a stream or of a whole answer. */
   readonly timeouts?: "decisions" | "videoAccept";
-  /** Classifies an answer that is not a usable 2xx; absent: as the chat wires do. */
+  /** Classifies an answer that is not a usable 2xx; absent: `classifyFailure`. */
   readonly classify?: (
     failed: FailedAnswer,
     deployment: Deployment,
@@ -40,14 +40,14 @@ export interface Modality<R extends CallRequest> {
   ) => UpstreamFailure;
 }
 
-/** A client's request as it is read. */
+/** The parts of a client's request that a modality reads. */
 export interface ClientRequest {
   readonly body: Buffer;
   /** A request header by lower-case name. */
   header(name: string): string | undefined;
 }
 
-/** The facts of a checked request that every modality states. */
+/** The facts of a checked request that every modality provides. */
 export interface CallRequest {
   readonly modelId: string;
   readonly stream: boolean;
@@ -55,7 +55,7 @@ export interface CallRequest {
   readonly droppedParams: readonly string[];
   readonly estimatedInputTokens: number;
   readonly outputTokens: number;
-  /** Which conversation it belongs to; absent if its kind has none. */
+  /** The conversation of the request; absent if the modality has none. */
   conversation?(): Conversation | undefined;
 }
 
@@ -72,7 +72,7 @@ export interface Conversation {
 export interface Unservable {
   readonly field: string;
   readonly message: string;
-  /** The field is a part of a kind that the listing does not declare, and those that it does. */
+  /** Set if the field is a media part of a kind that the listing does not have in `taken`. */
   readonly undeclared?: { readonly kind: string; readonly taken: ReadonlySet<string> };
 }
 
@@ -82,11 +82,11 @@ export interface UpstreamRequest {
   readonly path: string;
   /** Names and values without the provider's key, in lower case. */
   readonly headers: Readonly<Record<string, string>>;
-  /** Never the client's own buffer, which is lent to others when the call has ended. */
+  /** Never the client's own buffer, which is reused when the call has ended. */
   readonly body: Buffer | EditedBytes;
-  /** It asks for cache writes of an hour, at their price; absent if none are owed. */
+  /** Set if the request asks for hour-long cache writes at a price of their own. */
   readonly asksHourWrites?: true;
-  /** Everything dropped on the way to this deployment, for `x-tm-dropped-params`. */
+  /** Names of all fields dropped for this deployment, for `x-tm-dropped-params`. */
   readonly droppedParams: readonly string[];
 }
 

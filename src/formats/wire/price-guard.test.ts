@@ -60,7 +60,7 @@ describe.each(wires)("a %s request that would raise the provider's price", (wire
     expect(problemOf(wire, members, declaring(wire, { [field]: unknown }))).toBeUndefined();
   });
 
-  test("fields that are empty or say the usual change nothing", () => {
+  test("is sent unchanged if its fields are empty or usual", () => {
     const members = {
       mcp_servers: [],
       plugins: [],
@@ -72,7 +72,7 @@ describe.each(wires)("a %s request that would raise the provider's price", (wire
     expect(send(readGood(wire, members), buildDeployment(wire)).dropped).toEqual([]);
   });
 
-  test("a listing that declares a field opens the values it declares", () => {
+  test("is sent with the values that the listing declares", () => {
     const listing = declaring(wire, {
       service_tier: { type: "enum", values: ["default", "flex"] },
       web_search_options: boolean,
@@ -85,14 +85,14 @@ describe.each(wires)("a %s request that would raise the provider's price", (wire
     expect(dearest.dropped).toEqual(["service_tier"]);
   });
 
-  test("with require_parameters a deployment that would drop a field is not asked", () => {
+  test("excludes with require_parameters a deployment that would drop a field", () => {
     const members = { service_tier: "flex", provider: { require_parameters: true } };
     expect(problemOf(wire, members, buildDeployment(wire))).toBe("service_tier");
     const listing = declaring(wire, { service_tier: { type: "enum", values: ["flex"] } });
     expect(problemOf(wire, members, listing)).toBeUndefined();
   });
 
-  test("cache marks for an hour become those of the usual time, wherever they stand", () => {
+  test("has cache marks of the usual time in place of an hour, wherever they are", () => {
     const hour = { type: "ephemeral", ttl: "1h" };
     const members = {
       cache_control: hour,
@@ -114,7 +114,7 @@ describe.each(wires)("a %s request that would raise the provider's price", (wire
     expect(sent.dropped).toEqual(["cache_control.ttl"]);
   });
 
-  test("OpenAI's cache marks for twelve hours become those of the usual time", () => {
+  test("has OpenAI's cache marks of the usual time in place of twelve hours", () => {
     const marked = (ttl: string) => ({ mode: "explicit", ttl });
     const part = (ttl: string) => ({
       type: "text",
@@ -153,7 +153,7 @@ describe("a listing that prices an hour of the cache", () => {
   const quote = (request: ParsedChatRequest, deployment: Deployment): bigint =>
     chatFor(request).quote(request, deployment);
 
-  test("opens marks for an hour, and no longer ones, and holds the prompt at that price", () => {
+  test("opens marks for an hour, not longer ones, and reserves the prompt at that price", () => {
     const listing = buildDeployment("wire_b", { prices });
     const usual = readGood("wire_b", { max_tokens: 1, cache_control: { type: "ephemeral" } });
     const asked = readGood("wire_b", { max_tokens: 1, cache_control: hour });
@@ -176,7 +176,7 @@ describe("a listing that prices an hour of the cache", () => {
     expect(mixed.dropped).toEqual(["cache_control.ttl"]);
   });
 
-  test("says so of the request that is sent, so that its usage is believed", () => {
+  test("marks the request that is sent, so that its usage is accepted", () => {
     const listing = buildDeployment("wire_b", { prices });
     const upstreamOf = (members: Members, deployment: Deployment): UpstreamRequest => {
       const request = readGood("wire_b", members);
@@ -243,7 +243,7 @@ describe.each(wires)("a %s request with a customer's own provider key", (wire) =
     expect(problem).toEqual({ field, message: expect.not.stringContaining("charge") });
   });
 
-  test("continues without speed, which only a beta that is not passed on opens", () => {
+  test("is sent without speed, which needs a beta that is not passed on", () => {
     expect(send(readGood(wire, { speed: "fast" }), own).dropped).toEqual(["speed"]);
   });
 });
@@ -253,7 +253,7 @@ test("wire_a keeps the default service tier", () => {
   expect(sent.body).toHaveProperty("service_tier", "default");
 });
 
-test("tools that a provider runs itself are refused by their place, on the same wire too", () => {
+test("tools that a provider runs itself are refused with their path, on the same wire too", () => {
   for (const type of ["web_search", "builtin_function", "code_interpreter"]) {
     const tools = [
       { type: "function", function: { name: "f" } },
@@ -278,7 +278,7 @@ test("tools that a provider runs itself are refused by their place, on the same 
   }
 });
 
-test("tools that the client runs itself go on", () => {
+test("tools that the client runs itself are sent on", () => {
   const custom = { type: "custom", custom: { name: "x" } };
   expect(problemOf("wire_a", { tools: [custom] }, buildDeployment("wire_a"))).toBeUndefined();
   const tools = [

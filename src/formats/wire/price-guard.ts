@@ -1,11 +1,13 @@
 import { type Deployment, pricesHourWrites } from "../../catalog/index.ts";
 import { ABSENT, type JsonDocument, type JsonNode, NODE_SIZE } from "../../kernel/index.ts";
 import type { RequestCodec } from "./contract.ts";
-import { whatIsTaken } from "./fields/accepted-values.ts";
-import { type ChatWord, word } from "./fields/chat-vocabulary.ts";
+import { describeAccepted } from "./fields/accepted-values.ts";
+import { type ChatWord, readName, word } from "./fields/chat-vocabulary.ts";
+import { isEmptyArray } from "./fields/check-shape.ts";
+import { isNoOp } from "./neutral/chat-call.ts";
 import { CANNOT_CROSS, type TranslationIssues } from "./neutral/translation-issues.ts";
 
-/* A closed list: whichever wire they were made for, servers of either wire take them. */
+/** Priced fields that an answer depends on; servers of either wire accept them all. */
 const REFUSED_FIELDS = [
   "audio",
   "container",
@@ -20,17 +22,33 @@ const REFUSED_FIELDS = [
 
 const DROPPED_FIELDS = ["service_tier", "speed"] as const satisfies readonly ChatWord[];
 
-/** Top-level fields that no other rule of a wire needs to know. */
+/** Top-level fields that the price guard handles, so other rules skip them. */
 export const pricedNames: ReadonlySet<string> = new Set([...REFUSED_FIELDS, ...DROPPED_FIELDS]);
 
-/** Across the wires none of them can be declared: the same fields are refused or dropped. */
-export function notePricedFields(doc: JsonDocument, notes: TranslationIssues): void {
+/** Top-level fields of a body that a decoder refuses, and those that it carries over. */
+interface FieldRules {
+  readonly refused: ReadonlySet<string>;
+  readonly carried: ReadonlySet<string>;
+}
+
+/**
+ * Notes the top-level fields that a translation refuses or drops. Priced fields are among them,
+ * because no listing can allow them there.
+ */
+export function noteFields(doc: JsonDocument, notes: TranslationIssues, rules: FieldRules): void {
+  for (const key of doc.keys(0)) {
+    if (doc.isNull(doc.valueOf(key))) continue;
+    const name = readName(doc, key);
+    if (isNoOp(doc, name)) continue;
+    if (rules.refused.has(name)) notes.refuse(name, CANNOT_CROSS);
+    else if (!rules.carried.has(name) && !pricedNames.has(name)) notes.drop(name);
+  }
   for (const { field } of findRefusedFields(doc)) notes.refuse(field, CANNOT_CROSS);
   if (isTextOnly(doc, doc.present(0, word.modalities))) notes.drop("modalities");
   for (const name of DROPPED_FIELDS) if (doc.present(0, word[name]) !== ABSENT) notes.drop(name);
 }
 
-/** A field of a request that changes what its provider charges. */
+/** A field of a request that changes the provider's price. */
 export interface PricedField {
   /** The path of the field in the wire's notation. */
   readonly field: string;
@@ -40,15 +58,15 @@ export interface PricedField {
 }
 
 export interface PricedFields {
-  /** Without these the answer would be another one: only a listing that declares them serves. */
+  /** The answer depends on these, so only a listing that declares them can serve. */
   readonly refused: readonly PricedField[];
-  /** Without these the answer is the same one at the usual price. */
+  /** The answer does not depend on these; without them it has the usual price. */
   readonly dropped: readonly (PricedField & { readonly wordId: number })[];
-  /** Cache marks that outlive the usual time. */
+  /** Cache marks with an unusual lifetime. */
   readonly longMarks: readonly LongMark[];
 }
 
-/** A mark for the provider's cache that is not for the usual time. */
+/** A cache mark with an unusual lifetime. */
 export interface LongMark {
   /** Its name, such as `cache_control`. */
   readonly field: string;
@@ -63,7 +81,7 @@ export function isPricedMark({ isHour }: LongMark, { prices }: Deployment): bool
   return isHour && pricesHourWrites(prices);
 }
 
-/** Finds what a body of this wire would have its provider charge beside tokens. */
+/** Finds the fields of a body for which its provider charges more than for tokens. */
 export function findPricedFields(doc: JsonDocument, codec: RequestCodec): PricedFields {
   const refused = findRefusedFields(doc);
   addHostedTools(doc, codec, refused);
@@ -88,19 +106,16 @@ function findRefusedFields(doc: JsonDocument): PricedField[] {
   return found;
 }
 
-/* For these a price is not the only reason: a beta that is not passed on opens them, or another model answers. */
+/** Never sent on for other reasons than price: they need a beta, or let another model answer. */
 const neverOpen: ReadonlySet<string> = new Set(["container", "fallbacks", "mcp_servers", "speed"]);
 
-/**
- * True if the deployment may get the field, because no price depends on it or the listing declares
- * it.
- */
+/** True if the field is sent: the customer pays the provider, or the listing declares it. */
 export function isOpen(doc: JsonDocument, priced: PricedField, deployment: Deployment): boolean {
   const isFree = deployment.passesPricedFields === true && !neverOpen.has(priced.field);
   return isFree || isDeclared(doc, priced, deployment);
 }
 
-/** True if the listing declares this value, at its own prices. */
+/** True if the listing declares this value, which it then prices. */
 function isDeclared(
   doc: JsonDocument,
   { names, node }: PricedField,
@@ -110,10 +125,10 @@ function isDeclared(
   const descriptor = name === undefined ? undefined : deployment.supportedParameters.get(name);
   if (descriptor === undefined) return false;
   const isWhole = doc.isObject(node) || doc.isArray(node) || name !== names[0];
-  return isWhole || whatIsTaken(doc, node, descriptor) === undefined;
+  return isWhole || describeAccepted(doc, node, descriptor) === undefined;
 }
 
-/** Tools that the provider runs itself, at a price for each use. */
+/** Adds the tools that the provider runs itself, at a price for each use. */
 function addHostedTools(doc: JsonDocument, codec: RequestCodec, found: PricedField[]): void {
   const list = doc.present(0, word.tools);
   if (list === ABSENT) return;
@@ -132,7 +147,7 @@ function addHostedTools(doc: JsonDocument, codec: RequestCodec, found: PricedFie
 }
 
 const TYPE_CHARS_MAX = 64;
-/* OpenAI's marks live for half an hour; those for twelve cost twice as much to write. */
+/** The usual lifetimes. OpenAI's marks last 30 minutes; those for 12 hours cost twice as much. */
 const USUAL_TTLS: ReadonlyMap<number, readonly [field: string, usual: string]> = new Map([
   [word.cache_control, ["cache_control", "5m"]],
   [word.prompt_cache_breakpoint, ["prompt_cache_breakpoint", "30m"]],
@@ -145,7 +160,7 @@ interface MarkSearch {
   readonly codec: RequestCodec;
 }
 
-/** Members below which a provider reads cache marks; the caller's own data is not among them. */
+/** Members in which a provider reads cache marks; the caller's own data is not searched. */
 export const markedMembers: ReadonlySet<number> = new Set([
   word.content,
   word.function,
@@ -155,7 +170,7 @@ export const markedMembers: ReadonlySet<number> = new Set([
   word.tools,
 ]);
 
-/** The readable depth of a document bounds the recursion. */
+/** `READ_DEPTH_MAX` bounds the recursion. */
 function findLongMarks(doc: JsonDocument, node: JsonNode, search: MarkSearch): void {
   const end = doc.next(node);
   if (doc.isArray(node)) {
@@ -185,10 +200,6 @@ function addLongMark(
   if (text === usual) return;
   const isHour = field === "cache_control" && text === HOUR_TTL && codec.countsHourWrites;
   found.push({ field, object: mark, isHour });
-}
-
-function isEmptyArray(doc: JsonDocument, node: JsonNode): boolean {
-  return doc.isArray(node) && doc.next(node) === node + NODE_SIZE;
 }
 
 function isTextOnly(doc: JsonDocument, node: JsonNode): boolean {

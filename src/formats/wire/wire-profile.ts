@@ -5,34 +5,22 @@ import {
   type JsonDocument,
   type JsonNode,
   type JsonText,
-  NODE_SIZE,
   NUMBER_KIND,
   type Splice,
   textToken,
   tokenText,
 } from "../../kernel/index.ts";
-import { chatVocabulary, word } from "./fields/chat-vocabulary.ts";
-import { upstreamControls } from "./fields/common-fields.ts";
+import { chatVocabulary, readName, word } from "./fields/chat-vocabulary.ts";
+import { isEmptyArray } from "./fields/check-shape.ts";
+import { GATEWAY_FIELDS, upstreamControls } from "./fields/common-fields.ts";
 import { type ChatCall, isNoOp } from "./neutral/chat-call.ts";
 import { headerName } from "./neutral/translation-issues.ts";
 import { pricedNames } from "./price-guard.ts";
 
 type Target = Pick<Deployment, "wireProfile" | "fixedBody" | "supportedParameters" | "priority">;
 
-/** Top-level members that no listing declares. */
-const OWNED: ReadonlySet<string> = new Set([
-  "model",
-  "messages",
-  "system",
-  "stream",
-  "stream_options",
-  "max_tokens",
-  "max_completion_tokens",
-  "provider",
-  "route",
-  "models",
-  "transforms",
-]);
+/** Top-level members that the gateway handles itself, so no listing declares them. */
+const OWNED: ReadonlySet<string> = new Set([...GATEWAY_FIELDS, "system", "stream_options"]);
 
 /**
  * The other names under which a listing may declare a parameter: those of the other wire, and older
@@ -48,7 +36,7 @@ const ALSO_DECLARED: Readonly<Record<string, readonly string[]>> = {
   top_logprobs: ["logprobs"],
 };
 
-/** Values that ask for what happens without them, as their token is written. */
+/** Values that mean the same as absence, as JSON text. */
 const USUAL: Readonly<Record<string, string>> = {
   n: "1",
   store: "false",
@@ -62,17 +50,17 @@ const USUAL: Readonly<Record<string, string>> = {
   function_call: '"auto"',
 };
 
-/** The fields of a body of its own wire that a profile keeps back. */
+/** The fields of a same-wire body that are not sent to a deployment. */
 export interface UndeclaredFields {
   /** Top-level keys. */
   readonly keys: readonly JsonNode[];
-  /** The fields whose loss is reported, for `x-tm-dropped-params`. */
+  /** The names that are reported, for `x-tm-dropped-params`. */
   readonly names: readonly string[];
 }
 
 const NOTHING: UndeclaredFields = { keys: [], names: [] };
 
-/** The parameters of a body that do not go to this deployment, because its listing has none of them. */
+/** Finds parameters that the listing lacks, or that a fixed member or rename replaces. */
 export function undeclaredFields(doc: JsonDocument, target: Target): UndeclaredFields {
   const fixed = new Set(target.fixedBody?.map(({ name }) => foldName(name)));
   const drops = target.wireProfile?.dropsUndeclared === true;
@@ -86,17 +74,13 @@ export function undeclaredFields(doc: JsonDocument, target: Target): UndeclaredF
     const isReplaced = fixed.has(foldName(name)) || taken.has(name);
     if (!isReplaced && (!drops || declares(target, name))) continue;
     keys.push(key);
-    // The price guard names its own fields.
+    // The price guard reports its own fields.
     if (!isUsual(doc, name, doc.valueOf(key)) && !pricedNames.has(name)) names.push(name);
   }
   return { keys, names: names.slice(0, NAMES_MAX).map(headerName) };
 }
 
 const NAMES_MAX = 64;
-
-function readName(doc: JsonDocument, key: JsonNode): string {
-  return chatVocabulary.nameOf(doc.keyWord(key)) ?? doc.text(key);
-}
 
 /** True if the listing declares this parameter under any of its names. */
 function declares({ supportedParameters, wireProfile }: Target, name: string): boolean {
@@ -114,7 +98,7 @@ function renames({ wireProfile }: Target): boolean {
   return wireProfile !== undefined && wireProfile.rename.size > 0;
 }
 
-/** New names of renamed parameters: what the client itself sent under them is not sent on. */
+/** New names of renamed parameters; what the client sent under them is not sent on. */
 function takenNames(doc: JsonDocument, target: Target): ReadonlySet<string> {
   const taken = new Set<string>();
   if (!renames(target)) return taken;
@@ -133,7 +117,7 @@ function newName(target: Target, name: string): string | undefined {
 function isUsual(doc: JsonDocument, name: string, value: JsonNode): boolean {
   if (doc.isNull(value) || isNoOp(doc, name)) return true;
   const usual = Object.hasOwn(USUAL, name) ? USUAL[name] : undefined;
-  if (usual === undefined) return isEmptyList(doc, value);
+  if (usual === undefined) return isEmptyArray(doc, value);
   if (doc.kind(value) === NUMBER_KIND) return doc.number(value) === Number(usual);
   if (doc.isObject(value)) return isPlainAuto(doc, value);
   return doc.end(value) - doc.start(value) <= USUAL_CHARS_MAX && doc.raw(value) === usual;
@@ -141,17 +125,13 @@ function isUsual(doc: JsonDocument, name: string, value: JsonNode): boolean {
 
 const USUAL_CHARS_MAX = 8;
 
-function isEmptyList(doc: JsonDocument, value: JsonNode): boolean {
-  return doc.isArray(value) && doc.next(value) === value + NODE_SIZE;
-}
-
-/** `{"type":"auto"}`: the one choice that is an object and asks for nothing. */
+/** True for `{"type":"auto"}`, the object form of the default choice. */
 function isPlainAuto(doc: JsonDocument, value: JsonNode): boolean {
   const type = doc.present(value, word.type);
   return type !== ABSENT && doc.word(type) === word.auto && doc.keys(value).length === 1;
 }
 
-/** Parameters without which the answer would be another one. */
+/** Parameters that the answer depends on. */
 const DEPENDED_ON: ReadonlySet<string> = new Set([
   "tools",
   "tool_choice",
@@ -161,7 +141,7 @@ const DEPENDED_ON: ReadonlySet<string> = new Set([
   "thinking",
 ]);
 
-/** The field that keeps this body from a listing that would not get it; undefined if none does. */
+/** The first field that the answer depends on and the listing lacks; undefined if there is none. */
 export function neededField(doc: JsonDocument, target: Target): string | undefined {
   if (target.wireProfile?.dropsUndeclared !== true) return undefined;
   for (const key of doc.keys(0)) {
@@ -178,7 +158,7 @@ function hasFormat(doc: JsonDocument, config: JsonNode): boolean {
   return doc.isObject(config) && doc.present(config, word.format) !== ABSENT;
 }
 
-/** Edits the top level of a body for a deployment of its own wire. */
+/** Applies the profile to the top level of a same-wire body. */
 export function applyProfile(doc: JsonDocument, splice: Splice, target: Target): void {
   const { wireProfile: profile, fixedBody = [] } = target;
   const kept = new Set(undeclaredFields(doc, target).keys);
@@ -198,12 +178,12 @@ export function applyProfile(doc: JsonDocument, splice: Splice, target: Target):
     }
   }
   for (const { name, json } of fixedBody) {
-    // The provider's own controls are written together with the client's.
+    // `aggregatorControls` writes the member `provider`.
     if (name !== "provider") splice.insert(name, json as JsonText);
   }
 }
 
-/** The members of a translated body as its deployment takes them. */
+/** Applies the profile to the members of a translated body. */
 export function profiledMembers(
   members: Readonly<Record<string, string | undefined>>,
   target: Target,
@@ -224,7 +204,7 @@ export function profiledMembers(
   return taken;
 }
 
-/** Parameters of a translated call that do not go to this deployment, as the client named them. */
+/** Parameters of a translated call that do not reach this deployment, by the client's names. */
 export function lostParameters(
   call: ChatCall,
   doc: JsonDocument,
@@ -241,15 +221,13 @@ export function lostParameters(
   ];
   return sent.flatMap(([name, isSent, names]) => {
     if (!isSent || (!fixed.has(name) && !(drops && !declares(target, name)))) return [];
-    return [names.find((each) => isPresent(doc, each)) ?? name];
+    const isSentAs = (each: string): boolean =>
+      doc.present(0, chatVocabulary.findId(each)) !== ABSENT;
+    return [names.find(isSentAs) ?? name];
   });
 }
 
-function isPresent(doc: JsonDocument, name: string): boolean {
-  return doc.present(0, chatVocabulary.findId(name)) !== ABSENT;
-}
-
-/** The `provider` object of an aggregator: what the client hands on, under what is fixed. */
+/** The `provider` object for an aggregator: the client's controls, with fixed members on top. */
 export function aggregatorControls(
   doc: JsonDocument,
   target: Pick<Deployment, "priority" | "fixedBody">,
@@ -260,7 +238,7 @@ export function aggregatorControls(
   return sent === undefined ? (fixed.json as JsonText) : joined(sent, fixed);
 }
 
-/** Member by member; a client's controls are a closed and flat set, and what is fixed wins. */
+/** Merges member by member; fixed members win. The client's controls are a closed and flat set. */
 function joined(sent: JsonText, { json }: FixedMember): JsonText {
   const own = JSON.parse(Buffer.from(sent, "latin1").toString()) as object;
   const merged = { ...own, ...(JSON.parse(json) as object) };

@@ -25,12 +25,12 @@ test("a listing may speak exactly the wires of the program", () => {
   expect(publishedSchema()).toMatchObject({ properties: { endpoint } });
 });
 
-test("a table has each wire once, and none that it was not given", () => {
+test("a table has each given wire once, and no other", () => {
   expect(() => new WireTable(openaiChat, openaiChat)).toThrow("each wire has an id of its own");
   expect(() => wires.get("wire_none")).toThrow("a listing speaks a wire that the program has");
 });
 
-test("each wire is asked for its models in its own way, which shows whether it takes a key", () => {
+test("each wire checks a key by its own request for the models", () => {
   expect(wires.get("wire_a").keyCheck).toEqual({ path: "/models", headers: {} });
   expect(wires.get("wire_b").keyCheck).toEqual({
     path: "/models",
@@ -72,7 +72,7 @@ describe("wire_a", () => {
     });
   });
 
-  test("a bad key is answered exactly as the specification has it", () => {
+  test("a bad key is answered exactly as in the specification", () => {
     const bad = refusal("auth", "the key is not valid", { origin: "authorization" });
     expect(parse(wires.get("wire_a").errorBody(bad, "r1"))).toEqual({
       error: {
@@ -157,7 +157,7 @@ const tooLong = {
   message: "prompt is too long: 9 tokens > 8 maximum",
 };
 const overflow = { type: "error", error: tooLong };
-/** An overflow as a provider of each wire reports it within a started stream. */
+/** An overflow that a provider of each wire reports in a stream that has begun. */
 const OVERFLOW = {
   wire_a: chunks({ error: { message: "This model's maximum context length is 8 tokens." } }),
   wire_b: events(overflow),

@@ -1,17 +1,17 @@
-import type { WireId } from "../../catalog/index.ts";
+import type { Deployment, WireId } from "../../catalog/index.ts";
 import { assert } from "../../kernel/index.ts";
 import { anthropicMessages } from "./anthropic-messages/index.ts";
 import type { Wire } from "./contract.ts";
 import { openaiChat } from "./openai-chat/index.ts";
 
-/** The chat wires of a program: found by their id, or by the path that a client called. */
+/** The chat wires of a program, by id or by the path that a client called. */
 export class WireTable {
   readonly all: readonly Wire[];
   readonly #byId: ReadonlyMap<WireId, Wire>;
   readonly #first: Wire;
   readonly #others: readonly { readonly wire: Wire; readonly below: string }[];
 
-  /** Paths of no wire have errors in the shape of the first. */
+  /** Errors on paths of no wire have the shape of `first`. */
   constructor(first: Wire, ...others: readonly Wire[]) {
     this.all = [first, ...others];
     this.#byId = new Map(this.all.map((wire) => [wire.id, wire]));
@@ -26,7 +26,7 @@ export class WireTable {
     return wire;
   }
 
-  /** Whose errors are answered on this path. */
+  /** The wire whose error shape applies to this path. */
   ofPath(path: string): Wire {
     for (const { wire, below } of this.#others) {
       if (path === wire.clientPath || path.startsWith(below)) return wire;
@@ -35,5 +35,16 @@ export class WireTable {
   }
 }
 
-/** One entry a wire. */
+/** One entry for each wire. */
 export const wires: WireTable = new WireTable(openaiChat, anthropicMessages);
+
+/** The header with a provider's key: the one that its profile declares, else its wire's. */
+export function providerAuth(
+  wire: Wire,
+  { wireProfile }: Pick<Deployment, "wireProfile">,
+  key: string,
+): readonly [name: string, value: string] {
+  const auth = wireProfile?.auth;
+  if (auth === undefined) return wire.authHeader(key);
+  return auth === "bearer" ? ["authorization", `Bearer ${key}`] : [auth, key];
+}

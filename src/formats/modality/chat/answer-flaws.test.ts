@@ -12,7 +12,7 @@ import {
 } from "../../../../test/fixtures/modality/answer-kit.ts";
 import type { KnownWire } from "../../../../test/fixtures/modality/request-kit.ts";
 
-/** Whether an answer is relayed or translated, what it breaks is the same. */
+/** The flaws of an answer are the same relayed and translated. */
 const CLIENTS: readonly KnownWire[] = ["wire_a", "wire_b"];
 
 interface Flaws {
@@ -185,13 +185,13 @@ describe("an answer that fails", () => {
   const stream = () => openStream({ client: "wire_a", upstream: "wire_a" });
   const translated = () => openJson({ client: "wire_b", upstream: "wire_a" });
 
-  test("breaks its format when it ends before its end, or is not JSON", () => {
+  test("is malformed when it ends early or is not JSON", () => {
     expect(failure(stream(), chunks(delta({ content: "Hi" })))?.isMalformed).toBe(true);
     expect(failure(stream(), "data: {\n\n")?.isMalformed).toBe(true);
     expect(failure(translated(), "{")?.isMalformed).toBe(true);
   });
 
-  test("does not when it is an error, or arguments that the model wrote", () => {
+  test("is not malformed when it is an error, or has bad arguments from the model", () => {
     const error = { error: { code: 503, message: "overloaded" } };
     const overloaded = failure(stream(), chunks(delta({ content: "Hi" }), error));
     expect(overloaded?.strike).toBe("strike");
@@ -202,7 +202,7 @@ describe("an answer that fails", () => {
     expect(broken?.isMalformed).toBeUndefined();
   });
 
-  test("does not when it is longer than this gateway reads", () => {
+  test("is not malformed when it is longer than the gateway reads", () => {
     const long = failure(stream(), `data: ${"x".repeat(1_100_000)}\n\n`);
     expect(long?.strike).toBe("strike");
     expect(long?.isMalformed).toBeUndefined();

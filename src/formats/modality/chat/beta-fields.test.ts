@@ -18,7 +18,7 @@ function sent(body: string, betaHeader: string): { body: string; dropped: readon
 
 const start = '{"model":"acme/test-1","max_tokens":5,"messages":[{"role":"user","content":"x"}]';
 
-test("every other byte of the body stays, in tools too", () => {
+test("every other byte of the body stays, also in tools", () => {
   const body = `${start}, "tools":[${tool}, ${tool}],"context_management":{"edits":[]}}`;
   const both = "context-management-2025-06-27, advanced-tool-use-2025-11-20";
   const kept = '{"name":"a","input_schema":{"type":"object"}}';
@@ -34,7 +34,7 @@ test("every other byte of the body stays, in tools too", () => {
   });
 });
 
-test("a name opens its own fields only, and a name that is handed on keeps them", () => {
+test("a beta opens only its own fields, and a beta that is sent on keeps them", () => {
   const body = `${start},"tools":[${tool}],"context_management":{"edits":[]}}`;
   const without = `${start},"tools":[${tool}]}`;
   expect(sent(body, "context-management-2025-06-27").body).toBe(without);

@@ -1,8 +1,7 @@
 import { ABSENT, type JsonDocument, type JsonNode } from "../../../kernel/index.ts";
 import { type ChatWord, word } from "../../wire/fields/chat-vocabulary.ts";
-import { headerName } from "../../wire/neutral/translation-issues.ts";
 
-/** The fields that a provider takes only together with a name of the beta header. */
+/** Fields that a provider accepts only with a matching name in the beta header. */
 interface OpenedFields {
   readonly beta: RegExp;
   readonly top?: readonly ChatWord[];
@@ -11,7 +10,7 @@ interface OpenedFields {
   readonly outputConfig?: readonly ChatWord[];
 }
 
-/** The answer without them is the same one; fields that an answer depends on are refused. */
+/** No answer depends on these; fields that an answer depends on are refused. */
 const OPENED: readonly OpenedFields[] = [
   { beta: /^context-management-/, top: ["context_management"] },
   { beta: /^compact-/, top: ["compaction", "context_management"] },
@@ -25,51 +24,43 @@ const OPENED: readonly OpenedFields[] = [
   { beta: /^user-profiles-billing-/, top: ["billing_policy"] },
 ];
 
-const nothing: SameWireDrops = { words: [], inside: [], names: [] };
+/** No drops. */
+export const NO_DROPS: SameWireDrops = { words: [], inside: [], names: [] };
 
-/** The fields of a body that only these dropped names open. */
+/** Finds the fields of a body that need one of these dropped betas. */
 export function findBetaFields(doc: JsonDocument, dropped: readonly string[]): SameWireDrops {
-  if (dropped.length === 0) return nothing;
   const rules = OPENED.filter(({ beta }) => dropped.some((name) => beta.test(name)));
-  if (rules.length === 0) return nothing;
+  if (rules.length === 0) return NO_DROPS;
+  const wanted = (place: "top" | "tools" | "outputConfig"): readonly ChatWord[] => [
+    ...new Set(rules.flatMap((rule) => rule[place] ?? [])),
+  ];
+  const tools = doc.present(0, word.tools);
   const config = doc.present(0, word.output_config);
-  const top = presentIn(doc, 0, collectNames(rules, "top"));
-  const tools = inPlace(doc, listTools(doc), collectNames(rules, "tools"));
-  const inConfig = inPlace(
-    doc,
-    config === ABSENT ? [] : [config],
-    collectNames(rules, "outputConfig"),
-  );
+  const top = findPresent(doc, 0, wanted("top"));
+  const inside = [
+    ...(tools === ABSENT ? [] : doc.items(tools)).map((object) => ({
+      object,
+      path: "tools.",
+      names: findPresent(doc, object, wanted("tools")),
+    })),
+    ...(config === ABSENT ? [] : [config]).map((object) => ({
+      object,
+      path: "output_config.",
+      names: findPresent(doc, object, wanted("outputConfig")),
+    })),
+  ].filter(({ names }) => names.length > 0);
+  const paths = inside.flatMap(({ path, names }) => names.map((name) => path + name));
   return {
     words: top.map((name) => word[name]),
-    inside: [...tools, ...inConfig].map(({ object, names }) => ({
+    inside: inside.map(({ object, names }) => ({
       object,
       wordIds: names.map((name) => word[name]),
     })),
-    names: [
-      ...top,
-      ...new Set(tools.flatMap(({ names }) => names.map((name) => `tools.${name}`))),
-      ...inConfig.flatMap(({ names }) => names.map((name) => `output_config.${name}`)),
-    ],
+    names: [...top, ...new Set(paths)],
   };
 }
 
-interface Present {
-  readonly object: JsonNode;
-  readonly names: readonly ChatWord[];
-}
-
-function inPlace(
-  doc: JsonDocument,
-  objects: readonly JsonNode[],
-  wanted: readonly ChatWord[],
-): readonly Present[] {
-  return objects
-    .map((object) => ({ object, names: presentIn(doc, object, wanted) }))
-    .filter(({ names }) => names.length > 0);
-}
-
-function presentIn(
+function findPresent(
   doc: JsonDocument,
   object: JsonNode,
   wanted: readonly ChatWord[],
@@ -77,50 +68,9 @@ function presentIn(
   return wanted.filter((name) => doc.member(object, word[name]) !== ABSENT);
 }
 
-function collectNames(
-  rules: readonly OpenedFields[],
-  place: "top" | "tools" | "outputConfig",
-): readonly ChatWord[] {
-  return [...new Set(rules.flatMap((rule) => rule[place] ?? []))];
-}
-
-function listTools(doc: JsonDocument): readonly JsonNode[] {
-  const list = doc.present(0, word.tools);
-  return list === ABSENT ? [] : doc.items(list);
-}
-
-/** The header in which clients of either wire may name betas. */
-export const BETA_HEADER = "anthropic-beta";
-
-/** The names of a beta header, split into those that may go upstream and the others. */
-export interface BetaNames {
-  readonly kept: readonly string[];
-  readonly others: readonly string[];
-}
-
-/** A family is followed by nothing or by a date, dashed or not, so near misses stay out. */
-const allowed = new RegExp(
-  "^(?:prompt-caching|extended-cache-ttl|token-efficient-tools|fine-grained-tool-streaming" +
-    "|interleaved-thinking|claude-code|oauth|computer-use)(?:-\\d{4}-?\\d{2}-?\\d{2})?$",
-);
-
-const none: BetaNames = { kept: [], others: [] };
-
-export function splitBetaNames(header: string | undefined): BetaNames {
-  if (header === undefined) return none;
-  const kept = new Set<string>();
-  const others = new Set<string>();
-  for (const part of header.split(",")) {
-    const name = part.trim();
-    if (allowed.test(name)) kept.add(name);
-    else if (name !== "") others.add(headerName(name));
-  }
-  return { kept: [...kept], others: [...others] };
-}
-
-/** The fields that a body loses on its way to a deployment of its own wire. */
+/** The fields that a same-wire body loses on its way to a deployment. */
 export interface SameWireDrops {
-  /** Names of top-level members. */
+  /** Word ids of top-level members. */
   readonly words: readonly number[];
   /** Members of objects inside the body. */
   readonly inside: readonly { readonly object: JsonNode; readonly wordIds: readonly number[] }[];

@@ -20,12 +20,12 @@ import { TokenCounting } from "./encode-request.ts";
 const wires: readonly WireId[] = ["wire_a", "wire_b"];
 
 describe.each(wires)("a %s body on its own wire", (wire) => {
-  test("that needs nothing is sent as the very same bytes", () => {
+  test("is sent as the same bytes if nothing has to change", () => {
     const request = readGood(wire, { max_tokens: 5 });
     expect(toBytes(encode(request, buildDeployment(wire)).body)).toEqual(request.body);
   });
 
-  test("keeps every byte but the model's", () => {
+  test("keeps every byte except the model's", () => {
     const body =
       ' { "vendor_x" : 1.00e2 ,"model":"acme/test-1", "max_tokens" : 5e0,\n' +
       ' "messages":[ {"role":"user","content":"\\u0041\\ud800é","vendor":12345678901234567890} ] } ';
@@ -33,7 +33,7 @@ describe.each(wires)("a %s body on its own wire", (wire) => {
     expect(text).toBe(body.replace('"acme/test-1"', '"up/é"'));
   });
 
-  test("loses the gateway's own fields, wherever they stand", () => {
+  test("loses the gateway's own fields, wherever they are", () => {
     const own = '"provider":{"only":["a"]},"route":1';
     const rest = `"model":"${marketModel}","max_tokens":5,"messages":[{"role":"user","content":"x"}]`;
     const expected = `{${rest}}`;
@@ -52,7 +52,7 @@ describe.each(wires)("a %s body on its own wire", (wire) => {
     expect(sendSame(wire, { max_tokens: null }).text).toBe(buildBody({ max_tokens: 4096 }));
   });
 
-  test("keeps what only this wire knows: nothing is refused for it", () => {
+  test("keeps the fields that only this wire has, and refuses none", () => {
     const members = {
       response_format: { type: "json_object" },
       thinking: { type: "enabled" },
@@ -81,11 +81,11 @@ describe("wire_a", () => {
     expect(body["stream_options"]).toEqual(expected);
   });
 
-  test("a call that is not a stream has no stream_options added", () => {
+  test("adds no stream_options to a call that is not a stream", () => {
     expect(sendSame("wire_a", { stream: false }).body).not.toHaveProperty("stream_options");
   });
 
-  test("the default bound goes under the name the listing takes", () => {
+  test("writes the default bound under the name that the listing declares", () => {
     const unknown = { type: "unknown" } as const;
     const newer = { supportedParameters: new Map([["max_completion_tokens", unknown]]) };
     expect(sendSame("wire_a", {}, newer).text).toBe(buildBody({ max_completion_tokens: 4096 }));
@@ -94,7 +94,7 @@ describe("wire_a", () => {
     expect(sendSame("wire_a", {}, either).text).toBe(buildBody({ max_tokens: 4096 }));
   });
 
-  test("two equal bounds become the one the listing takes", () => {
+  test("merges two equal bounds under the name that the listing declares", () => {
     const both = { max_completion_tokens: 9, max_tokens: 9 };
     expect(sendSame("wire_a", both).text).toBe(buildBody({ max_tokens: 9 }));
     const newer = new Map([["max_completion_tokens", { type: "unknown" } as const]]);
@@ -102,7 +102,7 @@ describe("wire_a", () => {
     expect(text).toBe(buildBody({ max_completion_tokens: 9 }));
   });
 
-  test("a bound goes under the name the listing declares, the other name is removed", () => {
+  test("writes a bound under the declared name and removes the other name", () => {
     const unknown = { type: "unknown" } as const;
     const listing = (...names: string[]): Partial<Deployment> => ({
       supportedParameters: new Map(names.map((name) => [name, unknown])),
@@ -126,7 +126,7 @@ describe("wire_a", () => {
     }
   });
 
-  test("an aggregator gets provider.upstream as its own provider, others get none", () => {
+  test("gives an aggregator provider.upstream as its own provider, and others none", () => {
     const upstream = { ignore: ["x"], allow_fallbacks: false };
     const members = { max_tokens: 5, provider: { only: ["acme"], upstream } };
     const sent = sendSame("wire_a", members, { priority: 1 });
@@ -145,7 +145,7 @@ describe("wire_a", () => {
 });
 
 describe("wire_b", () => {
-  test("a bound under wire_a's name is written under the one this wire knows", () => {
+  test("writes a bound with wire_a's name under its own name", () => {
     expect(sendSame("wire_b", { max_completion_tokens: 9 }).text).toBe(
       buildBody({ max_tokens: 9 }),
     );
@@ -160,7 +160,7 @@ describe("wire_b", () => {
     });
   });
 
-  test("beta names pass by family, near misses are dropped and named", () => {
+  test("passes beta names by family, and drops and names similar ones", () => {
     const beta =
       "claude-code-20250219,claude-code-2025-02-19, interleaved-thinking-2025-05-14 ," +
       "prompt-caching-scope-2026-01-05,oauth,computer-use-2025-01-24,x\u00e9\ty";
@@ -172,25 +172,25 @@ describe("wire_b", () => {
     expect(dropped).toEqual(["prompt-caching-scope-2026-01-05", "x??y"]);
   });
 
-  test("without a name that may pass there is no beta header", () => {
+  test("has no beta header without a name that may pass", () => {
     const { headers } = send(readGood("wire_b", {}, "foo-2025-01-01"), buildDeployment("wire_b"));
     expect(headers).not.toHaveProperty("anthropic-beta");
   });
 });
 
 describe("translated requests", () => {
-  test("fields dropped everywhere and fields lost in translation are all named", () => {
+  test("name all dropped fields, those of the translation too", () => {
     const request = readGood("wire_a", { models: ["x"], seed: 1 });
     expect(encode(request, buildDeployment("wire_b")).droppedParams).toEqual(["models", "seed"]);
   });
 
-  test("a request that cannot be translated is refused, not sent in part", () => {
+  test("refuse what cannot be translated, and never send a part", () => {
     const request = readGood("wire_a", { response_format: { type: "json_object" } });
     const encoded = chatFor(request).encode(request, buildDeployment("wire_b"));
     expect(encoded).toMatchObject({ refusal: { class: "invalid_request", status: 400 } });
   });
 
-  test("the marketplace's id never goes upstream when the endpoint has its own", () => {
+  test("never send the marketplace's model id when the endpoint has its own", () => {
     for (const wire of wires) {
       for (const target of wires) {
         const deployment = buildDeployment(target, { upstreamModelId: 'é"\\x' });
@@ -206,7 +206,7 @@ const { tokenCounter } = anthropicMessages;
 assert(tokenCounter !== undefined, "messages has a route that counts");
 const counting = new TokenCounting(anthropicMessages, tokenCounter);
 
-test("a count needs no bound, takes any, and takes thinking", () => {
+test("a count needs no bound, accepts any, and accepts thinking", () => {
   for (const members of [{}, { max_tokens: 100_000 }, { thinking: { type: "adaptive" } }]) {
     const read = counting.parse(sentBy(buildBody(members)));
     expect(read).toMatchObject({ request: { modelId: "acme/test-1", wire: { id: "wire_b" } } });

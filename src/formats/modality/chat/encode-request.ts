@@ -13,13 +13,10 @@ import type { ClientRequest, UpstreamRequest } from "../../wire/modality.ts";
 import { lostEffort } from "../../wire/neutral/chat-call.ts";
 import { lostParameters } from "../../wire/wire-profile.ts";
 import type { SameWireDrops } from "./beta-fields.ts";
-import { checkBody, type ParsedChatRequest, parsedChatRequest } from "./parse-request.ts";
+import { checkBody, ParsedChatRequest } from "./parse-request.ts";
 import { asksHourWrites, profileDrops, sameWireDrops } from "./servability.ts";
 
-/**
- * Encodes for the client's own wire: the original bytes with the few edits that the gateway must
- * make.
- */
+/** Encodes for the client's own wire: the original bytes with the few necessary edits. */
 export function encodeSameWire(
   codec: RequestCodec,
   request: ParsedChatRequest,
@@ -41,7 +38,7 @@ export function encodeSameWire(
   };
 }
 
-/** Another wire: decoded and written anew. Only for requests whose translation refuses nothing. */
+/** Encodes for another wire. The translation of the request must refuse nothing. */
 export function encodeAcross(
   codec: RequestCodec,
   request: ParsedChatRequest,
@@ -81,7 +78,7 @@ function splicedBody(
   return splice.result();
 }
 
-/** The route of a wire that counts tokens; undefined where the wire has none. */
+/** Token counting for a wire; undefined if the wire has no such route. */
 export function tokenCounting(wire: Wire): TokenCounting | undefined {
   const { tokenCounter } = wire;
   return tokenCounter && new TokenCounting(wire, tokenCounter);
@@ -95,32 +92,29 @@ export class TokenCounting {
   constructor(wire: Wire, counter: TokenCounter) {
     this.wire = wire;
     this.counter = counter;
-    // Counting writes no bound: a body without one goes as it is.
+    // Counting needs no output bound, so none is written into the body.
     this.#codec = { ...wire.requests, path: counter.path, editBody: () => undefined };
   }
 
-  /**
-   * Reads a body that needs no output bound, whatever bound it has. Thinking refuses nothing here,
-   * because nothing is generated.
-   */
+  /** Reads a body with any output bound or none, because nothing is generated. */
   parse(client: ClientRequest): Result<{ readonly request: ParsedChatRequest }> {
     const checked = checkBody(this.#codec, client.body);
     if (!checked.ok) return checked;
     const body = { doc: checked.doc, outputTokens: OUTPUT_TOKENS_DEFAULT };
-    return { ok: true, request: parsedChatRequest(this.wire, client, body) };
+    return { ok: true, request: new ParsedChatRequest(this.wire, client, body) };
   }
 
-  /** True if this deployment can answer the question. */
+  /** True if this deployment speaks the wire, so that it can be asked. */
   isAnsweredBy(deployment: Deployment): boolean {
     return deployment.wire === this.wire.id;
   }
 
-  /** The request that asks a deployment of the wire to count for itself. */
+  /** Encodes the request for a deployment that counts for itself. */
   encode(request: ParsedChatRequest, deployment: Deployment): UpstreamRequest {
     return encodeSameWire(this.#codec, request, deployment);
   }
 
-  /** A guess at the input tokens, where no provider is asked. */
+  /** Estimates the input tokens without a provider. */
   estimate(request: ParsedChatRequest): number {
     return this.counter.estimate(request.doc);
   }

@@ -30,7 +30,7 @@ test.each(wires.flatMap((client) => wires.map((upstream) => ({ client, upstream 
     );
     const golden = fixture(client, `agent.request.for-${upstream.replace("_", "-")}.json`);
     expect({ dropped, body }).toEqual(JSON.parse(golden));
-    // Keys come in the order of the golden file too: providers cache by prefix.
+    // The order of the keys counts too, because providers cache by prefix.
     expect(Object.keys(body)).toEqual(Object.keys((JSON.parse(golden) as { body: object }).body));
   },
 );

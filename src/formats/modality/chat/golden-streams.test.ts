@@ -30,11 +30,11 @@ const goldens: readonly Golden[] = CLIENTS.flatMap((upstream) =>
 describe.each(goldens)("$name of $upstream for a client of $client", (wires) => {
   const { transcript, expected, client } = wires;
 
-  test("gives exactly the bytes on record", () => {
+  test("gives exactly the recorded bytes", () => {
     expect(play(openStream(wires), [transcript]).text).toBe(expected);
   });
 
-  test("gives the same bytes for every place the provider's bytes can be cut at", () => {
+  test("gives the same bytes wherever the provider's bytes are cut", () => {
     const places = Array.from({ length: transcript.length - 1 }, (_, at) => at + 1);
     const wrong = places.filter((at) => {
       const pieces = [transcript.subarray(0, at), transcript.subarray(at)];

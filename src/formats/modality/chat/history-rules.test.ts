@@ -20,7 +20,7 @@ describe("history", () => {
     members: Members = {},
   ) => sendSame("wire_a", { messages, ...members }, changes);
 
-  test("names go, but for the one that a function's result is found by", () => {
+  test("loses names, except the one that identifies a function's result", () => {
     const named = [
       { name: "Ada", role: "user", content: "hi" },
       { role: "function", name: "f", content: "1" },
@@ -32,7 +32,7 @@ describe("history", () => {
     expect(findProblem("wire_a", strictly, rules("no-name"))).toBe("messages.name");
   });
 
-  test("members that are null go, at every depth", () => {
+  test("loses null members at every depth", () => {
     const call = { ...callA, index: null };
     const assistant = { role: "assistant", content: null, refusal: null, tool_calls: [call] };
     const sent = sendHistory([user, assistant], rules("no-null"));
@@ -40,7 +40,7 @@ describe("history", () => {
     expect(sent.dropped).toEqual([]);
   });
 
-  test("what the model thought goes", () => {
+  test("loses the model's reasoning", () => {
     const thought = { reasoning: "r", reasoning_content: "r", reasoning_details: [{}] };
     const sent = sendHistory(
       [{ ...thought, role: "assistant", content: "a" }],
@@ -50,7 +50,7 @@ describe("history", () => {
     expect(sent.dropped).toHaveLength(3);
   });
 
-  test("strict and cache marks go, and what is the caller's own stays", () => {
+  test("loses strict and cache marks, and keeps the caller's own data", () => {
     const cache_control = { type: "ephemeral", ttl: "1h" };
     const parameters = { type: "object", properties: { strict: {}, cache_control: {} } };
     const strictTool = {
@@ -73,13 +73,13 @@ describe("history", () => {
     expect(sent.dropped.toSorted()).toEqual(["cache_control", "cache_control.ttl", "tools.strict"]);
   });
 
-  test("cache marks go on messages, too", () => {
+  test("loses the cache marks of messages too", () => {
     const marked = { type: "text", text: "s", cache_control: { type: "ephemeral" } };
     const sent = sendSame("wire_b", { system: [marked] }, rules("no-cache-control"));
     expect(sent.body["system"]).toEqual([{ type: "text", text: "s" }]);
   });
 
-  test("texts become one, and what is more than text stays as it is", () => {
+  test("joins texts, and keeps content that is more than text", () => {
     const text = (content: string) => ({ type: "text", text: content });
     const image = { type: "image_url", image_url: { url: "https://a.example/b.png" } };
     const taken = {
@@ -98,7 +98,7 @@ describe("history", () => {
     ]);
   });
 
-  test("the developer is the system", () => {
+  test("has the role system in place of developer", () => {
     const sent = sendHistory(
       [{ role: "d\u0065veloper", content: "x" }, user],
       rules("system-for-developer"),
@@ -106,7 +106,7 @@ describe("history", () => {
     expect(sent.body["messages"]).toEqual([{ role: "system", content: "x" }, user]);
   });
 
-  test("all rules together leave a body that is JSON", () => {
+  test("is JSON after all rules together", () => {
     const everything = rules(
       "no-name",
       "no-null",

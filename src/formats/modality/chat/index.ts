@@ -22,8 +22,8 @@ export function chatOn(wire: Wire, wires: WireTable): Modality<ParsedChatRequest
       if (target === wire) {
         return { ok: true, upstream: encodeSameWire(wire.requests, request, deployment) };
       }
-      // Only translating finds out that the content itself has no counterpart.
-      const [problem] = request.translationNeeds().refused;
+      // Content without a counterpart is found only by translating.
+      const [problem] = request.decoded().needs.refused;
       if (problem !== undefined) return refused(invalidRequest(problem.message));
       return { ok: true, upstream: encodeAcross(target.requests, request, deployment) };
     },

@@ -11,7 +11,10 @@ import {
   type Wires,
 } from "../../../../test/fixtures/modality/answer-kit.ts";
 
-/* The official clients read our bytes with their own strict accumulators; no network is involved. */
+/**
+ * The official clients read the gateway's bytes with their own strict accumulators, without a
+ * network.
+ */
 
 function transcript(folder: "openai-chat" | "anthropic-messages", name: string): Buffer {
   return readFileSync(new URL(`../../wire/${folder}/fixtures/${name}.sse`, import.meta.url));
@@ -27,7 +30,7 @@ function served(wires: Wires, name: string): string {
   return play(openStream(wires), [transcript(folder, name)]).text;
 }
 
-/** A stream that dies behind its first word. */
+/** A stream that breaks off after its first word. */
 function died(wires: Wires): string {
   const folder = wires.upstream === "wire_a" ? "openai-chat" : "anthropic-messages";
   const bridge = openStream(wires);

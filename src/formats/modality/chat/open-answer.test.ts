@@ -82,7 +82,7 @@ describe.each(EVERY)("a stream of $upstream for a client of $client", (wires) =>
     expect(bridge.takeOutput()).toBeUndefined();
   });
 
-  test("an error before content fails over and sends nothing", () => {
+  test("fails over on an error before content, and sends nothing", () => {
     const bridge = fed(wires, PRELUDE[upstream], ERROR[upstream]);
     expect(bridge).toMatchObject({
       state: "failed",
@@ -95,7 +95,7 @@ describe.each(EVERY)("a stream of $upstream for a client of $client", (wires) =>
     expect(bridge.takeOutput()).toBeUndefined();
   });
 
-  test("an error after content ends in one terminal event, and nothing follows it", () => {
+  test("ends an error after content with one terminal event, and nothing follows it", () => {
     const bridge = fed(wires, PRELUDE[upstream], WORD[upstream], ERROR[upstream], WORD[upstream]);
     expect(bridge.state).toBe("failed");
     const shown = bridge.failure?.refusal ?? refusal("upstream_error", "x");
@@ -111,7 +111,7 @@ describe.each(EVERY)("a stream of $upstream for a client of $client", (wires) =>
     expect(bridge.fail(shown, costUsd)).toHaveLength(0);
   });
 
-  test("a body that ends without its end mark is a failure, never a stop", () => {
+  test("fails if the body ends without its end mark, and never just stops", () => {
     const bridge = fed(wires, PRELUDE[upstream], WORD[upstream]);
     bridge.end();
     expect(bridge).toMatchObject({
@@ -120,7 +120,7 @@ describe.each(EVERY)("a stream of $upstream for a client of $client", (wires) =>
     });
   });
 
-  test("an event that is not JSON, or not UTF-8, is a failure that does not fail over", () => {
+  test("fails without failover on an event that is not JSON, or not UTF-8", () => {
     for (const bad of [
       Buffer.from("data: {oops\n\n"),
       Buffer.from([...Buffer.from('data: {"a":"'), 0xff, ...Buffer.from('"}\n\n')]),
@@ -138,12 +138,12 @@ describe.each(EVERY)("a stream of $upstream for a client of $client", (wires) =>
     }
   });
 
-  test("an endless line is a failure", () => {
+  test("fails on an endless line", () => {
     const bridge = fed(wires, `data: ${"a".repeat(SSE_LINE_BYTES_MAX + 1)}`);
     expect(bridge.failure?.refusal).toMatchObject({ class: "gateway_error", status: 502 });
   });
 
-  test("a page or an error object in the place of a stream is recognized", () => {
+  test("recognizes a page or an error object in the place of a stream", () => {
     const page = fed(wires, "<html>hello</html>");
     page.end();
     expect(page.failure?.refusal.class).toBe("gateway_error");
@@ -155,7 +155,7 @@ describe.each(EVERY)("a stream of $upstream for a client of $client", (wires) =>
     expect(silence.failure).toMatchObject({ failover: true, refusal: { class: "upstream_error" } });
   });
 
-  test("an answer without content completes, and finish gives all of it", () => {
+  test("completes an answer without content, and finish returns all of it", () => {
     const bridge = fed(wires, PRELUDE[upstream], END[upstream]);
     expect(bridge.state).toBe("complete");
     expect(bridge.takeOutput()).toBeUndefined();
@@ -165,7 +165,7 @@ describe.each(EVERY)("a stream of $upstream for a client of $client", (wires) =>
     expect(text).toContain(`"cost":${costUsd}`);
   });
 
-  test("a whole answer in one piece leaves only the closing events to finish", () => {
+  test("leaves only the closing events to finish if the answer comes in one piece", () => {
     const bridge = fed(wires, PRELUDE[upstream] + WORD[upstream] + USAGE[upstream] + END[upstream]);
     expect(bridge.state).toBe("complete");
     expect(bridge.takeOutput()?.toString()).toContain('"hi"');
@@ -178,7 +178,7 @@ describe.each(EVERY)("a stream of $upstream for a client of $client", (wires) =>
     ).toHaveLength(1);
   });
 
-  test("the cost is printed digit for digit", () => {
+  test("prints the cost digit for digit", () => {
     const bridge = fed(wires, PRELUDE[upstream], WORD[upstream], END[upstream]);
     expect(bridge.finish("0.100000000000000001").toString()).toContain(
       '"cost":0.100000000000000001',
@@ -257,7 +257,7 @@ describe("what counts as content", () => {
     expect(fed(aToB, events(start, event)).state).toBe(state);
   });
 
-  test("reasoning that is not sent to a wire_b client still opens its stream for pings", () => {
+  test("includes reasoning that is not sent to a wire_b client: its stream opens for pings", () => {
     const bridge = fed(bToA, chunks(delta({ reasoning: "hm" })));
     expect(bridge.takeOutput()?.toString()).toContain("message_start");
     expect(bridge.keepAlive()?.toString()).toBe('event: ping\ndata: {"type":"ping"}\n\n');
@@ -287,7 +287,7 @@ describe("relays", () => {
     expect(text.split(marketModel)).toHaveLength(4);
   });
 
-  test("wire_a: the usage chunk is kept back, its unknown details stay, its cost is ours", () => {
+  test("wire_a: the usage chunk is held, its unknown details stay, its cost is replaced", () => {
     const usage = { ...usageChunk.usage, cost: 9, prompt_tokens_details: { audio_tokens: 4 } };
     const chunk = { ...usageChunk, usage };
     const { bridge, text } = play(openStream(wire_a), [WORD.wire_a, chunks(chunk), END.wire_a]);
@@ -335,7 +335,7 @@ describe("relays", () => {
     expect(text).toContain("[DONE]");
   });
 
-  test("wire_a: a finish reason that is a failure is one", () => {
+  test("wire_a: a finish reason that means a failure fails the answer", () => {
     for (const client of ["wire_a", "wire_b"] as const) {
       const bridge = fed({ client, upstream: "wire_a" }, WORD.wire_a, chunks(delta({}, "error")));
       expect(bridge.state).toBe("failed");
@@ -350,7 +350,7 @@ describe("relays", () => {
     expect(text?.match(/^event: /gm)).toHaveLength(3);
   });
 
-  test("wire_b: a usage delta in mid-answer stays where it was, the last one has the cost", () => {
+  test("wire_b: a usage delta in mid-answer keeps its place, the last one has the cost", () => {
     const { text } = play(openStream(wire_b), [
       PRELUDE.wire_b + WORD.wire_b + USAGE.wire_b + WORD.wire_b + END.wire_b,
     ]);
@@ -376,7 +376,7 @@ describe("relays", () => {
   });
 });
 
-test("a translated answer carries our ids, the marketplace's model and no vendor members", () => {
+test("a translated answer has the gateway's ids, the marketplace's model and no vendor members", () => {
   const chunk = { ...delta({ content: "a" }), system_fingerprint: "fp", provider: "X", x_groq: {} };
   const { text } = play(openStream(bToA), [
     chunks(chunk, toolDelta(0, { id: "c", function: { name: "f", arguments: "{}" } }), done),

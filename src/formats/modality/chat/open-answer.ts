@@ -63,9 +63,7 @@ function translatingReader(open: OpenChatAnswer): AnswerReader {
     const { answer, report, hasWrongFinish } = read;
     const bodyText = (costUsd: string): string =>
       request.wire.answers.write(answer, toAnswerLabel(open), { report, costUsd });
-    const { finish: finishReason } = answer;
-    const ready = { ok: true, report, bodyText, finishReason } as const;
-    return hasWrongFinish === true ? { ...ready, hasWrongFinish } : ready;
+    return { ok: true, report, bodyText, finishReason: answer.finish, hasWrongFinish };
   };
 }
 
@@ -80,10 +78,7 @@ function toAnswerLabel(open: OpenChatAnswer): AnswerLabel {
   };
 }
 
-/**
- * Only a word that the caller gave as a stop sequence is reported as one. The body is parsed on
- * the first question, which few answers ask.
- */
+/** True for the caller's stop sequences. The body is parsed at the first call, which is rare. */
 function stopSequences(body: Buffer): (word: string) => boolean {
   let words: ReadonlySet<unknown> | undefined;
   return (word) => {

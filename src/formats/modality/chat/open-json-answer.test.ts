@@ -94,7 +94,7 @@ describe.each(EVERY)("a JSON answer of $upstream for a client of $client", (wire
     });
   });
 
-  test("an error object inside the 200 is classified by its code", () => {
+  test("is classified by the code of an error object inside the 200", () => {
     const { bridge } = play(openJson(wires), [
       '{"error":{"code":"overloaded_error","message":"x"}}',
     ]);
@@ -104,7 +104,7 @@ describe.each(EVERY)("a JSON answer of $upstream for a client of $client", (wire
     });
   });
 
-  test("characters split over pieces are whole, and a byte order mark does not matter", () => {
+  test("keeps characters whole over pieces, and ignores a byte order mark", () => {
     const bytes = Buffer.from(`\uFEFF${good.replace("hi", "grüße 🙂")}`);
     const whole = play(openJson(wires), [bytes]).text;
     expect(whole).toContain("grüße 🙂");
@@ -113,14 +113,14 @@ describe.each(EVERY)("a JSON answer of $upstream for a client of $client", (wire
     }
   });
 
-  test("an answer over the bound is given up while it is read", () => {
+  test("is given up above the bound while it is read", () => {
     const bridge = openJson(wires);
     const piece = Buffer.alloc(1024 * 1024, 32);
     for (let read = 0; read <= ANSWER_BYTES_MAX; read += piece.length) bridge.push(piece);
     expect(bridge.failure?.refusal).toMatchObject({ class: "gateway_error", status: 502 });
   });
 
-  test("nesting of any depth is survived", () => {
+  test("may be nested to any depth without a crash", () => {
     const deep = '{"a":'.repeat(300_000) + "1" + "}".repeat(300_000);
     const bodies = [
       `{"choices":[{"message":{"tool_calls":[{"function":{"name":"f","arguments":${deep}}}]}}]}`,
@@ -132,7 +132,7 @@ describe.each(EVERY)("a JSON answer of $upstream for a client of $client", (wire
     }
   });
 
-  test("any body is answered or refused, never thrown at", () => {
+  test("is answered or refused, whatever the body, and never throws", () => {
     const anything = fc.oneof(
       fc.json(),
       fc
@@ -167,7 +167,7 @@ describe.each(EVERY)("a JSON answer of $upstream for a client of $client", (wire
 });
 
 describe("relayed", () => {
-  test("every byte but the model and the cost stays, big integers too", () => {
+  test("keeps every byte except the model and the cost, big integers too", () => {
     const body =
       '{ "model" :"up-model", "big":12345678901234567890,"choices":[{"message":{"content":"\\ud83d","x":1e400}}],"usage":{"prompt_tokens":1 , "cost":5}}';
     const expected = body
@@ -179,7 +179,7 @@ describe("relayed", () => {
   });
 
   test.each([wire_a, wire_b])(
-    "$upstream without usage says so with zeros and the cost",
+    "reports zeros and the cost for an answer of $upstream without usage",
     (wires) => {
       const body = wires.upstream === "wire_a" ? answerA({ content: "a" }) : answerB([]);
       const bare = JSON.stringify({ ...(JSON.parse(body) as object), usage: undefined });
@@ -189,13 +189,13 @@ describe("relayed", () => {
     },
   );
 
-  test("more than one choice becomes exactly one", () => {
+  test("reduces several choices to exactly one", () => {
     const body = JSON.parse(answerA({ content: "a" })) as { choices: object[] };
     const two = { ...body, choices: [...body.choices, { index: 1, message: { content: "b" } }] };
     expect(answered(wire_a, JSON.stringify(two))["choices"]).toHaveLength(1);
   });
 
-  test("a failed finish is a failure, not an answer", () => {
+  test("fails on a finish reason that means a failure", () => {
     for (const word of ["error", "insufficient_system_resource"]) {
       expect(play(openJson(wire_a), [answerA({ content: "" }, word)]).bridge.failure).toMatchObject(
         {
@@ -205,7 +205,7 @@ describe("relayed", () => {
     }
   });
 
-  test("empty choices are not an answer", () => {
+  test("fails on empty choices", () => {
     expect(play(openJson(wire_a), ['{"choices":[]}']).bridge.failure?.refusal.class).toBe(
       "gateway_error",
     );
@@ -213,7 +213,7 @@ describe("relayed", () => {
 });
 
 describe("wire_b answer for a wire_a client", () => {
-  test("text, reasoning and calls, arguments digit for digit", () => {
+  test("has text, reasoning and calls, with arguments digit for digit", () => {
     const body = answerB(
       [
         { type: "thinking", thinking: "hm", signature: "s" },
@@ -230,7 +230,7 @@ describe("wire_b answer for a wire_a client", () => {
       object: "chat.completion",
       created: 1_800_000_000,
       model: marketModel,
-      // One official client takes no answer without it.
+      // One official client requires it in every answer.
       system_fingerprint: null,
       choices: [
         {
@@ -264,13 +264,13 @@ describe("wire_b answer for a wire_a client", () => {
     });
   });
 
-  test("an answer without text has null content", () => {
+  test("has null content without text", () => {
     expect(answered(aToB, answerB([]))).toMatchObject({
       choices: [{ message: { content: null } }],
     });
   });
 
-  test("blocks of unknown kinds are left out, unless nothing else remains", () => {
+  test("leaves out blocks of unknown kinds, unless nothing else remains", () => {
     const unknown = { type: "server_tool_use", id: "x", name: "web_search", input: {} };
     expect(answered(aToB, answerB([unknown, { type: "text", text: "a" }]))).toMatchObject({
       choices: [{ message: { content: "a" } }],
@@ -281,7 +281,7 @@ describe("wire_b answer for a wire_a client", () => {
 });
 
 describe("wire_a answer for a wire_b client", () => {
-  test("text and calls, arguments digit for digit", () => {
+  test("has text and calls, with arguments digit for digit", () => {
     const calls = [
       {
         id: "c:1",
@@ -325,14 +325,14 @@ describe("wire_a answer for a wire_b client", () => {
     });
   });
 
-  test("a refusal is a served answer with its reason", () => {
+  test("is a served answer with its reason if the model refuses", () => {
     expect(answered(bToA, answerA({ content: null, refusal: "I can't." }))).toMatchObject({
       content: [{ type: "text", text: "I can't." }],
       stop_reason: "refusal",
     });
   });
 
-  test("parts of content are joined, thinking parts and reasoning are left out", () => {
+  test("joins parts of content, and leaves out thinking parts and reasoning", () => {
     const content = [
       { type: "thinking", thinking: [{ type: "text", text: "hm" }] },
       { type: "text", text: "a" },
@@ -343,14 +343,14 @@ describe("wire_a answer for a wire_b client", () => {
     });
   });
 
-  test("an empty answer is an empty list of blocks", () => {
+  test("has an empty list of blocks if it is empty", () => {
     expect(answered(bToA, answerA({ content: "" }))).toMatchObject({
       content: [],
       stop_reason: "end_turn",
     });
   });
 
-  test("a matched stop sequence of the caller is named", () => {
+  test("names the caller's stop sequence that matched", () => {
     const wires = { ...bToA, body: { stop_sequences: ["END"] } };
     const body = answerA({ content: "a" }, "stop", { stop_reason: "END" });
     expect(answered(wires, body)).toMatchObject({
@@ -379,17 +379,17 @@ describe("log probabilities of thousands of tokens with alternatives", () => {
     );
   });
 
-  test("are left out for a client of the other wire, as they always are", () => {
+  test("are left out for a client of the other wire", () => {
     expect(answered(bToA, body)).toMatchObject({ content: [{ type: "text", text: words }] });
   });
 
-  test("are checked all the same, and bounded", () => {
+  test("are checked nevertheless, and bounded", () => {
     const broken = body.replace("-12.345678901234567", "-12.345678901234567x");
     const longer = answerA({ content: "a" }, "stop", { logprobs: logprobsOf(7_000) });
     for (const bad of [broken, longer]) {
       const { bridge } = play(openJson(wire_a), [bad]);
       expect(bridge.failure).toMatchObject({ refusal: { status: 502 }, failover: false });
-      // A client's own request may have caused it.
+      // The client's own request may have caused it.
       expect(bridge.failure?.isMalformed).toBeUndefined();
     }
   });

@@ -14,7 +14,7 @@ import {
 const wires: readonly KnownWire[] = ["wire_a", "wire_b"];
 
 describe.each(wires)("reading a %s body", (wire) => {
-  test("what routing and billing need is read from the bytes", () => {
+  test("reads the facts for routing and billing from the bytes", () => {
     const text = buildBody({ stream: true, max_tokens: 100, temperature: 0.5 });
     const request = readGood(wire, text);
     expect(request).toMatchObject({
@@ -31,7 +31,7 @@ describe.each(wires)("reading a %s body", (wire) => {
     expect(request.body.toString()).toBe(text);
   });
 
-  test("absent and null fields mean the defaults", () => {
+  test("uses the defaults for absent and null fields", () => {
     const empty = { stream: null, max_tokens: null, temperature: null, provider: null, n: null };
     for (const members of [{}, empty]) {
       const request = readGood(wire, members);
@@ -40,7 +40,7 @@ describe.each(wires)("reading a %s body", (wire) => {
     }
   });
 
-  test("input tokens are the UTF-8 bytes of the body", () => {
+  test("estimates the input tokens as the UTF-8 bytes of the body", () => {
     const messages = [{ role: "user", content: "é😀" }];
     const text = buildBody({ messages });
     expect(readGood(wire, text).estimatedInputTokens).toBe(Buffer.byteLength(text));
@@ -65,7 +65,7 @@ describe.each(wires)("reading a %s body", (wire) => {
     expect(readBad(wire, body).origin).toBeUndefined();
   });
 
-  test("a schema and the arguments of a call have the customer's own names", () => {
+  test("accepts the customer's own names in schemas and arguments of calls", () => {
     const names = '{"constructor":{"type":"string"},"a":{"prototype":{}}}';
     const schema = `{"type":"object","properties":${names}}`;
     const call = `{"type":"tool_use","id":"t","name":"f","input":${names}}`;
@@ -105,7 +105,7 @@ describe.each(wires)("reading a %s body", (wire) => {
     expect(readBad(wire, body).message).toContain(path);
   });
 
-  test("a duplicated key is refused by name, spelled with escapes or not", () => {
+  test("refuses a duplicate key by name, spelled with escapes or not", () => {
     const open = '{"messages":[{"role":"user","content":"x"}],';
     expect(readBad(wire, `${open}"model":"a","mod\\u0065l":"b"}`).message).toMatch(
       /^model is duplicated/,
@@ -154,7 +154,7 @@ describe.each(wires)("reading a %s body", (wire) => {
     [{ max_tokens: 1e300 }],
     [{ max_completion_tokens: 0 }],
     [{ max_tokens: 5, max_completion_tokens: 6 }],
-  ])("the output bound %j is a gateway error of its own kind", (members) => {
+  ])("refuses the output bound %j as a gateway error of its own kind", (members) => {
     expect(readBad(wire, members)).toMatchObject({
       class: "gateway_error",
       status: 400,
@@ -163,7 +163,7 @@ describe.each(wires)("reading a %s body", (wire) => {
     });
   });
 
-  test("bounds at the edges and two equal ones are taken", () => {
+  test("accepts bounds at the edges, and two equal ones", () => {
     for (const tokens of [1, 32_768]) {
       expect(readGood(wire, { max_tokens: tokens }).outputTokens).toBe(tokens);
       expect(readGood(wire, { max_completion_tokens: tokens }).outputTokens).toBe(tokens);
@@ -184,7 +184,7 @@ describe.each(wires)("reading a %s body", (wire) => {
     }
   }); // prettier-ignore
 
-  test("provider controls are read", () => {
+  test("reads the provider controls", () => {
     const upstream = { only: ["x"], allow_fallbacks: false };
     const provider = {
       only: ["a"], ignore: ["b"], order: [], allow_fallbacks: false, require_parameters: true,
@@ -211,12 +211,12 @@ describe.each(wires)("reading a %s body", (wire) => {
     expect(readBad(wire, { provider }).message.startsWith(field)).toBe(true);
   });
 
-  test("routing fields of other gateways are dropped and named", () => {
+  test("drops and names routing fields of other gateways", () => {
     const members = { route: "fallback", models: ["a"], transforms: [] };
     expect(readGood(wire, members).droppedParams).toEqual(["route", "models", "transforms"]);
   });
 
-  test("any JSON body is taken or refused with a sentence, never more", () => {
+  test("accepts any JSON body or refuses it with a sentence", () => {
     const value = fc.jsonValue({ maxDepth: 5 });
     const known = fc.constantFrom(
       "model", "messages", "stream", "max_tokens", "tools", "tool_choice", "stop", "system",
@@ -244,7 +244,7 @@ describe.each(wires)("reading a %s body", (wire) => {
       fc.property(fc.dictionary(known, field), fc.boolean(), (members, onTop) => {
         const body = onTop ? buildBody(members) : JSON.stringify(members);
         const read = readBody(wire, body);
-        const said = read.ok ? read.request.translationNeeds().refused : [read.refusal];
+        const said = read.ok ? read.request.decoded().needs.refused : [read.refusal];
         expect(said.every(({ message }) => message.length > 10)).toBe(true);
       }),
       { numRuns: runs(1500) },
@@ -255,7 +255,7 @@ describe.each(wires)("reading a %s body", (wire) => {
 const picture = "iVBORw0KGgo=".repeat(50);
 
 describe("media parts", () => {
-  test("wire_a parts are found by place and kind", () => {
+  test("are found on wire_a, with place and kind", () => {
     const url = `data:image/png;base64,${picture}`;
     const content = [
       { type: "text", text: "x" },
@@ -279,12 +279,13 @@ describe("media parts", () => {
       { path: "messages[1].content[4]", kind: "file" },
       { path: "messages[1].content[5]", kind: "video" },
     ]);
-    // The inline image counts its allowance only, not its bytes; a video by address an image's.
+    // An inline image counts its allowance and not its bytes; a video by address counts like an
+    // image.
     const expected = text.length - picture.length + 4 * MEDIA_PART_TOKENS;
     expect(request.estimatedInputTokens).toBe(expected);
   });
 
-  test("text dressed up as an image address keeps its bytes in the estimate", () => {
+  test("keep the bytes of a text that looks like an image address in the estimate", () => {
     const url = `data:text/plain;base64,${picture}`;
     const content = [{ type: "image_url", image_url: { url } }];
     const text = buildBody({ messages: [{ role: "user", content }] });
@@ -292,7 +293,7 @@ describe("media parts", () => {
     expect(estimatedInputTokens).toBe(text.length + MEDIA_PART_TOKENS);
   });
 
-  test("a document, inline or not, counts its bytes and its allowance", () => {
+  test("count the bytes and the allowance of a document, inline or not", () => {
     const source = { type: "base64", media_type: "application/pdf", data: picture };
     const text = buildBody({
       messages: [{ role: "user", content: [{ type: "document", source }] }],
@@ -301,7 +302,7 @@ describe("media parts", () => {
     expect(estimatedInputTokens).toBe(text.length + MEDIA_PART_TOKENS);
   });
 
-  test("wire_b blocks are found in messages, tool results and documents", () => {
+  test("are found on wire_b in messages, tool results and documents", () => {
     const image = {
       type: "image",
       source: { type: "base64", media_type: "image/png", data: picture },
@@ -399,7 +400,7 @@ describe("parts that a provider fetches", () => {
   });
 });
 
-test("a bound that is too high says which setting of a client to lower", () => {
+test("the refusal of a bound that is too high names the client's setting to lower", () => {
   const { message } = readBad("wire_b", { max_tokens: 64_000 });
   expect(message).toContain("max_tokens must be from 1 to 32768");
   expect(message).toContain("maxOutputTokens");

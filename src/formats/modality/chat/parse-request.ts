@@ -16,22 +16,18 @@ import {
 import type { RequestCodec, Wire } from "../../wire/contract.ts";
 import { chatVocabulary, word } from "../../wire/fields/chat-vocabulary.ts";
 import {
+  MediaCollector,
+  type MediaPart,
   type ProviderControls,
   readControls,
   readDroppedParams,
 } from "../../wire/fields/common-fields.ts";
 import { findCredential } from "../../wire/fields/forbidden-fields.ts";
 import type { CallRequest, ClientRequest, Conversation } from "../../wire/modality.ts";
-import { type ChatCall, MediaCollector, type MediaPart } from "../../wire/neutral/chat-call.ts";
-import { TranslationIssues, type TranslationNeeds } from "../../wire/neutral/translation-issues.ts";
+import type { ChatCall } from "../../wire/neutral/chat-call.ts";
+import { headerName, TranslationIssues } from "../../wire/neutral/translation-issues.ts";
 import { findPricedFields, type PricedFields } from "../../wire/price-guard.ts";
-import {
-  BETA_HEADER,
-  type BetaNames,
-  findBetaFields,
-  type SameWireDrops,
-  splitBetaNames,
-} from "./beta-fields.ts";
+import { findBetaFields, NO_DROPS, type SameWireDrops } from "./beta-fields.ts";
 
 /** Reads and checks a body that came on this wire; a refusal names the field. */
 export function parseChatRequest(
@@ -43,25 +39,42 @@ export function parseChatRequest(
   const { doc } = checked;
   const bound = readOutputBound(doc);
   if (!bound.ok) return bound;
-  return {
-    ok: true,
-    request: parsedChatRequest(wire, client, { doc, outputTokens: bound.tokens }),
-  };
+  const request = new ParsedChatRequest(wire, client, { doc, outputTokens: bound.tokens });
+  return { ok: true, request };
 }
 
-/** The request of a checked body. */
-export function parsedChatRequest(
-  wire: Wire,
-  client: ClientRequest,
-  body: { readonly doc: JsonDocument; readonly outputTokens: number },
-): ParsedChatRequest {
-  const betas = splitBetaNames(client.header(BETA_HEADER));
-  return new ParsedChatRequest({ wire, betas, ...body });
+/** The header in which clients of either wire may name betas. */
+const BETA_HEADER = "anthropic-beta";
+
+/** The names of a beta header: those that are sent on, and the others. */
+export interface BetaNames {
+  readonly kept: readonly string[];
+  readonly others: readonly string[];
+}
+
+/** A beta, alone or with a date, dashed or not; similar names do not match. */
+const allowed = new RegExp(
+  "^(?:prompt-caching|extended-cache-ttl|token-efficient-tools|fine-grained-tool-streaming" +
+    "|interleaved-thinking|claude-code|oauth|computer-use)(?:-\\d{4}-?\\d{2}-?\\d{2})?$",
+);
+
+const none: BetaNames = { kept: [], others: [] };
+
+function splitBetaNames(header: string | undefined): BetaNames {
+  if (header === undefined) return none;
+  const kept = new Set<string>();
+  const others = new Set<string>();
+  for (const part of header.split(",")) {
+    const name = part.trim();
+    if (allowed.test(name)) kept.add(name);
+    else if (name !== "") others.add(headerName(name));
+  }
+  return { kept: [...kept], others: [...others] };
 }
 
 /**
- * Schemas and the arguments of calls have names of the customer's own, which the gateway moves as
- * bytes and never makes objects of.
+ * Schemas and arguments of calls have the customer's own names. The gateway moves them as bytes and
+ * never makes objects of them.
  */
 const keyRules: KeyRules = {
   forbidden: FORBIDDEN_KEYS,
@@ -77,7 +90,7 @@ const keyRules: KeyRules = {
   repeated: "tools",
 };
 
-/** The body with its types checked, or the 400 that names the field. */
+/** Checks the types of a body; a refusal names the field. */
 export function checkBody(
   codec: RequestCodec,
   body: Buffer,
@@ -93,8 +106,8 @@ export function checkBody(
 }
 
 /**
- * A thread leaves its history with one provider, which no other could continue. The official tool
- * runner knows this code and continues with the whole history.
+ * A thread leaves its history with one provider, and no other could continue it. The official tool
+ * runner knows this code and then sends the whole history.
  */
 const noThread = refusal(
   "invalid_request",
@@ -103,22 +116,15 @@ const noThread = refusal(
   { errorCode: "thread_unsupported_request" },
 );
 
-/** A prompt cache begins to help above that, so what differs later belongs to one cache all the same. */
+/** Messages that begin with the same bytes are one conversation, as for prompt caches. */
 const CONVERSATION_START_BYTES = 1_024;
 
-interface CheckedParts {
-  readonly wire: Wire;
-  readonly doc: JsonDocument;
-  readonly outputTokens: number;
-  readonly betas: BetaNames;
-}
-
 /**
- * A chat request read and checked at the door, whichever wire it came on. The body stays bytes;
- * what the gateway bills, routes or refuses on has been read from it.
+ * A checked chat request of any wire. The body stays bytes; the fields that are billed, routed or
+ * refused on have been read.
  */
 export class ParsedChatRequest implements CallRequest {
-  /** The one that it came on. */
+  /** The wire that it came on. */
   readonly wire: Wire;
   /** The client's body as it came. */
   readonly body: Buffer;
@@ -126,14 +132,14 @@ export class ParsedChatRequest implements CallRequest {
   readonly stream: boolean;
   /** True if the caller of a wire_a stream asked for a separate usage chunk. */
   readonly wantsUsageChunk: boolean;
-  /** True if the caller of a wire_a request uses only the older form of tool calls. */
+  /** True if the caller of a wire_a request uses `functions`, the older format of tools. */
   readonly usesFunctions: boolean;
-  /** Most output tokens: the caller's bound, or the default that is written upstream. */
+  /** Most output tokens: the caller's bound, or the default that is sent to the provider. */
   readonly outputTokens: number;
-  /** Not every wire takes one above 1. */
+  /** Absent if none was sent. Some wires accept at most 1. */
   declare readonly temperature?: number;
   readonly mediaParts: readonly MediaPart[];
-  /** One per UTF-8 byte plus the media allowance (specification, "Worst-case reserve"). */
+  /** One per UTF-8 byte, plus the allowance for media (specification, "Worst-case reserve"). */
   readonly estimatedInputTokens: number;
   readonly controls: ProviderControls;
   /** Dropped on every route, same wire too: `route`, `models`, `transforms`. */
@@ -144,7 +150,11 @@ export class ParsedChatRequest implements CallRequest {
   #priced: PricedFields | undefined;
   #betaFields: SameWireDrops | undefined;
 
-  constructor({ wire, doc, outputTokens, betas }: CheckedParts) {
+  constructor(
+    wire: Wire,
+    client: ClientRequest,
+    { doc, outputTokens }: { readonly doc: JsonDocument; readonly outputTokens: number },
+  ) {
     const media = new MediaCollector();
     wire.requests.findMedia(doc, media);
     const temperature = doc.present(0, word.temperature);
@@ -162,7 +172,7 @@ export class ParsedChatRequest implements CallRequest {
     this.controls = readControls(doc);
     this.droppedParams = readDroppedParams(doc);
     this.doc = doc;
-    this.betas = betas;
+    this.betas = splitBetaNames(client.header(BETA_HEADER));
   }
 
   conversation(): Conversation | undefined {
@@ -185,38 +195,31 @@ export class ParsedChatRequest implements CallRequest {
     return this.#priced;
   }
 
-  /** The fields that only a dropped name of the beta header opens; searched once. */
+  /** The fields that need a dropped beta; searched once. */
   betaFields(): SameWireDrops {
-    this.#betaFields ??= findBetaFields(this.doc, this.betas.others);
+    const { others } = this.betas;
+    this.#betaFields ??= others.length === 0 ? NO_DROPS : findBetaFields(this.doc, others);
     return this.#betaFields;
   }
 
-  /** A guess at what a provider will count for the input: for display, never billed on. */
+  /** Estimates the input tokens that a provider will count, for display; never billed. */
   countInputTokens(): number {
     return this.wire.requests.countTokens(this.doc);
   }
 
-  /** The fields that translating for another wire would refuse or drop. */
-  translationNeeds(): TranslationNeeds {
-    return this.decoded().needs;
-  }
-
-  /** The call for another wire; meaningful when nothing is refused. Decoded once. */
+  /** The call for another wire, decoded once; usable if nothing is refused. */
   decoded(): DecodedCall {
-    this.#decoded ??= this.#decode();
+    if (this.#decoded === undefined) {
+      const needs = new TranslationIssues();
+      this.#decoded = { call: this.wire.requests.decodeCall(this.doc, needs), needs };
+    }
     return this.#decoded;
-  }
-
-  #decode(): DecodedCall {
-    const notes = new TranslationIssues();
-    const call = this.wire.requests.decodeCall(this.doc, notes);
-    return { call, needs: notes.needs() };
   }
 }
 
 export interface DecodedCall {
   readonly call: ChatCall;
-  readonly needs: TranslationNeeds;
+  readonly needs: TranslationIssues;
 }
 
 function readWantsUsageChunk(doc: JsonDocument): boolean {
@@ -226,10 +229,7 @@ function readWantsUsageChunk(doc: JsonDocument): boolean {
   return asked !== ABSENT && doc.isTrue(asked);
 }
 
-/**
- * The output bound of a body whose types are checked: the caller's, under whichever name, or the
- * default (specification, Endpoints rule 3).
- */
+/** The caller's output bound, or the default (specification, Endpoints rule 3). */
 function readOutputBound(doc: JsonDocument): Result<{ readonly tokens: number }> {
   const plain = readNumber(doc, word.max_tokens);
   const completion = readNumber(doc, word.max_completion_tokens);

@@ -21,13 +21,13 @@ import {
   usageChunk,
 } from "../../../../test/fixtures/modality/peer-kit.ts";
 
-/*
- * Bugs that other gateways had in their answers, and what has to come out instead. The numbers are
- * those of their trackers.
+/**
+ * Bugs of other gateways in their answers, by the numbers of their trackers, and the correct
+ * answers.
  */
 
 describe("ends", () => {
-  test("new-api 4697, 5345: a finish without usage still closes", () => {
+  test("new-api 4697, 5345: an answer with a finish and no usage still closes", () => {
     expect(toWireB(delta({ content: "a" }), finish("stop"), done)).toMatchObject({
       isStopped: true,
       usage: { input_tokens: 0, output_tokens: 0 },
@@ -72,7 +72,7 @@ describe("ends", () => {
     });
   });
 
-  test("claude-code 67809: nothing is sent for events behind the end", () => {
+  test("claude-code 67809: nothing is sent for events after the end", () => {
     const read = toWireB(delta({ content: "a" }), done, delta({ content: "b" }), usageChunk, done);
     expect(read.blocks[0]?.text).toBe("a");
     const back = toWireA(start, textStart(0), text(0, "a"), ...close("end_turn"), text(0, "b"));
@@ -83,7 +83,7 @@ describe("ends", () => {
     expect(toWireB(delta({ content: "a" }), finish("length"), done).isStopped).toBe(true);
   });
 
-  test("langwatch 6184: a stream that says nothing fails before the headers", () => {
+  test("langwatch 6184: a stream without content fails before the headers", () => {
     const bridge = openStream({ client: "wire_b", upstream: "wire_a" });
     bridge.end();
     expect(bridge).toMatchObject({ state: "failed", failure: { failover: true } });

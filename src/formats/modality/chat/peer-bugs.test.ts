@@ -28,13 +28,13 @@ import {
   usage,
 } from "../../../../test/fixtures/modality/peer-kit.ts";
 
-/*
- * Bugs that other gateways had in their answers, and what has to come out instead. The numbers are
- * those of their trackers.
+/**
+ * Bugs of other gateways in their answers, by the numbers of their trackers, and the correct
+ * answers.
  */
 
 describe("finish reasons", () => {
-  test("litellm 34692, 34718: stop behind a tool call in a stream is tool_use", () => {
+  test("litellm 34692, 34718: stop after a tool call in a stream is tool_use", () => {
     const read = toWireB(toolDelta(0, named("f", "{}", "c1")), finish("stop"), done);
     expect(read.stopReason).toBe("tool_use");
     expect(read.blocks.map((found) => found.kind)).toEqual(["tool_use"]);
@@ -171,7 +171,7 @@ describe("tool arguments", () => {
     expect(read.calls).toEqual([{ id: "t", name: "f", arguments: "{}" }]);
   });
 
-  test("a call whose block was never closed has its arguments all the same", () => {
+  test("a call whose block was never closed has its arguments nevertheless", () => {
     const input = { a: 1 };
     const call = block(0, { type: "tool_use", id: "t", name: "f", input });
     expect(toWireA(start, call, ...close("tool_use")).calls[0]?.arguments).toBe('{"a":1}');

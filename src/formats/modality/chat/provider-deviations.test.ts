@@ -48,21 +48,21 @@ describe.each(CLIENTS)("usage_gap: reasoning, for a client of %s", (client) => {
       play(openStream(open), [stream(usage)]),
     ].map(({ bridge }) => bridge);
 
-  test("what the total has above its parts is reasoning where it is declared, and no flaw", () => {
+  test("bills the total above its parts as reasoning if it is declared, without a flaw", () => {
     for (const bridge of reports(declared, counts)) {
       expect(bridge.usage).toMatchObject({ prompt: 10, completion: 5, internalReasoning: 100 });
       expect(bridge.usageFlaw).toBeUndefined();
     }
   });
 
-  test("it is not billed where nothing declares it", () => {
+  test("is not billed if nothing declares it", () => {
     for (const bridge of reports(wires, counts)) {
       expect(bridge.usage).toMatchObject({ completion: 5, internalReasoning: 0 });
       expect(bridge.usageFlaw).toBe("usage.total_tokens is not prompt plus completion");
     }
   });
 
-  test("what is reported by name is not counted twice, and a total below its parts is a flaw", () => {
+  test("does not count reported reasoning twice, and a total below its parts is a flaw", () => {
     const named = { ...counts, completion_tokens_details: { reasoning_tokens: 100 } };
     for (const bridge of reports(declared, named)) {
       expect(bridge.usage).toMatchObject({ completion: 5, internalReasoning: 100 });
@@ -134,7 +134,7 @@ describe("tool_signature: gemini", () => {
     );
   });
 
-  test("one that is no base64 or too long is not carried", () => {
+  test("does not carry a signature that is no base64 or too long", () => {
     for (const thought_signature of ["", "ä", "a b", "A".repeat(20_000), 7, {}]) {
       const odd = { ...CALL, extra_content: { google: { thought_signature } } };
       const { text } = play(openJson(wires), [whole({ tool_calls: [odd] }, "tool_calls")]);
@@ -176,12 +176,12 @@ describe.each(CLIENTS)("finish reasons, for a client of %s", (client) => {
     }
   });
 
-  test("an answer without calls still has to say it", () => {
+  test("are required for an answer without calls", () => {
     const { bridge } = play(openJson(wires), [whole({ content: "Hi" }, "")]);
     expect(bridge.hasWrongFinish).toBe(true);
   });
 
-  test("a network error of the provider is a failure", () => {
+  test("fail the answer if they report a network error", () => {
     const json = play(openJson(wires), [whole({ content: "" }, "network_error")]);
     const stream = play(openStream(wires), [
       chunks(delta({ content: "Hi" }), delta({}, "network_error"), done),
@@ -202,7 +202,7 @@ test.each([
   for (const { text } of [json, stream]) expect(text).toContain(`"stop_reason":"${reason}"`);
 });
 
-describe("what a provider of the client's own wire breaks is mended", () => {
+describe("a relay on the client's own wire corrects deviations", () => {
   const wiresA = { client: "wire_a", upstream: "wire_a" } as const;
   const wiresB = { client: "wire_b", upstream: "wire_b" } as const;
   const called = (id: string | undefined, args: string, name = "read_file"): object => ({
@@ -439,18 +439,15 @@ function joinedCalls(text: string): Map<number, { id: string; name: string; argu
   return calls;
 }
 
-test.each(CLIENTS)(
-  "more calls than any answer has are not read on, for a client of %s",
-  (client) => {
-    const call = (at: number): object =>
-      toolDelta(undefined, { id: `c${at}`, function: { name: "f", arguments: "{}" } });
-    const calls = (count: number): string =>
-      chunks(...Array.from({ length: count }, (_, at) => call(at)), delta({}, "tool_calls"), done);
-    const open = (): ReturnType<typeof openStream> =>
-      openStream({ client, upstream: "wire_a", wantsUsageChunk: true });
-    expect(play(open(), [calls(1_000)]).bridge.state).toBe("complete");
-    // A client of the same wire gets the chunks as they come.
-    const isRelayed = client === "wire_a";
-    expect(play(open(), [calls(1_025)]).bridge.state).toBe(isRelayed ? "complete" : "failed");
-  },
-);
+test.each(CLIENTS)("an answer with far too many calls fails, for a client of %s", (client) => {
+  const call = (at: number): object =>
+    toolDelta(undefined, { id: `c${at}`, function: { name: "f", arguments: "{}" } });
+  const calls = (count: number): string =>
+    chunks(...Array.from({ length: count }, (_, at) => call(at)), delta({}, "tool_calls"), done);
+  const open = (): ReturnType<typeof openStream> =>
+    openStream({ client, upstream: "wire_a", wantsUsageChunk: true });
+  expect(play(open(), [calls(1_000)]).bridge.state).toBe("complete");
+  // A client of the same wire gets the chunks as they come.
+  const isRelayed = client === "wire_a";
+  expect(play(open(), [calls(1_025)]).bridge.state).toBe(isRelayed ? "complete" : "failed");
+});

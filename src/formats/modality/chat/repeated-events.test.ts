@@ -48,7 +48,7 @@ const eventB = fc.oneof(
   fc.constant({ type: "ping" }),
 );
 
-describe("a repeated event means what it says in full", () => {
+describe("a repeated event means the same as a parsed one", () => {
   const boolean = fc.boolean();
 
   test.each<KnownWire>(["wire_a", "wire_b"])("of wire_a, for a client of %s", (client) => {

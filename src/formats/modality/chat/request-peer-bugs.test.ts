@@ -1,9 +1,9 @@
 import { expect, test } from "vitest";
 import { readGood, sendAcross } from "../../../../test/fixtures/modality/request-kit.ts";
 
-/*
- * Bugs that other gateways had in the requests they translate, and what has to come out instead.
- * The numbers are those of the list in the design notes.
+/**
+ * Bugs of other gateways in translated requests, by the numbers of the list in the design notes,
+ * and the correct requests.
  */
 
 const user = { role: "user", content: "hi" };
@@ -107,7 +107,7 @@ test("peer bug 36: an image in a tool result is refused, never sent as text", ()
   };
   const result = { type: "tool_result", tool_use_id: "t", content: [image] };
   const request = readGood("wire_b", { messages: [{ role: "user", content: [result] }] });
-  expect(request.translationNeeds().refused.map(({ field }) => field)).toEqual([
+  expect(request.decoded().needs.refused.map(({ field }) => field)).toEqual([
     "messages.0.content.0.content.0",
   ]);
 });

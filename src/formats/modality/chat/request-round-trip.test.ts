@@ -16,7 +16,7 @@ import {
 function meaning(wire: WireId, body: string): unknown {
   const request = readGood(wire, body);
   const { call, needs } = request.decoded();
-  expect(needs).toEqual(new TranslationIssues().needs());
+  expect(needs).toEqual(new TranslationIssues());
   return { ...call, stream: request.stream, outputTokens: request.outputTokens };
 }
 

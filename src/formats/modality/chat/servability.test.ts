@@ -40,14 +40,14 @@ describe("temperature", () => {
 });
 
 describe("media", () => {
-  test("an undeclared kind is refused with its place and the kinds that are taken", () => {
+  test("is refused if its kind is undeclared, with its place and the declared kinds", () => {
     const found = reason({ from: a, to: a, members: image });
     expect(found?.field).toBe("messages[0].content[0]");
     expect(found?.message).toContain("messages[0].content[0] is a part of kind image");
     expect(found?.message).toContain("accepts text");
   });
 
-  test("the kinds named are those of one provider, which is named", () => {
+  test("is refused with the kinds of one provider, which is named", () => {
     const changes = {
       providerName: "Zeta",
       inputModalities: new Set(["text", "image", "video"] as const),
@@ -61,7 +61,7 @@ describe("media", () => {
     );
   });
 
-  test("a declared kind is served on the same wire and refused across", () => {
+  test("is served on the same wire if its kind is declared, and refused across", () => {
     expect(reason({ from: a, to: a, members: image, changes: takesImages })).toBeUndefined();
     const across = reason({ from: a, to: b, members: image, changes: takesImages });
     expect(across?.field).toBe("messages[0].content[0]");
@@ -71,14 +71,14 @@ describe("media", () => {
 describe("crossing", () => {
   const format = { response_format: { type: "json_object" } };
 
-  test("what cannot be translated keeps only the other wire from serving", () => {
+  test("excludes only the other wire for a field that cannot be translated", () => {
     expect(reason({ from: a, to: a, members: format })).toBeUndefined();
     const found = reason({ from: a, to: b, members: format });
     expect(found?.field).toBe("response_format");
     expect(found?.message).toMatch(/^response_format cannot be translated/);
   });
 
-  test("require_parameters keeps out a deployment that would drop one, by its name", () => {
+  test("excludes with require_parameters a deployment that would drop a field", () => {
     const strict = { seed: 1, provider: { require_parameters: true } };
     expect(reason({ from: a, to: a, members: strict })).toBeUndefined();
     expect(reason({ from: a, to: b, members: strict })?.field).toBe("seed");
@@ -87,9 +87,9 @@ describe("crossing", () => {
     expect(reason({ from: a, to: b, members: nothingLost })).toBeUndefined();
   });
 
-  test("translation is computed once", () => {
+  test("computes the translation once", () => {
     const request = readGood(b, { top_k: 1 });
-    expect(request.translationNeeds()).toBe(request.translationNeeds());
-    expect(request.translationNeeds().dropped).toEqual(["top_k"]);
+    expect(request.decoded().needs).toBe(request.decoded().needs);
+    expect(request.decoded().needs.dropped).toEqual(["top_k"]);
   });
 });

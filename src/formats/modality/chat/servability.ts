@@ -10,14 +10,14 @@ import { lostParameters, neededField, undeclaredFields } from "../../wire/wire-p
 import type { SameWireDrops } from "./beta-fields.ts";
 import type { ParsedChatRequest } from "./parse-request.ts";
 
-/** Why this deployment, which speaks `target`, cannot serve the request; undefined when it can. */
+/** Why this deployment, which speaks `target`, cannot serve the request; undefined if it can. */
 export function servabilityProblem(
   request: ParsedChatRequest,
   deployment: Deployment,
   target: Wire,
 ): Unservable | undefined {
   return (
-    tooWarm(request, target) ??
+    temperatureProblem(request, target) ??
     undeclaredMedia(request, deployment) ??
     profileProblem(request, deployment) ??
     (target === request.wire
@@ -26,20 +26,23 @@ export function servabilityProblem(
   );
 }
 
-/** A wire ends at 1 or at 2, which reading a body has checked. */
-function tooWarm(request: ParsedChatRequest, { requests }: Wire): Unservable | undefined {
+/** The highest temperature of a wire is 1 or 2; parsing has refused what is above 2. */
+function temperatureProblem(
+  request: ParsedChatRequest,
+  { requests }: Wire,
+): Unservable | undefined {
   if ((request.temperature ?? 0) <= requests.temperatureMax) return undefined;
   const { temperatureMax: most } = requests;
   const message = `temperature is above ${most}, which the providers of this model do not accept; lower it`;
   return { field: "temperature", message };
 }
 
-/** The problem that the provider's profile and the listing's own values cause on every wire. */
+/** The problem caused by the provider's profile or the values that the listing declares. */
 function profileProblem(
   { doc, stream, outputTokens }: ParsedChatRequest,
   deployment: Deployment,
 ): Unservable | undefined {
-  const choices = otherChoices(doc, deployment);
+  const choices = findOtherChoices(doc, deployment);
   if (choices !== undefined) {
     const taken = choices.join(", ");
     const message = `tool_choice must be one of ${taken} for the providers of this model; change it or choose another model`;
@@ -67,7 +70,7 @@ function undeclaredMedia(
   const { inputModalities: taken, providerName } = deployment;
   return {
     field: path,
-    // One listing's kinds: what the others take is not known here.
+    // The kinds of other listings are not known here.
     message:
       `${path} is a part of kind ${kind}; the listing of ${providerName} accepts ` +
       `${[...taken].join(", ")}; send one of these or choose a model that accepts ${kind}`,
@@ -75,7 +78,7 @@ function undeclaredMedia(
   };
 }
 
-/** On the request's own wire only what changes the provider's price is kept back. */
+/** On the request's own wire, only fields that change the provider's price are a problem. */
 function pricingProblem(
   request: ParsedChatRequest,
   deployment: Deployment,
@@ -93,14 +96,13 @@ function translationProblem(
   deployment: Deployment,
   { requests }: Wire,
 ): Unservable | undefined {
-  const { refused, dropped } = request.translationNeeds();
-  const [first] = refused;
+  const { call, needs } = request.decoded();
+  const [first] = needs.refused;
   if (first !== undefined) return first;
   if (!request.controls.requireParameters) return undefined;
-  const { call } = request.decoded();
   const target = { target: deployment, userField: requests.userField };
   return lostFieldProblem([
-    ...dropped,
+    ...needs.dropped,
     ...lostEffort(call, deployment),
     ...lostParameters(call, request.doc, target),
   ]);
@@ -117,8 +119,8 @@ function lostFieldProblem([lost]: readonly string[]): Unservable | undefined {
 }
 
 /**
- * The fields on which an answer does not depend: the priced fields that the listing does not
- * declare, and the fields that only a dropped name of the beta header opens.
+ * The fields that are dropped, because no answer depends on them: priced fields that the listing
+ * does not declare, and fields that need a dropped beta.
  */
 export function sameWireDrops(request: ParsedChatRequest, deployment: Deployment): SameWireDrops {
   const { dropped, longMarks: found } = request.pricedFields();
@@ -139,16 +141,13 @@ export function sameWireDrops(request: ParsedChatRequest, deployment: Deployment
   };
 }
 
-/**
- * True if the request asks for cache writes of an hour and this deployment, on the same wire, sells
- * them.
- */
+/** True if the request asks for hour-long cache writes and this same-wire deployment sells them. */
 export function asksHourWrites(request: ParsedChatRequest, deployment: Deployment): boolean {
   if (!pricesHourWrites(deployment.prices)) return false;
   return request.pricedFields().longMarks.some((mark) => isPricedMark(mark, deployment));
 }
 
-/** The fields of a body of the provider's own wire that its profile keeps back, by name. */
+/** Names of the fields of a same-wire body that the deployment's profile drops. */
 export function profileDrops(
   request: ParsedChatRequest,
   deployment: Deployment,
@@ -159,7 +158,7 @@ export function profileDrops(
   return profile === undefined ? names : [...names, ...historyLosses(request.doc, profile.history)];
 }
 
-/** A field that the listing would have to declare, because the answer depends on it. */
+/** The problem of a priced field that the answer depends on and the listing does not declare. */
 function undeclaredPrice(
   request: ParsedChatRequest,
   deployment: Deployment,
@@ -188,11 +187,8 @@ const DECLARED: Readonly<Record<Choice, readonly string[]>> = {
   named: ["named", "function", "tool"],
 };
 
-/**
- * The values of `tool_choice` that a listing takes instead of the one that was sent; undefined when
- * it takes that.
- */
-function otherChoices(
+/** The accepted values of `tool_choice`; undefined if the sent one is accepted or unknown. */
+function findOtherChoices(
   doc: JsonDocument,
   { supportedParameters }: Pick<Deployment, "supportedParameters">,
 ): readonly string[] | undefined {
@@ -204,19 +200,19 @@ function otherChoices(
   return isTaken ? undefined : descriptor.values;
 }
 
-/** The choice of a body about its tools; undefined: none, or one in terms of its own. */
+/** The tool choice of a body; undefined if it has none, or an unknown one. */
 function readToolChoice(doc: JsonDocument): Choice | undefined {
   const older = doc.present(0, word.function_call);
   const sent = doc.present(0, word.tool_choice);
   const node = sent === ABSENT ? older : sent;
   if (node === ABSENT) return undefined;
-  if (doc.isString(node)) return choiceOfWord(doc, node);
+  if (doc.isString(node)) return toChoice(doc, node);
   const type = doc.present(node, word.type);
-  if (type !== ABSENT) return choiceOfWord(doc, type);
+  if (type !== ABSENT) return toChoice(doc, type);
   return doc.present(node, word.name) === ABSENT ? undefined : "named";
 }
 
-function choiceOfWord(doc: JsonDocument, node: JsonNode): Choice | undefined {
+function toChoice(doc: JsonDocument, node: JsonNode): Choice | undefined {
   switch (doc.word(node)) {
     case word.auto:
       return "auto";

@@ -173,7 +173,7 @@ describe("an encoder loses nothing", () => {
         for (const [index, json] of calls.entries()) {
           const sent = tools[index]?.text ?? "";
           expect(json.startsWith(sent)).toBe(true);
-          // The rest comes after a whole object, which nothing may follow.
+          // Text after a whole object, where none is allowed.
           expect(sent === json || sent.endsWith("}")).toBe(true);
         }
       }),

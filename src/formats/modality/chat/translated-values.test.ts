@@ -14,7 +14,7 @@ import { openChatAnswer } from "./open-answer.ts";
 const user = { role: "user", content: "hi" };
 
 function refusedBy(wire: "wire_a" | "wire_b", members: object): { field: string; message: string } {
-  const [first] = readGood(wire, { ...members }).translationNeeds().refused;
+  const [first] = readGood(wire, { ...members }).decoded().needs.refused;
   if (first === undefined) throw new Error("nothing is refused");
   return first;
 }
@@ -82,7 +82,7 @@ describe("stop sequences", () => {
 });
 
 describe("thinking in the history", () => {
-  test("is dropped and named; a message of nothing else is left out", () => {
+  test("is dropped and named; a message without anything else is left out", () => {
     const thought = { type: "thinking", thinking: "t", signature: "s" };
     const hidden = { type: "redacted_thinking", data: "x" };
     const said = { role: "assistant", content: [thought, { type: "text", text: "a" }] };
@@ -97,7 +97,7 @@ describe("legacy functions", () => {
   const parameters = { type: "object", properties: { city: { type: "string" } } };
   const functions = [{ name: "get_weather", description: "d", parameters }, { name: "get_time" }];
 
-  test("become tools, one call an answer", () => {
+  test("become tools, with one call per answer", () => {
     const { body, dropped } = sendAcross("wire_a", { functions });
     expect(body["tools"]).toEqual([
       { name: "get_weather", description: "d", input_schema: parameters },
@@ -170,7 +170,7 @@ describe("legacy functions", () => {
     expect(dropped).toEqual(["function_call"]);
   });
 
-  test("the answer has the legacy shape", () => {
+  test("get an answer of the legacy shape", () => {
     const called = { name: "get_time", arguments: '{"city":"Oslo"}' };
     const { message, finish_reason: finish } = choicesOf({ functions }, [answer])[0] ?? {};
     expect(finish).toBe("function_call");
@@ -188,7 +188,7 @@ describe("legacy functions", () => {
     expect(chunks.at(-1)?.finish_reason).toBe("function_call");
   });
 
-  test("the answer of a request with tools has the usual shape", () => {
+  test("do not change the answer of a request with tools", () => {
     expect(choicesOf({}, [answer])[0]?.finish_reason).toBe("tool_calls");
   });
 });

@@ -23,7 +23,7 @@ const user = { role: "user", content: "hi" };
 describe("stream_usage: always", () => {
   const always = profiled({ stream_usage: "always" });
 
-  test("nothing asks for usage, on either way, whatever the client sent", () => {
+  test("never requests usage, same wire or translated, whatever the client sent", () => {
     for (const stream_options of [undefined, null, {}, { include_usage: true }]) {
       const sent = sendSame("wire_a", { stream: true, stream_options, max_tokens: 5 }, always);
       expect(sent.text).toBe(buildBody({ stream: true, max_tokens: 5 }));
@@ -37,21 +37,21 @@ describe("stream_usage: always", () => {
 describe("undeclared: drop", () => {
   const drop = profiled({ undeclared: "drop" }, "temperature", "stop");
 
-  test("only what the listing declares is sent, and the rest is named", () => {
+  test("sends only what the listing declares, and names the rest", () => {
     const members = { temperature: 0.5, seed: 7, "odd key": 1, store: true, max_tokens: 5 };
     const sent = sendSame("wire_a", members, drop);
     expect(sent.text).toBe(buildBody({ temperature: 0.5, max_tokens: 5 }));
     expect(sent.dropped).toEqual(["seed", "odd?key", "store"]);
   });
 
-  test("a key is found however it is escaped", () => {
+  test("finds a key however it is escaped", () => {
     const body = buildBody({ max_tokens: 5, seed: 7 }).replace('"seed"', '"s\\u0065ed"');
     expect(sendSame("wire_a", body, drop).text).toBe(buildBody({ max_tokens: 5 }));
     const declared = buildBody({ max_tokens: 5, stop: "x" }).replace('"stop"', '"st\\u006fp"');
     expect(sendSame("wire_a", declared, drop).body).toHaveProperty("stop");
   });
 
-  test("values that ask for nothing go without a word", () => {
+  test("drops values that ask for nothing without naming them", () => {
     const nothing = {
       n: 1,
       seed: null,
@@ -68,7 +68,7 @@ describe("undeclared: drop", () => {
     expect(findProblem("wire_a", { ...nothing, provider: strict }, drop)).toBeUndefined();
   });
 
-  test("with require_parameters it is not eligible, on either way", () => {
+  test("excludes the deployment with require_parameters, same wire or translated", () => {
     expect(findProblem("wire_a", { seed: 1, provider: strict }, drop)).toBe("seed");
     expect(findProblem("wire_a", { temperature: 1, provider: strict }, drop)).toBeUndefined();
     const across = { ...drop, to: "wire_a" } as const;
@@ -90,7 +90,7 @@ describe("undeclared: drop", () => {
     expect(findProblem("wire_a", members, profiled({ undeclared: "forward" }))).toBeUndefined();
   });
 
-  test("a translated body has what is declared, and the rest is named as the client named it", () => {
+  test("sends declared fields of a translated body, and names the rest as the client did", () => {
     const members = {
       temperature: 0.5,
       top_p: 0.9,
@@ -113,7 +113,7 @@ describe("undeclared: drop", () => {
     expect(toB.dropped).toEqual(["top_p", "user"]);
   });
 
-  test("the fields of the gateway itself are no parameters", () => {
+  test("does not count the gateway's own fields as parameters", () => {
     const members = { stream: true, system: "s", messages: [user], max_tokens: 5 };
     expect(sendSame("wire_b", members, drop).body).toMatchObject(members);
   });
@@ -127,14 +127,14 @@ describe("rename and values", () => {
     "tool_choice",
   );
 
-  test("a declared parameter has the endpoint's name, and keeps its digits", () => {
+  test("give a declared parameter the endpoint's name, and keep its digits", () => {
     const sent = sendSame("wire_a", { seed: 70, max_tokens: 5 }, mistral);
     expect(sent.text).toBe(buildBody({ random_seed: 70, max_tokens: 5 }));
     const undeclared = profiled({ rename: { seed: "random_seed" } });
     expect(sendSame("wire_a", { seed: 70 }, undeclared).body).toHaveProperty("seed");
   });
 
-  test("the new name is there once, whatever the client sent under it", () => {
+  test("write the new name once, whatever the client sent under it", () => {
     const sent = sendSame("wire_a", { random_seed: 1, seed: 2, max_tokens: 5 }, mistral);
     expect(sent.text).toBe(buildBody({ random_seed: 2, max_tokens: 5 }));
     expect(sent.dropped).toEqual(["random_seed"]);
@@ -142,7 +142,7 @@ describe("rename and values", () => {
     expect(alone.text).toBe(buildBody({ random_seed: 1, max_tokens: 5 }));
   });
 
-  test("a value has the endpoint's word, and other values stay", () => {
+  test("give a value the endpoint's word, and keep other values", () => {
     const tools = [tool];
     const sent = sendSame("wire_a", { tools, tool_choice: "required" }, mistral);
     expect(sent.body["tool_choice"]).toBe("any");
@@ -191,7 +191,7 @@ describe("body", () => {
 });
 
 describe("non_stream_max", () => {
-  test("a longer answer that is not streamed goes elsewhere", () => {
+  test("excludes the deployment for a longer answer that is not streamed", () => {
     const some = profiled({ non_stream_max: 4096 });
     expect(findProblem("wire_a", { max_tokens: 4097 }, some)).toBe("stream");
     expect(findProblem("wire_a", { max_tokens: 4096 }, some)).toBeUndefined();
@@ -239,12 +239,12 @@ describe("tool_signature: gemini", () => {
     return (sent as { tool_calls: unknown }[])[1]?.tool_calls;
   };
 
-  test("what a client has brought back goes on as it came", () => {
+  test("sends a signature on as the client brought it back", () => {
     const signed = { ...callA, extra_content: { google: { thought_signature: "abc" } } };
     expect(callsOf(signed, second)).toEqual([signed, second]);
   });
 
-  test("a client that has lost it gets the documented stand-in, on the first call", () => {
+  test("adds the documented placeholder to the first call if a client has lost it", () => {
     expect(callsOf(callA, second)).toEqual([{ ...callA, extra_content: stand }, second]);
     expect(callsOf({ ...callA, extra_content: null })).toEqual([
       { ...callA, extra_content: stand },
@@ -254,7 +254,7 @@ describe("tool_signature: gemini", () => {
     ]);
   });
 
-  test("a translated call without one gets the stand-in, too", () => {
+  test("adds the placeholder to a translated call without a signature too", () => {
     const use = { type: "tool_use", id: "toolu_1", name: "f", input: {} };
     const messages = [
       { role: "user", content: "hi" },

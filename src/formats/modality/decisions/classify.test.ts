@@ -66,7 +66,7 @@ describe("a prompt that is too long", () => {
     });
   });
 
-  test("the code alone says it, and so does the status alone", () => {
+  test("is found by the code alone, and by the status alone", () => {
     const shape = { refusal: { class: "context_overflow" }, failover: false };
     expect(failed({ status: 400, body: envelope(5021, "no") })).toMatchObject(shape);
     expect(failed({ status: 413, body: { detail: "too much" } })).toMatchObject({
@@ -87,7 +87,7 @@ describe("a prompt that is too long", () => {
     });
   });
 
-  test("the text of a page that is not JSON is not used", () => {
+  test("never uses the text of a page that is not JSON", () => {
     for (const body of ["<html>413 Request Entity Too Large</html>", "secret proxy words"]) {
       const { refusal } = failed({ status: 413, body });
       expect(refusal.class).toBe("context_overflow");
@@ -95,7 +95,7 @@ describe("a prompt that is too long", () => {
     }
   });
 
-  test("addresses, keys and ids of the provider are removed from its message", () => {
+  test("removes addresses, keys and ids of the provider from its message", () => {
     const message = `sk-abcdef123456 of https://api.example.com has 9 tokens (${REQUEST_ID})`;
     const { refusal } = failed({ status: 413, body: envelope(5021, message) });
     expect(refusal.message).toBe("[removed] of [removed] has 9 tokens ([removed])");
@@ -141,7 +141,7 @@ describe("a provider's 429", () => {
     });
   });
 
-  test("names its own wait, and is believed for a minute at most", () => {
+  test("names its own wait, which counts up to a minute", () => {
     const headers = { "retry-after": "300" };
     expect(failed({ status: 429, body: "", headers }).refusal.retryAfterSeconds).toBe(60);
     const used = envelope(3036, "used up");
@@ -152,7 +152,7 @@ describe("a provider's 429", () => {
 
 describe("a provider that refuses the account", () => {
   test.each([401, 402, 403])(
-    "systemone, marketplace key: a %i says that no provider serves the model, and counts",
+    "answers a systemone %i on the marketplace's key as model_unavailable, and counts",
     (status) => {
       const found = failed({ status, body: envelope(10000, "Authentication error") });
       expect(found).toMatchObject({
@@ -187,7 +187,7 @@ describe("a provider that refuses the account", () => {
     },
   );
 
-  test.each([401, 402, 403])("gliner: a %i is relayed as auth, fails over and counts", (status) => {
+  test.each([401, 402, 403])("relays a GLiNER %i as auth, fails over and counts", (status) => {
     expect(failed({ status, body: { detail: "Invalid API key" }, at: gliner })).toMatchObject({
       refusal: { class: "auth", status, retryable: false },
       failover: true,
@@ -210,7 +210,7 @@ describe("a provider that refuses the account", () => {
     });
   });
 
-  test("a 400 about the account's credit is about the account", () => {
+  test("is recognized in a 400 about the account's credit", () => {
     const body = { error: { message: "Insufficient balance" } };
     expect(failed({ status: 400, body }).refusal).toMatchObject({
       class: "model_unavailable",
@@ -225,7 +225,7 @@ describe("a provider that refuses the account", () => {
 });
 
 describe("a provider that is slow or down", () => {
-  test("its own 408 is a timeout: 504, and a lone one opens no circuit", () => {
+  test("answers its own 408 as a timeout, 504, and a single one opens no circuit", () => {
     expect(failed({ status: 408, body: "" })).toMatchObject({
       refusal: { class: "upstream_error", status: 504, upstreamStatus: 408, retryable: true },
       failover: true,
@@ -233,7 +233,7 @@ describe("a provider that is slow or down", () => {
     });
   });
 
-  test("its own 504, an HTML page, is a timeout to the caller and a 5xx to its circuit", () => {
+  test("answers its own 504, an HTML page, as a timeout, and counts it as a 5xx", () => {
     const found = failed({ status: 504, body: "<html>upstream secret-host timed out</html>" });
     expect(found).toMatchObject({
       refusal: { class: "upstream_error", status: 504, upstreamStatus: 504 },
@@ -243,7 +243,7 @@ describe("a provider that is slow or down", () => {
     expect(found.refusal.message).not.toContain("secret");
   });
 
-  test("425: a model that is being loaded is worth a second try in seconds", () => {
+  test("answers 425, a model that is being loaded, with a retry in seconds", () => {
     const warming = { refusal: { class: "upstream_error", status: 503, retryable: true } };
     expect(failed({ status: 425, body: { detail: "model is warming up" } })).toMatchObject({
       ...warming,
@@ -261,7 +261,7 @@ describe("a provider that is slow or down", () => {
     [503, 503],
     [520, 502],
     [529, 503],
-  ])("a %i is upstream_error %i, fails over and counts", (upstreamStatus, status) => {
+  ])("answers a %i as upstream_error %i, fails over and counts", (upstreamStatus, status) => {
     const body = envelope(5012, "AiError: Clef inference failed");
     expect(failed({ status: upstreamStatus, body, at: enveloped })).toMatchObject({
       refusal: { class: "upstream_error", status, upstreamStatus },
@@ -292,7 +292,7 @@ describe("a request that the provider rejects", () => {
     },
   );
 
-  test("for its content: content_policy at that status, never failed over, no strike", () => {
+  test("is content_policy at that status if its content is refused, without failover or strike", () => {
     const body = { error: { code: "content_policy_violation", message: "no" } };
     expect(failed({ status: 403, body })).toMatchObject({
       refusal: { class: "content_policy", status: 403 },
@@ -301,7 +301,7 @@ describe("a request that the provider rejects", () => {
     });
   });
 
-  test("404: the provider no longer serves the model; another may", () => {
+  test("fails over on a 404, because another provider may serve the model", () => {
     expect(failed({ status: 404, body: "" })).toMatchObject({
       refusal: { class: "model_unavailable", status: 502, upstreamStatus: 404 },
       failover: true,
@@ -334,7 +334,7 @@ describe("a second envelope inside the message", () => {
 });
 
 describe("a failure in the form of a 200", () => {
-  test("without a known code it is upstream_error 502, fails over and counts", () => {
+  test("is upstream_error 502 without a known code, fails over and counts", () => {
     for (const body of [envelope(5012, "no"), { success: false }, { success: false, errors: [] }]) {
       expect(failed({ status: 200, body, at: enveloped })).toMatchObject({
         refusal: { class: "upstream_error", status: 502, upstreamStatus: 200 },
@@ -357,7 +357,7 @@ describe("a failure in the form of a 200", () => {
     expect(found).toMatchObject({ refusal: { class: cls, status, upstreamStatus: 200 }, strike });
   });
 
-  test("an error object without an envelope is read like a failed status", () => {
+  test("is read like a failed status if it is an error object without an envelope", () => {
     const body = { error: { code: 429, message: "slow down" } };
     expect(failed({ status: 200, body }).refusal.class).toBe("rate_limit");
   });

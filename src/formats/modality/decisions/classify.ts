@@ -13,7 +13,7 @@ import {
 import {
   billingWording,
   matchesWording,
-  statusOfWording,
+  findStatus,
   type Wording,
 } from "../../wire/failure/wording.ts";
 import {
@@ -28,10 +28,10 @@ import {
   envelopeWording,
   openEnvelope,
   readDecisionWording,
-  statusOfEnvelopeCodes,
+  findEnvelopeStatus,
 } from "./envelope.ts";
 
-/** Sorts a failed answer of a decisions provider; the content of its envelope decides. */
+/** Classifies a failed answer of a decisions provider by the content of its envelope. */
 export function classifyDecision(
   failed: FailedAnswer,
   deployment: Deployment,
@@ -50,12 +50,12 @@ export function classifyDecision(
   );
 }
 
-/** Sorts a failure that came as a 200, by what its first known code means. */
+/** Classifies a failure inside a 200 by the first code with a known meaning. */
 export function classifyDecisionWording(
   errorText: ProviderErrorText,
   deployment: Deployment,
 ): UpstreamFailure {
-  const status = statusOfEnvelopeCodes(errorText) ?? statusOfWording(errorText) ?? 502;
+  const status = findEnvelopeStatus(errorText) ?? findStatus(errorText) ?? 502;
   return classifyByRules(
     { status, upstreamStatus: 200, errorText, waitSeconds: undefined },
     deployment,
@@ -97,7 +97,8 @@ function classifyByRules(failed: Failed, deployment: Deployment): UpstreamFailur
 
 function special(failed: Failed): UpstreamFailure | undefined {
   const { status, errorText } = failed;
-  if (status === 504) return stalled(failed);
+  // One provider gives up after a minute: a timeout for the caller, a 5xx for its circuit.
+  if (status === 504) return { ...timeoutFailure(failed.upstreamStatus), strike: "strike" };
   if (status === 425) return warmingUp(failed);
   const isRejected = status >= 400 && status < 500 && status !== 429;
   return isRejected && errorText.codes.includes(OVERFLOW_CODE)
@@ -105,10 +106,10 @@ function special(failed: Failed): UpstreamFailure | undefined {
     : undefined;
 }
 
-/** One provider's estimate of the whole request is above what it allows. */
+/** One provider's code for a request that it estimates to be too long. */
 const OVERFLOW_CODE = "5021";
 
-/** The messages of decisions providers for a state and question that exceed their context. */
+/** How decisions providers report a state and question that exceed their context. */
 const tooLongWording: Wording = {
   codes: [],
   patterns: [/maximum context length/, /context window/],
@@ -122,13 +123,13 @@ function isTooLong({ status, errorText }: Failed): boolean {
   );
 }
 
-/** The wording of a 429 that reports an exhausted daily allowance instead of too many requests. */
+/** How a 429 reports an exhausted daily allowance, and not too many requests. */
 const allowanceWording: Wording = {
   codes: ["3036", "4006"],
   patterns: [/daily free allocation/],
 };
 
-/** A provider's 429 puts its pool into cooldown and never counts, whichever of the two it means. */
+/** A 429 for either reason cools the provider's pool and is no strike. */
 function throttled(failed: Failed): UpstreamFailure {
   if (!matchesWording(failed.errorText, allowanceWording)) return rateLimited(failed);
   const coolSeconds = failed.waitSeconds ?? RETRY_AFTER_SECONDS_MAX;
@@ -140,7 +141,9 @@ function throttled(failed: Failed): UpstreamFailure {
  * unchanged and no other provider is tried. If it is the marketplace's, another provider may serve.
  */
 function accessRefused(failed: Failed, deployment: Deployment): UpstreamFailure {
-  const status = failed.status === 400 ? statusOfAccess(failed.errorText) : failed.status;
+  // A 400 about the account gets the status that it should have had.
+  const meant = matchesWording(failed.errorText, billingWording) ? 402 : 401;
+  const status = failed.status === 400 ? meant : failed.status;
   const refused = accountRefused(failed, status);
   if (deployment.ownKey !== undefined) return { ...refused, failover: false, strike: "neutral" };
   const isAllowance =
@@ -148,17 +151,12 @@ function accessRefused(failed: Failed, deployment: Deployment): UpstreamFailure 
   return isAllowance ? allowanceRefused(failed) : refused;
 }
 
-/** A 400 in which the account is meant has the status that it should have had. */
-function statusOfAccess(errorText: ProviderErrorText): number {
-  return matchesWording(errorText, billingWording) ? 402 : 401;
-}
-
 function isAboutAllowance({ all, codes }: ProviderErrorText): boolean {
   const said = [all, ...codes].join(" ").replaceAll("_", " ");
   return /\b(credits?|plans?|billing|tokens?|capacity)\b/.test(said);
 }
 
-/* A 503 always says when; this one as late as it may, for nothing comes back within the minute. */
+/** Has the longest `retry-after`, because an allowance does not return within the minute. */
 function allowanceRefused(failed: Failed): UpstreamFailure {
   const message =
     "no provider serves this model at the moment: its quota or credit at the provider is " +
@@ -175,17 +173,12 @@ function allowanceRefused(failed: Failed): UpstreamFailure {
   };
 }
 
-/** One provider gives up after a minute: a timeout to the caller, a 5xx to its circuit. */
-function stalled(failed: Failed): UpstreamFailure {
-  return { ...timeoutFailure(failed.upstreamStatus), strike: "strike" };
-}
-
 const WARMING_RETRY_SECONDS = 5;
 
-/*
- * A model that is being loaded. It is `upstream_error`, because `model_unavailable` 503 asks
- * callers of this route not to come back soon, and this one is worth a second try in seconds. No
- * strike: the provider is well, and every 4xx leaves its circuit alone.
+/**
+ * The provider is loading the model. Not `model_unavailable`, whose 503 asks callers of this route
+ * to stay away longer: a second try after seconds can succeed. No strike, because the provider is
+ * healthy.
  */
 function warmingUp(failed: Failed): UpstreamFailure {
   const retryAfter = failed.waitSeconds ?? WARMING_RETRY_SECONDS;

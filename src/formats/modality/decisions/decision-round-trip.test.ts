@@ -35,7 +35,7 @@ const content = fc.oneof(
   fc.dictionary(label, json(2), { minKeys: 1, maxKeys: 3 }),
   fc.array(json(1), { minLength: 1, maxLength: 3 }),
 );
-/** An object of these members in any order that the generator likes; undefined ones are left out. */
+/** An object of these members in random order, without undefined ones. */
 function record(members: Readonly<Record<string, fc.Arbitrary<unknown>>>): fc.Arbitrary<Json> {
   return fc.record(members, { requiredKeys: [] });
 }
@@ -148,7 +148,7 @@ const glinerBody = fc.record(
   { requiredKeys: ["model", "state", "questions"] },
 );
 
-/** The part that must be the same before and after: a public answer has one name for all of a kind. */
+/** The part that must not change on the way; in a public answer, each kind has one name. */
 function essence(question: Question): unknown {
   if (question.wire === "systemone") {
     const { id, kind, instructions: ask, criteria, labels } = question;
@@ -211,7 +211,7 @@ const strange = fc.letrec((tie) => ({
   object: fc.dictionary(fc.constantFrom(...words), tie("value"), { maxKeys: 6 }),
 }));
 
-/** Reads, and checks that a refusal says why and that what was taken can be judged and sent. */
+/** Reads a body: a refusal must have a reason, and an accepted body can be routed and sent. */
 function outcomeOf(text: string): "taken" | "refused" | "unsaid" {
   const parsed = readDecisionBody(text);
   if (!parsed.ok) return badDecision(text).length > 10 ? "refused" : "unsaid";
@@ -236,7 +236,7 @@ const change = fc.record({
 });
 
 describe("any body", () => {
-  test("of our own terms is taken or refused with a sentence", () => {
+  test("of known terms is accepted or refused with a sentence", () => {
     const wrapped = fc.oneof(
       strange.object,
       strange.value.map((questions) => ({ model: "m", state: "s", questions })),
@@ -254,7 +254,7 @@ describe("any body", () => {
     );
   });
 
-  test("that was right and has a few bytes changed is refused, or sent with what it now asks", () => {
+  test("with a few changed bytes is refused, or sent with what it now asks", () => {
     let taken = 0;
     fc.assert(
       fc.property(

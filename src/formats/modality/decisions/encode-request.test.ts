@@ -18,7 +18,7 @@ const upstreamModelId = "lab-decide-1";
 const urgent = { schema: { type: "boolean" }, instructions: "Is it urgent?" };
 const mood = { type: "classification", labels: ["calm", "angry"] };
 
-/** The body that a provider gets which takes the buyer's own form. */
+/** The body for a provider that accepts the buyer's own form. */
 function asSent(text: string, changes: Partial<Deployment> = { upstreamModelId }): string {
   const request = goodDecision(text);
   return sentDecision(request, decisionsDeployment({ wire: request.grammar }, changes));
@@ -51,14 +51,14 @@ test("a request goes to the listing's path as JSON, and what was dropped is name
 });
 
 describe("as sent", () => {
-  test("only the model changes, byte by byte", () => {
+  test("changes only the model, byte by byte", () => {
     const text = `{ "questions" : {"a":{"schema":{"type":"noul"},"text":"\\u00e9 1.0e2"}},
       "state": {"big":12345678901234567890,"x":1.0,"y":"\\ud800"}, "model":"${marketModel}" }`;
     expect(asSent(text)).toBe(text.replace(marketModel, upstreamModelId));
     expect(asSent(text, {})).toBe(text);
   });
 
-  test("what is the gateway's or only says who asks stays here", () => {
+  test("keeps back the gateway's fields and those that only identify the caller", () => {
     const own = { provider: { only: ["a"] }, route: "x", models: [], transforms: [] };
     const who = { user: "u", metadata: { a: 1 }, session_id: "s" };
     for (const questions of [{ urgent }, [urgent], { mood }]) {
@@ -69,12 +69,12 @@ describe("as sent", () => {
     }
   });
 
-  test("GLiNER bodies keep their text, options and schema", () => {
+  test("keeps text, options and schema of GLiNER bodies", () => {
     const body = { model: upstreamModelId, text: "t", schema: { entities: ["a"] }, threshold: 0.5 };
     expect(asSent(JSON.stringify({ ...body, model: marketModel }))).toBe(JSON.stringify(body));
   });
 
-  test("an aggregator gets provider.upstream as its own controls, in either form", () => {
+  test("gives an aggregator provider.upstream as its own controls, in either form", () => {
     const text = decisionBody({ questions: { urgent }, provider: { upstream: { only: ["x"] } } });
     expect(JSON.parse(asSent(text, { priority: 1 }))).toHaveProperty("provider", { only: ["x"] });
     expect(JSON.parse(asSent(text, { priority: 0 }))).not.toHaveProperty("provider");
@@ -172,7 +172,7 @@ describe("the public form of GLiNER requests", () => {
     });
   });
 
-  test("every kind has its section", () => {
+  test("has a section for every kind", () => {
     const questions = [
       {
         ...mood,
@@ -207,7 +207,7 @@ describe("the public form of GLiNER requests", () => {
     });
   });
 
-  test("a threshold for all labels of a question goes to each that has none of its own", () => {
+  test("gives a common threshold to each label without its own", () => {
     const threshold = 0.3;
     const listed = { type: "entities", labels: ["a", "b"], threshold };
     const described = {
@@ -230,7 +230,7 @@ const noul = { schema: { type: "noul" }, instructions: "i" };
 const once = decisionsDeployment({ readsImages: true });
 const each = decisionsDeployment({ readsImages: true, isStatePerQuestion: true });
 
-test("the state counts once, or once for each question where the provider asks them one by one", () => {
+test("the state counts once, or once per question if the provider runs one prompt for each", () => {
   const state = { text: "é".repeat(1000) };
   const stateBytes = Buffer.byteLength(JSON.stringify(state));
   for (const count of [1, 2, 5]) {

@@ -19,7 +19,7 @@ import type { ParsedDecisionRequest } from "./parse-request.ts";
 import { namedText, type ReadQuestion } from "./question.ts";
 import { GLINER_OPTIONS } from "./read-questions.ts";
 
-/** Writes the request for a deployment that can serve it, in the form that its provider takes. */
+/** Encodes the request for a deployment that can serve it, in the format of its provider. */
 export function encodeDecision(
   request: ParsedDecisionRequest,
   deployment: Deployment,
@@ -32,7 +32,7 @@ export function encodeDecision(
     headers,
     body:
       listing.form === "public"
-        ? lowerRequest(request, deployment)
+        ? toPublicFormat(request, deployment)
         : spliceRequest(request, deployment),
     droppedParams: request.droppedParams,
   };
@@ -40,10 +40,10 @@ export function encodeDecision(
 
 const headers = { "content-type": "application/json" };
 
-/** Fields that belong to the gateway, or only name the caller. */
+/** Fields of the gateway, and fields that only identify the caller. */
 const NOT_FORWARDED = [...KEPT_BACK, word.user, word.metadata, word.session_id];
 
-/** The buyer's own bytes with the few edits that the gateway owes. */
+/** The buyer's own bytes with the gateway's few edits. */
 function spliceRequest(
   { doc, modelId }: ParsedDecisionRequest,
   deployment: Deployment,
@@ -58,8 +58,8 @@ function spliceRequest(
   return splice.result();
 }
 
-/** The request in the public form of its wire: every value keeps the bytes it was sent in. */
-function lowerRequest(request: ParsedDecisionRequest, deployment: Deployment): Buffer {
+/** The request in the public form of its wire; every value keeps its bytes. */
+function toPublicFormat(request: ParsedDecisionRequest, deployment: Deployment): Buffer {
   const { doc, grammar } = request;
   const own = grammar === "gliner" ? glinerMembers(request) : systemOneMembers(request);
   const members = {
@@ -90,7 +90,7 @@ function glinerMembers({ doc, members, stateNode, read }: ParsedDecisionRequest)
   };
 }
 
-/** Each kind has a section; there is at most one question for entities and one for relations. */
+/** Writes one section for each kind; there is at most one question for entities or relations. */
 function schemaText(read: readonly ReadQuestion[]): JsonText {
   const tasks = listEncoded(read, "classification");
   const structures = read
@@ -109,8 +109,8 @@ function listEncoded(read: readonly ReadQuestion[], kind: string): readonly Json
 }
 
 /**
- * Input tokens to reserve on this deployment: one per byte and the allowance for images, with the
- * state once, or once for each question where the provider runs a prompt for each.
+ * Input tokens to reserve on this deployment: one per byte, and the allowance for images. The state
+ * counts for each question if the provider runs one prompt for each.
  */
 export function inputTokens(request: ParsedDecisionRequest, deployment: Deployment): number {
   const once = request.estimatedInputTokens;

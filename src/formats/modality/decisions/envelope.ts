@@ -8,15 +8,15 @@ import {
 
 type Fields = Readonly<Record<string, unknown>>;
 
-/** The contents of a decisions provider's 2xx once its envelope is open. */
+/** A decisions provider's 2xx, taken out of its envelope. */
 export type OpenedEnvelope =
   | { readonly kind: "body"; readonly body: Fields }
-  /** A failure in the form of a success. */
+  /** The envelope of a 2xx reports a failure. */
   | { readonly kind: "refused"; readonly errorText: ProviderErrorText }
-  /** An envelope was declared and this is none. */
+  /** The declared envelope is missing. */
   | { readonly kind: "unreadable" };
 
-/** Opens the envelope that the listing declares; without one the body is what came. */
+/** Opens the envelope that the listing declares; without one, returns the body unchanged. */
 export function openEnvelope(
   value: Fields,
   envelope: DecisionsListing["envelope"],
@@ -27,7 +27,7 @@ export function openEnvelope(
   return body === undefined ? { kind: "unreadable" } : { kind: "body", body };
 }
 
-/** The message of a failed answer: its envelope is opened, and the one inside its message too. */
+/** Reads the message of a failed answer, also from an envelope inside its message. */
 export function readDecisionWording(body: Buffer): ProviderErrorText {
   const parsed = tryParse(body.toString("utf8").trim());
   if (parsed !== undefined) return envelopeWording(parsed.value);
@@ -36,8 +36,8 @@ export function readDecisionWording(body: Buffer): ProviderErrorText {
 }
 
 /**
- * The message of a parsed error body. A model behind an envelope puts its own error, JSON again,
- * into the message of the envelope's: `AiError: {"error":{"message":"…"}} (request id)`.
+ * Reads the message of a parsed error body. A model behind an envelope puts its own error, again
+ * JSON, into the message of the envelope: `AiError: {"error":{"message":"…"}} (request id)`.
  */
 export function envelopeWording(value: unknown, inside = 0): ProviderErrorText {
   const outer = extractErrorText(value);
@@ -53,7 +53,7 @@ export function envelopeWording(value: unknown, inside = 0): ProviderErrorText {
   };
 }
 
-/** Envelopes inside of an envelope that are opened: no host has more than one. */
+/** Nested envelopes that are opened; no host has more than one. */
 const ENVELOPES_MAX = 2;
 
 /** The most characters in front of a nested envelope. */
@@ -70,7 +70,7 @@ function withoutPrefix(message: string): string {
   return message.replace(/^(?:(?:AiError|Ai): ?){1,4}/, "");
 }
 
-/** Codes that an envelope's errors carry, by what they mean as a status. */
+/** The status that each code of an envelope means. */
 const STATUS_OF_ENVELOPE_CODE: ReadonlyMap<string, number> = new Map(
   Object.entries({
     "3003": 400,
@@ -95,7 +95,7 @@ const STATUS_OF_ENVELOPE_CODE: ReadonlyMap<string, number> = new Map(
   }),
 );
 
-/** The status that the first known code means; undefined where none says anything. */
-export function statusOfEnvelopeCodes(errorText: ProviderErrorText): number | undefined {
+/** The status of the first known code; undefined if none is known. */
+export function findEnvelopeStatus(errorText: ProviderErrorText): number | undefined {
   return errorText.codes.map((code) => STATUS_OF_ENVELOPE_CODE.get(code)).find(Boolean);
 }

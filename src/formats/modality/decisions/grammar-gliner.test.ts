@@ -198,7 +198,7 @@ describe("names of results", () => {
     expect(resultNames({ questions: [named(mood, "entities")] })).toEqual(["entities"]);
   });
 
-  test("in the public form a task and a structure of one name are refused", () => {
+  test("of a task and a structure must differ in the public form", () => {
     const schema = {
       classifications: [{ task: "sentiment", labels: ["a", "b"] }],
       structures: { sentiment: { fields: [{ name: "a" }] } },

@@ -56,7 +56,7 @@ function labels(min: number, description: object): TSchema {
   });
 }
 
-/** A description: text, or an object of these members. */
+/** A description: a text, or an object of these members. */
 function textOr(fields: Record<string, TSchema>): object {
   return { ...closed(fields), type: ["string", "object"], description: "a description" };
 }
@@ -97,7 +97,7 @@ const ofTask = {
 const entityFields = { description: orNull(TEXT), dtype: orNull(FORM), threshold };
 const relationFields = { description: orNull(TEXT), threshold };
 
-/** The types by the word that a question says what it is with, and the members of each. */
+/** The members of a question by its `type`. */
 const types = {
   classification: {
     ...ofTask,
@@ -117,7 +117,7 @@ const fault = schemaCheck(byType(types), DECISION_WORDS);
 
 export const GLINER_TYPES: ReadonlySet<string> = new Set(Object.keys(types));
 
-/** The provider answers questions of these kinds under a fixed key. */
+/** The key under which the provider answers all questions of a kind. */
 export const fixedNames: ReadonlyMap<GlinerQuestion["kind"], string> = new Map([
   ["entities", "entities"],
   ["relations", "relation_extraction"],
@@ -148,7 +148,7 @@ export function readGlinerQuestion(doc: JsonDocument, entry: Entry): ReadGliner 
   return isProblem(members) ? atEntry(entry, members) : readAs(doc, entry, members);
 }
 
-/** Reads the members of a question under their first names; `type` is told where they have none. */
+/** Reads the members of a question; `type` is given if they have none. */
 function readAs(
   doc: JsonDocument,
   entry: Entry,
@@ -172,7 +172,7 @@ function readAs(
   return { question, entry, encoded: encoded(doc, members, { kind, name: entry.id }) };
 }
 
-/** The fields of a structure have names of their own. */
+/** The problem of two fields of a structure with one name. */
 function sameField(doc: JsonDocument, members: Members): Problem | undefined {
   const fields = findNode(members, "fields");
   if (fields === ABSENT) return undefined;
@@ -190,7 +190,7 @@ function resultNameProblem(name: string): Problem | undefined {
   return problem(`a name has at most ${NAME_CHARS_MAX} characters`);
 }
 
-/** Checked members in the terms of the public form. */
+/** Writes checked members in the public form. */
 function encoded(
   doc: JsonDocument,
   members: Members,
@@ -214,7 +214,7 @@ function encoded(
   });
 }
 
-/** The public form has no threshold for all labels of a kind: each label gets it. */
+/** Writes the labels. The public form has no common threshold, so each label gets it. */
 function spansText(doc: JsonDocument, node: JsonNode, all: JsonText | undefined): JsonText {
   if (all === undefined) return doc.raw(node);
   if (doc.isArray(node)) {
@@ -227,7 +227,7 @@ function spansText(doc: JsonDocument, node: JsonNode, all: JsonText | undefined)
   );
 }
 
-/** A threshold of the label's own stays. */
+/** Adds the common threshold to a label without its own. */
 function withThreshold(doc: JsonDocument, config: JsonNode, all: JsonText): JsonText {
   if (doc.isString(config)) return objectText({ description: doc.raw(config), threshold: all });
   const own = Array.from(
@@ -319,7 +319,7 @@ function readSection(
   }
 }
 
-/** The terms of the public form for what a question calls otherwise. */
+/** The members of a task in the public form, with their canonical names. */
 const taskNames: Spellings = new Map(
   Object.entries({
     task: "task",

@@ -61,7 +61,7 @@ describe("systemone questions", () => {
     expect(schema(type)).toMatchObject({ wire: "systemone", asked: type.type, ...question });
   });
 
-  test("the public form says the type in the question itself", () => {
+  test("have their type in the question itself in the public form", () => {
     expect(asked({ type: "noul", instructions: "i" })).toMatchObject({ kind: "noul" });
     expect(asked({ kind: "score", question: "i", criteria: ["a", "b"] })).toMatchObject({
       kind: "score",
@@ -69,7 +69,7 @@ describe("systemone questions", () => {
     });
   });
 
-  test("instructions may be called question, prompt or text, and be of any shape", () => {
+  test("may call their instructions question, prompt or text, in any shape", () => {
     for (const name of ["instructions", "question", "prompt", "text"]) {
       for (const value of ["i", { ask: "i" }, ["i"]]) {
         const question = { schema: { type: "noul" }, [name]: value };
@@ -78,7 +78,7 @@ describe("systemone questions", () => {
     }
   });
 
-  test("criteria may say it all, and a description follows the instructions", () => {
+  test("need no instructions with criteria, and a description follows the instructions", () => {
     const criteria = ["a", "b"];
     expect(asked({ schema: { type: "score", criteria } })).toMatchObject({
       instructions: undefined,
@@ -92,7 +92,7 @@ describe("systemone questions", () => {
     });
   });
 
-  test("null in a schema is a field that is not there, of whichever type it would be", () => {
+  test("treat null in a schema as absent, whatever the type", () => {
     const nothing = { description: null, criteria: null, values: null, min: null, max: null };
     const named = { ...nothing, type: "string", enum: ["a", "b"] };
     expect(asked({ schema: named, prompt: "i" })).toMatchObject({ labels: ["a", "b"] });
@@ -209,7 +209,7 @@ describe("systemone questions", () => {
     );
   });
 
-  test("a choice has 2 to 255 options, a score 2 to 10 levels", () => {
+  test("have 2 to 255 options for a choice, and 2 to 10 levels for a score", () => {
     const words = (count: number): string[] => Array.from({ length: count }, (_, i) => `w${i}`);
     const described = (count: number): unknown =>
       Object.fromEntries(words(count).map((word) => [word, null]));

@@ -36,7 +36,7 @@ import {
 
 const LEVELS_MAX = 10;
 
-/** Content that these models read as a text of any kind. */
+/** Content in any form that these models read as text. */
 const CONTENT = {
   type: ["string", "object", "array"],
   minLength: 1,
@@ -62,7 +62,7 @@ const levels = orNull({
   description: "an array with one entry for each level",
 });
 
-/** The types of the public wire, which may stand in the question itself. */
+/** The types of the public wire, which a question can have without a schema. */
 const flatTypes = {
   noul: { criteria: poles },
   choice: { criteria: options },
@@ -73,10 +73,10 @@ const flatFault = typeCheck(byType(flatTypes));
 
 export const SYSTEMONE_TYPES: ReadonlySet<string> = new Set(Object.keys(flatTypes));
 
-/** A schema may ask for these types, by these names or by those of JSON Schema. */
+/** Checks a question's schema: the same types, also by their names in JSON Schema. */
 const schemaFault = typeCheck(schemaTypes());
 
-/** The message for a question of type text names the types that exist. */
+/** Like `schemaCheck`, with a message for a type `text` that names the types that exist. */
 function typeCheck(schema: TSchema): SchemaCheck {
   const check = schemaCheck(schema, DECISION_WORDS);
   return (value) => {
@@ -116,7 +116,7 @@ function schemaTypes(): TSchema {
 
 type Kind = SystemOneQuestion["kind"];
 
-/** The kinds of the types that are not called like them. */
+/** The kind of each type that has another name. */
 const KIND_OF: ReadonlyMap<string, Kind> = new Map([
   ["boolean", "noul"],
   ["enum", "choice"],
@@ -161,8 +161,8 @@ interface Typed {
   readonly asks: Asks;
   readonly criteria?: JsonText;
   /**
-   * True if the buyer sent criteria. They may contain the whole question; labels and numbers alone
-   * do not ask anything.
+   * True if the buyer sent criteria, which can contain the whole question. Labels or numbers alone
+   * ask nothing.
    */
   readonly hasCriteria?: boolean;
 }
@@ -189,7 +189,7 @@ const spellings = new Map(
   }),
 );
 
-/** Everything that a schema of any type may have; what is null there is absent, as everywhere. */
+/** The members of a schema of any type. */
 const schemaNames = new Map(
   ["type", "description", "criteria", "values", "enum", "min", "max"].map((name) => [name, name]),
 );
@@ -219,13 +219,13 @@ function readAsked(doc: JsonDocument, entry: Entry): Asked | Problem {
   return withInstructions(doc, members, typed, findNode(own, "description"));
 }
 
-/** Seen on the tape: instructions may be a megabyte, which is parsed once. */
+/** True for non-empty content; not parsed, because instructions can have a megabyte. */
 function isContent(doc: JsonDocument, node: JsonNode): boolean {
   if (doc.isString(node)) return doc.end(node) - doc.start(node) > '""'.length;
   return (doc.isObject(node) || doc.isArray(node)) && doc.count(node) > 1;
 }
 
-/** The instructions with the schema's description behind them; required unless there are criteria. */
+/** Adds the instructions and the schema's description; required unless there are criteria. */
 function withInstructions(
   doc: JsonDocument,
   members: Members,
@@ -248,7 +248,7 @@ function withInstructions(
   return { ...typed, instructions: folded };
 }
 
-/** Members of a type that fit it; null ones count as absent. */
+/** Checked members of a question or a schema; null counts as absent. */
 interface TypedFields {
   readonly type: string;
   readonly criteria?: object | null;
@@ -258,13 +258,13 @@ interface TypedFields {
   readonly max?: number | null;
 }
 
-/** The schema cannot express which of the members may stand together. */
+/** Reads checked members, and refuses combinations that the schema cannot express. */
 function readTyped(
   doc: JsonDocument,
   members: Members,
   fields: Readonly<Record<string, unknown>>,
 ): Typed | Problem {
-  // The schema of its type was satisfied.
+  // The schema check has passed, so the fields have this type.
   const { type: asked, criteria, values, enum: named, min, max } = fields as unknown as TypedFields;
   const kind = KIND_OF.get(asked) ?? (asked as Kind);
   const listed = values ?? named;
@@ -289,7 +289,7 @@ function readTyped(
   return { asks: { kind, asked, criteria: undefined } };
 }
 
-/** Levels that are named by the whole numbers from `min` to `max`. */
+/** The levels of a score, named by the whole numbers from `min` to `max`. */
 function toRange(asked: string, min: number | undefined, max: number | undefined): Typed | Problem {
   if (min === undefined && max === undefined) {
     return problem("required: the levels, or min and max", "criteria");

@@ -43,7 +43,7 @@ function request(): ParsedDecisionRequest {
 }
 
 describe("a decisions call", () => {
-  test("holds each attempt's worst case: the state once, or once per question", () => {
+  test("reserves each attempt's worst case: the state once, or once per question", () => {
     const asked = request();
     const inputOnce = BigInt(asked.estimatedInputTokens);
     const stateAgain = BigInt(STATE.length + 2);

@@ -24,7 +24,7 @@ export const decisions: Modality<ParsedDecisionRequest> = {
       output: request.outputTokens,
     });
   },
-  // One listing counts the state once, another per question: the claim holds for the dearest.
+  // One listing counts the state once, another for each question: the dearest is claimed.
   inputTokens: (request, deployments) =>
     Math.max(
       request.estimatedInputTokens,

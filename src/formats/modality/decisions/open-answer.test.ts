@@ -116,7 +116,7 @@ describe("an answer to systemone questions", () => {
     expect(answers["urgent"]).toEqual({ type: "noul", noul, value });
   });
 
-  test("a number asked between min and max is answered between them, an integer as the nearest one", () => {
+  test("has a number between min and max, and the nearest integer for an integer question", () => {
     const number = asks("number", "score", { asked: "number", scoreFrom: 1 });
     const integer = asks("integer", "score", { asked: "integer", scoreFrom: -2 });
     const body = { answers: { number: { score: 1.82 }, integer: { score: 1.8 } } };
@@ -133,7 +133,7 @@ describe("an answer to systemone questions", () => {
     },
   );
 
-  test("keeps the order of the questions, names that look like numbers included", () => {
+  test("keeps the order of the questions, also with numeric names", () => {
     const ids = ["b", "10", "2", "a"];
     const questions = ids.map((id) => asks(id, "noul"));
     const body = {
@@ -190,7 +190,7 @@ describe("an answer to systemone questions", () => {
     expect(failureOf({ questions: [urgent, team] }, withUsage)).toMatchObject(UNUSABLE);
   });
 
-  test("under a name of every object is refused where the provider has none", () => {
+  test("is refused if it is missing, also under a name that every object has", () => {
     const questions = [asks("constructor", "noul"), asks("__proto__", "noul")];
     expect(failureOf({ questions }, { answers: {} })).toMatchObject(UNUSABLE);
     const body = '{"answers":{"constructor":{"noul":1},"__proto__":{"noul":0}}}';
@@ -206,7 +206,7 @@ describe("an answer to systemone questions", () => {
     expect(bridge.failure).toMatchObject(UNUSABLE);
   });
 
-  test("that is nested beyond reason is refused, not thrown at", () => {
+  test("is refused if it is nested too deep, and never throws", () => {
     const deep = "[".repeat(200_000) + "]".repeat(200_000);
     const body = `{"answers":{"urgent":{"noul":1,"note":${deep}}}}`;
     expect(failureOf({ questions: [urgent] }, body)).toMatchObject(UNUSABLE);
@@ -270,7 +270,7 @@ describe("an answer to GLiNER questions", () => {
     });
   });
 
-  test("of the best labels is a list, however many the model gave", () => {
+  test("is a list of the best labels, however many the model gave", () => {
     const best = spans("best", "classification", { labels: ["a", "b", "c"], top_k: 2 });
     const ranked = [
       { label: "b", confidence: 0.6 },
@@ -296,7 +296,7 @@ describe("an answer to GLiNER questions", () => {
     expect(failureOf({ questions: [mood, topics] }, body)).toMatchObject(UNUSABLE);
   });
 
-  test("to questions named like fields of a body are found where the results stand", () => {
+  test("are found for questions named like fields of a body", () => {
     const usage = spans("usage", "classification", { labels: ["high", "low"] });
     const error = spans("error", "classification", { labels: ["yes", "no"] });
     const questions = [usage, error];
@@ -331,7 +331,7 @@ describe("an envelope", () => {
     expect(failureOf(asked, body)).toMatchObject(UNUSABLE);
   });
 
-  test("that says success: false fails by its code, and is never an answer", () => {
+  test("with success: false fails by its code, and is never an answer", () => {
     const body = { result, success: false, errors: [{ code: 3040, message: "" }], messages: [] };
     expect(failureOf(asked, body)).toMatchObject({
       refusal: { class: "rate_limit" },
@@ -375,7 +375,7 @@ describe("the usage of an answer", () => {
     },
   );
 
-  test("reports what came from the cache, where anything did", () => {
+  test("reports tokens from the cache if there are any", () => {
     const usage = { input_tokens: 10, input_tokens_details: { cached_tokens: 4 } };
     expect(reportOf(asked, { answers, usage }).json.usage).toEqual({
       input_tokens: 10,

@@ -1,11 +1,20 @@
 import type { Deployment } from "../../../catalog/index.ts";
-import { DECISION_ANSWER_BYTES_MAX, ZERO_USAGE, tryPrint } from "../../../kernel/index.ts";
+import {
+  asObject,
+  DECISION_ANSWER_BYTES_MAX,
+  outputTokensTotal,
+  promptTokensTotal,
+  tryPrint,
+  type Usage,
+  ZERO_USAGE,
+} from "../../../kernel/index.ts";
 import { type AnswerBridge, ServedModelNote } from "../../wire/answer/answer-bridge.ts";
 import type { AnswerContext } from "../../wire/modality.ts";
 import { failedRead, type ReadAnswer, unusableFailure } from "../../wire/failure/failures.ts";
 import { JsonBridge } from "../../wire/answer/json-bridge.ts";
 import { openaiChat } from "../../wire/openai-chat/index.ts";
 import type { ReadyAnswer } from "../../wire/neutral/chat-answer.ts";
+import { readInputOutput, type UsageReport } from "../../wire/neutral/usage-report.ts";
 import {
   type Fields,
   type NamedAnswer,
@@ -13,7 +22,6 @@ import {
   readSystemOneAnswers,
 } from "./read-answers.ts";
 import { classifyDecisionWording, isErrorBody } from "./classify.ts";
-import { decisionUsageJson, readDecisionReport } from "./decision-usage.ts";
 import { envelopeWording, openEnvelope } from "./envelope.ts";
 import type { ParsedDecisionRequest } from "./parse-request.ts";
 
@@ -22,7 +30,7 @@ export interface OpenDecisionAnswer extends Omit<AnswerContext, "reserveMicroUsd
   readonly deployment: Deployment;
 }
 
-/** The bridge for a provider's 2xx: every question answered in its type, or none. */
+/** The bridge for a provider's 2xx: every question is answered in its type, or the answer fails. */
 export function openDecisionAnswer(open: OpenDecisionAnswer): AnswerBridge {
   const { deployment, request } = open;
   const note = new ServedModelNote(deployment);
@@ -38,7 +46,7 @@ export function openDecisionAnswer(open: OpenDecisionAnswer): AnswerBridge {
   });
 }
 
-/** In a flat GLiNER answer the names of questions are members beside the body's own fields. */
+/** True for the name of an answer; flat GLiNER answers are beside the body's own fields. */
 function asksFor(name: string, { questions }: OpenDecisionAnswer["request"]): boolean {
   return questions.some((each) => each.wire === "gliner" && each.resultName === name);
 }
@@ -84,11 +92,35 @@ function readAnswers(
       );
 }
 
-/* Written by hand: an object would put names that look like numbers in front of the others. */
+/** Keeps the order of the questions: an object would move numeric names to the front. */
 function answersJson(answers: readonly NamedAnswer[]): string | undefined {
   const members = answers.map(({ name, answer }) => {
     const text = tryPrint(answer);
     return text && `${JSON.stringify(name)}:${text}`;
   });
   return members.every((member) => member !== undefined) ? `{${members.join(",")}}` : undefined;
+}
+
+/** The tokens that a decisions provider reported; undefined if it reported none. */
+function readDecisionReport(body: Fields): UsageReport | undefined {
+  // GLiNER hosts report `token_usage`, which can be just the number of input tokens.
+  const own = body["token_usage"];
+  return (
+    readInputOutput(asObject(body["usage"]) ?? {}) ??
+    readInputOutput(asObject(own) ?? { input_tokens: own })
+  );
+}
+
+/** The usage object of an answer; `costUsd` is number text and printed as it is. */
+function decisionUsageJson(usage: Usage, costUsd: string): string {
+  const input = promptTokensTotal(usage);
+  const output = outputTokensTotal(usage);
+  const cached =
+    usage.cachedPrompt === 0
+      ? ""
+      : `"input_tokens_details":{"cached_tokens":${usage.cachedPrompt}},`;
+  return (
+    `{"input_tokens":${input},"output_tokens":${output},"total_tokens":${input + output},` +
+    `${cached}"cost":${costUsd}}`
+  );
 }

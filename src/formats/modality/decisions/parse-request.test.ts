@@ -34,7 +34,7 @@ describe("what routing and billing need", () => {
     expect(request.body.toString()).toBe(body);
   });
 
-  test("provider controls and dropped routing fields are read as on the chat routes", () => {
+  test("includes provider controls and dropped routing fields, as on the chat routes", () => {
     const request = goodDecision({
       questions: { urgent },
       provider: { only: ["acme"], allow_fallbacks: false },
@@ -48,12 +48,12 @@ describe("what routing and billing need", () => {
     expect(request.droppedParams).toEqual(["route", "models"]);
   });
 
-  test("null means a field that is not there", () => {
+  test("treats null as absent", () => {
     const nothing = { provider: null, user: null, threshold: null, text: null, schema: null };
     expect(goodDecision({ questions: { urgent }, ...nothing }).grammar).toBe("systemone");
   });
 
-  test("options of GLiNER models are kept as sent", () => {
+  test("includes the options of GLiNER models as sent", () => {
     const options = { threshold: 0.25, include_confidence: true, include_spans: false };
     expect(goodDecision({ questions: { mood }, ...options }).others).toEqual(options);
   });
@@ -72,7 +72,7 @@ describe("questions come in an object or in an array", () => {
     );
   });
 
-  test("128 systemone and 64 GLiNER questions are the most, and 20,000 keys and values of the latter", () => {
+  test("at most 128 systemone or 64 GLiNER ones, the latter with 20,000 keys and values", () => {
     const many = (count: number, question: unknown): unknown =>
       Array.from({ length: count }, () => question);
     expect(goodDecision({ questions: many(128, urgent) }).questions).toHaveLength(128);
@@ -123,7 +123,7 @@ describe("questions come in an object or in an array", () => {
   });
 });
 
-describe("the top level takes what it knows and nothing else", () => {
+describe("the top level accepts only known fields", () => {
   const foreign = (
     "temperature stream max_tokens messages input assets images tools n top_p response_format " +
     "prompt max_completion_tokens task labels"
@@ -242,7 +242,7 @@ describe("image parts", () => {
     }
   });
 
-  test("are none outside of them, and a type alone makes one", () => {
+  test("are found nowhere else, and by their type alone", () => {
     const request = goodDecision({
       questions: { urgent },
       metadata: { png },

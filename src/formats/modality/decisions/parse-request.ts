@@ -57,7 +57,7 @@ import {
 const FILLED = { type: "string", minLength: 1, description: "a non-empty string" };
 const TEXT = { type: "string", description: "a string" };
 
-/** The top level of a body, but for what is dropped and for `provider`, as it is on all routes. */
+/** The top level of a body, without `provider` and the dropped fields, which all routes share. */
 const fields = {
   model: Type.Unsafe({ ...FILLED, title: "an id from GET /v1/models" }),
   state: orNull({
@@ -76,7 +76,7 @@ const fields = {
 const bodyFault = schemaCheck(closed(fields), DECISION_WORDS);
 const checkedNames = Object.keys(fields);
 
-/** Everything that a decisions body may have at its top level; nothing else is taken. */
+/** All names that a decisions body may have at its top level. */
 const memberNames = new Map(
   [...checkedNames, "questions", "schema", "provider", "route", "models", "transforms"].map(
     (name) => [name, name],
@@ -112,7 +112,7 @@ function readParts(doc: JsonDocument): CheckedParts | Problem {
 interface CheckedParts {
   readonly doc: JsonDocument;
   readonly members: Members;
-  /** The top level parsed. */
+  /** The parsed top level. */
   readonly values: Readonly<Record<string, unknown>>;
   readonly images: readonly ImagePart[];
   readonly questions: ReadQuestions;
@@ -135,10 +135,10 @@ function foreignFieldProblem(body: Members, grammar: Grammar): Problem | undefin
   return problem(DECISION_WORDS.unknown, foreign);
 }
 
-/** Kinds whose answer points into a text: offsets in serialised JSON would mean nothing. */
+/** Kinds whose answers have offsets into a text, which serialised JSON would make meaningless. */
 const spanKinds: ReadonlySet<string> = new Set(["entities", "relations", "structure"]);
 
-/** The problem of the state, which GLiNER bodies may call `text`, or of a question that it does not fit. */
+/** The problem of the state (or a GLiNER `text`), or of a question that does not fit it. */
 function stateProblem(
   { state, text }: CheckedParts["values"],
   questions: readonly ReadQuestion[],
@@ -162,7 +162,7 @@ function stateProblem(
   return undefined;
 }
 
-/** A decisions request read and checked at the door, in the grammar it was written in. */
+/** A checked decisions request. */
 export class ParsedDecisionRequest implements CallRequest {
   readonly modelId: string;
   readonly stream = false;
@@ -170,9 +170,9 @@ export class ParsedDecisionRequest implements CallRequest {
   readonly droppedParams: readonly string[];
   /** The client's body as it came. */
   readonly body: Buffer;
-  /** Which grammar the questions are written in. */
+  /** The grammar of the questions. */
   readonly grammar: Grammar;
-  /** Parsed; JSON or text, whether it came as `state` or as `text`. */
+  /** The parsed state, JSON or text, sent as `state` or as `text`. */
   readonly state: unknown;
   readonly questions: readonly Question[];
   /** Paths of `image_url` objects in state and questions, `state.items[2]`. */
@@ -181,9 +181,9 @@ export class ParsedDecisionRequest implements CallRequest {
   readonly stateImages: number;
   /** Bytes of the state's JSON without inline base64. */
   readonly stateBytes: number;
-  /** Once over everything: bytes without inline base64, and 65,536 for each image. */
+  /** Bytes of the body without inline base64, plus 65,536 for each image. */
   readonly estimatedInputTokens: number;
-  /** Decision models write no text: what is reserved is the default of a request without a bound. */
+  /** Decision models write no text; the default output bound is reserved. */
   readonly outputTokens: number = OUTPUT_TOKENS_DEFAULT;
   /** Other fields of the body that the grammar takes (`threshold`, …), as sent. */
   readonly others: Readonly<Record<string, unknown>>;
@@ -228,24 +228,24 @@ interface ImagePart {
 }
 
 /**
- * Checks every object of a body, however deep: a duplicated key is refused, because the
- * provider might read the other one, and image parts are gathered.
+ * Checks every object of a body at any depth and collects image parts. A duplicate key is refused,
+ * because the provider might read the other value.
  */
 function inspectBody(doc: JsonDocument): readonly ImagePart[] | Problem {
   const inspection = new Inspection();
   return inspection.visit(doc, 0, 0) ?? inspection.images;
 }
 
-/** Neither an image nor a duplicated key fits in fewer: `{"":0,"":0}`. */
+/** Fewer bytes have neither an image nor a duplicate key: `{"":0,"":0}`. */
 const TELLING_BYTES_MIN = 11;
-/** The members whose content reaches the provider. */
+/** The members whose content a model reads. */
 const readByModels = new Set<string | number>(["state", "questions", "schema"]);
 
 class Inspection {
   readonly images: ImagePart[] = [];
   readonly #path: (string | number)[] = [];
 
-  /** `depth`: containers of `doc` around this one. */
+  /** `depth`: the number of containers of `doc` around this one. */
   visit(doc: JsonDocument, node: JsonNode, depth: number): Problem | undefined {
     if (doc.end(node) - doc.start(node) < TELLING_BYTES_MIN) return undefined;
     if (depth === READ_DEPTH_MAX) return this.#visitDeeper(doc, node);
@@ -253,7 +253,7 @@ class Inspection {
     return doc.isArray(node) ? this.#visitArray(doc, node, depth) : undefined;
   }
 
-  /** The address of an image is two levels below its part. */
+  /** Scans values below `READ_DEPTH_MAX` separately, because image addresses can be that deep. */
   #visitDeeper(doc: JsonDocument, node: JsonNode): Problem | undefined {
     if (!doc.isObject(node) && !doc.isArray(node)) return undefined;
     const deeper = scanDeeper(doc, node);
@@ -314,7 +314,7 @@ class Inspection {
 const ONLY_INLINE =
   "must be a data: URL with a png, jpeg or webp image in base64; nothing is fetched";
 
-/** Bytes of the base64 text of an image part; undefined when its address is not such a data URL. */
+/** Bytes of the base64 text of an image part; undefined if its address is no such data URL. */
 function inlineImageBytes(doc: JsonDocument, part: JsonNode): number | undefined {
   const image = doc.member(part, word.image_url);
   if (image === ABSENT || !doc.isObject(image)) return undefined;
@@ -323,7 +323,7 @@ function inlineImageBytes(doc: JsonDocument, part: JsonNode): number | undefined
   if (!/^data:image\/(?:png|jpeg|webp);base64,[A-Za-z0-9+/]+={0,2}$/.test(doc.text(url))) {
     return undefined;
   }
-  // Measured as sent: some clients write each slash of it with a backslash.
+  // Counted as sent, because some clients escape each slash.
   const comma = doc.body.indexOf(0x2c, doc.start(url));
   return comma === -1 || comma >= doc.end(url) ? 0 : doc.end(url) - 1 - (comma + 1);
 }

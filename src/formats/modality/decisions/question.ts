@@ -12,7 +12,7 @@ import {
 } from "../../../kernel/index.ts";
 import { isProblem, type Problem, problem } from "../../wire/fields/check-shape.ts";
 
-/** The typed answer that a question asks for, in one form whatever the grammar was. */
+/** A question, in one form for both grammars. */
 export type Question = SystemOneQuestion | GlinerQuestion;
 
 export interface SystemOneQuestion {
@@ -21,15 +21,9 @@ export interface SystemOneQuestion {
   readonly kind: "noul" | "choice" | "score" | "box";
   /** The type as the buyer spelled it: `boolean` for a noul, `integer` for a score, … */
   readonly asked: string;
-  /**
-   * The instructions as sent, followed by the schema's description; undefined if the criteria are
-   * enough.
-   */
+  /** The instructions as sent, then the schema's description; undefined if criteria suffice. */
   readonly instructions: unknown;
-  /**
-   * For noul by "true" and "false", for choice by label, for score one for each level. Undefined if
-   * there are none.
-   */
+  /** For noul by "true" and "false", for choice by label, for score by level; undefined: none. */
   readonly criteria: unknown;
   /** The labels of a `choice`, in order. */
   readonly labels?: readonly string[];
@@ -42,13 +36,13 @@ export interface GlinerQuestion {
   readonly id: string;
   readonly kind: "classification" | "entities" | "relations" | "structure";
   /**
-   * Under which the provider answers: unique in a request. In the public form of the wire all
-   * entities are answered under `entities` and all relations under `relation_extraction`.
+   * The key of the provider's answer, unique in a request. In the public form of the wire, all
+   * entities are under `entities` and all relations under `relation_extraction`.
    */
   readonly resultName: string;
   /**
-   * The values as sent, without its name and under the first names of its fields: `type` (of a
-   * `boolean` that word, and no labels: they are `yes` and `no`), `labels`, `multi_label`,
+   * The values as sent, by the canonical names of their fields and without the question's name:
+   * `type` (a `boolean` has no labels, they are `yes` and `no`), `labels`, `multi_label`,
    * `threshold`, `top_k`, `instructions`, `examples`, `fields`.
    */
   readonly body: Readonly<Record<string, unknown>>;
@@ -56,7 +50,7 @@ export interface GlinerQuestion {
 
 export type Grammar = Question["wire"];
 
-/** One question as it is in its container, whatever grammar it is written in. */
+/** One question as it was sent, in either grammar. */
 export interface Entry {
   /** Its key, its name, or `q1`, `q2`, … by its place in an array. */
   readonly id: string;
@@ -67,20 +61,20 @@ export interface Entry {
   readonly node: JsonNode;
 }
 
-/** A question that was read, and what it is in the public form of its wire. */
+/** A parsed question, and its text in the public form of its wire. */
 export interface ReadQuestion<Q extends Question = Question> {
   readonly question: Q;
   readonly entry: Entry;
-  /** The bytes as sent, rearranged: no number or escape changes on the way. */
+  /** The bytes as sent, rearranged: numbers and escapes stay. */
   readonly encoded: JsonText;
 }
 
-/** A problem inside a question, seen from the body. */
+/** A problem inside a question, with its path from the body. */
 export function atEntry({ path }: Entry, found: Problem): Problem {
   return problem(found.message, ...path, ...found.path);
 }
 
-/** The members of a question but for its name, which items of an array bring. */
+/** The members of a question without its name, which only items of an array have. */
 export function readEntry(
   doc: JsonDocument,
   { node, isInArray }: Entry,
@@ -92,14 +86,14 @@ export function readEntry(
   return new Map([...members].filter(([name]) => names.has(name)));
 }
 
-/** Why a name cannot be a key of an answer. */
+/** The problem of a name that cannot be a key of an answer. */
 export function nameProblem(name: string): Problem | undefined {
   if (name.trim() === "") return problem("must not be blank");
   // As a key it would be refused: some parsers act on it.
   return name === "__proto__" ? problem("is not accepted as a name") : undefined;
 }
 
-/** The schema of labels; `noun` is used to count them. */
+/** The schema of a label; messages count labels by `noun`. */
 export function labelSchema(noun?: string): TSchema {
   return Type.Unsafe({
     type: "string",
@@ -121,7 +115,7 @@ export function namedText(members: Iterable<readonly [string, JsonText]>): JsonT
   return `{${parts.join(",")}}` as JsonText;
 }
 
-/** The two places, counted from 1, that have the same name; undefined when all differ. */
+/** The first two places, counted from 1, with the same name; undefined if all differ. */
 export function duplicate(names: readonly string[]): readonly [number, number] | undefined {
   const seen = new Map<string, number>();
   for (const [index, name] of names.entries()) {
@@ -138,19 +132,19 @@ export interface Member {
   readonly node: JsonNode;
 }
 
-/** The members of an object by the first name of each; those that are null are left out. */
+/** The members of an object by canonical name, without those that are null. */
 export type Members = ReadonlyMap<string, Member>;
 
-/** Every name that an object takes, with the first name of the same thing: `kind` is `type`. */
+/** Every accepted name, with its canonical name: `kind` is another name of `type`. */
 export type Spellings = ReadonlyMap<string, string>;
 
-/** How these bodies speak of their fields. */
+/** The wording of problems in these bodies. */
 export const DECISION_WORDS = {
   missing: "required",
   unknown: "this model does not accept this field",
 };
 
-/** Reads an object whose set of names is closed; a thing that is sent under two names is refused. */
+/** Reads an object with a closed set of names; two names of one member are refused. */
 export function readMembers(
   doc: JsonDocument,
   object: JsonNode,
@@ -170,7 +164,7 @@ export function readMembers(
   return members;
 }
 
-/** The members of an object of any names. */
+/** The members of an object with any names. */
 export function indexMembers(doc: JsonDocument, object: JsonNode): Members {
   const members = new Map<string, Member>();
   for (const key of doc.keys(object)) {
@@ -180,7 +174,7 @@ export function indexMembers(doc: JsonDocument, object: JsonNode): Members {
   return members;
 }
 
-/** These members parsed, by their first names. */
+/** Parses these members, or all, by their canonical names. */
 export function parseValues(
   doc: JsonDocument,
   members: Members,
@@ -195,7 +189,7 @@ export function parseValues(
   );
 }
 
-/** The problems that a schema finds with members, at the names that they were sent under. */
+/** Converts a problem of a schema to the names that the members were sent under. */
 export function problemIn(members: Members, { path, message }: SchemaFault): Problem {
   const [first, ...rest] = path;
   const sent = typeof first === "string" ? (members.get(first)?.sent ?? first) : first;
@@ -207,13 +201,13 @@ export function findNode(members: Members, name: string): JsonNode {
   return members.get(name)?.node ?? ABSENT;
 }
 
-/** `questions.team.schema.criteria: 1 option, at least 2 needed`: the place, then what is wrong. */
+/** Renders a problem: `questions.team.schema.criteria: 1 option, at least 2 needed`. */
 export function toSentence({ path, message }: Problem): string {
   const glue = /^(?:is|must) /.test(message) ? " " : ": ";
   return pathText(path) + glue + message;
 }
 
-/** A name in a message: quoted, and cut where it is longer than a name should be. */
+/** A name in a message, quoted and cut. */
 export function quoted(name: string): string {
   return JSON.stringify(name.slice(0, 64));
 }

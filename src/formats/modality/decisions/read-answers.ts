@@ -2,7 +2,7 @@ import { asObject, unreachable } from "../../../kernel/index.ts";
 import { fixedNames } from "./grammar-gliner.ts";
 import type { GlinerQuestion, SystemOneQuestion } from "./question.ts";
 
-/** `readSystemOneAnswers` for a provider that answers in the flat form of GLiNER results. */
+/** Like `readSystemOneAnswers`, for providers that answer in the form of GLiNER results. */
 export function readGlinerAnswers(
   body: Fields,
   questions: readonly GlinerQuestion[],
@@ -22,7 +22,7 @@ function findResults(body: Fields): Fields {
   return Object.fromEntries(Object.entries(body).filter(([name]) => !NO_RESULTS.has(name)));
 }
 
-/** A result is under its own name, the buyer's, or together with all of its kind. */
+/** A result is under its own name, under the buyer's, or among all results of its kind. */
 function findResult({ id, kind, resultName }: GlinerQuestion, results: Fields): unknown {
   const names = [resultName, id, fixedNames.get(kind) ?? id];
   const name = names.find((each) => Object.hasOwn(results, each));
@@ -30,8 +30,8 @@ function findResult({ id, kind, resultName }: GlinerQuestion, results: Fields): 
 }
 
 /**
- * The result becomes the value. What a classification says besides its label, its confidence, stays
- * beside it; of several labels the list with their confidences is kept as `labels`.
+ * The answer has the result as its value, beside the other fields of a classification. Of several
+ * labels, the list with their confidences is kept as `labels`.
  */
 function glinerAnswer(question: GlinerQuestion, found: unknown): NamedAnswer | undefined {
   const { resultName: name, kind, body } = question;
@@ -41,31 +41,31 @@ function glinerAnswer(question: GlinerQuestion, found: unknown): NamedAnswer | u
   const value = glinerValue(question, isTyped ? reported["value"] : found);
   if (value === undefined) return undefined;
   const isClass = kind === "classification";
-  const beside = isTyped || isClass ? (reported ?? labelsBeside(found)) : {};
+  const beside = isTyped || isClass ? (reported ?? readLabelsBeside(found)) : {};
   return { name, answer: { type: kind, ...beside, value } };
 }
 
-function labelsBeside(found: unknown): Fields {
+function readLabelsBeside(found: unknown): Fields {
   return Array.isArray(found) && found.some((each) => asObject(each) !== undefined)
     ? { labels: found }
     : {};
 }
 
 /**
- * The answers to these questions, in their order; undefined when one is missing or says nothing in
- * the type that was asked for. Answers without a question are dropped.
+ * The answers to these questions, in order; undefined if one is missing or not of the requested
+ * type. Answers without a question are dropped.
  */
 export function readSystemOneAnswers(
   body: Fields,
   questions: readonly SystemOneQuestion[],
 ): readonly NamedAnswer[] | undefined {
-  const find = finderIn(body["answers"], questions);
+  const find = makeFinder(body["answers"], questions);
   const read = questions.map((question) => systemOneAnswer(question, find(question.id)));
   return read.every((each) => each !== undefined) ? read : undefined;
 }
 
-/** Answers come by id, or in a list: each with its name, or all without and in order. */
-function finderIn(
+/** Finds answers by id in an object, or in a list by name, or by order if none has a name. */
+function makeFinder(
   answers: unknown,
   questions: readonly SystemOneQuestion[],
 ): (id: string) => unknown {
@@ -77,7 +77,7 @@ function finderIn(
   const isNamed = names.some((name) => name !== undefined);
   if (!isNamed && answers.length !== questions.length) return () => undefined;
   const order = isNamed ? names : questions.map(({ id }) => id);
-  // The first of a name counts, so it is written last.
+  // The first of several with one name counts, so it is written last.
   const places = new Map(order.map((name, at) => [name, at] as const).reverse());
   return (id) => answers[places.get(id) ?? -1] as unknown;
 }
@@ -92,14 +92,14 @@ function systemOneAnswer(question: SystemOneQuestion, found: unknown): NamedAnsw
 
 export type Fields = Readonly<Record<string, unknown>>;
 
-/** One question answered: the provider's own fields, and `value` in the plain type asked for. */
+/** The answer to one question: the provider's own fields, and `value` in the plain type. */
 export interface NamedAnswer {
-  /** The question's id; of a GLiNER question the name of its result. */
+  /** The question's id, or the result name of a GLiNER question. */
   readonly name: string;
   readonly answer: Fields;
 }
 
-/** The value of an answer in the JSON type of its question; undefined when it has none. */
+/** The value of an answer in the JSON type of its question; undefined if it has none. */
 function systemOneValue(question: SystemOneQuestion, answer: Fields): unknown {
   switch (question.kind) {
     case "noul":
@@ -137,26 +137,25 @@ function first(answer: Fields, ...names: readonly string[]): unknown {
   return names.map((name) => answer[name]).find((value) => value !== undefined && value !== null);
 }
 
-/** A tie counts as yes; who cares reads the probability. */
+/** 0.5 counts as yes; the probability is in the answer. */
 function isLikely(probability: unknown): boolean | undefined {
   if (typeof probability === "boolean") return probability;
   if (typeof probability !== "number" || probability < 0 || probability > 1) return undefined;
   return probability >= 0.5;
 }
 
-/** A label that was not offered is not an answer. */
+/** The label; undefined if it was not offered. */
 function offeredLabel(label: unknown, labels: ReadonlySet<string> | undefined): string | undefined {
   if (typeof label !== "string" || labels?.has(label) === false) return undefined;
   return label;
 }
 
-/** Digits behind which a sum of two decimals is only noise. */
+/** Fraction digits of a score; further ones are rounding noise. */
 const SCORE_DIGITS = 10;
 
 /**
- * Levels count from 0; a question between `min` and `max` is answered with a number between them. A
- * score lies between levels where the model is undecided: an integer question is answered with the
- * nearest.
+ * Levels count from 0; the answer to a question with `min` and `max` lies between them. A score can
+ * lie between two levels: an integer question gets the nearest.
  */
 function onScale(question: SystemOneQuestion, { score, value }: Fields): number | undefined {
   const { asked, criteria, scoreFrom = 0 } = question;
@@ -172,7 +171,7 @@ function parseBox({ top, bottom, left, right }: Fields): Fields | undefined {
   return Object.values(sides).every(Number.isFinite) ? sides : undefined;
 }
 
-/** One label, a list of labels where several were asked for, or yes and no as a boolean. */
+/** The value of a classification: one label, a list if several were requested, or a boolean. */
 function classValue(question: Fields, answer: unknown): unknown {
   const isBoolean = question["type"] === "boolean";
   const offered = isBoolean ? ["yes", "no"] : readLabels(question);
@@ -190,7 +189,7 @@ function labelIn(answer: unknown, labels: ReadonlySet<string> | undefined): stri
   return offeredLabel(fields === undefined ? answer : first(fields, "label", "value"), labels);
 }
 
-/** Questions of one kind may be answered in one object: each takes what it asked for. */
+/** Questions of one kind can be answered in one object: each takes the labels it asked for. */
 function askedLabels(answer: unknown, labels: readonly string[] | undefined): Fields | undefined {
   const found = asObject(answer);
   if (found === undefined || labels === undefined) return found;

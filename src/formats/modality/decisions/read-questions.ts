@@ -20,7 +20,7 @@ import {
   type ReadQuestion,
 } from "./question.ts";
 
-/** All questions of a body, in the grammar they are written in. */
+/** All questions of a body, with their grammar. */
 export interface ReadQuestions {
   readonly grammar: Grammar;
   readonly read: readonly ReadQuestion[];
@@ -41,13 +41,13 @@ export function readQuestions(doc: JsonDocument, body: Members): ReadQuestions |
   return isProblem(entries) ? entries : readInGrammar(doc, body, entries);
 }
 
-/** The sentence is for listings of both grammars: a body has `questions`, or a whole `schema`. */
+/** The problem of a top-level `schema` for a listing of either grammar. */
 export const foreignSchema: Problem = problem(
   'this model reads "questions"; a top-level schema belongs to another model\'s format',
   "schema",
 );
 
-/** The questions of `questions`: an object by id, or an array of objects that may have a name. */
+/** Reads `questions`: an object by id, or an array of objects that may have a name. */
 function readEntries(doc: JsonDocument, questions: JsonNode): readonly Entry[] | Problem {
   const isInArray = doc.isArray(questions);
   if (!isInArray && !doc.isObject(questions)) {
@@ -69,7 +69,7 @@ function readEntries(doc: JsonDocument, questions: JsonNode): readonly Entry[] |
   return entries;
 }
 
-/** The name that an item of an array brings. */
+/** The name of an item of an array. */
 function nameIn(doc: JsonDocument, question: JsonNode): string | Problem | undefined {
   let own: string | undefined;
   for (const field of ["name", "id"] as const) {
@@ -116,9 +116,9 @@ function whole(container: string, questions: ReadQuestions): ReadQuestions | Pro
 }
 
 /**
- * The signs by which a question's grammar is known, the clearest first: a `schema`, then a type
- * that only one grammar has, then fields that only one has. No question can carry the same sign for
- * both: a flat `boolean` is a GLiNER question, because a systemone one has it in a schema.
+ * Detects a question's grammar by the clearest sign: a `schema`, then a type that only one grammar
+ * has, then fields that only one has. The signs cannot conflict: a flat `boolean` is GLiNER,
+ * because systemone has it only in a schema.
  */
 function detectGrammar(doc: JsonDocument, question: JsonNode): Grammar | undefined {
   const fields = indexMembers(doc, question);
@@ -130,7 +130,7 @@ function detectGrammar(doc: JsonDocument, question: JsonNode): Grammar | undefin
   return fields.has("criteria") ? "systemone" : undefined;
 }
 
-/** Fields of a question that show that it is a GLiNER one, as the buyer sent them. */
+/** The fields that mark a question as GLiNER, by the names that the buyer sent. */
 export function listGlinerFields(doc: JsonDocument, question: JsonNode): readonly string[] {
   const fields = indexMembers(doc, question);
   return GLINER_FIELDS.filter((name) => fields.has(name));
@@ -138,7 +138,7 @@ export function listGlinerFields(doc: JsonDocument, question: JsonNode): readonl
 
 const GLINER_FIELDS = ["labels", "fields", "multi_label", "top_k", "threshold"];
 
-/** Fields of a body that only GLiNER models take; the options go upstream under their names. */
+/** Body fields that only GLiNER models accept. They are sent on under the same names. */
 export const GLINER_OPTIONS: readonly string[] = [
   "threshold",
   "include_confidence",
@@ -156,7 +156,7 @@ function countProblem(grammar: Grammar, container: string, count: number): Probl
     : undefined;
 }
 
-/** Each label costs many times what a value that is passed on does. */
+/** Most keys and values: a label takes far longer to check than a value that is passed on. */
 const GLINER_VALUES_MAX = 20_000;
 
 function sizeProblem(grammar: Grammar, container: string, values: number): Problem | undefined {
@@ -186,9 +186,7 @@ function mixedProblem(
   );
 }
 
-/**
- * Answers are distinguished by name: by that of the question, and by that of the provider's result.
- */
+/** The problem of two questions with one name, or of two results with one name. */
 function duplicateNameProblem(container: string, { read }: ReadQuestions): Problem | undefined {
   const ids = read.map(({ question }) => question.id);
   const results = read.flatMap(({ question }) =>
@@ -204,8 +202,8 @@ function duplicateNameProblem(container: string, { read }: ReadQuestions): Probl
 }
 
 /**
- * The public answer is a flat object, so a question may not use the key under which the provider
- * answers all questions of another kind.
+ * The two places of a question of one kind and a question that uses the fixed key of that kind; the
+ * public answer is a flat object, in which they would collide.
  */
 function twiceByKind(read: readonly ReadQuestion[]): readonly [number, number] | undefined {
   for (const [kind, name] of fixedNames) {

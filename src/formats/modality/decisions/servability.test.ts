@@ -85,7 +85,7 @@ describe("images", () => {
     });
   });
 
-  test("in a question count too", () => {
+  test("count in a question too", () => {
     const asks = { questions: { a: { type: "noul", instructions: ["like", photo] } } };
     expect(reason(asks, {})?.field).toBe("questions.a.instructions[1]");
   });
@@ -98,7 +98,7 @@ describe("images", () => {
   });
 });
 
-test("a provider of the public form answers one question for entities and one for relations", () => {
+test("a provider of the public form gets one question for entities and one for relations", () => {
   for (const kind of ["entities", "relations"]) {
     const question = { type: kind, labels: ["a"] };
     const two = { questions: { x: question, y: question } };

@@ -1,19 +1,19 @@
 /**
- * A base64 text inside a JSON string, taken as it passes. Its bytes are kept as the provider wrote
- * them, escapes included, and go to the client like that; what they stand for is only counted, and
- * decoded as far as the kind of file needs.
+ * Collects a base64 text inside a JSON string while it passes. The client gets the provider's
+ * bytes, escapes included. Characters are only counted; the first are decoded to detect the kind of
+ * file.
  */
 export class Base64Text {
   readonly #held = new HeldBytes();
-  /** The first characters, escapes undone. */
+  /** The first characters, without escapes. */
   #head = "";
   #characters = 0;
   #paddings = 0;
   #isBad = false;
-  /** The part of an escape so far, from its backslash on. */
+  /** The part of an escape so far, with its backslash. */
   #escape = "";
 
-  /** Takes bytes from `start` on; the offset of the closing quote, or the end of the bytes. */
+  /** Takes bytes from `start`; returns the offset of the closing quote, or the end of the bytes. */
   push(bytes: Buffer, start: number): number {
     let at = start;
     while (at < bytes.length) {
@@ -34,7 +34,7 @@ export class Base64Text {
     return at;
   }
 
-  /** A character was not base64: the remainder need not be checked. */
+  /** True once a character is not base64; the remainder need not be checked. */
   get isBad(): boolean {
     return this.#isBad;
   }
@@ -44,17 +44,17 @@ export class Base64Text {
     return !this.#isBad && isWhole && this.#characters > 0;
   }
 
-  /** Size of the file so far. */
+  /** Bytes of the file so far. */
   get fileBytes(): number {
     return Math.floor((this.#characters * 3) / 4);
   }
 
-  /** The file's first bytes, enough to know its kind. */
+  /** The first bytes of the file, enough to detect its kind. */
   get firstBytes(): Buffer {
     return Buffer.from(this.#head, "base64");
   }
 
-  /** The text between its quotes, as it came. */
+  /** The text between the quotes, as it came. */
   pieces(): readonly Buffer[] {
     return this.#held.pieces();
   }
@@ -72,7 +72,7 @@ export class Base64Text {
     else this.#isBad = true;
   }
 
-  /** Encoders that are careful with web pages write some characters of base64 as escapes. */
+  /** Some encoders escape characters of base64 that are special in web pages. */
   #takeEscape(byte: number): void {
     this.#escape += String.fromCharCode(byte);
     if (this.#escape.length < (this.#escape[1] === "u" ? UNICODE_ESCAPE_CHARACTERS : 2)) return;
@@ -89,10 +89,10 @@ const PADDING = 0x3d;
 const SLASH = 0x2f;
 const NO_CHARACTER = 0;
 const UNICODE_ESCAPE_CHARACTERS = "\\u002b".length;
-/** A multiple of four, and enough for what may stand before the first tag of a drawing. */
+/** A multiple of four, and enough for the text before the first tag of an SVG file. */
 const HEAD_CHARACTERS = 1_024;
 
-/** 1 for the 64 characters (RFC 4648, section 4). */
+/** By byte: 1 for the 64 characters of base64 (RFC 4648, section 4). */
 const ALPHABET = new Uint8Array(256);
 for (const byte of Buffer.from(
   "ABCDEFGHIJKLMNOPQRSTUVWXYZabcdefghijklmnopqrstuvwxyz0123456789+/",
@@ -113,13 +113,13 @@ function decodeEscape(escape: string): number {
 }
 
 /**
- * Bytes that are kept as they came, without being put together: large pieces are held where they
- * are, small ones are gathered in pages, so that an answer in tiny pieces costs no more memory.
+ * Keeps bytes without joining them: large pieces as they are, small ones gathered in pages, so that
+ * an answer in tiny pieces needs no more memory.
  */
 class HeldBytes {
   readonly #pieces: Buffer[] = [];
   #page: Buffer = EMPTY;
-  /** The part of the page that is filled and not yet a piece. */
+  /** The part of the page that is filled but not in `#pieces` yet. */
   #from = 0;
   #to = 0;
 
@@ -157,6 +157,6 @@ class HeldBytes {
 }
 
 const EMPTY = Buffer.alloc(0);
-/** From here on a piece is worth an object of its own. */
+/** Pieces of this size are kept as they are. */
 const LARGE_BYTES = 4_096;
 const PAGE_BYTES = 65_536;

@@ -14,7 +14,7 @@ function servabilityOf(members: Members, listing = imageListing()): Unservable |
   return images.servabilityProblem(readGood(members), listing);
 }
 
-describe("a listing takes what it lists", () => {
+describe("a listing accepts the fields that it declares", () => {
   test.each<Members>([
     {},
     { size: "1024x1024", quality: "high", n: 4 },
@@ -82,12 +82,12 @@ describe("a listing takes what it lists", () => {
     expect(servabilityOf({ n: n === 1 ? 2 : 1 }, listing)).toBeUndefined();
   });
 
-  test("and checks a caller's note by it where it lists one", () => {
+  test("and checks a caller's note if it declares one", () => {
     const listing = imageListing({ ...PARAMETERS, user: { type: "enum", values: ["a"] } });
     expect(servabilityOf({ user: "b" }, listing)?.message).toBe("user must be one of a");
   });
 
-  test("a field's name is shown, but not a novel", () => {
+  test("shows a field's name, cut if it is long", () => {
     const { field } = servabilityOf({ ["x".repeat(10_000)]: 1 }) ?? {};
     expect(field).toBe("x".repeat(64));
   });
@@ -105,7 +105,7 @@ describe("the provider is sent", () => {
     );
   });
 
-  test("on the listing's own path, with nothing but the content type", () => {
+  test("on the listing's own path, with the content type as the only header", () => {
     const listing = imageListing(PARAMETERS, { imagesPath: "/v2/pictures", wire: "wire_b" });
     expect(images.encode(readGood({}), listing)).toMatchObject({
       upstream: {
@@ -116,7 +116,7 @@ describe("the provider is sent", () => {
     });
   });
 
-  test("no field that is the gateway's, the caller's own, empty, or of another gateway", () => {
+  test("no field of the gateway, of the caller's own, null, or of another gateway", () => {
     const members = {
       size: null,
       stream: false,
@@ -134,7 +134,7 @@ describe("the provider is sent", () => {
     expect(sent(members)).toBe('{"model":"acme/test-1","prompt":"a red bicycle"}');
   });
 
-  test("a caller's note where the listing has it", () => {
+  test("a caller's note if the listing declares it", () => {
     const listing = imageListing({ ...PARAMETERS, user: { type: "unknown" } });
     const text = sent({ user: "u1", metadata: { a: "b" } }, listing);
     expect(JSON.parse(text)).toEqual({
@@ -162,7 +162,7 @@ describe("the provider is sent", () => {
     }
   });
 
-  test("n of 1 to a host that would make another number of its own accord", () => {
+  test("n of 1 if the host's default is another number", () => {
     const listing = imageListing({ ...PARAMETERS, n: { type: "integer", default: 2 } });
     expect(JSON.parse(sent({}, listing))).toMatchObject({ n: 1 });
     expect(JSON.parse(sent({ n: null }, listing))).toMatchObject({ n: 1 });
@@ -174,7 +174,7 @@ describe("the provider is sent", () => {
     expect(sent({})).not.toContain("quality");
   });
 
-  test("its share of the controls when it is an aggregator", () => {
+  test("its share of the controls if it is an aggregator", () => {
     const upstream = { only: ["lab-x"] };
     const aggregator = imageListing(PARAMETERS, { priority: 1 });
     expect(JSON.parse(sent({ provider: { upstream } }, aggregator))).toMatchObject({

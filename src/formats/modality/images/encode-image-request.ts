@@ -3,13 +3,13 @@ import { type JsonText, textBytes, textToken } from "../../../kernel/index.ts";
 import { findUnlistedField } from "../../wire/fields/accepted-values.ts";
 import { upstreamControls } from "../../wire/fields/common-fields.ts";
 import type { Unservable, UpstreamRequest } from "../../wire/modality.ts";
-import { CALLERS_NOTES, isForListing, type ParsedImageRequest } from "./parse-request.ts";
+import { isForListing, type ParsedImageRequest } from "./parse-request.ts";
 
 /**
- * The request for one listing: the caller's members as they were sent, under the provider's model
- * id, without what the gateway reads itself and what the listing does not have. Where the listing
- * has `response_format` with `b64_json` among its values, that is written: the host might answer
- * with addresses otherwise. No other host gets the field, because some refuse it.
+ * Encodes for one listing: the caller's members as sent, under the provider's model id, without the
+ * gateway's own fields and those that the listing lacks. `response_format` is written if the
+ * listing has it with `b64_json`, because the host might answer with addresses otherwise. Other
+ * hosts may refuse it.
  */
 export function encodeImageRequest(
   request: ParsedImageRequest,
@@ -33,7 +33,7 @@ export function encodeImageRequest(
   };
 }
 
-/** Without `n` one image is requested and held; a host with another default gets it explicitly. */
+/** Without `n`, one image is reserved, so a host with another default gets an explicit `n`. */
 function isOneImageUnsaid({ doc, fields }: ParsedImageRequest, deployment: Deployment): boolean {
   const sent = fields.get("n");
   if (sent !== undefined && !doc.isNull(sent.value)) return false;
@@ -46,13 +46,13 @@ function takesBase64({ supportedParameters }: Deployment): boolean {
   return descriptor?.type === "enum" && descriptor.values.includes("b64_json");
 }
 
-/** Why this listing cannot serve the request as sent: a field or a value that it does not take. */
+/** Why this listing cannot serve the request as sent: an undeclared field, or a value of one. */
 export function servabilityProblem(
   { doc, fields }: ParsedImageRequest,
-  { supportedParameters }: Deployment,
+  deployment: Deployment,
 ): Unservable | undefined {
   const forListing = [...fields].flatMap(([name, field]) =>
     isForListing(doc, name, field) ? [[name, field.value] as const] : [],
   );
-  return findUnlistedField(doc, forListing, { supportedParameters, notes: CALLERS_NOTES });
+  return findUnlistedField(doc, forListing, deployment);
 }

@@ -2,20 +2,20 @@ import { IMAGE_ANSWER_OTHER_BYTES_MAX, tryParse } from "../../../kernel/index.ts
 import { Base64Text } from "./base64-text.ts";
 
 /**
- * Parses an answer as it passes: every string under a key `b64_json` becomes a `Base64Text`,
- * and everything else is gathered as a small JSON text in which such a string is the number of its
- * text, as a string: `{"data":[{"b64_json":"0"}]}`. That the small text is JSON is for its reader
- * to find out; together with the base64 check of the texts the whole answer is checked then.
+ * Parses an answer while it passes. Each string under a key `b64_json` becomes a `Base64Text`;
+ * everything else is gathered as a small JSON text, in which such a string is the number of its
+ * text: `{"data":[{"b64_json":"0"}]}`. The reader of the small text checks that it is JSON; with
+ * the base64 checks, the whole answer is checked then.
  */
 export class ImageAnswerParser {
   readonly texts: Base64Text[] = [];
-  /** One character per byte. */
+  /** The answer without its images, one character per byte. */
   #rest = "";
   #mode: "between" | "string" | "base64" = "between";
   #isEscaped = false;
-  /** The beginning of the string that is passing or passed last. */
+  /** The start of the present or the last string. */
   #string = "";
-  /** The key whose value comes next, as it is written; empty between members. */
+  /** The raw key whose value comes next; empty between members. */
   #key = "";
   #closedFileBytes = 0;
 
@@ -27,7 +27,7 @@ export class ImageAnswerParser {
     }
   }
 
-  /** Nothing that comes can make this answer usable. */
+  /** True if no further bytes can make this answer usable. */
   get isUnusable(): boolean {
     return (
       this.#rest.length > IMAGE_ANSWER_OTHER_BYTES_MAX ||
@@ -36,7 +36,7 @@ export class ImageAnswerParser {
     );
   }
 
-  /** Size of all files so far. */
+  /** Bytes of all files so far. */
   get fileBytes(): number {
     return this.#closedFileBytes + (this.#mode === "base64" ? this.#lastFileBytes() : 0);
   }
@@ -46,7 +46,7 @@ export class ImageAnswerParser {
     return Buffer.from(this.#rest, "latin1");
   }
 
-  /** Up to and including the opening quote of the next string. */
+  /** Reads up to and including the opening quote of the next string. */
   #between(bytes: Buffer, start: number): number {
     let at = start;
     for (; at < bytes.length; at += 1) {
@@ -72,7 +72,7 @@ export class ImageAnswerParser {
     return at + 1;
   }
 
-  /** Up to and including the closing quote. */
+  /** Reads up to and including the closing quote. */
   #inString(bytes: Buffer, start: number): number {
     let at = start;
     for (; at < bytes.length; at += 1) {
@@ -112,9 +112,9 @@ const QUOTE = 0x22;
 const BACKSLASH = 0x5c;
 const COLON = 0x3a;
 const KEY = "b64_json";
-/** As long as the key gets when each of its characters is an escape, and a little more. */
+/** The length of the key with every character escaped, and a little more. */
 const KEY_BYTES_MAX = KEY.length * "\\u0000".length + 8;
-/** Far more images than one request asks for. */
+/** Far more images than one request can ask for. */
 const TEXTS_MAX = 16;
 
 function isSpace(byte: number): boolean {

@@ -35,7 +35,7 @@ function refused(text: string | Buffer, opened: Opened = {}): Refusal {
 }
 
 describe("a complete answer", () => {
-  test("comes in our format: model, images with their kind, echoes, counts and the whole debit", () => {
+  test("has the public format: model, images with their kind, echoes, counts and the debit", () => {
     const text = buildAnswer([PNG, JPEG], {
       model: "imager-2",
       id: "img-1",
@@ -90,13 +90,13 @@ describe("a complete answer", () => {
     expect(bridge.finish("0")).toHaveLength(0);
   });
 
-  test("has our clock where the provider's is missing or odd", () => {
+  test("has the gateway's time if the provider's is missing or invalid", () => {
     for (const created of [undefined, "now", -1, 1.5, null]) {
       expect(answered(buildAnswer([PNG], { created }))).toMatchObject({ created: 1_800_000_000 });
     }
   });
 
-  test("keeps the provider's rewording of the prompt, and no address", () => {
+  test("keeps the provider's revised prompt, and no address", () => {
     const item = { url: "https://provider.test/1.png", b64_json: PNG, revised_prompt: "so \ud83d" };
     const text = JSON.stringify({ data: [item] });
     expect(answered(text)).toMatchObject({
@@ -130,7 +130,7 @@ describe("a complete answer", () => {
     }
   });
 
-  test("of a drawing is one where a drawing was asked for, and else a text that is not an image", () => {
+  test("may be SVG if that was requested, which is no image otherwise", () => {
     for (const kind of ["svg", "declaredSvg"] as const) {
       const text = buildAnswer([imageFile(kind).toString("base64")]);
       const asked = { members: { output_format: "svg" } };
@@ -165,7 +165,7 @@ describe("a complete answer", () => {
     expect(answered(`\uFEFF \n${pretty}\n\n`)).toMatchObject({ data: [{ b64_json: PNG }] });
   });
 
-  test("is not confused by images that stand elsewhere", () => {
+  test("is not confused by images in other places", () => {
     const item = { b64_json: PNG, partial: { b64_json: JPEG }, b64_json_2: "0" };
     const text = JSON.stringify({ preview: { b64_json: JPEG }, b64_json: JPEG, data: [item] });
     expect(answered(text)).toMatchObject({ data: [{ b64_json: PNG, media_type: "image/png" }] });
@@ -173,7 +173,7 @@ describe("a complete answer", () => {
 });
 
 describe("usage", () => {
-  test("is read in either naming, and shown as it was counted", () => {
+  test("is read in either naming, and reported as it was counted", () => {
     const usage = { prompt_tokens: 9, completion_tokens: 300, cost: 0.02, is_byok: false };
     const bridge = openBridge();
     const { json } = playImages(bridge, [buildAnswer([PNG], { usage })]);
@@ -183,7 +183,7 @@ describe("usage", () => {
     });
   });
 
-  test("reports what came from the provider's cache separately", () => {
+  test("reports tokens from the provider's cache separately", () => {
     const usage = { input_tokens: 9, output_tokens: 3, input_tokens_details: { cached_tokens: 5 } };
     const bridge = openBridge();
     const { json } = playImages(bridge, [buildAnswer([PNG], { usage })]);
@@ -279,7 +279,7 @@ describe("an answer without the images that were asked for is a 502 that another
     },
   );
 
-  test("the client reads an error of ours and no word of the provider's", () => {
+  test("sends the client the gateway's error and no text of the provider", () => {
     const { text } = playImages(openBridge({ members: { n: 2 } }), [
       buildAnswer([PNG], { secret: "provider-words" }),
     ]);
@@ -288,7 +288,7 @@ describe("an answer without the images that were asked for is a 502 that another
     expect(text).not.toMatch(/secret|provider-words/);
   });
 
-  test("no more entries are looked at than were asked for", () => {
+  test("reads no more entries than were requested", () => {
     const words = Array.from({ length: 3 }, () => ({ status: "pending" }));
     const said = JSON.stringify({ data: [...words, { status: "content_policy" }] });
     expect(refused(said, { members: { n: 3 } }).class).toBe("upstream_error");
@@ -296,7 +296,7 @@ describe("an answer without the images that were asked for is a 502 that another
   });
 });
 
-describe("an error inside a 200 is what its message says", () => {
+describe("an error inside a 200 is classified by its message", () => {
   test.each([
     [error("rate_limit_exceeded"), "rate_limit", 429, true],
     [error("server_error"), "upstream_error", 500, true],
@@ -311,14 +311,14 @@ describe("an error inside a 200 is what its message says", () => {
     expect(bridge.failure).toMatchObject({ refusal: { class: cls, status }, failover });
   });
 
-  test("and an empty one is none", () => {
+  test("and an empty one is no error", () => {
     for (const none of [null, false]) {
       expect(answered(buildAnswer([PNG], { error: none }))).toMatchObject({ model: marketModel });
     }
   });
 });
 
-describe("an answer that keeps images back for their content is refused for good", () => {
+describe("an answer that withholds images for their content is refused without failover", () => {
   const url = { url: "" };
   test.each<readonly [Members]>([
     [{ data: [{ ...url, respect_moderation: false }] }],
@@ -334,7 +334,7 @@ describe("an answer that keeps images back for their content is refused for good
     [{ promptFeedback: { blockReason: "SAFETY" } }],
     [{ data: [{ error: { code: "content_policy_violation" } }] }],
     [{ data: [{ b64_json: "", error: { message: "This content was blocked" } }] }],
-    // In part, too: the others must not be tried at another provider.
+    // Also if only some images are withheld: another provider must not be tried for them.
     [{ data: [{ b64_json: PNG }, { respect_moderation: false }] }],
   ])("%j", (answer) => {
     const members = { n: 2 };
@@ -357,13 +357,13 @@ describe("an answer that keeps images back for their content is refused for good
     expect(refused(JSON.stringify(answer)).class).toBe("upstream_error");
   });
 
-  test("and images that all came are delivered, whatever else is flagged", () => {
+  test("and complete images are delivered, whatever else is flagged", () => {
     const text = JSON.stringify({ data: [{ b64_json: PNG, respect_moderation: false }] });
     expect(answered(text)).toMatchObject({ data: [{ b64_json: PNG }] });
   });
 });
 
-describe("an answer that costs more than was held is not delivered and not billed", () => {
+describe("an answer that costs more than the reserve is neither delivered nor billed", () => {
   const tokens = (count: number): string =>
     buildAnswer([PNG], { usage: { input_tokens: 10, output_tokens: count } });
   const dollars = (cost: string): string =>
@@ -375,7 +375,7 @@ describe("an answer that costs more than was held is not delivered and not bille
     expect(refused(tokens(991), opened)).toMatchObject({ class: "upstream_error", status: 502 });
   });
 
-  test("by its own figure, to less than a micro-dollar", () => {
+  test("by its reported cost, to less than a micro-dollar", () => {
     const opened = { listing: METERED, reserveMicroUsd: 1_000n };
     for (const cost of ["0.001", "0.0010009999", "1e-3", "0"]) answered(dollars(cost), opened);
     for (const cost of ["0.001001", "1", "1e999", "9".repeat(5_000)]) {
@@ -387,7 +387,7 @@ describe("an answer that costs more than was held is not delivered and not bille
     }
   });
 
-  test("tokens do not count where the provider reports a cost, and the other way round", () => {
+  test("but tokens do not count if the provider bills a reported cost, or vice versa", () => {
     const held = { reserveMicroUsd: 1_000n };
     expect(answered(tokens(1_000_000), { listing: METERED, ...held })).toBeDefined();
     expect(answered(dollars("999"), held)).toBeDefined();
@@ -395,7 +395,7 @@ describe("an answer that costs more than was held is not delivered and not bille
 });
 
 describe("the bound of 32 MiB", () => {
-  /** Base64 of the largest file there may be, in pieces that are made when they are needed. */
+  /** Base64 of the largest allowed file, in pieces that are created on demand. */
   function* base64Of(bytes: number): Generator<Buffer> {
     const head = imageFile("png", 3 * 1024);
     yield Buffer.from(head.toString("base64"));
@@ -421,7 +421,7 @@ describe("the bound of 32 MiB", () => {
     expect(bytes).toBeGreaterThan(Math.ceil(IMAGE_BYTES_MAX / 3) * 4);
   });
 
-  test("closes the provider at once above it: no 413, no other provider, no strike", () => {
+  test("ends the answer at once above it: no 413, no other provider, no strike", () => {
     const bridge = pushed(IMAGE_BYTES_MAX + 1);
     expect(bridge.state).toBe("failed");
     expect(bridge.failure).toMatchObject({

@@ -26,21 +26,20 @@ import type { ParsedImageRequest } from "./parse-request.ts";
 export interface OpenImageAnswer extends AnswerContext {
   readonly request: ParsedImageRequest;
   readonly deployment: Deployment;
-  /** The cost by the provider's report; undefined when that names no cost. */
+  /** The cost by the provider's report; undefined if it names none. */
   readonly costOf: (report: ImageReport) => PicoUsd | undefined;
 }
 
 /**
- * The images side of `AnswerBridge`: exactly as many images as were asked for, as base64, within
- * the reserve, or a failure. An answer can have tens of megabytes: it is checked while it
- * passes and never put together; the client gets the provider's own bytes of each image between
- * newly written JSON. Only size fails an answer before its end. A failed one reports no usage and
- * no cost, because it costs nothing.
+ * An `AnswerBridge` for images: as many as requested, as base64, within the reserve, or a failure.
+ * An answer can have tens of megabytes, so it is checked while it passes and never joined: the
+ * client gets the provider's own bytes of each image between newly written JSON. Before its end,
+ * only its size fails an answer. A failed one costs nothing, so it reports no usage and no cost.
  */
 export class ImageBridge implements AnswerBridge {
   readonly contentType = "application/json";
   readonly #open: OpenImageAnswer;
-  /** Undefined once nothing can make the answer usable, and from its end on. */
+  /** Undefined once the answer cannot become usable, and after its end. */
   #parser: ImageAnswerParser | undefined = new ImageAnswerParser();
   #bytes = 0;
   #answer: ImageAnswer | undefined;
@@ -96,7 +95,7 @@ export class ImageBridge implements AnswerBridge {
     if (this.#bytes > ANSWER_BYTES_MAX || fileBytes > IMAGE_BYTES_MAX) {
       this.#conclude(failedRead(tooLargeImagesFailure()));
     } else if (this.#parser?.isUnusable === true) {
-      // Reading continues: too large is reported before anything else, wherever the fault is.
+      // Keeps reading: too large is reported before any other fault, wherever that is.
       this.#parser = undefined;
     }
   }
@@ -143,7 +142,7 @@ export class ImageBridge implements AnswerBridge {
   }
 }
 
-/** Base64 of the images and all the rest; white space and escapes are the provider's own loss. */
+/** Base64 of the largest images and the other bytes, without white space and escapes. */
 const ANSWER_BYTES_MAX = Math.ceil(IMAGE_BYTES_MAX / 3) * 4 + IMAGE_ANSWER_OTHER_BYTES_MAX;
 
 const ABOVE_RESERVE = failedRead(
@@ -151,7 +150,7 @@ const ABOVE_RESERVE = failedRead(
 );
 const UNREADABLE = failedRead(unusableImagesFailure("the provider's answer could not be read"));
 
-/** The client's answer, in pieces: the bytes of an image are the ones that the provider sent. */
+/** The client's answer in pieces, with the provider's own bytes of each image. */
 function writeAnswer(
   { created, images, echoed, report }: ImageAnswer,
   { deployment, createdSeconds }: OpenImageAnswer,

@@ -48,7 +48,7 @@ describe("a moderation refusal keeps the provider's status, is never rerouted an
   });
 });
 
-describe("what only sounds like one is not", () => {
+describe("an answer that only sounds like a moderation refusal is none", () => {
   test.each([
     [401, "auth"],
     [402, "auth"],
@@ -61,7 +61,7 @@ describe("what only sounds like one is not", () => {
     expect(answer.failover).toBe(true);
   });
 
-  test("another refusal of the host is its own", () => {
+  test("keeps another refusal of the host", () => {
     const refused = failed(400, { error: { code: "invalid_value", message: "Invalid 'size'" } });
     expect(refused.refusal).toMatchObject({ class: "upstream_error", status: 400 });
     expect(refused.failover).toBe(false);

@@ -27,7 +27,7 @@ const answer = fc
   .map(([images, members]) => Buffer.from(buildAnswer(images, members)));
 const asked = fc.integer({ min: 1, max: 4 });
 
-/** Pieces that put together are the bytes: cut at these places, some of them empty. */
+/** The bytes cut at these places; pieces may be empty. */
 function cut(bytes: Buffer, places: readonly number[]): Buffer[] {
   const at = places.map((place) => place % (bytes.length + 1)).toSorted((a, b) => a - b);
   return [...at, bytes.length].map((end, index) => bytes.subarray(at[index - 1] ?? 0, end));
@@ -46,7 +46,7 @@ test("any split of the bytes gives the same answer", () => {
   );
 });
 
-test("byte by byte is the same as at once", () => {
+test("an answer read byte by byte is the same as one read at once", () => {
   const bytes = Buffer.from(
     buildAnswer([imageFile("png").toString("base64").replaceAll("/", "\\/")]),
   );
@@ -54,7 +54,7 @@ test("byte by byte is the same as at once", () => {
   expect(playImages(openBridge(), single).text).toBe(playImages(openBridge(), [bytes]).text);
 });
 
-/** The changes that may happen to an answer on its way. */
+/** Possible changes of an answer on its way. */
 const mutation = fc.oneof(
   fc.record({ at: fc.nat(), with: fc.uint8Array({ maxLength: 3 }), over: fc.nat({ max: 3 }) }),
   fc.record({
@@ -75,7 +75,7 @@ function mutate(
   return Buffer.concat([bytes.subarray(0, place), put, bytes.subarray(place + over)]);
 }
 
-/** The images of an answer by the plain way: parse it all, decode it all. */
+/** The images of an answer, read the simple way: parse all, decode all. */
 function imagesByHand(bytes: Buffer): readonly string[] | undefined {
   if (!isUtf8(bytes)) return undefined;
   try {
@@ -96,7 +96,7 @@ function isImage(text: unknown): text is string {
   return detectMediaType(Buffer.from(text, "base64"), "") !== undefined;
 }
 
-test("whatever happens to an answer, the client gets all images that were asked for or none", () => {
+test("whatever happens to an answer, the client gets all requested images or none", () => {
   let complete = 0;
   fc.assert(
     fc.property(answer, asked, fc.array(mutation, { maxLength: 3 }), (bytes, n, changes) => {

@@ -1,65 +1,57 @@
 import type { Deployment } from "../../../catalog/index.ts";
-import { type Usage, asObject } from "../../../kernel/index.ts";
+import { asObject, defined, type Usage, ZERO_USAGE } from "../../../kernel/index.ts";
 import {
   asCount,
-  firstCount,
+  type Fields,
   inputOutputFlaw,
+  readInputOutput,
   readReportedCost,
 } from "../../wire/neutral/usage-report.ts";
 import type { ParsedImageRequest } from "./parse-request.ts";
 
 /** A provider's report about its images. */
 export interface ImageReport {
-  /** Undefined when it counted no tokens: a guess is never billed. */
+  /** Undefined if it counted no tokens; a guess is never billed. */
   readonly usage: Usage | undefined;
   /** Its own cost in USD as decimal text. */
   readonly costUsd: string | undefined;
   /** Why the counts cannot be right. */
   readonly flaw?: string;
-  /** The counts for the client, as they were reported: members of its `usage`. */
+  /** The members of the client's `usage`: the counts as reported. */
   readonly counts: readonly string[];
 }
 
-/** Reads the usage of an answer in either naming; `text` is what `answer` was parsed from. */
+/** Reads the usage of an answer in either naming; `text` is the JSON of `answer`. */
 export function readImageReport(
   answer: Readonly<Record<string, unknown>>,
   text: string,
 ): ImageReport {
-  const usage = asObject(answer["usage"]) ?? {};
-  const input = firstCount(usage["input_tokens"], usage["prompt_tokens"]);
-  const output = firstCount(usage["output_tokens"], usage["completion_tokens"]);
-  const inputDetails = findDetails(usage, "input_tokens_details", "prompt_tokens_details");
-  const outputDetails = findDetails(usage, "output_tokens_details", "completion_tokens_details");
+  const reported = asObject(answer["usage"]) ?? {};
   const costUsd = readReportedCost(text);
-  const flaw = inputOutputFlaw(usage);
-  const flawed = flaw === undefined ? {} : { flaw };
-  if (input === undefined && output === undefined) {
-    return { usage: undefined, costUsd, ...flawed, counts: [] };
+  const read = readInputOutput(reported);
+  if (read === undefined) {
+    const flaw = inputOutputFlaw(reported);
+    return { usage: undefined, costUsd, ...defined({ flaw }), counts: [] };
   }
-  const prompt = input ?? 0;
-  const completion = output ?? 0;
-  const cachedPrompt = Math.min(prompt, asCount(inputDetails?.["cached_tokens"]) ?? 0);
+  const { usage } = read;
+  const prompt = usage.prompt + usage.cachedPrompt;
+  const total = asCount(reported["total_tokens"]) ?? prompt + usage.completion;
+  const input = findDetails(reported, "input_tokens_details", "prompt_tokens_details");
+  const output = findDetails(reported, "output_tokens_details", "completion_tokens_details");
   return {
-    usage: {
-      prompt: prompt - cachedPrompt,
-      cachedPrompt,
-      cacheWrite: 0,
-      completion,
-      internalReasoning: 0,
-    },
+    ...read,
     costUsd,
-    ...flawed,
     counts: [
       `"input_tokens":${prompt}`,
-      `"output_tokens":${completion}`,
-      `"total_tokens":${asCount(usage["total_tokens"]) ?? prompt + completion}`,
-      ...detailsText("input_tokens_details", inputDetails),
-      ...detailsText("output_tokens_details", outputDetails),
+      `"output_tokens":${usage.completion}`,
+      `"total_tokens":${total}`,
+      ...detailsText("input_tokens_details", input),
+      ...detailsText("output_tokens_details", output),
     ],
   };
 }
 
-/** The usage that the listing declares for the images of this request; undefined: none that fits. */
+/** The usage that the listing declares for these images; undefined if none fits. */
 export function declaredUsage(
   request: ParsedImageRequest,
   { imageTokens, supportedParameters }: Deployment,
@@ -76,11 +68,8 @@ export function declaredUsage(
       (each.quality === undefined || each.quality === quality),
   );
   if (fitting === undefined) return undefined;
-  const completion = fitting.tokens * request.count;
-  return { prompt: 0, cachedPrompt: 0, cacheWrite: 0, completion, internalReasoning: 0 };
+  return { ...ZERO_USAGE, completion: fitting.tokens * request.count };
 }
-
-type Fields = Readonly<Record<string, unknown>>;
 
 function findDetails(usage: Fields, name: string, otherName: string): Fields | undefined {
   return asObject(usage[name]) ?? asObject(usage[otherName]);

@@ -34,7 +34,7 @@ export const images: Modality<ParsedImageRequest> = {
   },
 };
 
-/** The cost that settlement will make of the report, as far as it names one. */
+/** The cost that settlement computes from the report; undefined if it names none. */
 function priceReport(
   { usage, costUsd }: ImageReport,
   { billing, prices }: Deployment,

@@ -8,8 +8,8 @@ import {
   readGood,
 } from "../../../../test/fixtures/images/image-kit.ts";
 
-describe("a body that is taken", () => {
-  test("asks for one image unless it says how many, and for no output tokens", () => {
+describe("a body that is accepted", () => {
+  test("requests one image unless it has a number, and no output tokens", () => {
     expect(readGood({})).toMatchObject({
       modelId: "acme/test-1",
       stream: false,
@@ -27,7 +27,7 @@ describe("a body that is taken", () => {
     expect(readGood(body.toString()).estimatedInputTokens).toBe(body.length);
   });
 
-  test("may say that it does not stream, in each way that says so", () => {
+  test("may say in each way that it does not stream", () => {
     for (const members of [
       { stream: false, partial_images: 0, response_format: "b64_json" },
       { stream: null, partial_images: null, response_format: null },
@@ -127,7 +127,7 @@ describe("a body that is refused for every provider", () => {
     expect(readBad(body)).toMatchObject({ class: "invalid_request", status: 400 });
   });
 
-  test("credentials are reported before everything else that is wrong", () => {
+  test("is refused for credentials before anything else", () => {
     const members = { model: undefined, prompt: 7, n: 9, stream: true, apiKey: "sk-1" };
     expect(readBad(members).message).toMatch(/^apiKey is not accepted/);
     const controls = { ...members, apiKey: undefined, provider: { sort: "price" } };

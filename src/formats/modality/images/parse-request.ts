@@ -34,7 +34,7 @@ import { findCredential, refuseForbidden } from "../../wire/fields/forbidden-fie
 import type { CallRequest } from "../../wire/modality.ts";
 import { openaiChat } from "../../wire/openai-chat/index.ts";
 
-/** Reads and checks a body of the images route, as far as that is the same for every listing. */
+/** Reads and checks an image request, as far as the rules are the same for every listing. */
 export function parseImageRequest(body: Buffer): Result<{ readonly request: ParsedImageRequest }> {
   const read = readJsonObject(body, chatVocabulary);
   if (!read.ok) return read;
@@ -46,17 +46,17 @@ export function parseImageRequest(body: Buffer): Result<{ readonly request: Pars
   return { ok: true, request: new ParsedImageRequest(doc, fields) };
 }
 
-/** An image request whose shape was checked; what a listing takes is checked for each deployment. */
+/** A checked image request; each deployment checks the fields of its listing. */
 export class ParsedImageRequest implements CallRequest {
   readonly modelId: string;
   readonly stream = false;
   readonly controls: ProviderControls;
   readonly droppedParams: readonly string[];
-  /** Images asked for: 1 to 4. */
+  /** The number of images, 1 to 4. */
   readonly count: number;
   /** One per UTF-8 byte of the body. */
   readonly estimatedInputTokens: number;
-  /** 0: images are not counted as output tokens before they are observed. */
+  /** 0: images count as no output tokens before they are observed. */
   readonly outputTokens = 0;
   readonly doc: JsonDocument;
   readonly fields: ImageFields;
@@ -72,12 +72,12 @@ export class ParsedImageRequest implements CallRequest {
     this.fields = fields;
   }
 
-  /** The format that the caller asks for; empty when it leaves that to the provider. */
+  /** The requested format; empty if the provider may choose. */
   get outputFormat(): string {
     return this.readText("output_format");
   }
 
-  /** Empty where the caller sent no text of this name. */
+  /** The text of a field; empty if the caller sent none. */
   readText(name: string): string {
     return readText(this.doc, this.fields, name);
   }
@@ -92,7 +92,7 @@ function refuse({ path, message }: Problem): Refused {
   return refused(invalidRequest(`${openaiChat.requests.renderPath(path)} ${message}`));
 }
 
-/** Where other image routes take pictures. */
+/** Fields in which other image routes accept pictures. */
 // prettier-ignore
 const IMAGE_INPUTS = [
   "image", "images", "image_url", "image_urls", "input_image", "input_reference",
@@ -118,7 +118,7 @@ const noImageInput: Check = () =>
   problem("is not accepted: this route makes images from a text alone; remove it");
 
 const prompt: Check = (doc, node) => {
-  // A character has at least one byte: only a text that may be too long is counted.
+  // A character has at least one byte, so only a long text is counted.
   const found = isFilledText(doc, node);
   if (found !== undefined || doc.end(node) - doc.start(node) - 2 <= IMAGE_PROMPT_CHARS_MAX)
     return found;
@@ -135,8 +135,8 @@ const count: Check = (doc, node) =>
     : problem(`must be a whole number from 1 to ${IMAGES_PER_REQUEST_MAX}`);
 
 /**
- * Fields whose meaning is the same whatever the listing, in the order in which they are checked.
- * Null means an absent field, but not for the two that every request has.
+ * Checks that are the same for every listing, in order. Null means an absent field, but not for
+ * `model` and `prompt`, which are required.
  */
 const CHECKS: readonly (readonly [string, Check])[] = [
   ["provider", optional(checkProvider)],
@@ -155,7 +155,7 @@ const CHECKS: readonly (readonly [string, Check])[] = [
 
 const REQUIRED: ReadonlySet<string> = new Set(["model", "prompt"]);
 
-/** The first thing that is wrong with a body of the images route, whichever provider serves it. */
+/** The first problem of a body, whichever provider serves it. */
 function checkImageBody(doc: JsonDocument, fields: ImageFields): Problem | undefined {
   for (const name of fields.keys()) {
     const found = refuseForbidden(name);
@@ -175,7 +175,7 @@ function checkImageBody(doc: JsonDocument, fields: ImageFields): Problem | undef
   return undefined;
 }
 
-/** Characters as a reader counts them: a pair of surrogates is one. */
+/** The number of code points: a surrogate pair is one. */
 function countCharacters(text: string): number {
   let characters = 0;
   for (const _character of text) characters += 1;
@@ -191,24 +191,13 @@ export interface ImageField {
 /** The members of the body by name, in the order in which they were sent. */
 type ImageFields = ReadonlyMap<string, ImageField>;
 
-/** The fields that the gateway reads itself: never checked against a listing. */
+/** Fields that the gateway reads itself, so they are not checked against a listing. */
 const OWN_FIELDS: ReadonlySet<string> = new Set([
   "model", "prompt", "provider", "route", "models", "transforms", "stream", "partial_images",
   "response_format",
 ]); // prettier-ignore
 
-/**
- * Fields of a caller's own book-keeping: accepted from every client, sent on where a listing has
- * them.
- */
-export const CALLERS_NOTES: ReadonlySet<string> = new Set([
-  "user",
-  "safety_identifier",
-  "metadata",
-  "session_id",
-]);
-
-/** The body's members; a problem when one is duplicated: the provider might read the other one. */
+/** The body's members; a duplicate is a problem: the provider might read the other value. */
 function readImageFields(doc: JsonDocument): ImageFields | Problem {
   const fields = new Map<string, ImageField>();
   for (const key of doc.keys(0)) {
@@ -219,7 +208,7 @@ function readImageFields(doc: JsonDocument): ImageFields | Problem {
   return fields;
 }
 
-/** True if the listing must declare the field. A null counts as absent. */
+/** True if the listing must declare the field. Null counts as absent. */
 export function isForListing(doc: JsonDocument, name: string, { value }: ImageField): boolean {
   return !OWN_FIELDS.has(name) && !doc.isNull(value);
 }

@@ -5,10 +5,12 @@ import { classifyEmbeddedError } from "../../wire/failure/classify-failure.ts";
 import { extractErrorText } from "../../wire/failure/provider-message.ts";
 import { failedRead, type ReadAnswer, type UpstreamFailure } from "../../wire/failure/failures.ts";
 import { contentPolicyWording, matchesWording } from "../../wire/failure/wording.ts";
-import { asCount } from "../../wire/neutral/usage-report.ts";
+import { decodeBody } from "../../wire/neutral/chat-answer.ts";
+import { asCount, type Fields } from "../../wire/neutral/usage-report.ts";
 import type { Base64Text } from "./base64-text.ts";
 import type { ImageAnswerParser } from "./image-answer-parser.ts";
 import { type ImageReport, readImageReport } from "./image-usage.ts";
+import type { ParsedImageRequest } from "./parse-request.ts";
 
 /** An answer with exactly the images that were requested. */
 export interface ImageAnswer {
@@ -26,18 +28,13 @@ export interface AnsweredImage {
   readonly revisedPrompt: string | undefined;
 }
 
-export interface AskedImages {
-  readonly count: number;
-  /** The format that the caller asked for; empty when it named none. */
-  readonly outputFormat: string;
-}
-
 /** Reads a complete answer: all images that were requested, or the failure. */
 export function readImageAnswer(
   parser: ImageAnswerParser,
-  asked: AskedImages,
+  asked: Pick<ParsedImageRequest, "count" | "outputFormat">,
 ): ReadAnswer<ImageAnswer> {
-  const rest = decodeText(parser.rest());
+  const bytes = parser.rest();
+  const rest = isUtf8(bytes) ? decodeBody(bytes) : "";
   const answer = asObject(tryParse(rest)?.value);
   if (answer === undefined) {
     return failedRead(unusableImagesFailure("the provider's answer could not be read"));
@@ -47,15 +44,15 @@ export function readImageAnswer(
     return failedRead(classifyEmbeddedError(answer));
   }
   const items: readonly unknown[] = Array.isArray(data) ? data : [];
-  // A provider can put thousands of entries into an answer: only as many count as were asked for.
+  // An answer can have thousands of entries; only as many as were requested are read.
   const counted = items.slice(0, asked.count);
   const images = counted.flatMap(
     (item) => toAnsweredImage(item, parser.texts, asked.outputFormat) ?? [],
   );
   if (images.length !== asked.count || items.length !== asked.count) {
-    // Content that was refused in part is not sent to another provider either.
+    // Partly refused content is not sent to another provider either.
     if (images.length < asked.count && saysModerated(answer, counted)) {
-      return failedRead(moderatedImagesFailure());
+      return failedRead(classifyEmbeddedError({ error: { code: "moderation_blocked" } }));
     }
     const found =
       `the provider answered with ${images.length} usable images of ${items.length}, ` +
@@ -72,15 +69,6 @@ export function readImageAnswer(
   };
 }
 
-/** Empty, which is not JSON, when the bytes are not text. */
-function decodeText(bytes: Buffer): string {
-  if (!isUtf8(bytes)) return "";
-  const text = bytes.toString("utf8");
-  return text.startsWith(BYTE_ORDER_MARK) ? text.slice(1) : text;
-}
-
-const BYTE_ORDER_MARK = "\uFEFF";
-
 function toAnsweredImage(
   item: unknown,
   texts: readonly Base64Text[],
@@ -88,7 +76,7 @@ function toAnsweredImage(
 ): AnsweredImage | undefined {
   const fields = asObject(item);
   const number = fields?.["b64_json"];
-  // The carver left the number of the text in its place, and only its own are strings.
+  // The parser left the number of the text in its place; other strings are no numbers of texts.
   const text = typeof number === "string" ? texts[Number(number)] : undefined;
   if (text === undefined || !text.isFile) return undefined;
   const mediaType = detectMediaType(text.firstBytes, outputFormat);
@@ -98,13 +86,13 @@ function toAnsweredImage(
 
 const REVISED_PROMPT_CHARS_MAX = 32_000;
 
-/** An empty one is what some hosts answer when they changed nothing. */
+/** The revised prompt; some hosts send an empty one if they changed nothing. */
 function readRevisedPrompt(value: unknown): string | undefined {
   const isOne = typeof value === "string" && value !== "";
   return isOne && value.length <= REVISED_PROMPT_CHARS_MAX ? value : undefined;
 }
 
-/** The fields of the request that providers repeat, with their choice where it left that to them. */
+/** Fields of the request that providers repeat, with their choice if it was left to them. */
 const ECHOED = ["size", "quality", "background", "output_format", "aspect_ratio", "resolution"];
 const ECHOED_CHARS_MAX = 64;
 
@@ -118,8 +106,8 @@ function pickEchoed(answer: Readonly<Record<string, unknown>>): Readonly<Record<
 }
 
 /**
- * True if a 200 without images reports refused content. Hosts report it for the whole answer or for
- * each image that they withheld. `items` has at most as many entries as images were requested.
+ * True if a 200 reports refused content, for the whole answer or for each withheld image. `items`
+ * has at most as many entries as images were requested.
  */
 function saysModerated(answer: Fields, items: readonly unknown[]): boolean {
   return [answer, ...items]
@@ -136,8 +124,6 @@ function saysModerated(answer: Fields, items: readonly unknown[]): boolean {
     );
 }
 
-type Fields = Readonly<Record<string, unknown>>;
-
 const FLAGS = ["moderated", "moderation_blocked", "content_filtered", "flagged", "blocked"];
 const FILLED = ["block_reason", "blockReason"];
 const REASONS = ["finish_reason", "finishReason", "finish_reasons", "status", "state"];
@@ -145,7 +131,7 @@ const REASONS = ["finish_reason", "finishReason", "finish_reasons", "status", "s
 const WORDS_MAX = 16;
 const WORD_CHARS_MAX = 64;
 
-/** One word or several of how a generation ended. */
+/** True if one of these words for the end of a generation means a refusal. */
 function isRefusal(value: unknown): boolean {
   const words: readonly unknown[] = Array.isArray(value) ? value : [value];
   return words
@@ -159,12 +145,12 @@ function isRefusal(value: unknown): boolean {
 }
 
 /**
- * A 200 that does not answer what was asked: another provider may do better. `what` says what was
- * wrong, as far as a caller may know it.
+ * A 200 without the requested images: another provider may succeed. `found` is the problem, as far
+ * as callers may know it.
  */
-export function unusableImagesFailure(what: string): UpstreamFailure {
+export function unusableImagesFailure(found: string): UpstreamFailure {
   return {
-    refusal: refusal("upstream_error", `${what}; nothing was billed, try again`, {
+    refusal: refusal("upstream_error", `${found}; nothing was billed, try again`, {
       status: 502,
       origin: "upstream",
       upstreamStatus: 200,
@@ -175,8 +161,8 @@ export function unusableImagesFailure(what: string): UpstreamFailure {
 }
 
 /**
- * The images are larger than the bound. Other providers would return them as large, and the request
- * asked for it, so the failure does not count against the provider.
+ * The images exceed the size limit. Other providers would return the same, as requested, so this
+ * does not count against the provider.
  */
 export function tooLargeImagesFailure(): UpstreamFailure {
   const message =
@@ -192,21 +178,16 @@ export function tooLargeImagesFailure(): UpstreamFailure {
   };
 }
 
-/** A 200 that says by a flag instead of an error that the content was refused. */
-function moderatedImagesFailure(): UpstreamFailure {
-  return classifyEmbeddedError({ error: { code: "moderation_blocked" } });
-}
-
 /**
- * The kind of an image file, by its first bytes; undefined when it is none that is known. A
- * drawing is text like any other, so it counts as one only where a drawing was asked for.
+ * The media type of an image file by its first bytes; undefined if it is unknown. SVG is text, so
+ * it is accepted only if it was requested.
  */
 export function detectMediaType(first: Buffer, askedFormat: string): string | undefined {
   const known = MAGIC.find(({ starts }) =>
     starts.every(({ at, bytes }) => first.subarray(at, at + bytes.length).equals(bytes)),
   );
   if (known !== undefined) return known.mediaType;
-  return askedFormat === "svg" && isDrawing(first.toString()) ? "image/svg+xml" : undefined;
+  return askedFormat === "svg" && isDrawing(decodeBody(first)) ? "image/svg+xml" : undefined;
 }
 
 interface Magic {
@@ -226,8 +207,7 @@ function start(at: number, text: string): { readonly at: number; readonly bytes:
   return { at, bytes: Buffer.from(text, "latin1") };
 }
 
-/** The root element, perhaps behind a declaration, a document type and comments. */
+/** True for an SVG root element, also after a declaration, a document type or comments. */
 function isDrawing(text: string): boolean {
-  const plain = (text.startsWith(BYTE_ORDER_MARK) ? text.slice(1) : text).trimStart();
-  return /^(<svg|<\?xml|<!DOCTYPE svg|<!--)/.test(plain) && /<svg[\s>]/.test(plain);
+  return /^\s*(<svg|<\?xml|<!DOCTYPE svg|<!--)/.test(text) && /<svg[\s>]/.test(text);
 }

@@ -12,33 +12,25 @@ import {
 } from "../../wire/failure/failures.ts";
 import { extractErrorText } from "../../wire/failure/provider-message.ts";
 import type { ParsedVideoRequest } from "./parse-request.ts";
-import {
-  parseRecord,
-  type ProviderJob,
-  readJobRecord,
-  type VideoAcceptBridge,
-} from "./read-job.ts";
+import { parseRecord, type ProviderJob, readJobRecord } from "./read-job.ts";
 import { resolveSeconds } from "./servability.ts";
 
 const UNUSABLE = failedRead(unusableFailure());
 
-/** A record is small; more is none. */
+/** A job record is far smaller. */
 const RECORD_BYTES_MAX = 1_048_576;
 
 /**
- * Reads the answer of a provider that accepts a job. The client never sees it; it gets the
- * gateway's own job.
+ * Reads a provider's answer that accepts a job. The client gets the gateway's own job. The cost and
+ * the model come later, with the finished job.
  */
-export class AcceptBridge implements VideoAcceptBridge {
+export class AcceptBridge implements AnswerBridge {
   readonly contentType: string = "application/json";
-  readonly usage: undefined;
-  readonly reportedCostUsd: undefined;
-  /** The record of the finished job has it, not that of the accepted one. */
-  readonly servedModel: undefined;
-  readonly usageFlaw: undefined;
   readonly hasWrongFinish = false;
+  /** The seconds that were sent to the provider. */
   readonly seconds: number;
   readonly options: ParsedVideoRequest["options"];
+  /** Set exactly if `state` is `complete`; it has an id. */
   job: ProviderJob | undefined;
   failure: UpstreamFailure | undefined;
   #pieces: Buffer[] = [];
@@ -88,11 +80,14 @@ export class AcceptBridge implements VideoAcceptBridge {
   }
 }
 
-export function isVideoAccept(bridge: AnswerBridge): bridge is VideoAcceptBridge {
+export function isVideoAccept(bridge: AnswerBridge): bridge is AcceptBridge {
   return bridge instanceof AcceptBridge;
 }
 
-/** A job that failed or was refused while it was accepted is none: another provider may do it. */
+/**
+ * Reads the accepted job. A job that has failed or was refused already is a failure: another
+ * provider may do it.
+ */
 function readAccepted(body: Buffer): ReadAnswer<{ readonly job: ProviderJob }> {
   const record = isUtf8(body) ? parseRecord(body) : undefined;
   if (record === undefined) return UNUSABLE;
@@ -103,7 +98,7 @@ function readAccepted(body: Buffer): ReadAnswer<{ readonly job: ProviderJob }> {
       ? typeof error === "object" && error !== null
       : REFUSED_STATES.has(job.state);
   if (hasFailed) return failedRead(classifyRefusedJob(record.value, job));
-  // Without an id it could never be polled; whether the provider works on it is unknown.
+  // Without an id the job could never be polled, and whether the provider works on it is unknown.
   return job?.id === undefined ? UNUSABLE : { ok: true, job };
 }
 

@@ -29,12 +29,12 @@ export const videos: Modality<ParsedVideoRequest> = {
   timeouts: "videoAccept",
 };
 
-/** Path under the base address where a job's record is. */
+/** Path of a job's record under the base address. */
 export function jobPath({ videosPath }: Deployment, providerJobId: string): string {
   return `${videosPath}/${encodeURIComponent(providerJobId)}`;
 }
 
-/** Path under the base address where its file is. */
+/** Path of a job's file under the base address. */
 export function contentPath(deployment: Deployment, providerJobId: string): string {
   return `${jobPath(deployment, providerJobId)}/content`;
 }

@@ -1,7 +1,7 @@
 import * as fc from "fast-check";
 import { expect, test } from "vitest";
 
-import { jsonOfForm } from "./parse-request.ts";
+import { formToJson } from "./parse-request.ts";
 
 const TYPE = "multipart/form-data; boundary=x-1";
 
@@ -16,7 +16,7 @@ const field = (name: string, text: string): [string, string] => [
 ];
 
 function read(body: Buffer, type = TYPE): unknown {
-  const sent = jsonOfForm(body, type);
+  const sent = formToJson(body, type);
   return sent.ok ? JSON.parse(sent.json.toString()) : sent.refusal.message;
 }
 
@@ -25,12 +25,12 @@ test("the text fields of a form are one JSON object", () => {
   expect(read(body)).toEqual({ model: "lab/video", prompt: 'a "wave"\r\nat dawn' });
 });
 
-test("a switch is a switch, everything else stays the text it is", () => {
+test("a switch becomes a boolean, everything else stays text", () => {
   const body = form(field("generate_audio", "true"), field("seconds", "8"));
   expect(read(body)).toEqual({ generate_audio: true, seconds: "8" });
 });
 
-test("any texts come through as they are, whatever they hold", () => {
+test("any texts come through unchanged", () => {
   const word = fc.string({ unit: "grapheme", maxLength: 40 });
   fc.assert(
     fc.property(word, word, (prompt, size) => {
@@ -56,7 +56,7 @@ test.each([
   expect(read(body, what === "no boundary" ? "multipart/form-data" : TYPE)).toContain(errorText);
 });
 
-test("no bytes at all make it fail, or take long", () => {
+test("no form makes the parser fail or take long", () => {
   const pieces = fc.constantFrom(
     "--x-1",
     "\r\n",
@@ -66,7 +66,7 @@ test("no bytes at all make it fail, or take long", () => {
   );
   fc.assert(
     fc.property(fc.array(fc.oneof(pieces, fc.string()), { maxLength: 60 }), (parts) => {
-      const sent = jsonOfForm(Buffer.from(parts.join("")), TYPE);
+      const sent = formToJson(Buffer.from(parts.join("")), TYPE);
       const reported: unknown = sent.ok ? JSON.parse(sent.json.toString()) : sent.refusal.class;
       expect(typeof reported === "object" || reported === "invalid_request").toBe(true);
     }),

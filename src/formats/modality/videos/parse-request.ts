@@ -34,13 +34,13 @@ import { findCredential, refuseForbidden } from "../../wire/fields/forbidden-fie
 import type { CallRequest } from "../../wire/modality.ts";
 import { openaiChat } from "../../wire/openai-chat/index.ts";
 
-/** Reads and checks a body; `contentType`: the header, where there is one. */
+/** Reads and checks a body; `contentType` is the header, if there is one. */
 export function parseVideoRequest(
   body: Buffer,
   contentType = "",
 ): Result<{ readonly request: ParsedVideoRequest }> {
   const isForm = /^\s*multipart\/form-data\b/i.test(contentType);
-  const sent = isForm ? jsonOfForm(body, contentType) : ({ ok: true, json: body } as const);
+  const sent = isForm ? formToJson(body, contentType) : ({ ok: true, json: body } as const);
   if (!sent.ok) return sent;
   const read = readJsonObject(sent.json, chatVocabulary);
   if (!read.ok) return read;
@@ -52,7 +52,7 @@ export function parseVideoRequest(
   return { ok: true, request: new ParsedVideoRequest(doc, members) };
 }
 
-/** A video request whose shape was checked; what a listing takes is checked for each deployment. */
+/** A checked video request; each deployment checks the fields of its listing. */
 export class ParsedVideoRequest implements CallRequest {
   readonly modelId: string;
   readonly stream = false;
@@ -67,7 +67,7 @@ export class ParsedVideoRequest implements CallRequest {
   /** 0: seconds are not tokens. */
   readonly outputTokens = 0;
   readonly doc: JsonDocument;
-  /** Where the prompt and everything that a listing must have stand, by name. */
+  /** The prompt and every field that a listing must declare, by name. */
   readonly nodes: ReadonlyMap<string, JsonNode>;
 
   constructor(doc: JsonDocument, { seconds, nodes }: VideoFields) {
@@ -83,7 +83,7 @@ export class ParsedVideoRequest implements CallRequest {
   }
 }
 
-/** Options that are shown again with the job. */
+/** Options that are shown with the job. */
 const SHOWN = ["resolution", "aspect_ratio", "size", "generate_audio"] as const;
 
 function presentOptions(
@@ -131,7 +131,7 @@ const checkBody: Check = shape(
   { required: ["model"], other: refuseForbidden },
 );
 
-/** Fields that are read by themselves. */
+/** Fields that the gateway reads itself. */
 const ownNames = new Set([
   "model", "provider", "route", "models", "transforms", "stream", "n", "response_format", "seconds",
   "metadata",
@@ -158,7 +158,7 @@ function readFields(doc: JsonDocument): VideoFields | Problem {
   return found === undefined ? { seconds, nodes } : under("prompt", found);
 }
 
-/** A whole number, or its digits as a string: one official client sends it so. */
+/** A whole number, also as a string of digits, which one official client sends. */
 function secondsIn(doc: JsonDocument, node: JsonNode): number | undefined {
   if (doc.isString(node)) {
     const text = doc.text(node);
@@ -169,7 +169,7 @@ function secondsIn(doc: JsonDocument, node: JsonNode): number | undefined {
   return Number.isSafeInteger(value) ? value : undefined;
 }
 
-/** An object that is an image, at any depth of anything. */
+/** Finds an image object at any depth of any field. */
 function findImage(doc: JsonDocument): Problem | undefined {
   for (const key of doc.keys(0)) {
     const node = doc.valueOf(key);
@@ -205,10 +205,10 @@ const BOUNDARY = /;\s*boundary=(?:"([^"\r\n]{1,70})"|([^\s;"]{1,70}))/i;
 const LINE_END = "\r\n";
 
 /**
- * The text fields of a form (RFC 7578) as the JSON object that they stand for: one official client
- * sends every video request as one. A file in it is refused by its name: no images are taken.
+ * Converts the text fields of a form (RFC 7578) to a JSON object: one official client sends every
+ * video request as a form. A file in it is refused by its name, because no images are accepted.
  */
-export function jsonOfForm(body: Buffer, contentType: string): Result<{ readonly json: Buffer }> {
+export function formToJson(body: Buffer, contentType: string): Result<{ readonly json: Buffer }> {
   const found = BOUNDARY.exec(contentType);
   const boundary = found?.[1] ?? found?.[2];
   if (boundary === undefined) return notAForm("its content-type names no boundary");
@@ -224,7 +224,7 @@ export function jsonOfForm(body: Buffer, contentType: string): Result<{ readonly
   return { ok: true, json: Buffer.from(`{${fields.join(",")}}`) };
 }
 
-/** A form has texts only; the one switch of a video is a word there. */
+/** The JSON of a form's text. Forms have only texts, so the one switch of a video is a word. */
 function jsonValue(name: string, text: string): string {
   const isSwitch = name === "generate_audio" && (text === "true" || text === "false");
   return isSwitch ? text : JSON.stringify(text);
@@ -236,7 +236,7 @@ interface FormPart {
   readonly text: string;
 }
 
-/** Yields undefined for bytes that are not a part. */
+/** Yields the parts of a form; undefined for bytes that are no part. */
 function* iterateParts(body: Buffer, delimiter: string): Generator<FormPart | undefined> {
   let at = body.indexOf(delimiter) === 0 ? delimiter.length : -1;
   while (at !== -1) {
@@ -275,18 +275,18 @@ function refuseForm(message: string): Refused {
   return refused(invalidRequest(message));
 }
 
-/** Fields that carry an image, of whatever provider. */
+/** Fields for an image, of any provider. */
 const imageNames = new Set([
   "first_frame", "frame_images", "image", "image_url", "images", "input_image", "input_reference",
   "input_references", "last_frame", "reference_image", "reference_images",
 ]); // prettier-ignore
 
-/** Types of an object that is an image, wherever it is. */
+/** Types of an image object. */
 const imageTypes: ReadonlySet<unknown> = new Set(["image_url", "input_image"]);
 
 const NO_IMAGES = "is not accepted: a video is made from text alone on this route; remove it";
 
-/** Why a field of the top level is never taken; undefined if some listing may take it. */
+/** The problem of a top-level field that no listing accepts; undefined for others. */
 function refuseField(name: string): Problem | undefined {
   if (imageNames.has(name)) return problem(NO_IMAGES, name);
   if (name === "duration") return problem("is not accepted; send seconds", name);

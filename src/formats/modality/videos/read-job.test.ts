@@ -155,7 +155,7 @@ describe("a job's record", () => {
     expect(readJob(Buffer.from(text))?.costPicoUsd).toBe(123_456n);
   });
 
-  test("may be anything: nothing throws, and what is read is within its bounds", () => {
+  test("may be anything: nothing throws, and the values are within their bounds", () => {
     const record = fc.dictionary(
       fc.constantFrom("id", "status", "progress", "video", "error", "usage", "expires_at", "url"),
       fc.oneof(fc.jsonValue(), fc.constantFrom("failed", "done", "completed", "queued")),

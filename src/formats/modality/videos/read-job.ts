@@ -1,26 +1,23 @@
 import { asObject, parseUsdToPico, type PicoUsd, textOf, tryParse } from "../../../kernel/index.ts";
-import type { AnswerBridge } from "../../wire/answer/answer-bridge.ts";
 import { extractErrorText } from "../../wire/failure/provider-message.ts";
 import { contentPolicyWording, matchesWording } from "../../wire/failure/wording.ts";
-import type { AnswerJson } from "../../wire/neutral/chat-answer.ts";
-import { readReportedCost } from "../../wire/neutral/usage-report.ts";
-import type { ParsedVideoRequest } from "./parse-request.ts";
+import { type AnswerJson, decodeBody } from "../../wire/neutral/chat-answer.ts";
+import { type Fields, readReportedCost } from "../../wire/neutral/usage-report.ts";
 
-/** Parses a provider's job record in any dialect; undefined if the body is not one. */
+/** Reads a provider's job record in any format; undefined if the body is none. */
 export function readJob(body: Buffer): ProviderJob | undefined {
   const record = parseRecord(body);
   return record === undefined ? undefined : readJobRecord(record);
 }
 
-/** The body as one JSON object; undefined when it is none. */
+/** Parses a body; undefined if it is no JSON object. */
 export function parseRecord(body: Buffer): AnswerJson | undefined {
-  const decoded = body.toString("utf8");
-  const text = decoded.charCodeAt(0) === BYTE_ORDER_MARK ? decoded.slice(1) : decoded;
+  const text = decodeBody(body);
   const value = asObject(tryParse(text)?.value);
   return value === undefined ? undefined : { text, value };
 }
 
-/** Undefined if it has neither an id nor a state. */
+/** Reads a job record; undefined if it has neither an id nor a state. */
 export function readJobRecord({ text, value }: AnswerJson): ProviderJob | undefined {
   const id = findJobId(value);
   const word = textOf(value["status"]) || textOf(value["state"]);
@@ -35,11 +32,7 @@ export function readJobRecord({ text, value }: AnswerJson): ProviderJob | undefi
   };
 }
 
-type Fields = Readonly<Record<string, unknown>>;
-
-const BYTE_ORDER_MARK = 0xfeff;
-
-/** Most specific first, because some providers also answer with the id of the request. */
+/** The most specific first, because some providers also send the id of the request. */
 const ID_NAMES = ["id", "request_id", "job_id", "task_id"] as const;
 
 function findJobId(record: Fields): string | undefined {
@@ -51,21 +44,21 @@ function findJobId(record: Fields): string | undefined {
   return undefined;
 }
 
-/** It becomes a segment of a path: printable, of sane length, and no step up or on the spot. */
+/** True for an id that is safe as a segment of a path, of at most 512 characters. */
 function isUsableId(id: string): boolean {
   return /^[\x21-\x7e]{1,512}$/.test(id) && id !== "." && id !== "..";
 }
 
 function judgeState(record: Fields, word: string): ProviderJobState {
-  const state = stateOfWord(word);
+  const state = toState(word);
   if (state !== "completed" && state !== "failed") return state;
   if (isRefused(record, state)) return "refused";
   return state === "completed" && !showsFile(record, word) ? "failed" : state;
 }
 
 /**
- * Some providers report it by a flag beside the file, others by the code or the message of the
- * error.
+ * True if the provider refused the content: by a flag beside the file, or by the code or message of
+ * the error.
  */
 function isRefused(record: Fields, state: "completed" | "failed"): boolean {
   const flags = [record, asObject(record["video"])].map((each) => each?.["respect_moderation"]);
@@ -79,18 +72,18 @@ function isRefused(record: Fields, state: "completed" | "failed"): boolean {
   );
 }
 
-/** Relays write the code in front of their sentence: `content_policy_violation: …`. */
+/** The code that relays write before their sentence: `content_policy_violation: …`. */
 function leadingCode(error: unknown): string {
   return /^([a-z_]+):/i.exec(textOf(error).trim())?.[1]?.toLowerCase() ?? "";
 }
 
-/** Where records show their files, in any dialect. */
+/** Fields in which records of any format show their files. */
 const FILE_NAMES = ["video", "videos", "video_url", "unsigned_urls", "urls", "url", "output"];
 
-/** A record that has a place for its file and shows none there has none. */
+/** True if the record shows a file, or has no field for one; `done` alone proves none. */
 function showsFile(record: Fields, word: string): boolean {
   const places = FILE_NAMES.map((name) => record[name]).filter((each) => each !== undefined);
-  return places.length === 0 ? !needsShownFile(word) : places.some(holdsText);
+  return places.length === 0 ? word.trim().toLowerCase() !== "done" : places.some(holdsText);
 }
 
 function holdsText(value: unknown): boolean {
@@ -125,7 +118,7 @@ function parseInstant(value: unknown): number | undefined {
   return Math.round(value < MILLISECONDS_FROM ? value * 1000 : value);
 }
 
-/** The providers' words for the states of a job, in lower case. */
+/** Providers' words for the states of a job, in lower case. */
 const STATE_OF_WORD: Readonly<Record<string, ProviderJobState>> = {
   queued: "queued",
   pending: "queued",
@@ -149,18 +142,13 @@ const STATE_OF_WORD: Readonly<Record<string, ProviderJobState>> = {
   expired: "expired",
 };
 
-/** The state that a provider's word means, however it is spelled: `IN_PROGRESS`, `in-progress`. */
-function stateOfWord(word: string): ProviderJobState {
+/** The state that a word means in any spelling: `IN_PROGRESS`, `in-progress`. */
+function toState(word: string): ProviderJobState {
   const plain = word
     .trim()
     .toLowerCase()
     .replaceAll(/[\s-]+/g, "_");
   return Object.hasOwn(STATE_OF_WORD, plain) ? (STATE_OF_WORD[plain] ?? "unknown") : "unknown";
-}
-
-/** The word `done` does not prove that there is a file, so the record has to show one. */
-function needsShownFile(word: string): boolean {
-  return word.trim().toLowerCase() === "done";
 }
 
 export type ProviderJobState =
@@ -175,24 +163,15 @@ export type ProviderJobState =
   /** A state that is not in the table. */
   | "unknown";
 
-/** A provider's report about its job, in one form whatever its dialect. */
+/** A provider's report about its job, whatever its format. */
 export interface ProviderJob {
   readonly id: string | undefined;
   readonly state: ProviderJobState;
   /** 0 to 100. */
   readonly progress: number | undefined;
-  /** The cost that it reports; read from the raw text. */
+  /** The reported cost, read from the raw text. */
   readonly costPicoUsd: PicoUsd | undefined;
   readonly expiresAtMs: number | undefined;
-  /** The model's name as reported, whatever was reported. */
+  /** The reported model name, of any type. */
   readonly model: unknown;
-}
-
-/** The bridge of an accept call: besides carrying nothing to the client it has read the job. */
-export interface VideoAcceptBridge extends AnswerBridge {
-  /** Set exactly when `state` is `complete`; it has an id. */
-  readonly job: ProviderJob | undefined;
-  /** The seconds that were written upstream. */
-  readonly seconds: number;
-  readonly options: ParsedVideoRequest["options"];
 }

@@ -5,7 +5,7 @@ import { upstreamControls } from "../../wire/fields/common-fields.ts";
 import type { Unservable, UpstreamRequest } from "../../wire/modality.ts";
 import type { ParsedVideoRequest } from "./parse-request.ts";
 
-/** Why this deployment cannot make the video as asked for; undefined when it can. */
+/** Why this deployment cannot make the requested video; undefined if it can. */
 export function servabilityProblem(
   { doc, nodes, seconds }: ParsedVideoRequest,
   deployment: Deployment,
@@ -15,27 +15,17 @@ export function servabilityProblem(
     const message = `seconds is ${seconds}; this model accepts ${min} to ${max}`;
     return { field: "seconds", message };
   }
-  const { supportedParameters } = deployment;
   const forListing = [...nodes].filter(([name]) => name !== "prompt");
-  return findUnlistedField(doc, forListing, { supportedParameters, notes: CALLERS_NOTES });
+  return findUnlistedField(doc, forListing, deployment);
 }
 
-/**
- * The duration to request from this deployment: the value that was sent, or else the listing's
- * default.
- */
+/** The duration to request: the value that was sent, else the listing's default. */
 export function resolveSeconds(request: ParsedVideoRequest, deployment: Deployment): number {
   const { default: usual } = secondsDescriptor(deployment);
   const seconds = request.seconds ?? usual;
   assert(seconds !== undefined, "a video listing has a default of seconds");
   return seconds;
 }
-
-/**
- * Fields of a caller's own book-keeping: accepted from every client, sent on where a listing has
- * them.
- */
-const CALLERS_NOTES: ReadonlySet<string> = new Set(["user", "safety_identifier", "session_id"]);
 
 function secondsDescriptor(
   deployment: Deployment,
@@ -47,7 +37,7 @@ function secondsDescriptor(
 
 const headers = { "content-type": "application/json" };
 
-/** Encodes the job for this deployment: the fields that were sent and are listed, byte for byte. */
+/** Encodes the job for this deployment: the sent fields that it declares, byte for byte. */
 export function encodeVideoRequest(
   request: ParsedVideoRequest,
   deployment: Deployment,
@@ -58,7 +48,7 @@ export function encodeVideoRequest(
   const members: [string, JsonText][] = [
     ["model", textToken(deployment.upstreamModelId)],
     ["prompt", doc.raw(prompt)],
-    // Written in full: every provider has a default of its own.
+    // Always written, because every provider has its own default.
     ["seconds", String(resolveSeconds(request, deployment)) as JsonText],
   ];
   for (const [name, node] of nodes) {

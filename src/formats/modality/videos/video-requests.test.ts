@@ -37,7 +37,7 @@ function sent(body: object | string, deployment: Deployment = listing): string {
   return toBytes(encoded.upstream.body).toString();
 }
 
-describe("what a listing takes", () => {
+describe("the fields that a listing accepts", () => {
   test.each<[object, string | undefined]>([
     [{}, undefined],
     [{ seconds: 2 }, undefined],
@@ -61,7 +61,7 @@ describe("what a listing takes", () => {
     expect(videos.servabilityProblem(read(body), listing)?.message).toBe(message);
   });
 
-  test("is its own: what one does not take another one may", () => {
+  test("are its own: another listing may accept others", () => {
     const larger = buildDeployment("wire_a", {
       supportedParameters: new Map([
         ["seconds", { type: "integer", min: 1, max: 60, default: 30 }],
@@ -76,8 +76,8 @@ describe("what a listing takes", () => {
   });
 });
 
-describe("what goes to the provider", () => {
-  test("are its own model id, the prompt as it was sent, the seconds as a number", () => {
+describe("the request to the provider", () => {
+  test("has its own model id, the prompt as it was sent, and the seconds as a number", () => {
     const text =
       '{"seed":12345678901234567890,"prompt":"\\u00e9 \\"🌊\\"", "model":"m","seconds":"08"}';
     expect(sent(text)).toBe(
@@ -85,20 +85,20 @@ describe("what goes to the provider", () => {
     );
   });
 
-  test("is nothing that the listing does not have, and the seconds even when none were sent", () => {
+  test("has only declared fields, and the seconds even if none were sent", () => {
     const more = { user: "u", metadata: { a: 1 }, resolution: null, n: 1, stream: false };
     expect(sent({ ...more, provider: { only: ["x"] }, route: "y" })).toBe(
       '{"model":"up/film","prompt":"p","seconds":5}',
     );
   });
 
-  test("are the controls of an aggregator, where the provider is one", () => {
+  test("has the controls if the provider is an aggregator", () => {
     const body = { provider: { upstream: { only: ["x"] } } };
     expect(sent(body, { ...listing, priority: 1 })).toContain('"provider":{"only":["x"]}');
     expect(sent(body)).not.toContain("provider");
   });
 
-  test("goes to the listing's own path, and so do the questions about the job", () => {
+  test("goes to the listing's own path, and so do polls of the job", () => {
     expect(videos.encode(read({}), listing)).toMatchObject({
       upstream: { path: "/v2/clips", headers: { "content-type": "application/json" } },
     });
@@ -115,7 +115,7 @@ describe("the answer of a provider that is asked", () => {
     return bridge;
   };
 
-  test("is a job with what was asked for", () => {
+  test("is a job with the requested options", () => {
     const bridge = answered('{"id":"j-1","status":"queued"}');
     expect(bridge).toMatchObject({
       state: "complete",
@@ -147,7 +147,7 @@ describe("the answer of a provider that is asked", () => {
   });
 });
 
-test("whatever the bytes are: a request or a refusal, and nothing else", () => {
+test("any bytes are a request or a refusal", () => {
   const names = ["model", "prompt", "seconds", "resolution", "image", "metadata", "provider", "n"];
   const body = fc.oneof(
     fc.uint8Array().map((bytes) => Buffer.from(bytes)),

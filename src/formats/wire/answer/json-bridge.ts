@@ -19,7 +19,12 @@ import {
   type ReadAnswer,
   type UpstreamFailure,
 } from "../failure/failures.ts";
-import type { AnswerJson, AnswerReader, ReadyAnswer } from "../neutral/chat-answer.ts";
+import {
+  type AnswerJson,
+  type AnswerReader,
+  decodeBody,
+  type ReadyAnswer,
+} from "../neutral/chat-answer.ts";
 import type { FinishReason } from "../neutral/chat-event.ts";
 import type { AnswerBridge, BridgeState, ServedModelNote } from "./answer-bridge.ts";
 
@@ -29,18 +34,18 @@ export interface JsonBridgeOptions {
   readonly note: ServedModelNote;
   /** The error body of the client's wire. */
   readonly renderError: (refusal: Refusal) => Buffer;
-  /** The bound of the provider's body in bytes. Default: that of any answer. */
+  /** Most bytes of the provider's body. Default: `ANSWER_BYTES_MAX`. */
   readonly bytesMax?: number;
   /**
-   * Sorts a 200 whose body holds an `error`; undefined when it is an answer all the same. Default: as
-   * the chat wires do.
+   * Classifies the `error` in the body of a 200; undefined if the body is an answer nevertheless.
+   * Default: `classifyEmbeddedError`.
    */
   readonly classifyError?: (body: Readonly<Record<string, unknown>>) => UpstreamFailure | undefined;
 }
 
 /**
- * The JSON side of `AnswerBridge`: collects the provider's body, checks that it is an answer, and
- * gives the client's body whole, once the cost is known.
+ * An `AnswerBridge` for JSON: collects the provider's body, checks it, and returns the client's
+ * body whole when the cost is known.
  */
 export class JsonBridge implements AnswerBridge {
   readonly contentType: string = "application/json";
@@ -131,7 +136,7 @@ export class JsonBridge implements AnswerBridge {
 }
 
 const UNUSABLE = failedRead(unusableFailure());
-/** Beyond the bounds of this gateway, which a provider need not know. */
+/** The answer exceeds a bound of the gateway, for which the provider is not blamed. */
 const TOO_LARGE = failedRead(withoutBlame(unusableFailure()));
 
 function readBody(
@@ -153,23 +158,24 @@ function readBody(
     : ready;
 }
 
-/** A provider's body, parsed but for what nobody reads. */
+/** A provider's body, parsed without its large log probabilities, which the gateway never reads. */
 export interface ParsedAnswer extends AnswerJson {
-  /** The answer made of `text`, with the provider's own bytes where they were left out. */
+  /** Puts the provider's log probabilities back into an answer that was made from `text`. */
   readonly restored: (made: string) => string;
 }
 
 /** `unusable`: not a JSON object; `too large`: beyond the bounds of parsing. */
 function parseAnswer(body: Buffer): ParsedAnswer | "unusable" | "too large" {
   if (!isUtf8(body)) return "unusable";
-  const text = textIn(body);
+  const text = decodeBody(body);
   if (new JsonBudget().allows(text)) return parseRestored(text, (made) => made);
   const part = logprobsIn(body);
   if (part === undefined) return "too large";
   const { start, end } = part;
   const mark = JSON.stringify(randomUUID());
-  const rest = textIn(body.subarray(0, start)) + mark + body.toString("utf8", end);
-  // Finding the part took most of the time that an answer may take.
+  const rest = decodeBody(body.subarray(0, start)) + mark + body.toString("utf8", end);
+  // Finding the part took most of the time that one answer may take, so the rest may have fewer
+  // values.
   if (!new JsonBudget(REST_VALUES_MAX).allows(rest)) return "too large";
   return parseRestored(rest, (made) => made.replace(mark, () => body.toString("utf8", start, end)));
 }
@@ -182,21 +188,16 @@ function parseRestored(
   return value === undefined ? "unusable" : { text, value, restored };
 }
 
-function textIn(bytes: Buffer): string {
-  const decoded = bytes.toString("utf8");
-  return decoded.charCodeAt(0) === BYTE_ORDER_MARK ? decoded.slice(1) : decoded;
-}
-
 /**
- * Finds the first object of log probabilities. With 4,096 tokens and 20 alternatives each it has a
- * million values, too many to parse in one step.
+ * Finds the first `logprobs` object. With 4,096 tokens and 20 alternatives each it has a million
+ * values, too many to parse without holding up other requests.
  */
 function logprobsIn(body: Buffer): { readonly start: number; readonly end: number } | undefined {
   let at = body.indexOf(KEY);
   for (let tries = 0; at !== -1 && tries < TRIES_MAX; tries += 1) {
-    const behind = body.toString("latin1", at - 1, at + KEY.length + BLANKS_MAX);
-    // In a string, the quote before the word has a backslash.
-    const found = /^[^\\]"logprobs"\s*:\s*(?=\{)/.exec(behind);
+    const near = body.toString("latin1", at - 1, at + KEY.length + BLANKS_MAX);
+    // Inside a JSON string, the quote before the word is escaped.
+    const found = /^[^\\]"logprobs"\s*:\s*(?=\{)/.exec(near);
     if (found !== null) {
       const start = at - 1 + found[0].length;
       const end = valueEndIn(body.subarray(0, start + PART_BYTES_MAX), start);
@@ -207,11 +208,10 @@ function logprobsIn(body: Buffer): { readonly start: number; readonly end: numbe
   return undefined;
 }
 
-const BYTE_ORDER_MARK = 0xfeff;
 const KEY = '"logprobs"';
 const BLANKS_MAX = 100;
-/** Other members of the name come before: `null`, or a string that ends like it. */
+/** Earlier matches can be `"logprobs":null`, or the end of a string. */
 const TRIES_MAX = 16;
-/** 4,700 tokens with 20 alternatives. */
+/** Enough for 4,700 tokens with 20 alternatives each. */
 const PART_BYTES_MAX = 8_000_000;
 const REST_VALUES_MAX = 50_000;

@@ -23,15 +23,15 @@ import {
 } from "../sse/sse.ts";
 import type { StepOutcome, StreamDriver } from "./stream-driver.ts";
 
-/** An answer bounded by tokens stays far below; an endless one is cut here. */
+/** An answer within its token bound stays far below; an endless one is cut here. */
 const STREAM_BYTES_MAX = 8 * ANSWER_BYTES_MAX;
 
-/** A line or an event beyond the bounds of this gateway, which a provider need not know. */
+/** A line or an event exceeds a bound of the gateway, for which the provider is not blamed. */
 const TOO_LONG = withoutBlame(unusableFailure());
 
 /**
- * The stream side of `AnswerBridge`: reads events, lets the driver relay or translate them, and
- * keeps everything back until the first content-bearing one. Nothing follows a terminal event.
+ * An `AnswerBridge` for streams: reads events and lets the driver relay or translate them. Nothing
+ * is released before the first event with content, and nothing follows a terminal event.
  */
 export class StreamBridge implements AnswerBridge {
   readonly contentType: string = SSE_CONTENT_TYPE;
@@ -39,7 +39,7 @@ export class StreamBridge implements AnswerBridge {
   readonly #note: ServedModelNote;
   readonly #reader: SseReader;
   readonly #out = new OutputPieces();
-  /** The body's first bytes while no event was read: an error may come as plain JSON. */
+  /** The first bytes of a body that has had no event: an error may come as plain JSON. */
   readonly #head = new GrowingBuffer();
   #state: BridgeState = "waiting";
   #hasContent = false;
@@ -103,7 +103,7 @@ export class StreamBridge implements AnswerBridge {
     const fault = this.#reader.end();
     if (!this.#isReading()) return;
     if (fault !== undefined) this.#conclude(TOO_LONG);
-    else if (!this.#hasEvents) this.#conclude(failureOfPlainBody(this.#head.take()));
+    else if (!this.#hasEvents) this.#conclude(classifyHead(this.#head.take()));
     else this.#conclude(this.#driver.endOfBody(this.#out));
   }
 
@@ -160,8 +160,8 @@ export class StreamBridge implements AnswerBridge {
   }
 }
 
-/** A 200 that was not an event stream at all: an error in disguise, a page, or nothing. */
-function failureOfPlainBody(head: Buffer): UpstreamFailure {
+/** Classifies a 200 that was no event stream: an error object, a page, or nothing. */
+function classifyHead(head: Buffer): UpstreamFailure {
   const isText = /^\s*[{[<"]/.test(head.toString("latin1"));
   return isText ? classifyPlainBody({ status: 200, body: head }) : brokenOffFailure();
 }

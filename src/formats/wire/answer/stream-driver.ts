@@ -4,10 +4,7 @@ import type { ChatEvent, FinishReason } from "../neutral/chat-event.ts";
 import type { UsageReport } from "../neutral/usage-report.ts";
 import type { OutputPieces, SseEvent } from "../sse/sse.ts";
 
-/**
- * The meaning of one event of the provider: nothing for the client yet, content (the commit point),
- * the end mark, or a failure.
- */
+/** The meaning of one event: no content yet, content (the commit point), the end, or a failure. */
 export type StepOutcome = "silent" | "content" | "end" | UpstreamFailure;
 
 /**
@@ -22,7 +19,7 @@ export interface StreamDriver {
   readonly finishReason?: FinishReason | undefined;
   /** Takes one event of the provider and writes what the client gets for it. */
   step(event: SseEvent, out: OutputPieces): StepOutcome;
-  /** The body ended before an end mark was read: was the answer complete nevertheless? */
+  /** Ends a body without an end mark: `end` if the answer is complete, else a failure. */
   endOfBody(out: OutputPieces): StepOutcome;
   /** The closing events of a complete answer. */
   finishText(costUsd: string): string;
@@ -31,7 +28,7 @@ export interface StreamDriver {
   readonly keepAliveText: string;
 }
 
-/** A provider's stream to neutral events. */
+/** Decodes a provider's stream into neutral events. */
 export interface StreamDecoder {
   readonly report: UsageReport | undefined;
   /** See `AnswerBridge`. */
@@ -39,11 +36,11 @@ export interface StreamDecoder {
   /** See `AnswerBridge`. */
   readonly finishReason?: FinishReason | undefined;
   decode(event: SseEvent, emit: (event: ChatEvent) => void): void;
-  /** The body ended without an end mark: emits `end` where the answer is whole, else `failure`. */
+  /** Ends a body that had no end mark: emits `end` if the answer is complete, else `failure`. */
   endOfBody(emit: (event: ChatEvent) => void): void;
 }
 
-/** Neutral events to a client's stream. Legal for any sequence of events. */
+/** Encodes neutral events as a client's stream, which is legal for any sequence of events. */
 export interface StreamEncoder {
   encode(event: ChatEvent, out: OutputPieces): void;
   finishText(report: UsageReport | undefined, costUsd: string): string;
@@ -51,7 +48,7 @@ export interface StreamEncoder {
   readonly keepAliveText: string;
 }
 
-/** A stream of one wire for a client of the other: a decoder, and an encoder behind it. */
+/** Translates a stream for a client of the other wire: a decoder followed by an encoder. */
 export class StreamTranslation implements StreamDriver {
   readonly #decoder: StreamDecoder;
   readonly #encoder: StreamEncoder;

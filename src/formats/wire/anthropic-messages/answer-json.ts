@@ -12,11 +12,9 @@ import type { AnswerCodec, AnswerJson, ReadyAnswer, ToolCall } from "../neutral/
 import { settledFinish } from "../neutral/chat-event.ts";
 import { relayText } from "../neutral/relayed-text.ts";
 import { toMessagesToolId, UniqueIds } from "../neutral/tool-calls.ts";
-import { costText, type UsageReport } from "../neutral/usage-report.ts";
-import { clientWord, isCall, isWrongWord, reasonOfWord, wordOfReason } from "./events.ts";
-import { mergeCounts, toUsageReport, usageJson, usageOfCounts } from "./usage.ts";
-
-type Fields = Readonly<Record<string, unknown>>;
+import { costText, type Fields, type UsageReport } from "../neutral/usage-report.ts";
+import { clientWord, isCall, isWrongWord, toReason, toWord } from "./events.ts";
+import { mergeCounts, toUsageReport, usageJson, toUsage } from "./usage.ts";
 
 /** The JSON answers of messages. */
 export const anthropicMessagesAnswers: AnswerCodec = {
@@ -35,7 +33,7 @@ export const anthropicMessagesAnswers: AnswerCodec = {
       text: joined(blocks, "text"),
       reasoning: joined(blocks, "thinking"),
       calls,
-      finish: settledFinish(reasonOfWord(textOf(json.value["stop_reason"])), calls.length > 0),
+      finish: settledFinish(toReason(textOf(json.value["stop_reason"])), calls.length > 0),
       ...(stopSequence === "" ? {} : { stopSequence }),
     };
     const report = readReport(json);
@@ -51,14 +49,14 @@ export const anthropicMessagesAnswers: AnswerCodec = {
     return (
       `{"id":"msg_${label.idTail}","type":"message","role":"assistant",` +
       `"model":${JSON.stringify(label.modelId)},"content":[${content}],` +
-      `"stop_reason":"${wordOfReason(reason)}","stop_sequence":${JSON.stringify(sequence)},` +
+      `"stop_reason":"${toWord(reason)}","stop_sequence":${JSON.stringify(sequence)},` +
       `"usage":${usageJson(report?.usage, costUsd)}}`
     );
   },
 };
 
 const UNUSABLE = failedRead(unusableFailure());
-/** The client's wire cannot express it. */
+/** Answers that the client's wire cannot express. */
 const INEXPRESSIBLE = failedRead(withoutBlame(unusableFailure()));
 
 type Blocks = readonly (Fields | undefined)[];
@@ -75,7 +73,7 @@ const KNOWN_BLOCKS: ReadonlySet<unknown> = new Set([
   "redacted_thinking",
 ]);
 
-/** Blocks of other kinds are left out, unless nothing would be left. */
+/** True if some block has a kind that other wires can express; the other blocks are left out. */
 function isExpressible(blocks: readonly (Fields | undefined)[]): boolean {
   return blocks.length === 0 || blocks.some((block) => KNOWN_BLOCKS.has(block?.["type"]));
 }
@@ -104,7 +102,7 @@ function hasWrongFinish(json: AnswerJson, blocks: Blocks): boolean {
 
 function readReport(json: AnswerJson): UsageReport | undefined {
   const counts = mergeCounts({}, json.value["usage"]);
-  const usage = usageOfCounts(counts);
+  const usage = toUsage(counts);
   if (usage === undefined) return undefined;
   const span = findPath(json.text, "usage", "cost");
   const cost = span === undefined ? undefined : costText(json.text.slice(span.start, span.end));
@@ -132,7 +130,7 @@ function relayed(json: AnswerJson, blocks: Blocks, modelId: string): ReadAnswer<
     ok: true,
     report,
     hasWrongFinish: hasWrongFinish(json, blocks),
-    finishReason: reasonOfWord(textOf(stopReason)),
+    finishReason: toReason(textOf(stopReason)),
     bodyText: (costUsd) => relay({ costUsd, missing: usageJson(report?.usage, costUsd) }),
   };
 }

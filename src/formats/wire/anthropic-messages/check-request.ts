@@ -1,9 +1,8 @@
-import { NODE_SIZE } from "../../../kernel/index.ts";
 import { word } from "../fields/chat-vocabulary.ts";
 import {
   type Check,
   type Fields,
-  isArray,
+  filledListOf,
   isBoolean,
   isFilledText,
   isNumber,
@@ -22,7 +21,7 @@ import { refuseForbidden } from "../fields/forbidden-fields.ts";
 const blockFields: Fields = { type: isText, cache_control: optional(cacheMark) };
 const textBlock: Check = shape({ ...blockFields, text: isText }, { required: ["text"] });
 const BLOCKS_MESSAGE = "must be a string or an array of content blocks";
-/** Blocks inside a tool result or a source; a source may hold blocks of its own. */
+/** The content of a tool result or a source; a source can contain blocks itself. */
 const nestedContent: Check = textOr((doc, node) => nestedBlocks(doc, node), BLOCKS_MESSAGE);
 const sourceType: Check = (doc, node) =>
   isText(doc, node) ?? (doc.word(node) === word.file ? keptFile : undefined);
@@ -80,12 +79,6 @@ const roleAndMessage: Check = variant(
   () => problem("must be user, assistant or system", "role"),
 );
 
-const messages: Check = (doc, node) =>
-  isArray(doc, node) ??
-  (doc.next(node) === node + NODE_SIZE
-    ? problem("must have at least one message")
-    : listOf(roleAndMessage)(doc, node));
-
 const tool: Check = shape({
   type: optional(isText),
   name: isFilledText,
@@ -95,11 +88,11 @@ const tool: Check = shape({
   strict: optional(isBoolean),
 });
 
-/** The grammar of a messages body: known fields by type, other members pass. */
+/** The grammar of a messages body: known fields have a type, unknown members pass. */
 export const checkBody: Check = shape(
   {
     ...commonFields,
-    messages,
+    messages: filledListOf(roleAndMessage, "must have at least one message"),
     system: optional(textOr(listOf(block), BLOCKS_MESSAGE)),
     stop_sequences: optional(textList),
     tools: optional(listOf(tool)),

@@ -7,7 +7,7 @@ import {
   sendAcross,
 } from "../../../../test/fixtures/modality/request-kit.ts";
 
-/* A messages request that a chat-completions provider serves: one row of the table a test row. */
+/** A messages request for a chat-completions provider; each row of the table is a test. */
 
 type Messages = readonly Readonly<Record<string, unknown>>[];
 
@@ -20,7 +20,7 @@ function messagesOf(messages: Messages): unknown {
 }
 
 function refusedBy(members: Readonly<Record<string, unknown>>): string | undefined {
-  return readGood("wire_b", members).translationNeeds().refused[0]?.field;
+  return readGood("wire_b", members).decoded().needs.refused[0]?.field;
 }
 
 const text = (value: string): object => ({ type: "text", text: value });
@@ -52,11 +52,11 @@ describe("system", () => {
     expect(sent({ system }).body["messages"]).toEqual([{ role: "system", content }, user]);
   });
 
-  test("an empty one is left out", () => {
+  test("is left out if it is empty", () => {
     for (const system of ["", [], null]) expect(sent({ system }).body["messages"]).toEqual([user]);
   });
 
-  test("one in the middle stays where it is", () => {
+  test("stays where it is in the middle of the messages", () => {
     const middle = { role: "system", content: [text("a"), text("b")] };
     expect(messagesOf([user, middle, user])).toEqual([
       user,
@@ -96,7 +96,7 @@ describe("tool results", () => {
     ]);
   });
 
-  test("each is a message of its own, before the text around them", () => {
+  test("become one message each, before the text around them", () => {
     const content = [
       text("before"),
       result("t1", { content: "1" }),
@@ -134,7 +134,7 @@ describe("assistant messages", () => {
     ]);
   }); // prettier-ignore
 
-  test("inputs keep their digits and their text", () => {
+  test("keep the digits and the text of inputs", () => {
     const input = '{"n":12345678901234567890, "s":"\\u00e9 \\"q\\" \\ud800",\n"f":1.50}';
     const block = `{"type":"tool_use","id":"t","name":"f","input":${input}}`;
     const body = `{"model":"m","messages":[{"role":"assistant","content":[${block}]}]}`;
@@ -144,7 +144,7 @@ describe("assistant messages", () => {
     expect(message?.tool_calls[0]?.function.arguments).toBe(input);
   });
 
-  test("a last one is sent as it is", () => {
+  test("are sent unchanged at the end", () => {
     const last = { role: "assistant", content: "so " };
     expect(messagesOf([user, last])).toEqual([user, last]);
   });
@@ -161,7 +161,7 @@ describe("assistant messages", () => {
 });
 
 describe("hints", () => {
-  test("cache_control anywhere is dropped and named once, citations and is_error too", () => {
+  test("are dropped and named once: cache_control anywhere, citations and is_error", () => {
     const { body, dropped, text: bytes } = sent({
       ...hint,
       system: [{ ...text("s"), ...hint }],
@@ -196,7 +196,7 @@ describe("tools and their choice", () => {
     expect(dropped).toEqual([]);
   });
 
-  test("the members that only this wire has are dropped and named", () => {
+  test("lose members that only this wire has, which are named", () => {
     const extra = {
       strict: true, defer_loading: true, allowed_callers: [], input_examples: [],
       eager_input_streaming: true,
@@ -229,7 +229,7 @@ describe("tools and their choice", () => {
     expect(JSON.parse(JSON.stringify({ tool_choice, parallel_tool_calls }))).toEqual(expected);
   });
 
-  test("a choice without tools is dropped and named; an unknown one is refused", () => {
+  test("drop and name a choice without tools, and refuse an unknown one", () => {
     expect(sent({ tool_choice: { type: "any" } }).dropped).toEqual(["tool_choice"]);
     expect(refusedBy({ tools: [tool], tool_choice: { type: "maybe" } })).toBe("tool_choice");
   });
@@ -256,14 +256,14 @@ describe("the other fields", () => {
     expect(dropped).toEqual([]);
   });
 
-  test("the output bound goes under the name the listing takes", () => {
+  test("include the output bound, under the name that the listing declares", () => {
     const supportedParameters = new Map([["max_completion_tokens", { type: "unknown" } as const]]);
     const { body } = sendAcross("wire_b", { max_tokens: 7 }, { supportedParameters });
     expect(body).toMatchObject({ max_completion_tokens: 7 });
     expect(body).not.toHaveProperty("max_tokens");
   });
 
-  test("an aggregator gets its controls", () => {
+  test("include the controls of an aggregator", () => {
     const members = { provider: { upstream: { only: ["x"] } } };
     const { body } = sendAcross("wire_b", members, { priority: 1 });
     expect(body["provider"]).toEqual({ only: ["x"] });
@@ -299,7 +299,7 @@ describe("the other fields", () => {
     expect(refusedBy({ [field]: value })).toBe(name);
   });
 
-  test("no value of the beta header is sent, all are named", () => {
+  test("include no value of the beta header, and all are named", () => {
     const request = readGood("wire_b", {}, "oauth-2025-04-20, foo,, foo");
     const { headers, dropped } = send(request, buildDeployment("wire_a"));
     expect(headers).toEqual({ "content-type": "application/json" });

@@ -5,26 +5,25 @@ import {
   type JsonNode,
   type JsonText,
 } from "../../../kernel/index.ts";
-import { chatVocabulary, type ChatWord, word } from "../fields/chat-vocabulary.ts";
+import { type ChatWord, findRaw, word } from "../fields/chat-vocabulary.ts";
+import { GATEWAY_FIELDS } from "../fields/common-fields.ts";
 import {
   type AssistantPart,
   type ChatCall,
   type Effort,
-  isNoOp,
   type Message,
   type ToolChoice,
   type ToolResult,
   type ToolSpec,
 } from "../neutral/chat-call.ts";
-import { dropOthers } from "../neutral/drop-others.ts";
 import {
   fromMessagesToolId,
   objectSchema,
   type SignedId,
   splitSignedId,
 } from "../neutral/tool-calls.ts";
-import { CANNOT_CROSS, type TranslationIssues } from "../neutral/translation-issues.ts";
-import { notePricedFields, pricedNames } from "../price-guard.ts";
+import { CANNOT_CROSS, dropOthers, type TranslationIssues } from "../neutral/translation-issues.ts";
+import { noteFields } from "../price-guard.ts";
 
 /** Fields whose silent loss would change the answer or break a promise. */
 const refused: ReadonlySet<string> = new Set<ChatWord>([
@@ -36,12 +35,8 @@ const refused: ReadonlySet<string> = new Set<ChatWord>([
 
 /** Fields that have a counterpart or are the gateway's own; everything else is dropped. */
 const carried: ReadonlySet<string> = new Set<ChatWord>([
-  "model",
-  "messages",
+  ...GATEWAY_FIELDS,
   "system",
-  "max_tokens",
-  "max_completion_tokens",
-  "stream",
   "temperature",
   "top_p",
   "stop_sequences",
@@ -50,15 +45,12 @@ const carried: ReadonlySet<string> = new Set<ChatWord>([
   "metadata",
   "output_config",
   "n",
-  "provider",
-  "route",
-  "models",
-  "transforms",
 ]);
 
 /** Decodes a checked messages body for a chat-completions provider. */
 export function decodeCall(doc: JsonDocument, notes: TranslationIssues): ChatCall {
-  noteFields(doc, notes);
+  noteFields(doc, notes, { refused, carried });
+  noteOutputConfig(doc, notes);
   const tools = decodeTools(doc, notes);
   return {
     system: decodeSystem(doc, notes),
@@ -73,19 +65,7 @@ export function decodeCall(doc: JsonDocument, notes: TranslationIssues): ChatCal
   };
 }
 
-function noteFields(doc: JsonDocument, notes: TranslationIssues): void {
-  for (const key of doc.keys(0)) {
-    if (doc.isNull(doc.valueOf(key))) continue;
-    const name = chatVocabulary.nameOf(doc.keyWord(key)) ?? doc.text(key);
-    if (isNoOp(doc, name)) continue;
-    if (refused.has(name)) notes.refuse(name, CANNOT_CROSS);
-    else if (!carried.has(name) && !pricedNames.has(name)) notes.drop(name);
-  }
-  notePricedFields(doc, notes);
-  noteOutputConfig(doc, notes);
-}
-
-/** `output_config.format` is this wire's response format; the rest are hints. */
+/** Refuses `output_config.format`, this wire's response format; other members are hints. */
 function noteOutputConfig(doc: JsonDocument, notes: TranslationIssues): void {
   const config = doc.present(0, word.output_config);
   if (config === ABSENT) return;
@@ -103,7 +83,7 @@ function decodeEffort(doc: JsonDocument): Effort | undefined {
   return { field: "output_config.effort", value: doc.text(effort) };
 }
 
-/** The reference servers of wire_a refuse more. */
+/** Servers of wire_a refuse more stop sequences. */
 const STOPS_MAX = 4;
 
 function decodeStops(doc: JsonDocument, notes: TranslationIssues): readonly JsonText[] {
@@ -125,15 +105,10 @@ function decodeUserId(doc: JsonDocument, notes: TranslationIssues): JsonText | u
   return findRaw(doc, metadata, word.user_id);
 }
 
-function findRaw(doc: JsonDocument, object: JsonNode, wordId: number): JsonText | undefined {
-  const node = doc.present(object, wordId);
-  return node === ABSENT ? undefined : doc.raw(node);
-}
-
 const toolMembers = new Set([word.type, word.name, word.description, word.input_schema]);
 const choiceMembers = new Set([word.type, word.name, word.disable_parallel_tool_use]);
 
-/** The custom tools; tools that only this wire's servers run are refused by their place. */
+/** The custom tools. A tool that only servers of this wire can run is refused, with its path. */
 function decodeTools(doc: JsonDocument, notes: TranslationIssues): readonly ToolSpec[] {
   const list = doc.present(0, word.tools);
   if (list === ABSENT) return [];
@@ -147,10 +122,9 @@ function decodeTools(doc: JsonDocument, notes: TranslationIssues): readonly Tool
       notes.refuse(`tools.${index}.name`, "is missing; add it");
     } else {
       dropOthers(doc, tool, { carried: toolMembers, path: "tools.", notes });
-      const description = doc.present(tool, word.description);
       tools.push({
         name: doc.raw(name),
-        description: description === ABSENT ? undefined : doc.raw(description),
+        description: findRaw(doc, tool, word.description),
         schema: objectSchema(doc, doc.present(tool, word.input_schema)),
       });
     }
@@ -163,7 +137,7 @@ interface Chosen {
   readonly parallelTools: boolean;
 }
 
-/** The caller's choice about the tools; meaningless without any, so dropped then. */
+/** The caller's tool choice; dropped if there are no tools. */
 function decodeToolChoice(
   doc: JsonDocument,
   { tools, notes }: { tools: readonly ToolSpec[]; notes: TranslationIssues },
@@ -198,7 +172,7 @@ function readChoice(doc: JsonDocument, choice: JsonNode): ToolChoice | undefined
   }
 }
 
-/** A content that is being read, and where it is. */
+/** Content to decode, with its path in the body. */
 interface Content {
   readonly doc: JsonDocument;
   readonly node: JsonNode;
@@ -213,7 +187,7 @@ function decodeSystem(doc: JsonDocument, notes: TranslationIssues): readonly Jso
   return collectTexts({ doc, node, notes, path: "system" }).filter((text) => text !== '""');
 }
 
-/** Decodes the messages one to one; this wire's order is kept, results before texts. */
+/** Decodes the messages in order. In a user message, tool results come before texts. */
 function decodeMessages(doc: JsonDocument, notes: TranslationIssues): readonly Message[] {
   return doc.items(doc.member(0, word.messages)).flatMap((message, index): readonly Message[] => {
     dropOthers(doc, message, { carried: messageMembers, path: "messages.", notes });
@@ -235,7 +209,7 @@ const textMembers = new Set([word.type, word.text]);
 const callMembers = new Set([word.type, word.id, word.name, word.input]);
 const resultMembers = new Set([word.type, word.tool_use_id, word.content]);
 
-/** Content of which only text can be translated: system, and the inside of a tool result. */
+/** The texts of a system prompt or a tool result; blocks of other kinds are refused. */
 function collectTexts(content: Content): readonly JsonText[] {
   const { doc, node } = content;
   if (doc.isString(node)) return [doc.raw(node)];
@@ -271,7 +245,7 @@ function toolResult({ doc, notes, path }: Content, block: JsonNode, index: numbe
   };
 }
 
-/** Nothing is left of a message that held thinking only. */
+/** Empty for a message that contains only thinking, which is dropped. */
 function assistantMessage(content: Content): readonly Message[] {
   const parts = assistantParts(content);
   const { doc, node } = content;
@@ -300,7 +274,7 @@ function assistantParts(content: Content): readonly AssistantPart[] {
         },
       });
     } else if (thoughts.has(type)) {
-      // Only the model that thought it can read it.
+      // Only the model that wrote the thinking can read it.
       notes.drop(`messages.content.${doc.text(doc.member(block, word.type))}`);
     } else refuseBlock(content, block, index);
   }

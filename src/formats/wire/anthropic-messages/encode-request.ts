@@ -42,7 +42,7 @@ export function encodeCall(call: ChatCall, { request, deployment }: EncodeTarget
   return textBytes(objectText(profiledMembers(members, deployment)));
 }
 
-/** wire_b servers agree on one place for system text only: the top. */
+/** All system texts: the top of the body is the only place that every server of wire_b accepts. */
 function systemTexts(call: ChatCall): readonly JsonText[] {
   const later = call.messages.flatMap((message) =>
     message.role === "system" ? [message.text] : [],
@@ -65,7 +65,7 @@ function messageTexts(messages: readonly Message[]): readonly JsonText[] {
   return texts;
 }
 
-/** A single text goes as a string, as clients of this wire write it. */
+/** Writes a single text as a string, as clients of this wire do. */
 function contentText(blocks: readonly JsonText[], texts: readonly JsonText[]): JsonText {
   const [first] = texts;
   if (blocks.length === 0 && texts.length === 1 && first !== undefined) return first;
@@ -80,7 +80,7 @@ function assistantContent(parts: readonly AssistantPart[]): JsonText {
   );
 }
 
-/** wire_b refuses white space at the end of a last assistant message, which it continues. */
+/** Trims a last assistant message, which wire_b continues: it refuses white space at the end. */
 function trimmedPrefill(parts: readonly AssistantPart[]): readonly AssistantPart[] {
   const last = parts.at(-1);
   if (last?.kind !== "text") return parts;
@@ -114,7 +114,7 @@ function toolText(tool: ToolSpec): JsonText {
   });
 }
 
-/** wire_b wants the tools of its history defined, also when the caller offers none now. */
+/** Defines the tools of the history: wire_b requires it even if the caller offers none now. */
 function toolsOfHistory(messages: readonly Message[]): readonly ToolSpec[] {
   const names = new Set<JsonText>();
   for (const message of messages) {

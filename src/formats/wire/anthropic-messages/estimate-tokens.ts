@@ -1,7 +1,7 @@
 import { ABSENT, type JsonDocument } from "../../../kernel/index.ts";
 import { word } from "../fields/chat-vocabulary.ts";
 
-/** The tokens of a request beside its texts, as the common chat templates have it. */
+/** Tokens that common chat templates add to the texts of a request. */
 const REQUEST_TOKENS = 3;
 const MESSAGE_TOKENS = 4;
 const TOOL_TOKENS = 8;
@@ -11,8 +11,8 @@ const IMAGE_TOKENS = 1_600;
 const BASE64_CHARS_PER_TOKEN = 32;
 
 /**
- * Estimates the input tokens of a checked body from its text. The same body always gives the same
- * number, and no model's tokenizer is used. Never used for billing.
+ * Estimates the input tokens of a checked body from its text, without a model's tokenizer. The same
+ * body always gives the same number. Never used for billing.
  */
 export function estimateDocument(doc: JsonDocument): number {
   const member = (wordId: number): unknown => {
@@ -22,17 +22,12 @@ export function estimateDocument(doc: JsonDocument): number {
   return (
     REQUEST_TOKENS +
     contentTokens(member(word.system)) +
-    sum(asList(member(word.messages)), messageTokens) +
-    sum(asList(member(word.tools)), toolTokens)
+    sum(
+      asList(member(word.messages)),
+      (message) => MESSAGE_TOKENS + contentTokens(readField(message, "content")),
+    ) +
+    sum(asList(member(word.tools)), (tool) => TOOL_TOKENS + jsonTokens(tool))
   );
-}
-
-function messageTokens(message: unknown): number {
-  return MESSAGE_TOKENS + contentTokens(readField(message, "content"));
-}
-
-function toolTokens(tool: unknown): number {
-  return TOOL_TOKENS + jsonTokens(tool);
 }
 
 function contentTokens(content: unknown): number {
@@ -58,7 +53,7 @@ function blockTokens(block: unknown): number {
       return TOOL_TOKENS + contentTokens(readField(block, "content"));
     case "thinking":
     case "redacted_thinking":
-      // Thinking of earlier turns is not read again.
+      // Models do not read the thinking of earlier turns again.
       return 0;
     default:
       return jsonTokens(block);
@@ -79,11 +74,11 @@ function documentTokens(source: unknown): number {
   }
 }
 
-/** Counts structure that a model reads as JSON, without the marks for caching. */
+/** Counts a value that the model reads as JSON, without its cache marks. */
 function jsonTokens(value: unknown): number {
-  const shown = (key: string, inner: unknown): unknown =>
+  const unmarked = (key: string, inner: unknown): unknown =>
     key === "cache_control" ? undefined : inner;
-  return textTokens(JSON.stringify(value, shown) ?? "");
+  return textTokens(JSON.stringify(value, unmarked) ?? "");
 }
 
 function asList(value: unknown): readonly unknown[] {
@@ -100,10 +95,10 @@ function sum(values: readonly unknown[], tokensOf: (value: unknown) => number): 
   return values.reduce<number>((total, value) => total + tokensOf(value), 0);
 }
 
-/** The kind of a run of like characters, as far as a tokenizer cares. */
+/** A kind of characters that tokenizers treat alike. */
 type RunKind = "letters" | "digits" | "spaces" | "symbols" | "wide" | "other";
 
-/** Characters of one kind that commonly share a token. */
+/** How many characters of one kind commonly share a token. */
 const CHARS_PER_TOKEN: Readonly<Record<RunKind, number>> = {
   letters: 6,
   digits: 3,
@@ -114,9 +109,8 @@ const CHARS_PER_TOKEN: Readonly<Record<RunKind, number>> = {
 };
 
 /**
- * A guess at the tokens of a text, made from runs of like characters: a short word is one token, a
- * long one several, digits in groups of three, ideographs count singly. Deterministic, linear, no
- * tables.
+ * Estimates the tokens of a text from runs of similar characters: a short word is one token, a long
+ * word several, digits count in groups of three, ideographs one each. Deterministic and linear.
  */
 export function textTokens(text: string): number {
   let tokens = 0;
@@ -133,7 +127,7 @@ export function textTokens(text: string): number {
 }
 
 function runTokens(kind: RunKind, chars: number): number {
-  // One space belongs to the word behind it; an indentation or an empty line is a token of its own.
+  // A single space is part of the next word's token; a longer run of blanks is one token.
   if (kind === "spaces") return chars > 1 ? 1 : 0;
   return Math.ceil(chars / CHARS_PER_TOKEN[kind]);
 }
@@ -144,6 +138,6 @@ function classifyCharacter(code: number): RunKind {
   if (code >= 0x30 && code <= 0x39) return "digits";
   if (code < 0xc0) return "symbols";
   if (code < 0x250) return "letters";
-  // Kana, ideographs, Hangul, and the halves of everything beyond the basic plane.
+  // Kana, ideographs, Hangul, and surrogates.
   return code >= 0x2e80 && code <= 0xdfff ? "wide" : "other";
 }

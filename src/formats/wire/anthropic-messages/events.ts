@@ -1,9 +1,9 @@
 import { type Refusal, wireBErrorType } from "../../../kernel/index.ts";
-import { errorMetadata, messageWith, type OverflowWording } from "../failure/error-metadata.ts";
+import { errorMetadata, messageWith, type OverflowWording } from "../failure/failures.ts";
 import { type FinishReason, settledFinish } from "../neutral/chat-event.ts";
 import { sseEventText } from "../sse/sse.ts";
 
-/** An event of the wire: the `event` line and the JSON type always agree. */
+/** Renders one event. Its `event` line and its JSON `type` agree. */
 export function eventText(type: string, members: string): string {
   return `event: ${type}\ndata: {"type":"${type}"${members === "" ? "" : `,${members}`}}\n\n`;
 }
@@ -14,7 +14,7 @@ export const pingText: string = eventText("ping", "");
 export function errorEventText(refusal: Refusal): string {
   const error = {
     type: wireBErrorType(refusal),
-    message: errorMessage(refusal),
+    message: messageWith(overflow, refusal),
     error_type: refusal.class,
   };
   return sseEventText("error", JSON.stringify({ type: "error", error }));
@@ -35,7 +35,7 @@ const REASONS: Readonly<Record<string, FinishReason>> = {
   model_context_window_exceeded: "length",
   refusal: "refusal",
   pause_turn: "stop",
-  // Words of the other wire, which gateways in between hand on.
+  // Words of the other wire, which other gateways pass through.
   length: "length",
   content_filter: "refusal",
   tool_calls: "tool_calls",
@@ -56,13 +56,13 @@ const wireWords: ReadonlySet<string> = new Set([
   "pause_turn",
 ]);
 
-/** Strict clients know the words of the wire: any other is told as it would be across the wires. */
+/** The client's stop reason: strict clients accept only words of the wire. */
 export function clientWord(word: string, hasCalls: boolean): string {
-  return wireWords.has(word) ? word : wordOfReason(settledFinish(reasonOfWord(word), hasCalls));
+  return wireWords.has(word) ? word : toWord(settledFinish(toReason(word), hasCalls));
 }
 
 /** The neutral reason of a wire_b word; an unknown word is a plain stop. */
-export function reasonOfWord(word: string): FinishReason {
+export function toReason(word: string): FinishReason {
   return Object.hasOwn(REASONS, word) ? (REASONS[word] ?? "stop") : "stop";
 }
 
@@ -71,16 +71,16 @@ export function reasonOfWord(word: string): FinishReason {
  * not contain.
  */
 export function isWrongWord(word: string, hasCalls: boolean): boolean {
-  return word === "" || (!hasCalls && reasonOfWord(word) === "tool_calls");
+  return word === "" || (!hasCalls && toReason(word) === "tool_calls");
 }
 
-/** Calls of tools of the provider's own count: their blocks have names of their own. */
+/** True for a tool call, also of a tool that the provider runs (`server_tool_use`). */
 export function isCall(block: Readonly<Record<string, unknown>> | undefined): boolean {
   const type = block?.["type"];
   return typeof type === "string" && type.endsWith("tool_use");
 }
 
-export function wordOfReason(reason: FinishReason): string {
+export function toWord(reason: FinishReason): string {
   return WORDS[reason];
 }
 
@@ -89,7 +89,7 @@ export function errorBody(refusal: Refusal, requestId: string): Buffer {
     type: "error",
     error: {
       type: wireBErrorType(refusal),
-      message: errorMessage(refusal),
+      message: messageWith(overflow, refusal),
       error_type: refusal.class,
       ...(refusal.errorCode === undefined ? {} : { details: { error_code: refusal.errorCode } }),
       metadata: errorMetadata(refusal),
@@ -97,11 +97,6 @@ export function errorBody(refusal: Refusal, requestId: string): Buffer {
     request_id: requestId,
   };
   return Buffer.from(JSON.stringify(body));
-}
-
-/** The message of a refusal, in an error body and in a stream's last event. */
-function errorMessage(refusal: Refusal): string {
-  return messageWith(overflow, refusal);
 }
 
 const overflow: OverflowWording = { sign: /prompt is too long/, wording: "prompt is too long" };

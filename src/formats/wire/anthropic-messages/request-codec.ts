@@ -8,9 +8,8 @@ import {
 } from "../../../kernel/index.ts";
 import type { EncodeTarget, RequestCodec } from "../contract.ts";
 import { chatVocabulary, type ChatWord, word } from "../fields/chat-vocabulary.ts";
-import { writeBound } from "../fields/common-fields.ts";
+import { type MediaCollector, type MediaPart, writeBound } from "../fields/common-fields.ts";
 import { applyHistoryRules } from "../history-rules.ts";
-import type { MediaCollector, MediaPart } from "../neutral/chat-call.ts";
 import { applyProfile } from "../wire-profile.ts";
 import { checkBody } from "./check-request.ts";
 import { decodeCall } from "./decode-call.ts";
@@ -29,10 +28,9 @@ const kindByWord = Array.from(
   (_, id) => kinds[(chatVocabulary.nameOf(id) ?? "") as ChatWord],
 );
 
-/** Finds the media blocks of a checked body, those inside tool results and documents too. */
+/** Finds the media blocks of a checked body, also those inside tool results and documents. */
 function findMedia(doc: JsonDocument, media: MediaCollector): void {
-  const system = doc.member(0, word.system);
-  if (system !== ABSENT) findInContent(doc, system, { path: "system", media });
+  findInContent(doc, doc.member(0, word.system), { path: "system", media });
   const messages = doc.member(0, word.messages);
   const end = doc.next(messages);
   let index = 0;
@@ -50,9 +48,9 @@ interface Place {
   readonly media: MediaCollector;
 }
 
-/** The readable depth of a document bounds the recursion. */
+/** `READ_DEPTH_MAX` bounds the recursion. */
 function findInContent(doc: JsonDocument, content: JsonNode, { path, media }: Place): void {
-  if (!doc.isArray(content)) return;
+  if (content === ABSENT || !doc.isArray(content)) return;
   for (const [position, block] of doc.items(content).entries()) {
     const place = { path: `${path}.${position}`, media };
     const kind = blockKind(doc, block);
@@ -60,17 +58,13 @@ function findInContent(doc: JsonDocument, content: JsonNode, { path, media }: Pl
       const bytes = inlineBytes(doc, block);
       media.add(place.path, kind, { imageBytes: bytes, isInline: bytes > 0 });
     }
-    findNested(doc, doc.member(block, word.content), { path: `${place.path}.content`, media });
+    findInContent(doc, doc.member(block, word.content), { path: `${place.path}.content`, media });
     const source = doc.member(block, word.source);
     if (source !== ABSENT && doc.isObject(source)) {
       const nested = { path: `${place.path}.source.content`, media };
-      findNested(doc, doc.member(source, word.content), nested);
+      findInContent(doc, doc.member(source, word.content), nested);
     }
   }
-}
-
-function findNested(doc: JsonDocument, content: JsonNode, place: Place): void {
-  if (content !== ABSENT) findInContent(doc, content, place);
 }
 
 /** The kind of a checked content block; undefined for text and for blocks of other types. */
@@ -79,7 +73,7 @@ export function blockKind(doc: JsonDocument, block: JsonNode): MediaPart["kind"]
   return type === ABSENT || !doc.isString(type) ? undefined : kindByWord[doc.word(type)];
 }
 
-/** Base64 bytes of an image in the body. */
+/** Bytes of the base64 text of an inline image; 0 if it has none. */
 function inlineBytes(doc: JsonDocument, block: JsonNode): number {
   const source = doc.member(block, word.source);
   if (source === ABSENT || !doc.isObject(source)) return 0;
@@ -115,10 +109,10 @@ export const anthropicMessagesRequests: RequestCodec = {
   headers,
 };
 
-/** Tools of the provider's design that the caller runs. */
+/** Tools that the provider defines and the caller runs. */
 const CLIENT_TOOLS = /^(?:bash|text_editor|computer|memory)_\d{8}$/;
 
-/** Longer bodies are judged by their bytes: reading every word would hold up all other requests. */
+/** Longer bodies are estimated from their size: reading them would hold up other requests. */
 const COUNTED_BYTES_MAX = 262_144;
 const BYTES_PER_TOKEN = 4;
 
@@ -127,7 +121,7 @@ function countTokens(doc: JsonDocument): number {
   return bytes > COUNTED_BYTES_MAX ? Math.ceil(bytes / BYTES_PER_TOKEN) : estimateDocument(doc);
 }
 
-/** This wire requires a bound, and knows one name for it only. */
+/** Applies the profile, the history rules and the output bound, which this wire requires. */
 function editBody(doc: JsonDocument, splice: Splice, { request, deployment }: EncodeTarget): void {
   applyProfile(doc, splice, deployment);
   applyHistoryRules(doc, splice, deployment.wireProfile?.history ?? NO_RULES);

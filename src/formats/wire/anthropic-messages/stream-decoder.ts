@@ -17,22 +17,20 @@ import {
   RepeatedEvent,
 } from "../neutral/stream-events.ts";
 import type { ServedModelNote } from "../answer/answer-bridge.ts";
-import { costText, type UsageReport } from "../neutral/usage-report.ts";
+import { costText, type Fields, type UsageReport } from "../neutral/usage-report.ts";
 import type { SseEvent } from "../sse/sse.ts";
-import { isCall, isWrongWord, reasonOfWord } from "./events.ts";
-import { mergeCounts, toUsageReport, usageOfCounts, type ReportedCounts } from "./usage.ts";
+import { isCall, isWrongWord, toReason } from "./events.ts";
+import { mergeCounts, toUsageReport, toUsage, type ReportedCounts } from "./usage.ts";
 
 type Emit = (event: ChatEvent) => void;
-type Fields = Readonly<Record<string, unknown>>;
-
 interface OpenTool {
   readonly call: number;
-  /** Arguments given at the start of the block, used when no fragment follows. */
+  /** Arguments from the start of the block, used if no fragment follows. */
   readonly fallback: string;
   hasArguments: boolean;
 }
 
-/** Collects what the events of a wire_b stream report, whether they are relayed or translated. */
+/** Collects the usage that the events of a wire_b stream report, for the relay and the decoder. */
 export class StreamReporter {
   #counts: ReportedCounts = {};
   #cost: string | undefined;
@@ -48,13 +46,13 @@ export class StreamReporter {
     this.#counts = mergeCounts(this.#counts, usage);
     const span = findPath(json.text, ...path, "cost");
     if (span !== undefined) this.#cost = costText(json.text.slice(span.start, span.end));
-    const known = usageOfCounts(this.#counts);
+    const known = toUsage(this.#counts);
     if (known === undefined) return;
     this.#report = toUsageReport(known, this.#counts, this.#cost);
   }
 }
 
-/** Events of a wire_b provider to neutral events. The type that counts is the one in the JSON. */
+/** Decodes the events of a wire_b provider by their JSON `type`, not by their `event` line. */
 export class AnthropicMessagesDecoder implements StreamDecoder {
   readonly #note: ServedModelNote;
   readonly #reporter = new StreamReporter();
@@ -75,7 +73,7 @@ export class AnthropicMessagesDecoder implements StreamDecoder {
   }
 
   get finishReason(): FinishReason | undefined {
-    return this.#stopReason === "" ? undefined : reasonOfWord(this.#stopReason);
+    return this.#stopReason === "" ? undefined : toReason(this.#stopReason);
   }
 
   get hasWrongFinish(): boolean {
@@ -113,7 +111,7 @@ export class AnthropicMessagesDecoder implements StreamDecoder {
       case "error":
         return emit({ type: "failure", failure: classifyEmbeddedError(value) });
       default:
-        // Pings and event types of later versions mean nothing here; a bare error object does.
+        // Pings and unknown event types are ignored, unless they contain an error object.
         if (asObject(value["error"]) !== undefined) {
           emit({ type: "failure", failure: classifyEmbeddedError(value) });
         }
@@ -170,7 +168,8 @@ export class AnthropicMessagesDecoder implements StreamDecoder {
   }
 
   /**
-   * A tool without arguments sends none, or one empty fragment; "" is not JSON for most clients.
+   * Ends a tool call. A tool without arguments sends no fragment or an empty one, which is not
+   * JSON, so the call gets the arguments of the block's start, or `{}`.
    */
   #blockStop(index: unknown, emit: Emit): void {
     const tool = this.#tools.get(index);
@@ -196,13 +195,13 @@ export class AnthropicMessagesDecoder implements StreamDecoder {
     }
     for (const index of this.#tools.keys()) this.#blockStop(index, emit);
     const stopSequence = this.#stopSequence;
-    const reason = reasonOfWord(this.#stopReason);
+    const reason = toReason(this.#stopReason);
     emit({ type: "finish", reason, ...(stopSequence === "" ? {} : { stopSequence }) });
     emit({ type: "end" });
   }
 }
 
-/** A model wrote them, as it was asked to. */
+/** The model wrote too many calls, for which the provider is not blamed. */
 const TOO_MANY_CALLS = { type: "failure", failure: withoutBlame(unusableFailure()) } as const;
 
 function emitText(type: "text" | "reasoning", value: unknown, emit: Emit): void {

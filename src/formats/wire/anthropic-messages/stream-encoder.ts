@@ -5,7 +5,7 @@ import type { AnswerLabel } from "../neutral/chat-answer.ts";
 import { type ChatEvent, type FinishReason, settledFinish } from "../neutral/chat-event.ts";
 import { toMessagesToolId, UniqueIds } from "../neutral/tool-calls.ts";
 import type { UsageReport } from "../neutral/usage-report.ts";
-import { closingText, errorEventText, eventText, pingText, wordOfReason } from "./events.ts";
+import { closingText, errorEventText, eventText, pingText, toWord } from "./events.ts";
 import { usageJson } from "./usage.ts";
 
 interface TextBlock {
@@ -25,9 +25,9 @@ interface ToolBlock {
 type Block = TextBlock | ToolBlock;
 
 /**
- * Neutral events to the events of a wire_b client: contiguous indexes, one open block at a time,
- * opened when there is something to put in, always closed. The first block of the queue streams
- * live; what comes for later ones waits until the first is whole.
+ * Encodes neutral events for a wire_b client: block indexes are contiguous, and one block is open
+ * at a time. The first block of the queue streams live; pieces of later blocks wait until it is
+ * complete.
  */
 export class AnthropicMessagesEncoder implements StreamEncoder {
   readonly keepAliveText: string = pingText;
@@ -57,7 +57,7 @@ export class AnthropicMessagesEncoder implements StreamEncoder {
       case "text":
         return this.#text(event.text, out);
       case "reasoning":
-        // No signature can be made for it: the text is dropped, but the answer has begun.
+        // The gateway cannot sign a thinking block: its text is dropped, but the message starts.
         return event.text === "" ? undefined : this.#begin(out);
       case "tool_start":
         return this.#startTool(event, out);
@@ -79,7 +79,7 @@ export class AnthropicMessagesEncoder implements StreamEncoder {
   finishText(report: UsageReport | undefined, costUsd: string): string {
     const reason = this.#isRefused ? "refusal" : settledFinish(this.#finish, this.#tools.size > 0);
     const sequence = reason === "stop_sequence" ? (this.#stopSequence ?? null) : null;
-    const delta = { stop_reason: wordOfReason(reason), stop_sequence: sequence };
+    const delta = { stop_reason: toWord(reason), stop_sequence: sequence };
     return closingText(JSON.stringify(delta), usageJson(report?.usage, costUsd));
   }
 
@@ -91,7 +91,7 @@ export class AnthropicMessagesEncoder implements StreamEncoder {
   #begin(out: OutputPieces): void {
     if (this.#hasBegun) return;
     this.#hasBegun = true;
-    // Some clients read the input here alone, long before the provider reports it.
+    // Some clients read the input tokens only here, before the provider has reported them.
     const estimate = { ...ZERO_USAGE, prompt: this.#label.countInputTokens() };
     const message =
       `{"id":"msg_${this.#label.idTail}","type":"message","role":"assistant",` +
@@ -145,7 +145,7 @@ export class AnthropicMessagesEncoder implements StreamEncoder {
     this.#hasEnded = true;
   }
 
-  /** Writes what can be written: the first block live, the next as soon as the first is whole. */
+  /** Writes the first block live, and each next block once the one before is complete. */
   #pump(out: OutputPieces): void {
     for (let block = this.#queue[0]; block !== undefined; block = this.#queue[0]) {
       if (!this.#isOpen) this.#open(block, out);

@@ -13,7 +13,7 @@ import {
   RepeatedEvent,
 } from "../neutral/stream-events.ts";
 import type { ServedModelNote } from "../answer/answer-bridge.ts";
-import type { UsageReport } from "../neutral/usage-report.ts";
+import type { Fields, UsageReport } from "../neutral/usage-report.ts";
 import {
   clientWord,
   closingText,
@@ -22,16 +22,14 @@ import {
   isCall,
   isWrongWord,
   pingText,
-  reasonOfWord,
+  toReason,
 } from "./events.ts";
 import { StreamReporter } from "./stream-decoder.ts";
 import { usageJson } from "./usage.ts";
 
-type Fields = Readonly<Record<string, unknown>>;
-
 /**
- * A wire_b stream for a wire_b client: events go on as they came, under the marketplace's model
- * id. The closing events are kept back until the cost is known and written into them.
+ * Relays a wire_b stream to a wire_b client. Only the model id is replaced in the events. The
+ * closing events wait until the cost is known and written into them.
  */
 export class AnthropicMessagesRelay implements StreamDriver {
   readonly keepAliveText: string = pingText;
@@ -39,7 +37,7 @@ export class AnthropicMessagesRelay implements StreamDriver {
   readonly #note: ServedModelNote;
   readonly #reporter = new StreamReporter();
   #repeated = new RepeatedEvent();
-  /** Our number of the last block at each index of the provider. */
+  /** By the provider's block index: the index that the client gets for its latest block. */
   readonly #blocks = new Map<unknown, number>();
   #blockCount = 0;
   #heldDeltas: string[] = [];
@@ -58,7 +56,7 @@ export class AnthropicMessagesRelay implements StreamDriver {
   }
 
   get finishReason(): FinishReason | undefined {
-    return this.#stopReason === "" ? undefined : reasonOfWord(this.#stopReason);
+    return this.#stopReason === "" ? undefined : toReason(this.#stopReason);
   }
 
   get hasWrongFinish(): boolean {
@@ -67,7 +65,7 @@ export class AnthropicMessagesRelay implements StreamDriver {
 
   step(event: SseEvent, out: OutputPieces): StepOutcome {
     const text = readEventText(event.data);
-    // The learned event is a delta of a text block: it is sent as it came.
+    // The learned event is a delta of a text block, which is sent unchanged.
     if (text !== undefined && this.#repeated.textIn(text) !== undefined) {
       out.add(`${this.#takeHeld()}event: content_block_delta\ndata: ${text}\n\n`);
       return "content";
@@ -140,10 +138,10 @@ export class AnthropicMessagesRelay implements StreamDriver {
     if (asObject(json.value["error"]) !== undefined) return classifyEmbeddedError(json.value);
     if (type === "") return "silent";
     if (!this.#hasStarted) return type.startsWith("content_block") ? unusableFailure() : "silent";
-    if (lacksItsPart(type, json.value)) return "silent";
+    if (lacksPart(type, json.value)) return "silent";
     const isOpen = this.#blocks.has(json.value["index"]);
     if (type === "content_block_stop" && !isOpen) return "silent";
-    // A delta of the message that was not the last is sent before what follows it.
+    // The held `message_delta` was not the last one, so it is sent before this event.
     out.add(this.#takeHeld());
     const text = this.#withIndex(type, json);
     out.add(sseEventText(type, text));
@@ -154,13 +152,13 @@ export class AnthropicMessagesRelay implements StreamDriver {
     return "content";
   }
 
-  /** Official clients keep blocks in a list, in the order in which they start. */
+  /** Numbers the blocks from 0 in order: official clients keep them in a list. */
   #withIndex(type: string, { text, value }: EventJson): string {
     if (!type.startsWith("content_block")) return text;
     const { index } = value;
     if (type === "content_block_start") {
       const known = this.#blocks.get(index);
-      // The learned event has the index in it, which from here on is another block's.
+      // The learned event contains this index, which is another block's from now on.
       if (known !== undefined) this.#repeated = new RepeatedEvent();
       this.#blocks.set(index, this.#blockCount++);
     }
@@ -196,7 +194,7 @@ function withDelta(text: string, delta: string): string {
   return object === undefined ? text : withMember(text, object, { key: "delta", json: delta });
 }
 
-/** `word` is the client's stop reason as JSON. It replaces one that the wire does not have. */
+/** Replaces a stop reason that the wire lacks. `word` is the client's stop reason as JSON. */
 function withStopReason(text: string, delta: Fields, word: string): string {
   const { stop_reason: received } = delta;
   const span = findPath(text, "delta");
@@ -204,8 +202,8 @@ function withStopReason(text: string, delta: Fields, word: string): string {
   return span === undefined ? text : withMember(text, span, { key: "stop_reason", json: word });
 }
 
-/** Clients read the part without asking whether it is there. */
-function lacksItsPart(type: string, event: Fields): boolean {
+/** True if the event lacks the member that clients read without a check. */
+function lacksPart(type: string, event: Fields): boolean {
   if (type === "content_block_start") return asObject(event["content_block"]) === undefined;
   return type === "content_block_delta" && asObject(event["delta"]) === undefined;
 }
@@ -219,7 +217,7 @@ function withUsageCost(text: string, usage: string, costUsd: string): string {
   return object === undefined ? text : withMember(text, object, { key: "usage", json: usage });
 }
 
-/** Text of a block's own kind, or a block that is content by being there. */
+/** True for a piece of text, thinking or arguments, and for the start of any other block. */
 function bearsContent(event: Fields): boolean {
   if (event["type"] === "content_block_start") {
     const block = asObject(event["content_block"]);

@@ -9,7 +9,7 @@ import {
 import { buildBody, readGood } from "../../../../test/fixtures/modality/request-kit.ts";
 import { estimateDocument } from "./estimate-tokens.ts";
 
-test("a translated stream starts with our estimate of the input, and ends with what was observed", () => {
+test("a translated stream starts with the estimated input and ends with the observed one", () => {
   const usage = { prompt_tokens: 9, completion_tokens: 2 };
   const wires = { client: "wire_b", upstream: "wire_a", inputTokens: 11 } as const;
   const pieces = chunks(delta({ content: "hi" }), { ...delta({}, "stop"), usage }, done);
@@ -22,7 +22,7 @@ test("a translated stream starts with our estimate of the input, and ends with w
   expect(rest.at(-2)).toContain('"input_tokens":9');
 });
 
-test("the estimate is the one of count_tokens; a very long body is judged by its bytes", () => {
+test("the estimate is that of count_tokens; a very long body is estimated from its bytes", () => {
   const request = readGood("wire_b", { system: "You are careful.", max_tokens: 5 });
   expect(request.countInputTokens()).toBe(estimateDocument(request.doc));
   expect(request.countInputTokens()).toBeGreaterThan(5);

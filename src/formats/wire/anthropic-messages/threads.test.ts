@@ -27,6 +27,6 @@ test("a request with a thread is refused so that the official tool runner contin
   ).rejects.toBeInstanceOf(Anthropic.ThreadUnsupportedRequestError);
 });
 
-test("no thread is not refused", () => {
+test("a request without a thread is not refused", () => {
   expect(readGood("wire_b", { max_tokens: 5, thread: null })).toHaveProperty("modelId");
 });

@@ -1,10 +1,10 @@
 import * as fc from "fast-check";
 import { expect, test } from "vitest";
 import type { Usage } from "../../../kernel/core/usage.ts";
-import { mergeCounts, toUsageReport, usageJson, usageOfCounts } from "./usage.ts";
+import { mergeCounts, toUsageReport, usageJson, toUsage } from "./usage.ts";
 
 function readBack(reported: object): Usage | undefined {
-  return usageOfCounts(mergeCounts({}, { input_tokens: 1, output_tokens: 1, ...reported }));
+  return toUsage(mergeCounts({}, { input_tokens: 1, output_tokens: 1, ...reported }));
 }
 
 test("thinking is a part of the output, cache is not a part of the input", () => {
@@ -18,7 +18,7 @@ test("thinking is a part of the output, cache is not a part of the input", () =>
       output_tokens_details: { thinking_tokens: 12 },
     },
   );
-  expect(usageOfCounts(counts)).toEqual({
+  expect(toUsage(counts)).toEqual({
     prompt: 10,
     cachedPrompt: 5,
     cacheWrite: 3,
@@ -27,7 +27,7 @@ test("thinking is a part of the output, cache is not a part of the input", () =>
   });
 });
 
-test("null and junk never overwrite a count that was reported", () => {
+test("null and invalid values never overwrite a reported count", () => {
   const first = mergeCounts({}, { input_tokens: 10, output_tokens: 1 });
   for (const later of [
     null,
@@ -38,33 +38,33 @@ test("null and junk never overwrite a count that was reported", () => {
     { input_tokens: -4 },
     { input_tokens: "9" },
   ]) {
-    expect(usageOfCounts(mergeCounts(first, later))).toEqual(usageOfCounts(first));
+    expect(toUsage(mergeCounts(first, later))).toEqual(toUsage(first));
   }
   expect(mergeCounts(first, { output_tokens: 9 })).toEqual({ input: 10, output: 9 });
 });
 
 test("nothing reported means no usage, not a usage of zero", () => {
-  expect(usageOfCounts({})).toBeUndefined();
-  expect(usageOfCounts(mergeCounts({}, { cache_read_input_tokens: 5 }))).toBeUndefined();
+  expect(toUsage({})).toBeUndefined();
+  expect(toUsage(mergeCounts({}, { cache_read_input_tokens: 5 }))).toBeUndefined();
 });
 
-test("cache writes of an hour are a part of all cache writes", () => {
+test("hour-long cache writes are a part of all cache writes", () => {
   const kept = { ephemeral_5m_input_tokens: 30, ephemeral_1h_input_tokens: 70 };
   const reported = { cache_creation_input_tokens: 100, cache_creation: kept };
   expect(readBack(reported)).toMatchObject({ cacheWrite: 100, cacheWrite1h: 70 });
-  // A provider that reports the parts alone has written both.
+  // A provider that reports only the parts has written both.
   expect(readBack({ cache_creation: kept })).toMatchObject({ cacheWrite: 100, cacheWrite1h: 70 });
   const none = { cache_creation_input_tokens: 5, cache_creation: { ephemeral_1h_input_tokens: 0 } };
   expect(readBack(none)).not.toHaveProperty("cacheWrite1h");
 });
 
-test("more of an hour than was written is not believed, and is said to be wrong", () => {
+test("more hour-long cache writes than cache writes are capped, and reported as a flaw", () => {
   const kept = { ephemeral_1h_input_tokens: 101 };
   const counts = mergeCounts(
     { input: 1, output: 1 },
     { cache_creation_input_tokens: 100, cache_creation: kept },
   );
-  const usage = usageOfCounts(counts);
+  const usage = toUsage(counts);
   expect(usage).toMatchObject({ cacheWrite: 100, cacheWrite1h: 100 });
   expect(usage && toUsageReport(usage, counts, undefined).flaw).toContain(
     "cache writes of an hour",
@@ -84,7 +84,7 @@ test("more of an hour than was written is not believed, and is said to be wrong"
   expect(odd.flaw).toBe("usage.ephemeral_1h_input_tokens is not a count");
 });
 
-test("a stream says at its start what is kept for an hour, and at its end only how much in all", () => {
+test("a stream reports hour-long cache writes at its start, and only their sum at its end", () => {
   const start = mergeCounts(
     {},
     {
@@ -94,7 +94,7 @@ test("a stream says at its start what is kept for an hour, and at its end only h
     },
   );
   const end = mergeCounts(start, { cache_creation_input_tokens: 40, output_tokens: 9 });
-  expect(usageOfCounts(end)).toMatchObject({ cacheWrite: 40, cacheWrite1h: 40, completion: 9 });
+  expect(toUsage(end)).toMatchObject({ cacheWrite: 40, cacheWrite1h: 40, completion: 9 });
 });
 
 test("what is written for a client reads back as the same buckets", () => {
@@ -113,7 +113,7 @@ test("what is written for a client reads back as the same buckets", () => {
   fc.assert(
     fc.property(hourly, (known) => {
       const written = JSON.parse(usageJson(known, "0.5")) as Record<string, unknown>;
-      expect(usageOfCounts(mergeCounts({}, written))).toEqual(known);
+      expect(toUsage(mergeCounts({}, written))).toEqual(known);
       expect(written["cost"]).toBe(0.5);
     }),
   );

@@ -1,4 +1,10 @@
-import { outputTokensTotal, type Usage, ZERO_USAGE, asObject } from "../../../kernel/index.ts";
+import {
+  asObject,
+  defined,
+  outputTokensTotal,
+  type Usage,
+  ZERO_USAGE,
+} from "../../../kernel/index.ts";
 import { asCount, flawedCount, type UsageReport } from "../neutral/usage-report.ts";
 
 /** The counts of a wire_b usage object, as far as they have been reported. */
@@ -6,16 +12,16 @@ export interface ReportedCounts {
   readonly input?: number;
   readonly cacheRead?: number;
   readonly cacheWrite?: number;
-  /** The parts of `cacheWrite` by how long they are kept. */
+  /** The parts of `cacheWrite` by lifetime. */
   readonly cacheWrite5m?: number;
   readonly cacheWrite1h?: number;
   readonly output?: number;
   readonly thinking?: number;
-  /** The flaw of a report that is not a count. */
+  /** Why a reported value is not a count. */
   readonly flaw?: string;
 }
 
-/** Lays a later usage object over earlier counts: the last readable value of each field wins. */
+/** Merges a later usage object into earlier counts: the last readable value of each field wins. */
 export function mergeCounts(earlier: ReportedCounts, reported: unknown): ReportedCounts {
   const fields = asObject(reported);
   if (fields === undefined) return earlier;
@@ -49,12 +55,7 @@ export function toUsageReport(
   counts: ReportedCounts,
   cost: string | undefined,
 ): UsageReport {
-  const flaw = findFlaw(counts);
-  return {
-    usage,
-    ...(cost !== undefined && { reportedCostUsd: cost }),
-    ...(flaw !== undefined && { flaw }),
-  };
+  return { usage, ...defined({ reportedCostUsd: cost, flaw: findFlaw(counts) }) };
 }
 
 function findFlaw(counts: ReportedCounts): string | undefined {
@@ -68,11 +69,11 @@ function findFlaw(counts: ReportedCounts): string | undefined {
 }
 
 /**
- * The buckets of the counts; undefined while neither input nor output was reported. Writes of an
- * hour are never more than all writes: what is reported beyond is not believed. A provider that
- * reports the parts alone has written their sum.
+ * The counts by bucket; undefined while neither input nor output was reported. Hour-long cache
+ * writes are capped at all cache writes. If only the parts of the cache writes are reported, their
+ * sum counts.
  */
-export function usageOfCounts(counts: ReportedCounts): Usage | undefined {
+export function toUsage(counts: ReportedCounts): Usage | undefined {
   const { input, cacheRead, cacheWrite5m = 0, cacheWrite1h = 0, output, thinking } = counts;
   if (input === undefined && output === undefined) return undefined;
   const outputTotal = output ?? 0;

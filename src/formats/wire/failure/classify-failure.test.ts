@@ -66,7 +66,7 @@ describe("the marketplace's own account", () => {
 });
 
 describe("rate limits", () => {
-  test("a 429 cools the pool, fails over and never counts against the circuit", () => {
+  test("cool the pool on a 429, fail over and never count against the circuit", () => {
     const found = failed(429, openai("rate_limit_exceeded", "slow down"), { "retry-after": "7" });
     expect(found).toMatchObject({
       refusal: { class: "rate_limit", status: 429, upstreamStatus: 429, retryAfterSeconds: 7 },
@@ -76,7 +76,7 @@ describe("rate limits", () => {
     });
   });
 
-  test("a provider's own quota is a rate limit with a long pause, never our insufficient_quota", () => {
+  test("include a provider's own quota, with a long pause, never as insufficient_quota", () => {
     const found = failed(
       429,
       openai("insufficient_quota", "You exceeded your current quota", "insufficient_quota"),
@@ -84,7 +84,7 @@ describe("rate limits", () => {
     expect(found).toMatchObject({ refusal: { class: "rate_limit" }, coolSeconds: 60 });
   });
 
-  test("498 of a provider without capacity", () => {
+  test("include the 498 of a provider without capacity", () => {
     expect(failed(498, openai("capacity_exceeded", "flex tier")).refusal).toMatchObject({
       class: "rate_limit",
       status: 429,
@@ -104,7 +104,7 @@ describe("provider faults", () => {
     [520, 502],
     [599, 502],
     [302, 502],
-  ])("an upstream %i reads %i", (upstreamStatus, status) => {
+  ])("answer an upstream %i as %i", (upstreamStatus, status) => {
     expect(failed(upstreamStatus, "<html>oops</html>")).toMatchObject({
       refusal: {
         class: "upstream_error",
@@ -118,12 +118,12 @@ describe("provider faults", () => {
     });
   });
 
-  test("a 503 says when to come back", () => {
+  test("answer a 503 with the time to come back", () => {
     expect(failed(503, "", { "retry-after": "12" }).refusal.retryAfterSeconds).toBe(12);
     expect(failed(503, "").refusal.retryAfterSeconds).toBeGreaterThan(0);
   });
 
-  test("a model the provider no longer serves fails over and reads 502", () => {
+  test("answer a model that the provider no longer serves as 502, and fail over", () => {
     for (const status of [404, 400]) {
       expect(failed(status, openai("model_not_found", "The model does not exist"))).toMatchObject({
         refusal: { class: "model_unavailable", status: 502, upstreamStatus: status },
@@ -132,7 +132,7 @@ describe("provider faults", () => {
     }
   });
 
-  test("a provider's 408 is a time-out", () => {
+  test("answer a provider's 408 as a timeout", () => {
     expect(failed(408, "")).toMatchObject({
       refusal: { class: "upstream_error", status: 504, upstreamStatus: 408 },
       failover: true,
@@ -141,7 +141,7 @@ describe("provider faults", () => {
   });
 
   test.each([400, 409, 413, 422, 424])(
-    "a plain %i is the caller's to change, and stays",
+    "answer a plain %i unchanged, for the caller to mend",
     (status) => {
       const found = failed(status, { detail: [{ msg: "extra_forbidden: store" }] });
       expect(found).toMatchObject({
@@ -166,7 +166,7 @@ describe("connections", () => {
     expect(found.refusal.upstreamStatus).toBeUndefined();
   });
 
-  test("a time-out is upstream_error 504", () => {
+  test("answer a timeout as upstream_error 504", () => {
     expect(connectionFailure("timeout")).toMatchObject({
       refusal: { class: "upstream_error", status: 504 },
       strike: "timeout",
@@ -206,14 +206,14 @@ describe("errors inside a 200", () => {
     },
   );
 
-  test("a 200 with an error in its body is classified by its code", () => {
+  test("are classified by their code", () => {
     expect(failed(200, anthropic("overloaded_error", "x"))).toMatchObject({
       refusal: { class: "upstream_error", status: 503, upstreamStatus: 200 },
       failover: true,
     });
   });
 
-  test("a numeric code is a status", () => {
+  test("have a numeric code as their status", () => {
     expect(classifyEmbeddedError({ error: { code: 429, message: "x" } }).refusal.class).toBe(
       "rate_limit",
     );
@@ -221,7 +221,7 @@ describe("errors inside a 200", () => {
   });
 });
 
-test("what a caller reads is bounded and has no id of the provider, whatever it sends", () => {
+test("the message for a caller is bounded and has no id of the provider, whatever it sends", () => {
   const status = fc.oneof(fc.integer({ min: 200, max: 599 }), fc.constantFrom(400, 401, 429, 500));
   const body = fc.oneof(
     fc.json(),
@@ -251,7 +251,7 @@ test.each(["__proto__", "constructor", "toString"])(
   },
 );
 
-test("new-api 4577: reasoning demanded back on a tool turn is the provider's 400, not a crash", () => {
+test("new-api 4577: a 400 that demands reasoning on a tool turn is passed on, not a crash", () => {
   const errorText = "reasoning_content is missing in assistant tool call message at index 2";
   const failure = failed(400, openai("invalid_request_error", errorText));
   expect(failure).toMatchObject({

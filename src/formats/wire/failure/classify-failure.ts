@@ -1,4 +1,4 @@
-import { refusal, type RefusalDetail, asObject, tryParse } from "../../../kernel/index.ts";
+import { asObject, defined, refusal, type RefusalDetail, tryParse } from "../../../kernel/index.ts";
 import {
   accessWording,
   billingWording,
@@ -8,7 +8,7 @@ import {
   QUOTA_CODES,
   rateLimitWording,
   matchesWording,
-  statusOfWording,
+  findStatus,
 } from "./wording.ts";
 import {
   timeoutFailure,
@@ -26,8 +26,8 @@ import {
 import { retryAfterSeconds } from "./retry-after.ts";
 
 /**
- * Sorts a provider's failed answer into a class of the refusal table. `nowMs` is the wall clock
- * that a date in `retry-after` is measured from; the answer's own `date` header serves without it.
+ * Classifies a provider's failed answer. A date in `retry-after` is measured from `nowMs`, in
+ * milliseconds since 1970, or else from the `date` header of the answer.
  */
 export function classifyFailure(answer: FailedAnswer, nowMs?: number): UpstreamFailure {
   if (answer.status >= 200 && answer.status < 300) return classifyPlainBody(answer);
@@ -39,29 +39,29 @@ export function classifyFailure(answer: FailedAnswer, nowMs?: number): UpstreamF
   });
 }
 
-/** A 2xx that is not an answer: an error in disguise, else something that cannot be represented. */
+/** Classifies a 2xx that is no answer: by its error object if it has one, else as unusable. */
 export function classifyPlainBody(answer: Pick<FailedAnswer, "status" | "body">): UpstreamFailure {
   const body = asObject(tryParse(answer.body.toString("utf8").trim())?.value);
   const isError = body !== undefined && body["error"] !== undefined && body["error"] !== null;
   return isError ? classifyEmbeddedError(body) : unusableFailure(answer.status);
 }
 
-/** Sorts an error object found inside a 200 by what its codes mean. `body` holds `error`. */
+/** Classifies the `error` object of `body`, the body of a 200, by its codes. */
 export function classifyEmbeddedError(body: unknown): UpstreamFailure {
   const errorText = extractErrorText(body);
-  // Some providers give no code with these, and all of them refuse the request, not the service.
+  // Providers often report these two without a code, and both are faults of the request.
   const isOfRequest = matchesWording(errorText, contentPolicyWording) || isOverflow(errorText);
   return classify({
-    status: statusOfWording(errorText) ?? (isOfRequest ? 400 : 502),
+    status: findStatus(errorText) ?? (isOfRequest ? 400 : 502),
     upstreamStatus: 200,
     errorText,
     waitSeconds: undefined,
   });
 }
 
-/** A failed answer, read: what the classes below are made from. */
+/** The facts of a failed answer that the classification uses. */
 export interface Failed {
-  /** The status by its meaning; it differs from `upstreamStatus` for an error inside a 200. */
+  /** The status that the failure means; inside a 200 it differs from `upstreamStatus`. */
   readonly status: number;
   readonly upstreamStatus: number;
   readonly errorText: ProviderErrorText;
@@ -76,7 +76,7 @@ export interface FailureRules {
   readonly throttled: (failed: Failed) => UpstreamFailure;
   readonly isOverflow: (failed: Failed) => boolean;
   readonly accountRefused: (failed: Failed, status: number) => UpstreamFailure;
-  /** A request that is rejected for no reason with a class of its own. */
+  /** A rejected request without a class of its own. */
   readonly rejected: (failed: Failed) => UpstreamFailure;
 }
 
@@ -88,7 +88,10 @@ const CHAT_RULES: FailureRules = {
   rejected: (failed) => quoteProvider(requestRejected(failed), failed),
 };
 
-/* The order is the rule: account wording, moderation and rate limits hide behind many statuses. */
+/**
+ * Classifies by wording before status, because providers report account, moderation and rate-limit
+ * failures under many statuses.
+ */
 export function classify(failed: Failed, rules: FailureRules = CHAT_RULES): UpstreamFailure {
   const { status, errorText } = failed;
   if (status === 408) return timeoutFailure(failed.upstreamStatus);
@@ -111,8 +114,8 @@ export function classify(failed: Failed, rules: FailureRules = CHAT_RULES): Upst
 }
 
 /**
- * A clean sentence of the provider about a field helps the caller; an HTML page of a proxy does
- * not.
+ * Uses the provider's own sentence as the message if it names a field of the request and is not the
+ * HTML page of a proxy.
  */
 function quoteProvider(
   failure: UpstreamFailure,
@@ -133,7 +136,7 @@ function isAboutAccess({ status, errorText }: Failed): boolean {
 
 function isAboutContent({ status, errorText }: Failed): boolean {
   if (status === 401 || status === 402) return false;
-  // 451, unavailable for legal reasons, is what some image hosts answer.
+  // Some image hosts answer refused content with 451 (unavailable for legal reasons).
   return status === 451 || errorText.flagged || matchesWording(errorText, contentPolicyWording);
 }
 
@@ -238,14 +241,14 @@ function providerFault(failed: Failed): UpstreamFailure {
     refusal: refusal("upstream_error", message, {
       ...upstreamDetail(failed),
       status,
-      ...(retryAfter === undefined ? {} : { retryAfterSeconds: retryAfter }),
+      ...defined({ retryAfterSeconds: retryAfter }),
     }),
     failover: true,
     strike: "strike",
   };
 }
 
-/** 529 is not a standard status, and neither are the 52x of a proxy in front of the provider. */
+/** Maps 529 and the 52x of proxies, which are not standard, to standard statuses. */
 function clientStatus(status: number): number {
   if (status === 529) return 503;
   return status === 500 || status === 502 || status === 503 || status === 504 ? status : 502;

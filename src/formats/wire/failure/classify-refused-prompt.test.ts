@@ -170,7 +170,7 @@ describe("context overflow, in the wording of every provider", () => {
     expect(found.refusal.message).toMatch(/\S/);
   });
 
-  test("both numbers of the sentence reach the caller", () => {
+  test("keeps both numbers of the sentence", () => {
     const errorText =
       "maximum context length is 10 tokens. However, you sent 12 tokens. Now buy more.";
     const found = failed(400, openai(null, `This model's ${errorText}`));
@@ -179,7 +179,7 @@ describe("context overflow, in the wording of every provider", () => {
     );
   });
 
-  test("a rate limit that speaks of tokens is not an overflow", () => {
+  test("does not include a rate limit that mentions tokens", () => {
     const errorText =
       "Request too large for model on tokens per minute (TPM): Limit 6000, Requested 9000";
     expect(failed(413, openai("rate_limit_exceeded", errorText, "tokens")).refusal.class).toBe(
@@ -190,7 +190,7 @@ describe("context overflow, in the wording of every provider", () => {
     ).toBe("rate_limit");
   });
 
-  test("an output bound that is too large alone is the caller's request, not an overflow", () => {
+  test("does not include an output bound that is too large alone", () => {
     const errorText =
       "max_tokens: 99999 > 8192, which is the maximum allowed number of output tokens";
     expect(failed(400, anthropic("invalid_request_error", errorText)).refusal.class).toBe(
@@ -260,7 +260,7 @@ describe("content policy comes before the account rule", () => {
     });
   });
 
-  test("an account closed for breaking a policy is about the account", () => {
+  test("except for an account that was closed for breaking a policy", () => {
     const errorText = "This organization has been disabled for violating our usage policy";
     expect(failed(403, anthropic("permission_error", errorText)).refusal.class).toBe("auth");
   });

@@ -1,9 +1,15 @@
-import { refusal, type Refusal } from "../../../kernel/index.ts";
+import {
+  defined,
+  refusal,
+  type Refusal,
+  refusalGround,
+  refusalTimes,
+} from "../../../kernel/index.ts";
 
-/** A fault before a status line came, or on the way to it. */
+/** A connection fault before the status line arrived. */
 export type ConnectionFault = "refused" | "dns" | "tls" | "reset" | "timeout";
 
-/** A connection that gave no usable answer. */
+/** The failure of a connection that gave no answer. */
 export function connectionFailure(fault: ConnectionFault): UpstreamFailure {
   if (fault === "timeout") return timeoutFailure();
   const message = "no provider of this model could be reached; try again in about two seconds";
@@ -25,7 +31,7 @@ export function timeoutFailure(upstreamStatus?: number): UpstreamFailure {
     refusal: refusal("upstream_error", message, {
       status: 504,
       origin: "upstream",
-      ...(upstreamStatus === undefined ? {} : { upstreamStatus }),
+      ...defined({ upstreamStatus }),
     }),
     failover: true,
     strike: "timeout",
@@ -105,4 +111,28 @@ export interface FailedAnswer {
   readonly headers: Readonly<Record<string, string | string[] | undefined>>;
   /** At most `ERROR_BODY_BYTES_MAX` bytes of the body. */
   readonly body: Buffer;
+}
+
+/** The metadata of a refusal in the error body of every wire (specification, "Body shape"). */
+export function errorMetadata(answered: Refusal): Record<string, string | boolean> {
+  return {
+    ...refusalGround(answered),
+    retryable: answered.retryable,
+    ...refusalTimes(answered),
+  };
+}
+
+/** The wording by which clients of a wire recognize a request that is too long for its model. */
+export interface OverflowWording {
+  readonly sign: RegExp;
+  readonly wording: string;
+}
+
+/**
+ * The message of a refusal, in an error body and in a stream's last event. A context overflow
+ * always contains the wording, because clients shorten their history when they find it.
+ */
+export function messageWith({ sign, wording }: OverflowWording, answered: Refusal): string {
+  const isMissing = answered.class === "context_overflow" && !sign.test(answered.message);
+  return isMissing ? `${answered.message} (${wording})` : answered.message;
 }

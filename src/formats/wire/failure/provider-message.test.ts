@@ -53,13 +53,13 @@ test.each([
   expect(cleanProviderMessage(errorText)).toBe(clean);
 });
 
-test("an empty message is replaced by our own", () => {
+test("an empty message is replaced by the gateway's own", () => {
   expect(cleanProviderMessage(" \n ")).toBe(
     "the prompt does not fit the context window of the model",
   );
 });
 
-test("any text comes out bounded, on one line and without a secret in it", () => {
+test("any text comes out bounded, on one line and without a secret", () => {
   const secret = fc.stringMatching(/^[a-zA-Z0-9]{24}$/).map((tail) => `sk-${tail}`);
   fc.assert(
     fc.property(fc.string({ unit: "binary" }), secret, fc.string(), (before, key, after) => {

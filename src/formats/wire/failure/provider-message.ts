@@ -6,11 +6,11 @@ import {
   tryParse,
 } from "../../../kernel/index.ts";
 
-/** More than this is never sent on, and the patterns below stay quick. */
+/** Longer messages are cut before they are cleaned, which keeps the patterns below fast. */
 const READ_CHARS_MAX = 1_024;
 const FALLBACK = "the prompt does not fit the context window of the model";
 
-/** A quoted name, or an id with a digit, behind the word for what it names. */
+/** A quoted name, or an id with a digit, after a word such as `organization` or `project`. */
 const ACCOUNT_NAME =
   /\b(organi[sz]ation|account|project|workspace|tenant|subscription|team)s?(?: id)?[\s:]+(?:'[^']*'|"[^"]*"|`[^`]*`|[\w-]*\d[\w-]*)/gi;
 /** Amazon's resource names hold an account and a region. */
@@ -19,26 +19,29 @@ const NUMERIC_ADDRESS = /(?<![\w.])\d{1,3}(?:\.\d{1,3}){3}(?::\d{1,5})?(?![\w.]*
 /** Two colons in a row, or at least three separate groups: times of day have two colons at most. */
 const IPV6_ADDRESS =
   /\[[0-9a-f:.]{2,45}\](?::\d{1,5})?|(?<![\w:])(?=[0-9a-f:]*::|(?:[0-9a-f]{1,4}:){3})(?:[0-9a-f]{0,4}:){2,7}[0-9a-f]{0,4}(?![\w:])/gi;
-/** Names that no public resolver knows, and Amazon's names of private addresses. */
+/** Internal host names, and Amazon's names of private addresses. */
 const INTERNAL_HOST =
   /\b(?:[\w-]+\.)+(?:internal|local|localdomain|lan|corp|intranet|home|svc|cluster)\b(?:[.:-]\w+)*|\blocalhost\b(?::\d{1,5})?|\bip(?:-\d{1,3}){4}\b[\w.:-]*\b/gi;
 
-/** A secret behind the word for it: any word for a password, else one with a digit that is no count. */
+/**
+ * A secret after a word that names it. After a word for a password any value is one, after other
+ * words a value with a digit that is not a plain number.
+ */
 const NAMED_SECRET =
   /\b(pass(?:word|wd|phrase)|pwd|secret)["'`]?\s{0,3}[:=]\s{0,3}["'`]?[^\s"'`]{3,}|\b(pass(?:word|wd|phrase)|pwd|secret|credentials?|(?:api|access|secret)[ _-]?key|token)["'`]?\s{0,3}(?:[:=]|is|was)\s{0,3}["'`]?(?=[^\s"'`]{0,64}\d)(?!\d+(?![\w-]))[^\s"'`]{4,}/gi;
-/** A JSON web token, basic credentials, and keys by the marks of their issuers. */
+/** JSON web tokens, basic credentials, and keys with the prefix of their issuer. */
 const MARKED_SECRET =
   /\beyJ[\w.-]{8,}|\bbasic\s+(?=[^\s]{0,64}[\d=])[\w+/=-]{8,}|\b(?:AKIA|ASIA|AIza)[\w-]{12,}|\b(?:hf|ghp|gho|ghs|pat|glpat|nvapi|pplx|r8|xox[abp]|sess|token|secret)[-_](?=[\w-]{0,64}\d)[\w-]{6,}/gi;
-/** Two steps at least, so that `tokens/minute` stays; a pointer to a field of the request stays too. */
+/** File paths of two steps or more, so `tokens/minute` and pointers into the request stay. */
 const FILE_PATH =
   /(?<![\w./])(?:~|\.{1,2})?\/(?!(?:messages|tools|input|prompt|properties)\b)[\w.@+-]+(?:\/[\w.@+-]+)+\/?|\b[a-z]:\\[^\s"'`]+|\\\\[\w.-]+\\[^\s"'`]+|\b[\w-]{1,64}\.(?:py|cc|cpp|cu|go|rs|js|ts|java):\d+/gi;
-/** Amazon's instances, the pods of a replica set, containers, and what follows the word for one. */
+/** Ids of Amazon instances, pods and containers, and ids after a word such as `node`. */
 const INSTANCE_NAME =
   /\bi-[0-9a-f]{8,17}\b|\b[a-z][a-z\d-]{0,62}-[bcdf-hj-np-tv-xz2456789]{6,10}-[bcdf-hj-np-tv-xz2456789]{5}\b|\b(?=[0-9a-f]{0,11}\d)(?=[0-9a-f]{0,11}[a-f])[0-9a-f]{12,}\b|(?<=\b(?:instance|node|pod|worker|replica|container|hostname|vm)(?: id| name)?[ :=]{1,3})(?=[\w-]{0,64}\d)(?=\d{0,64}[a-z_-])[\w-]{2,}/gi;
 
 /**
- * The one sentence of a provider that a caller may read: no keys, addresses, ids or control
- * characters, at most `PROVIDER_MESSAGE_CHARS_MAX` characters.
+ * The first sentence of a provider's message without keys, addresses, ids and control characters,
+ * at most `PROVIDER_MESSAGE_CHARS_MAX` characters.
  */
 export function cleanProviderMessage(message: string): string {
   return cleanSentence(message) || FALLBACK;
@@ -49,7 +52,7 @@ const FIELD_PATTERN =
   "audio|content|effort|field|format|functions?|images?|input|logprobs|messages?|metadata|" +
   "modalities|model|parameters?|prompt|property|roles?|schema|seed|stop|stream|strict|system|" +
   "temperature|thinking|tokens?|tools?|user|verbosity";
-/** One of them, a quoted name, a name with an underscore, or a path such as `messages.0.content`. */
+/** Such a field, a quoted name, a name with an underscore, or a path: `messages.0.content`. */
 const fieldName = new RegExp(
   [
     String.raw`["'\`][\w.[\]$-]+["'\`]`,
@@ -61,8 +64,8 @@ const fieldName = new RegExp(
 );
 
 /**
- * Quotes the sentence of a provider about a field of the request, without the names that follow the
- * word for an account; undefined when it names no field. Bounded like the message of an overflow.
+ * Quotes the provider's sentence about a field of the request, without the names of accounts, at
+ * most `PROVIDER_MESSAGE_CHARS_MAX` characters. Undefined if the sentence names no field.
  */
 export function quoteRequestMessage(message: string): string | undefined {
   const named = message.slice(0, READ_CHARS_MAX).replaceAll(ACCOUNT_NAME, "$1 [removed]");
@@ -103,7 +106,10 @@ function cleanSentence(message: string): string {
   return cut(firstSentence(clean));
 }
 
-/** "The bound is N. However, you sent M." is one thought: both numbers help the caller. */
+/**
+ * The first sentence, and a second one that begins with "However,": in "The bound is N. However,
+ * you sent M." both numbers help the caller.
+ */
 function firstSentence(text: string): string {
   const joined = text.replace(/\. However,/i, "; however,");
   return /^.*?[.!?](?=\s|$)/.exec(joined)?.[0] ?? joined;
@@ -124,11 +130,11 @@ export interface ProviderErrorText {
   readonly all: string;
   /** The field the provider names; empty when it names none. */
   readonly param: string;
-  /** The provider listed reasons of moderation. */
+  /** True if the provider listed reasons of moderation. */
   readonly flagged: boolean;
 }
 
-/** The message of an error body; what is not JSON counts as plain text, HTML not at all. */
+/** The text of an error body. A body that is not JSON counts as plain text, HTML does not count. */
 export function readProviderErrorText(body: Buffer): ProviderErrorText {
   const text = body.toString("utf8").trim();
   const parsed = tryParse(text);
@@ -143,7 +149,7 @@ export function readProviderErrorText(body: Buffer): ProviderErrorText {
   };
 }
 
-/** The message of a parsed error body. */
+/** The text of a parsed error body. */
 export function extractErrorText(value: unknown): ProviderErrorText {
   const speakers = findSpeakers(value);
   const codes = speakers.flatMap(collectCodes);
@@ -162,9 +168,9 @@ export function extractErrorText(value: unknown): ProviderErrorText {
   };
 }
 
-/** The wording is near the start; the patterns stay quick on what a provider makes long. */
+/** Only the start of a text is matched: it has the wording, and long texts would be slow. */
 const MATCHED_CHARS_MAX = 8_192;
-/** As long as a whole error body: some providers put another one into their sentence. */
+/** As long as a whole error body, because some providers nest another one in their sentence. */
 const SENTENCE_CHARS_MAX = ERROR_BODY_BYTES_MAX;
 /** Longer than any code or name of a field. */
 const CODE_CHARS_MAX = 256;

@@ -3,7 +3,7 @@ import { retryAfterSeconds } from "./retry-after.ts";
 
 const nowMs = Date.parse("2026-11-20T12:00:00Z");
 
-describe("how long a provider asks us to wait", () => {
+describe("the wait that a provider asks for", () => {
   test.each([
     ["seconds", { "retry-after": "20" }, 20],
     ["fractions, rounded up", { "retry-after": "1.2" }, 2],
@@ -36,7 +36,7 @@ describe("how long a provider asks us to wait", () => {
     expect(retryAfterSeconds(headers, nowMs)).toBe(seconds);
   });
 
-  test("a date is measured from the answer's own date when no clock is given", () => {
+  test("is measured from the answer's own date if no clock is given", () => {
     const headers = {
       date: "Fri, 20 Nov 2026 12:00:00 GMT",
       "retry-after": "Fri, 20 Nov 2026 12:00:09 GMT",
@@ -45,7 +45,7 @@ describe("how long a provider asks us to wait", () => {
     expect(retryAfterSeconds({ "retry-after": headers["retry-after"] })).toBeUndefined();
   });
 
-  test("the first of several values counts", () => {
+  test("is the first of several values", () => {
     expect(retryAfterSeconds({ "retry-after": ["4", "8"] })).toBe(4);
   });
 });

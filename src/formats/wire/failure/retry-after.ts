@@ -3,9 +3,9 @@ import { RETRY_AFTER_SECONDS_MAX } from "../../../kernel/index.ts";
 type Headers = Readonly<Record<string, string | string[] | undefined>>;
 
 /**
- * Whole seconds a provider asks us to wait, from any header providers use, rounded up and capped.
- * Dates are measured from `nowMs`, else from the answer's own `date` header. Undefined when no
- * header says anything readable.
+ * Whole seconds that a provider asks to wait, from any header that providers use, rounded up and
+ * capped at `RETRY_AFTER_SECONDS_MAX`. Dates are measured from `nowMs`, or else from the answer's
+ * own `date` header. Undefined if no header is readable.
  */
 export function retryAfterSeconds(headers: Headers, nowMs?: number): number | undefined {
   const now = nowMs ?? parseDate(readHeader(headers, "date"));
@@ -28,10 +28,10 @@ const RESET_HEADERS = [
   "anthropic-ratelimit-output-tokens-reset",
 ];
 
-/** The longest reset among the exhausted windows; among all when none says that it is empty. */
+/** The longest reset of the exhausted windows, or of all if none is reported as exhausted. */
 function longestReset(headers: Headers, nowMs: number | undefined): number | undefined {
   const exhausted = RESET_HEADERS.filter(
-    (name) => readHeader(headers, remainingName(name)) === "0",
+    (name) => readHeader(headers, name.replace("reset", "remaining")) === "0",
   );
   const names = exhausted.length > 0 ? exhausted : RESET_HEADERS;
   let longest: number | undefined;
@@ -42,13 +42,9 @@ function longestReset(headers: Headers, nowMs: number | undefined): number | und
   return longest;
 }
 
-function remainingName(resetName: string): string {
-  return resetName.replace("reset", "remaining");
-}
-
 function parseWait(value: string | undefined, nowMs: number | undefined): number | undefined {
   if (value === undefined) return undefined;
-  if (/^\d+(\.\d+)?$/.test(value)) return waitOfNumber(Number(value), nowMs);
+  if (/^\d+(\.\d+)?$/.test(value)) return parseWaitNumber(Number(value), nowMs);
   const duration = durationMs(value);
   if (duration !== undefined) return duration;
   const dateMs = parseDate(value);
@@ -56,7 +52,7 @@ function parseWait(value: string | undefined, nowMs: number | undefined): number
 }
 
 /** Small numbers are seconds; large ones are instants, in seconds or milliseconds since 1970. */
-function waitOfNumber(value: number, nowMs: number | undefined): number | undefined {
+function parseWaitNumber(value: number, nowMs: number | undefined): number | undefined {
   const isInstant = value > 1_000_000_000;
   if (!isInstant) return value * 1000;
   const instantMs = value > 1_000_000_000_000 ? value : value * 1000;

@@ -1,13 +1,12 @@
 import type { ProviderErrorText } from "./provider-message.ts";
 
-/** One table of what providers say in one kind of failure. */
+/** How providers word one kind of failure. */
 export interface Wording {
-  /** Lower-case codes or types that say it all. */
+  /** Lower-case codes or types that are enough alone. */
   readonly codes: readonly string[];
   /**
-   * Matched against the lower-case text of the body. Nothing in them repeats in front of more: an
-   * outside text could make that try again from every place. `pairs` are for words with others
-   * between.
+   * Matched against the lower-case text of the body. None has a repetition in front of more text,
+   * which a hostile body could make slow; words with others between are `pairs`.
    */
   readonly patterns: readonly RegExp[];
   readonly pairs?: readonly WordPair[];
@@ -29,7 +28,7 @@ export function matchesWording(errorText: ProviderErrorText, wording: Wording): 
   );
 }
 
-/** Looks back from each second part: what that costs does not grow with the text. */
+/** Looks back from each second part by `charsMax` at most, so the time is linear in the text. */
 function holdsPair(text: string, { first, second, charsMax }: WordPair): boolean {
   for (const part of second) {
     for (let at = text.indexOf(part); at !== -1; at = text.indexOf(part, at + part.length)) {
@@ -71,7 +70,7 @@ export const accessWording: Wording = {
   ],
 };
 
-/** How providers say that they are asked too often, under any status. */
+/** How providers report too many requests, under any status. */
 export const rateLimitWording: Wording = {
   codes: [
     "rate_limit_exceeded", // OpenAI, Groq (also with 413)
@@ -165,10 +164,10 @@ export const contextOverflowWording: Wording = {
   ],
 };
 
-/** A string over its own bound is an overflow only where the field is the conversation. */
+/** A string that is too long. It is an overflow only if the field is the conversation. */
 export const OVERLONG_STRING_CODE = "string_above_max_length";
 
-/** HTTP status that a code means when it comes inside a 200. A map: providers choose the codes. */
+/** The HTTP status of a code inside a 200. A map, because providers choose the codes. */
 const STATUS_OF_CODE: ReadonlyMap<string, number> = new Map(
   Object.entries({
     overloaded_error: 529,
@@ -205,15 +204,11 @@ const STATUS_OF_CODE: ReadonlyMap<string, number> = new Map(
   }),
 );
 
-/** The status that an error inside a 200 means; undefined when its codes say nothing. */
-export function statusOfWording(errorText: ProviderErrorText): number | undefined {
+/** The status that an error inside a 200 means; undefined if its codes are unknown. */
+export function findStatus(errorText: ProviderErrorText): number | undefined {
   for (const code of errorText.codes) {
-    const status = STATUS_OF_CODE.get(code) ?? numericStatus(code);
+    const status = /^[45]\d\d$/.test(code) ? Number(code) : STATUS_OF_CODE.get(code);
     if (status !== undefined) return status;
   }
   return undefined;
-}
-
-function numericStatus(code: string): number | undefined {
-  return /^[45]\d\d$/.test(code) ? Number(code) : undefined;
 }

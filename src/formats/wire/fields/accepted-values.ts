@@ -12,35 +12,36 @@ import { isBoolean, isInteger } from "./check-shape.ts";
 
 const NAME_CHARS_MAX = 64;
 
-/**
- * The first of these fields of a prompt's body that the listing does not have, or whose value it
- * does not take. Notes of the caller may be left out instead.
- */
+/** Fields with a caller's own notes: accepted from all, sent on if a listing declares them. */
+const CALLERS_NOTES: ReadonlySet<string> = new Set([
+  "user",
+  "safety_identifier",
+  "metadata",
+  "session_id",
+]);
+
+/** The first field that the listing lacks, or whose value it refuses; undefined if there is none. */
 export function findUnlistedField(
   doc: JsonDocument,
   fields: Iterable<readonly [name: string, value: JsonNode]>,
-  listing: Pick<Deployment, "supportedParameters"> & { readonly notes: ReadonlySet<string> },
+  { supportedParameters }: Pick<Deployment, "supportedParameters">,
 ): Unservable | undefined {
-  const { supportedParameters, notes } = listing;
   for (const [name, value] of fields) {
     const field = name.slice(0, NAME_CHARS_MAX);
     const descriptor = supportedParameters.get(name);
     if (descriptor === undefined) {
-      if (notes.has(name)) continue;
+      if (CALLERS_NOTES.has(name)) continue;
       const taken = ["prompt", ...supportedParameters.keys()].join(", ");
       return { field, message: `${field} is not accepted by this model; it accepts ${taken}` };
     }
-    const taken = whatIsTaken(doc, value, descriptor);
+    const taken = describeAccepted(doc, value, descriptor);
     if (taken !== undefined) return { field, message: `${field} must be ${taken}` };
   }
   return undefined;
 }
 
-/**
- * The values that a listing takes instead of this one, as a text that follows "must be"; undefined
- * when it takes the value.
- */
-export function whatIsTaken(
+/** The accepted values as a text that follows "must be"; undefined if `node` has one of them. */
+export function describeAccepted(
   doc: JsonDocument,
   node: JsonNode,
   descriptor: CapabilityDescriptor,
@@ -71,7 +72,7 @@ export function whatIsTaken(
   }
 }
 
-/** Values of an enum are texts; a number is the one with its digits. */
+/** True if the enum has this text, or this number as a text. */
 function isOneOf(doc: JsonDocument, node: JsonNode, values: readonly string[]): boolean {
   if (doc.isString(node)) return values.includes(doc.text(node));
   return doc.kind(node) === NUMBER_KIND && values.includes(String(doc.number(node)));

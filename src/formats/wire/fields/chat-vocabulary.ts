@@ -1,4 +1,10 @@
-import { WordTable } from "../../../kernel/index.ts";
+import {
+  ABSENT,
+  type JsonDocument,
+  type JsonNode,
+  type JsonText,
+  WordTable,
+} from "../../../kernel/index.ts";
 
 /** Every key and word that the chat wires act on, refuse or drop by name. */
 // prettier-ignore
@@ -28,7 +34,7 @@ const NAMES = [
   "video_url", "web_search_options",
 ] as const;
 
-/** Without a name that every object has: tables of names are objects. */
+/** Without `constructor`: tables by these words are plain objects, and every object has it. */
 export type ChatWord = Exclude<(typeof NAMES)[number], "constructor">;
 
 export const chatVocabulary: WordTable = new WordTable(NAMES);
@@ -37,3 +43,14 @@ export const chatVocabulary: WordTable = new WordTable(NAMES);
 export const word: Readonly<Record<ChatWord, number>> = Object.fromEntries(
   NAMES.map((name, index) => [name, index + 1]),
 ) as Record<ChatWord, number>;
+
+/** The name of a key, without decoding it if it is a known word. */
+export function readName(doc: JsonDocument, key: JsonNode): string {
+  return chatVocabulary.nameOf(doc.keyWord(key)) ?? doc.text(key);
+}
+
+/** The JSON text of a member of an object; undefined if it is absent or null. */
+export function findRaw(doc: JsonDocument, object: JsonNode, wordId: number): JsonText | undefined {
+  const node = doc.present(object, wordId);
+  return node === ABSENT ? undefined : doc.raw(node);
+}

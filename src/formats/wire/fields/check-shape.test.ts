@@ -4,7 +4,7 @@ import { expect, test } from "vitest";
 import { runs } from "../../../../test/support/depth.ts";
 import { SeenNames } from "./check-shape.ts";
 
-test("of any names, few or many, exactly those are new that were not seen before", () => {
+test("among any names, exactly those are new that were not added before", () => {
   // Few distinct names, so that repeated keys occur beyond the first ones.
   const name = fc.string({ unit: fc.constantFrom("a", "b", "c", "d"), maxLength: 2 });
   fc.assert(

@@ -22,20 +22,20 @@ export interface Problem {
   readonly message: string;
 }
 
-/** Checks one value of a body; undefined when it is fine. */
+/** Checks one value of a body; undefined if it is valid. */
 export type Check = (doc: JsonDocument, node: JsonNode) => Problem | undefined;
 
 export function problem(message: string, ...path: (string | number)[]): Problem {
   return { isProblem: true, path, message };
 }
 
-/** Reading gives a value or a problem. */
+/** Tells a problem from a value that was read. */
 export function isProblem(read: object): read is Problem {
   const tagged: { readonly isProblem?: unknown } = read;
   return tagged.isProblem === true;
 }
 
-/** The same problem seen from the container that holds the value as `step`. */
+/** The same problem, with its path from the container that has the value at `step`. */
 export function under(step: string | number, found: Problem): Problem {
   return { isProblem: true, path: [step, ...found.path], message: found.message };
 }
@@ -74,7 +74,7 @@ export function optional(check: Check): Check {
   return (doc, node) => (doc.isNull(node) ? undefined : check(doc, node));
 }
 
-/** A string, or what `otherwise` takes. */
+/** Accepts a string, or an array or object that `otherwise` accepts. */
 export function textOr(otherwise: Check, message: string): Check {
   const found = problem(message);
   return (doc, node) => {
@@ -98,16 +98,30 @@ export function listOf(check: Check): Check {
 }
 const mustBeArray = problem("must be an array");
 
+/** Accepts a list of at least one value. */
+export function filledListOf(check: Check, emptyMessage: string): Check {
+  const checkAll = listOf(check);
+  const empty = problem(emptyMessage);
+  return (doc, node) => (isEmptyArray(doc, node) ? empty : checkAll(doc, node));
+}
+
+export function isEmptyArray(doc: JsonDocument, node: JsonNode): boolean {
+  return doc.isArray(node) && doc.next(node) === node + NODE_SIZE;
+}
+
 export type Fields = Readonly<Partial<Record<ChatWord, Check>>>;
 
 export interface ShapeRules {
-  /** Members that must be there. */
+  /** Members that must be present. */
   readonly required?: readonly ChatWord[];
-  /** The problem of a member that is not among the fields; without it such members pass. */
+  /** The problem of a member that is not among the fields; absent: such members pass. */
   readonly other?: (name: string) => Problem | undefined;
 }
 
-/** An object whose known members fit, and that has no key twice: both sides must read the same. */
+/**
+ * Accepts an object whose known members pass their checks. A duplicate key is a problem, because
+ * the provider might read the other value.
+ */
 export function shape(fields: Fields, rules: ShapeRules = {}): Check {
   const checks = checksByWord(fields);
   const knowsNames = Object.keys(fields).length > 0;
@@ -133,13 +147,13 @@ function checksByWord(fields: Fields): readonly (Check | undefined)[] {
   return checks;
 }
 
-/** When a word was last seen as a key: equal to the current round means twice in one object. */
+/** The round in which each word was last a key; a second time in one round, it is a duplicate. */
 const seenInRound = new Float64Array(chatVocabulary.size + 1);
 let round = 0;
 
 interface KeyRules {
   readonly checks: readonly (Check | undefined)[];
-  /** True if there is a name that another one could misspell. */
+  /** True if the shape has fields, whose names another key could misspell. */
   readonly knowsNames: boolean;
   readonly other: ShapeRules["other"];
 }
@@ -170,7 +184,7 @@ function checkKeys(doc: JsonDocument, object: JsonNode, rules: KeyRules): Proble
   return undefined;
 }
 
-/** Providers that read keys in any case would obey this one beside, or instead of, the real one. */
+/** Refuses a known name in other letters, which providers that ignore case would obey. */
 function checkSpelling(name: string, checks: readonly (Check | undefined)[]): Problem | undefined {
   const folded = foldName(name);
   if (folded === name || checks[chatVocabulary.findId(folded)] === undefined) return undefined;
@@ -212,10 +226,8 @@ function checkMembers(
   return undefined;
 }
 
-export type Variants = Readonly<Partial<Record<ChatWord, Check>>>;
-
 /** An object that is checked by the word in its member `tag`. */
-export function variant(tag: ChatWord, variants: Variants, otherwise: Check): Check {
+export function variant(tag: ChatWord, variants: Fields, otherwise: Check): Check {
   const checks = checksByWord(variants);
   const tagWord = word[tag];
   return (doc, node) => {
@@ -227,10 +239,10 @@ export function variant(tag: ChatWord, variants: Variants, otherwise: Check): Ch
   };
 }
 
-/** So few names are compared one by one: a set for each small object costs more. */
+/** Names that are kept in a list, because a set for each small object costs more. */
 const LISTED_MAX = 8;
 
-/** Names that were seen in one object; nearly always a few. */
+/** The unknown names of one object, usually a few. */
 export class SeenNames {
   readonly #listed: string[] = [];
   #others: Set<string> | undefined;
@@ -239,7 +251,7 @@ export class SeenNames {
     return this.#listed.length + (this.#others?.size ?? 0);
   }
 
-  /** False when it was seen before. */
+  /** False if the name was added before. */
   add(name: string): boolean {
     if (this.#listed.includes(name) || this.#others?.has(name) === true) return false;
     if (this.#listed.length < LISTED_MAX) this.#listed.push(name);

@@ -1,12 +1,13 @@
-import type { Deployment } from "../../../catalog/index.ts";
+import type { Deployment, InputModality } from "../../../catalog/index.ts";
 import {
   ABSENT,
   type JsonDocument,
   type JsonText,
+  MEDIA_PART_TOKENS,
   NUMBER_KIND,
   type Splice,
 } from "../../../kernel/index.ts";
-import { word } from "./chat-vocabulary.ts";
+import { type ChatWord, word } from "./chat-vocabulary.ts";
 import {
   anything,
   type Check,
@@ -97,6 +98,7 @@ interface SentControls {
   readonly require_parameters?: boolean | null;
   readonly connections?: "prefer" | "only" | "never" | null;
 }
+
 /** The request-level `provider` object (specification, "What the service does", 10). */
 export interface ProviderControls {
   readonly only?: readonly string[];
@@ -118,7 +120,7 @@ const temperature: Check = (doc, node) => {
   return value >= 0 && value <= 2 ? undefined : problem("must be a number from 0 to 2");
 };
 
-/** A mark for the provider's prompt cache: how long it lasts changes its price. */
+/** A mark for the provider's prompt cache. Its `ttl` changes the price. */
 export const cacheMark: Check = shape({ type: isText, ttl: optional(isText) });
 
 /** Top-level fields that mean the same on both chat wires. */
@@ -155,16 +157,29 @@ export const commonFields: Fields = {
 
 export const textList: Check = listOf(isText);
 
+/** Top-level fields that the gateway itself reads or writes, on either chat wire. */
+export const GATEWAY_FIELDS = [
+  "model",
+  "messages",
+  "stream",
+  "max_tokens",
+  "max_completion_tokens",
+  "provider",
+  "route",
+  "models",
+  "transforms",
+] as const satisfies readonly ChatWord[];
+
 /** Routing fields of other gateways: dropped on every route, and named. */
 const DROPPED_EVERYWHERE = ["route", "models", "transforms"] as const;
 
-/** Ids of the members that never go upstream as they came. */
+/** Word ids of the members that are never sent upstream as the client wrote them. */
 export const KEPT_BACK: readonly number[] = [
   word.provider,
   ...DROPPED_EVERYWHERE.map((name) => word[name]),
 ];
 
-/** The dropped routing fields that this body has. */
+/** Names of the dropped routing fields in this body. */
 export function readDroppedParams(doc: JsonDocument): readonly string[] {
   let dropped: string[] | undefined;
   for (const name of DROPPED_EVERYWHERE) {
@@ -178,8 +193,8 @@ const NOTHING_DROPPED: readonly string[] = [];
 export type OutputBoundName = "max_tokens" | "max_completion_tokens";
 
 /**
- * The one name under which a wire_a deployment takes the output bound: the one its listing
- * declares. A provider that ignores the other name would write without any bound.
+ * The name of the output bound for a wire_a deployment: the one that its listing declares. A
+ * provider that ignores the other name would write without any bound.
  */
 export function outputBoundName(deployment: Deployment, sent?: OutputBoundName): OutputBoundName {
   const taken = deployment.supportedParameters;
@@ -189,7 +204,10 @@ export function outputBoundName(deployment: Deployment, sent?: OutputBoundName):
     : "max_tokens";
 }
 
-/** Writes the bound under this name; one that is there as null is replaced, or it were a key twice. */
+/**
+ * Writes the output bound under this name. A null under the name is replaced, because adding the
+ * name again would duplicate the key.
+ */
 export function writeBound(
   doc: JsonDocument,
   splice: Splice,
@@ -201,7 +219,10 @@ export function writeBound(
   else if (doc.isNull(sent)) splice.replace(sent, tokens);
 }
 
-/** `provider.upstream` as sent, for an aggregator (priority 1 and above): its own `provider`. */
+/**
+ * The client's `provider.upstream`, which an aggregator (priority 1 and above) gets as its own
+ * `provider`. Undefined for other deployments.
+ */
 export function upstreamControls(
   doc: JsonDocument,
   deployment: Pick<Deployment, "priority">,
@@ -210,4 +231,33 @@ export function upstreamControls(
   if (controls === ABSENT || deployment.priority < 1) return undefined;
   const upstream = doc.present(controls, word.upstream);
   return upstream === ABSENT ? undefined : doc.raw(upstream);
+}
+
+/** Collects the media parts of a body and their effect on its token estimate. */
+export class MediaCollector {
+  readonly parts: MediaPart[] = [];
+  /** The allowance for media minus the inline image bytes that it covers. */
+  extraTokens = 0;
+
+  add(path: string, kind: MediaPart["kind"], { imageBytes, isInline }: PartBytes): void {
+    this.parts.push({ path, kind });
+    // The provider fetches such a part itself; the body has only its address, which does not show
+    // its size.
+    const isFetched = (kind === "video" || kind === "audio") && !isInline;
+    if (kind === "image" || kind === "file" || isFetched) this.extraTokens += MEDIA_PART_TOKENS;
+    if (kind === "image") this.extraTokens -= imageBytes;
+  }
+}
+
+export interface PartBytes {
+  /** Length of the base64 text of an inline image, otherwise 0. */
+  readonly imageBytes: number;
+  /** True if the body contains the content itself, so that its bytes are already counted. */
+  readonly isInline: boolean;
+}
+
+export interface MediaPart {
+  /** `messages[2].content[0]` (wire_a) or `messages.2.content.0` (wire_b). */
+  readonly path: string;
+  readonly kind: Exclude<InputModality, "text">;
 }

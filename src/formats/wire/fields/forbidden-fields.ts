@@ -32,7 +32,7 @@ const deepNames = new Set([
   "vertexproject", "xapikey",
 ]); // prettier-ignore
 
-/** Names that mean it at the top and in `provider`; deeper they are words of anybody's notes. */
+/** Names that are refused at the top level and in `provider`. Deeper they may be ordinary data. */
 const topNames = new Set([
   ...deepNames, "apitype", "apiversion", "authorization", "credentials", "endpoint",
   "extraheaders", "extraquery", "headers", "host", "organization", "organizationid", "secret",
@@ -42,12 +42,12 @@ const topNames = new Set([
 const deepHashes = new Set(
   [...deepNames].map((name) => plainHash(Buffer.from(name), 0, name.length)),
 );
-/** A smaller container holds none: `{"proxy":0}`. */
+/** No smaller container can hold a forbidden name: `{"proxy":0}`. */
 const TELLING_BYTES_MIN = 11;
 
-/** Longer than every name above with separators, so longer keys cannot match. */
+/** Longer than every name above with separators, so a longer key cannot match. */
 const NAME_CHARS_MAX = 64;
-/** A letter of a name has six bytes at most: `\u0061`. */
+/** Most bytes of such a name with its quotes; an escaped letter, `\u0061`, has six. */
 const NAME_BYTES_MAX = 6 * NAME_CHARS_MAX + 2;
 
 /** Names that some parsers act on; no chat request has them at its top level. */
@@ -72,18 +72,18 @@ export function refuseForbidden(name: string): Problem | undefined {
   return refuseCredential(name);
 }
 
-/** Schemas wherever they are: some hosts take them in a member of their own, such as `nvext`. */
+/** Fields with a schema at any place: some hosts accept them in a member such as `nvext`. */
 const ownSchemas = new Set([
   "guided_json", "json_schema", "response_json_schema", "response_schema",
 ]); // prettier-ignore
 
-/** Content for the model and schemas, whose names are the customer's own. */
+/** Top-level fields with content or schemas, in which names are the customer's own. */
 const contentNames = new Set([
   ...ownSchemas, "documents", "format", "input", "messages", "prediction", "prompt", "questions",
   "schema", "state", "structured_outputs", "system", "text",
 ]); // prettier-ignore
 
-/** The fields that hold schemas, and the fields in which they hold them. */
+/** Top-level fields that contain schemas, and the members in which they have them. */
 const schemaHolders = new Set([
   "functions",
   "output_config",
@@ -96,10 +96,12 @@ const schemaNames = new Set([
   "parameters", "properties", "schema",
 ]); // prettier-ignore
 
-/** Members that are no settings of the request in a container. */
+/** Members of a container that are not searched, because they are not settings of the request. */
 type Skipped = ReadonlySet<string>;
 
-/** The first credential or destination at any depth of a body, outside of its content and schemas. */
+/**
+ * The first credential or destination at any depth of a body, outside of its content and schemas.
+ */
 export function findCredential(doc: JsonDocument): Problem | undefined {
   const walk = new CredentialWalk();
   return walk.visit(doc, { node: 0, depth: 0 }, contentNames) ? walk.problem() : undefined;
@@ -166,7 +168,7 @@ class CredentialWalk {
     return false;
   }
 
-  /** Names in other letters or with escapes cost a hundred times more, so they are bounded. */
+  /** Names with escapes or beyond ASCII take a hundred times longer, so their number is bounded. */
   #isRefused(doc: JsonDocument, key: JsonNode): boolean {
     const bytes = doc.end(key) - doc.start(key);
     if (doc.keyWord(key) !== 0 || bytes > NAME_BYTES_MAX) return false;
@@ -195,14 +197,17 @@ class CredentialWalk {
   }
 }
 
-/** Client libraries spread `extra_body` into the top level, so it is read like that. */
+/**
+ * The members that are not searched inside of this one. Client libraries merge `extra_body` into
+ * the top level, so it is searched like the top level.
+ */
 function skippedIn(name: string, skipped: Skipped): Skipped {
   if (skipped !== contentNames) return skipped;
   if (name === "extra_body") return contentNames;
   return schemaHolders.has(name) ? schemaNames : ownSchemas;
 }
 
-/** Names on the way to a credential; one that is too long to be shown is not decoded. */
+/** The name of one step of a path. A name that is too long to show is not decoded. */
 function nameAt(doc: JsonDocument, key: JsonNode): string {
   const known = chatVocabulary.nameOf(doc.keyWord(key));
   if (known !== undefined) return known;
@@ -210,8 +215,8 @@ function nameAt(doc: JsonDocument, key: JsonNode): string {
 }
 
 /**
- * A hash of the letters and digits of a name, in lower case, so that nothing has to be decoded;
- * undefined where the name is not plain ASCII.
+ * A hash of the letters and digits of a name in lower case, computed without decoding the name.
+ * Undefined if the name is not plain ASCII.
  */
 function plainHash(body: Buffer, start: number, end: number): number | undefined {
   let hash = 0;

@@ -12,7 +12,7 @@ import { parseVideoRequest } from "../../modality/videos/parse-request.ts";
 
 const wires: readonly WireId[] = ["wire_a", "wire_b"];
 
-describe.each(wires)("keys of a %s body that a careless provider reads as another", (wire) => {
+describe.each(wires)("the keys of a %s body", (wire) => {
   test.each([
     ["Max_Tokens", "max_tokens"],
     ["MODEL", "model"],
@@ -42,7 +42,7 @@ describe.each(wires)("keys of a %s body that a careless provider reads as anothe
     expect(readBad(wire, buildBody({ [field]: value })).message).toMatch(message);
   });
 
-  test("a mark of the cache has no key twice", () => {
+  test("cannot be duplicated in a cache mark", () => {
     const text = buildBody({ cache_control: 0 }).replace(
       '"cache_control":0',
       '"cache_control":{"ttl":"5m","ttl":"1h"}',
@@ -50,7 +50,7 @@ describe.each(wires)("keys of a %s body that a careless provider reads as anothe
     expect(readBad(wire, text).message).toMatch(/^cache_control\.ttl is duplicated/);
   });
 
-  test("a credential in other letters is one too", () => {
+  test("are refused as credentials in other letters too", () => {
     expect(readBad(wire, buildBody({ "\uFF41pi_key": "x" })).message).toContain("credentials");
   });
 });
@@ -100,14 +100,14 @@ describe("credentials and destinations at any depth", () => {
       });
     });
 
-    test("however deep, and behind escapes", () => {
+    test("are refused however deep, and behind escapes", () => {
       for (const depth of [1, 4, 5, 6, 12, 25]) {
         const found = read({ metadata: nested(depth, { connection_id: 1 }) });
         expect(JSON.stringify(found)).toContain("connection_id is not accepted");
       }
     });
 
-    test("values too many to be looked at, that deep, are refused by their place", () => {
+    test("are refused with their path if there are too many values to search", () => {
       const values = Array.from({ length: 250_000 }, () => 0);
       for (const name of route === "decisions" ? ["metadata", "state"] : ["metadata"]) {
         expect(read({ [name]: nested(7, values) })).toMatchObject({
@@ -130,7 +130,7 @@ describe("credentials and destinations at any depth", () => {
     }
   });
 
-  test("names in other letters are bounded, for each costs far more than a plain one", () => {
+  test("are bounded in other letters, because each takes far longer than a plain one", () => {
     const names = (count: number): object =>
       Object.fromEntries(Array.from({ length: count }, (_each, at) => [`\u212A${at}`, 1]));
     for (const wire of wires) {
@@ -140,7 +140,7 @@ describe("credentials and destinations at any depth", () => {
     }
   });
 
-  test("names in messages, schemas and a caller's notes are the customer's own", () => {
+  test("are allowed in messages, schemas and a caller's notes", () => {
     const schema = { type: "object", properties: { api_key: { type: "string" } } };
     const input = { api_key: "k", base_url: "u" };
     const fn = { name: "f", parameters: schema };

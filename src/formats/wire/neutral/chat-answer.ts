@@ -11,7 +11,7 @@ export interface ToolCall {
   readonly argumentsJson: string;
 }
 
-/** A whole answer that is about to be translated to another wire, in terms of no wire. */
+/** A whole answer in neutral terms, on its way from one wire to another. */
 export interface ChatAnswer {
   readonly text: string;
   readonly reasoning: string;
@@ -30,7 +30,7 @@ export interface AnswerJson {
 export interface ReadyAnswer {
   readonly report: UsageReport | undefined;
   /** See `AnswerBridge`. Absent: false. */
-  readonly hasWrongFinish?: boolean;
+  readonly hasWrongFinish?: boolean | undefined;
   /** See `AnswerBridge`. */
   readonly finishReason?: FinishReason | undefined;
   bodyText(costUsd: string): string;
@@ -41,7 +41,7 @@ export type AnswerReader = (json: AnswerJson) => ReadAnswer<ReadyAnswer>;
 
 /** The JSON half of a chat wire. */
 export interface AnswerCodec {
-  /** For a client of the same wire: the provider's own text with two members spliced. */
+  /** For a client of the same wire: the provider's own text with the client's model id and cost. */
   relay(json: AnswerJson, label: AnswerLabel, reading?: AnswerReading): ReadAnswer<ReadyAnswer>;
   /** For a client of another wire. */
   read(
@@ -61,7 +61,7 @@ export interface AnswerCodec {
   ): string;
 }
 
-/** The labels of the client's answer. */
+/** The ids and options that the client's answer is written with. */
 export interface AnswerLabel {
   /** The request id without dashes: the tail of every id made for this answer. */
   readonly idTail: string;
@@ -75,3 +75,11 @@ export interface AnswerLabel {
   /** See `ParsedChatRequest.countInputTokens`. */
   readonly countInputTokens: () => number;
 }
+
+/** The text of a provider's body, without a leading byte order mark. */
+export function decodeBody(body: Buffer): string {
+  const text = body.toString("utf8");
+  return text.charCodeAt(0) === BYTE_ORDER_MARK ? text.slice(1) : text;
+}
+
+const BYTE_ORDER_MARK = 0xfeff;

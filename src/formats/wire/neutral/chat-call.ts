@@ -1,24 +1,17 @@
-import type { Deployment, InputModality } from "../../../catalog/index.ts";
-import {
-  ABSENT,
-  type JsonDocument,
-  type JsonText,
-  MEDIA_PART_TOKENS,
-  textToken,
-} from "../../../kernel/index.ts";
+import type { Deployment } from "../../../catalog/index.ts";
+import { ABSENT, type JsonDocument, type JsonText, textToken } from "../../../kernel/index.ts";
 import { word } from "../fields/chat-vocabulary.ts";
 
 /**
- * A chat request in the terms that both chat wires share, as one wire's decoder leaves it and the
- * other's encoder takes it. Texts of the caller stay JSON string tokens: they are moved, never
- * decoded.
+ * A chat request in the terms that both chat wires share: decoded from one wire, encoded for the
+ * other. The caller's texts stay JSON string tokens, which are moved and never decoded.
  */
 export interface ChatCall {
   readonly system: readonly JsonText[];
   readonly messages: readonly Message[];
   readonly tools: readonly ToolSpec[];
   readonly toolChoice: ToolChoice | undefined;
-  /** False when the caller wants at most one tool call an answer. */
+  /** False if the caller wants at most one tool call per answer. */
   readonly parallelTools: boolean;
   readonly stops: readonly JsonText[];
   /** Number texts, as sent. */
@@ -54,12 +47,12 @@ export type AssistantPart =
   | { readonly kind: "call"; readonly call: ToolCall };
 
 export interface ToolCall {
-  /** The id as wire_a has it; see `tool-ids.ts`. */
+  /** The id as in wire_a; see `tool-calls.ts`. */
   readonly id: string;
   readonly name: JsonText;
   /** A JSON object, as sent. */
   readonly input: JsonText;
-  /** The signature that its provider gave with it, to be brought back; absent: none. */
+  /** The provider's signature of the call, which the next turn must bring back; absent: none. */
   readonly signature?: string;
 }
 
@@ -77,51 +70,23 @@ export interface ToolSpec {
 
 export type ToolChoice =
   { readonly kind: "auto" | "any" | "none" } | { readonly kind: "tool"; readonly name: JsonText };
+
 /** The reasoning effort in the terms of the caller's wire. */
 export interface Effort {
-  /** Where it was asked for: `reasoning_effort` or `output_config.effort`. */
+  /** The field that asked for it: `reasoning_effort` or `output_config.effort`. */
   readonly field: string;
   readonly value: string;
 }
 
-/** Gathers the media parts of a body and what they change in its token estimate. */
-export class MediaCollector {
-  readonly parts: MediaPart[] = [];
-  /** Media allowance minus the inline image bytes that it covers. */
-  extraTokens = 0;
-
-  add(path: string, kind: MediaPart["kind"], { imageBytes, isInline }: PartBytes): void {
-    this.parts.push({ path, kind });
-    // The provider fetches such a part itself: the body holds its address, which does not tell its
-    // size.
-    const isFetched = (kind === "video" || kind === "audio") && !isInline;
-    if (kind === "image" || kind === "file" || isFetched) this.extraTokens += MEDIA_PART_TOKENS;
-    if (kind === "image") this.extraTokens -= imageBytes;
-  }
-}
-
-export interface PartBytes {
-  /** Length of the base64 text of an inline image, otherwise 0. */
-  readonly imageBytes: number;
-  /** True if the body contains the content itself, so that its bytes are already counted. */
-  readonly isInline: boolean;
-}
-
-export interface MediaPart {
-  /** `messages[2].content[0]` (wire_a) or `messages.2.content.0` (wire_b). */
-  readonly path: string;
-  readonly kind: Exclude<InputModality, "text">;
-}
-
-/** The values of both wires, least first. */
+/** The effort values of both wires, least first. */
 const WORDS = ["none", "minimal", "low", "medium", "high", "xhigh", "max"];
 
-/** Names under which a listing declares it. */
+/** Names under which a listing declares the reasoning effort. */
 const DECLARED = ["reasoning_effort", "effort"];
 
 /**
- * The declared word that is nearest to what the caller asked for, the lesser of two; undefined
- * where the listing declares none: servers that know no effort refuse the field.
+ * The declared effort nearest to the requested one, the lesser of two. Undefined if the listing
+ * declares none, because servers without efforts refuse the field.
  */
 export function effortFor({ effort }: ChatCall, deployment: Deployment): JsonText | undefined {
   if (effort === undefined) return undefined;
@@ -132,7 +97,7 @@ export function effortFor({ effort }: ChatCall, deployment: Deployment): JsonTex
   return nearest === undefined ? undefined : textToken(nearest);
 }
 
-/** The field that is lost on the way to this deployment, for `x-tm-dropped-params`. */
+/** The effort field if it is not sent to this deployment, for `x-tm-dropped-params`. */
 export function lostEffort(call: ChatCall, deployment: Deployment): readonly string[] {
   const isLost = call.effort !== undefined && effortFor(call, deployment) === undefined;
   return isLost ? [call.effort.field] : [];
@@ -142,16 +107,16 @@ function nearestWord(asked: string, taken: readonly string[]): string | undefine
   if (taken.includes(asked)) return asked;
   const rank = WORDS.indexOf(asked);
   if (rank === -1) return undefined;
-  // A caller that asks for some effort is never given none.
+  // A caller that requests some effort never gets none.
   const known = WORDS.filter((each) => taken.includes(each) && each !== "none");
   const distance = (each: string): number => Math.abs(WORDS.indexOf(each) - rank);
   return known.toSorted((a, b) => distance(a) - distance(b))[0];
 }
 
-/** Values that ask for what happens without them; they are left out on the way to another wire. */
+/** Values that mean the same as an absent field; a translation leaves them out. */
 const NO_OPS: Readonly<Record<string, string>> = { response_format: "text", thinking: "disabled" };
 
-/** True for a top-level object with a `type` that requests nothing. */
+/** True if this top-level field is an object whose `type` requests nothing. */
 export function isNoOp(doc: JsonDocument, name: string): boolean {
   const usual = Object.hasOwn(NO_OPS, name) ? NO_OPS[name] : undefined;
   if (usual === undefined) return false;

@@ -4,9 +4,9 @@ import type { UpstreamFailure } from "../failure/failures.ts";
 export type FinishReason = "stop" | "stop_sequence" | "length" | "tool_calls" | "refusal";
 
 /**
- * One step of a streamed answer, in neutral terms. A decoder makes them of a provider's bytes,
- * an encoder makes a client's bytes of them. Calls are numbered from 0 in the order they appear;
- * fragments of several calls may interleave.
+ * One step of a streamed answer, in neutral terms. Decoders produce steps from a provider's bytes,
+ * encoders write a client's bytes for them. Calls are numbered from 0 in the order in which they
+ * appear; fragments of several calls may interleave.
  */
 export type ChatEvent =
   | { readonly type: "text"; readonly text: string }
@@ -26,8 +26,9 @@ export type ChatEvent =
   | { readonly type: "failure"; readonly failure: UpstreamFailure };
 
 /**
- * The reason a client gets: any tool call in the answer means `tool_calls`, unless the answer
- * was cut or refused; without one, `tool_calls` would send the client waiting for work.
+ * The finish reason for the client. An answer with a tool call finishes with `tool_calls`, unless
+ * it was cut or refused. An answer without one never does, because the client would wait for a
+ * call.
  */
 export function settledFinish(reason: FinishReason, hasCalls: boolean): FinishReason {
   if (reason === "length" || reason === "refusal") return reason;

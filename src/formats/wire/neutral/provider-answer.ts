@@ -10,15 +10,15 @@ export interface ProviderAnswer {
   readonly models: readonly string[];
   /** True if every part that can name the model does so. */
   readonly isModelEverywhere: boolean;
-  /** As it is reported; undefined: not at all. */
+  /** As reported; undefined if it was not. */
   readonly usage: Fields | undefined;
   readonly calls: readonly ProviderCall[];
-  /** The places where it breaks the format of its wire. */
+  /** How it breaks the format of its wire. */
   readonly flaws: readonly string[];
 }
 
 export interface ProviderCall {
-  /** Empty if it has none, and its result cannot be given. */
+  /** Empty if the provider gave none; then no result can be sent for the call. */
   readonly id: string;
   readonly name: string;
   /** JSON text. */
@@ -31,7 +31,7 @@ export type Fields = Readonly<Record<string, unknown>>;
 export interface ProviderEvent {
   readonly name: string;
   readonly text: string;
-  /** Undefined: no JSON object. */
+  /** Undefined if the text is no JSON object. */
   readonly json: Fields | undefined;
 }
 
@@ -40,7 +40,7 @@ export function objectsIn(value: unknown): readonly Fields[] {
   return value.map(asObject).filter((each) => each !== undefined);
 }
 
-/** A probe's question to a chat provider, before it is written in the body of a wire. */
+/** A question to a chat provider, before it is written in the format of a wire. */
 export interface ChatQuestion {
   readonly text: string;
   readonly maxTokens: number;
@@ -50,7 +50,7 @@ export interface ChatQuestion {
   readonly history?: readonly { readonly asked: string; readonly answered: string }[];
   readonly stops?: readonly string[];
   readonly tools?: QuestionTools;
-  /** The answer has to be JSON of this schema. */
+  /** The answer must be JSON of this schema. */
   readonly schema?: object;
 }
 
@@ -58,7 +58,7 @@ export interface QuestionTools {
   readonly of: readonly QuestionTool[];
   /** Absent if the model chooses. `required` means a call of any of the tools. */
   readonly choice?: "none" | "required" | { readonly name: string };
-  /** No two calls in one answer. */
+  /** At most one call in an answer. */
   readonly isSingle?: boolean;
   /** The first tool was called, and this is its result. */
   readonly result?: string;
@@ -87,9 +87,9 @@ export interface ProviderQuestions {
   readonly finishes: { readonly stopped: readonly string[]; readonly cut: readonly string[] };
 }
 
-/** The part of a provider's profile by which its answers are read; absent: as its wire says. */
+/** The part of a provider's profile that changes how its answers are read. */
 export interface AnswerReading {
-  /** The part of a total above its parts is reasoning. */
+  /** What the total has above its parts is reasoning. */
   readonly usageGap?: "reasoning";
   /** Calls carry signatures that the next turn has to bring back. */
   readonly toolSignature?: "gemini";

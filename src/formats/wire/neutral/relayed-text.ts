@@ -8,8 +8,8 @@ export interface RelayedUsage {
 }
 
 /**
- * Prepares a provider's JSON answer for a client of the same wire: the marketplace's model id and
- * the cost in its usage are put in, every other byte stays as it came. `text` is a JSON object.
+ * Prepares a provider's JSON answer for a client of the same wire: the model id and the cost in the
+ * usage are written, every other byte stays. `text` is a JSON object.
  */
 export function relayText(text: string, modelId: string): (usage: RelayedUsage) => string {
   const object = findPath(text)?.start ?? 0;

@@ -32,11 +32,11 @@ describe("an event like the one before", () => {
     expect(learned().textIn(event)).toBeUndefined();
   });
 
-  test("is not looked for in an event of several lines", () => {
+  test("is not recognized in an event of several lines", () => {
     expect(frameAt('{\n"text":"first"}', { start: 9, end: 16 })).toBeUndefined();
   });
 
-  test("nothing more is learned from a provider that varies more than the text", () => {
+  test("is no longer learned from a provider that varies more than the text", () => {
     const repeated = learned();
     const frame = { before: '{"text":"', after: '","more":1}' };
     for (let i = 0; i < 3; i++) repeated.learn(frame);

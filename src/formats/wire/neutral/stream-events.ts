@@ -13,22 +13,22 @@ export function readEventText(data: Buffer): string | undefined {
   return isUtf8(data) ? data.toString("utf8") : undefined;
 }
 
-/** Undefined when there is no text, or it is not JSON within its bounds, or no object. */
+/** Parses an event; undefined without text, or if it is no JSON object within the bounds. */
 export function parseEventJson(text: string | undefined): EventJson | undefined {
   if (text === undefined) return undefined;
   const value = asObject(tryParse(text)?.value);
   return value === undefined ? undefined : { text, value };
 }
 
-/** The bytes before and behind the text in an event, quotes included. */
+/** The parts of an event before and after its text, quotes included. */
 export interface TextFrame {
   readonly before: string;
   readonly after: string;
 }
 
-/** Frames that are learned in a row without being used: then the provider varies more than a text. */
+/** After so many learned frames that matched nothing, learning ends: more than the text varies. */
 const UNUSED_FRAMES_MAX = 4;
-/** Text that is the same inside and outside of a JSON string. */
+/** Text that has no escapes in a JSON string. */
 const PLAIN_TEXT = /^[ !#-[\]-\uffff]+$/;
 const LINE_BREAK = /[\r\n]/;
 
@@ -40,19 +40,19 @@ export class RepeatedEvent {
   #frame: TextFrame | undefined;
   #unused = 0;
 
-  /** The text of an event that is otherwise the learned one; never empty. */
+  /** The text of an event that equals the learned one in everything else; never empty. */
   textIn(event: string | undefined): string | undefined {
     if (event === undefined || this.#frame === undefined) return undefined;
     const { before, after } = this.#frame;
     if (!event.startsWith(before) || !event.endsWith(after)) return undefined;
-    // Empty, and so not plain, where the two ends overlap.
+    // Empty, and so not plain, if the two ends overlap.
     const text = event.slice(before.length, event.length - after.length);
     if (!PLAIN_TEXT.test(text)) return undefined;
     this.#unused = 0;
     return text;
   }
 
-  /** False once too many learned frames were never used. */
+  /** False once too many learned frames have matched nothing. */
   get isLearning(): boolean {
     return this.#unused < UNUSED_FRAMES_MAX;
   }
@@ -63,7 +63,7 @@ export class RepeatedEvent {
   }
 }
 
-/** The frame of the JSON string at `span`; undefined where the event's lines would be several. */
+/** The frame of the JSON string at `span`; undefined if the event has several lines. */
 export function frameAt(event: string, span: Span | undefined): TextFrame | undefined {
   if (span === undefined || LINE_BREAK.test(event)) return undefined;
   return { before: event.slice(0, span.start + 1), after: event.slice(span.end - 1) };

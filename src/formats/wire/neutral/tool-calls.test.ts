@@ -10,7 +10,7 @@ const anyId = fc.oneof(
   fc.constantFrom("", "call_1", "functions.Bash:0", "tmid_", "tmid_YQ", "tmiw_x", "\ud800", "é"),
 );
 
-test("every id becomes one that wire_b takes, and comes back as it was", () => {
+test("every id becomes one that wire_b accepts, and comes back unchanged", () => {
   fc.assert(
     fc.property(anyId, (text) => {
       const rewritten = toMessagesToolId(text);

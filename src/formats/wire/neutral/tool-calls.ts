@@ -8,8 +8,8 @@ import {
 import { chatVocabulary, word } from "../fields/chat-vocabulary.ts";
 
 /**
- * The JSON object whose text a string value holds, digit for digit; `{}` for empty text and
- * undefined when it is not an object.
+ * The JSON object that is the text of this string, digit for digit. Empty text is `{}`; undefined
+ * if the text is not an object.
  */
 export function argumentsObject(doc: JsonDocument, node: JsonNode): JsonText | undefined {
   const text = doc.text(node);
@@ -21,19 +21,19 @@ export function argumentsObject(doc: JsonDocument, node: JsonNode): JsonText | u
   return inner.ok && inner.doc.isObject(0) ? inner.doc.raw(0) : undefined;
 }
 
-/** Half of a surrogate pair has no UTF-8 form; inside a JSON string its escape says the same. */
+/** Half of a surrogate pair has no UTF-8 form; inside a JSON string its escape means the same. */
 function escapeUnit(unit: string): string {
   return `\\u${unit.charCodeAt(0).toString(16)}`;
 }
 
-/** Mark ids that were rewritten for wire_b: packed UTF-8, or UTF-16 for text that has no UTF-8. */
+/** Prefixes of ids packed for wire_b: from UTF-8, or from UTF-16 for text that has no UTF-8. */
 const PACKED_MARK = "tmid_";
 const PACKED_WIDE_MARK = "tmiw_";
 const LEGAL = /^[a-zA-Z0-9_-]+$/;
 
 /**
- * The form of a wire_a tool call id that wire_b takes. Legal ids stay; all others, and those that
- * appear rewritten, are packed. Different ids stay different, and `fromWireBToolId` undoes it.
+ * Converts a wire_a tool call id to one that wire_b accepts. Legal ids stay; others, and those that
+ * look packed, are packed. Different ids stay different, and `fromMessagesToolId` undoes it.
  */
 export function toMessagesToolId(id: string): string {
   if (LEGAL.test(id) && !isMarked(id)) return id;
@@ -42,7 +42,7 @@ export function toMessagesToolId(id: string): string {
   return PACKED_WIDE_MARK + Buffer.from(id, "utf16le").toString("base64url");
 }
 
-/** The wire_a id behind a wire_b id: unpacks what `toWireBToolId` packed, leaves all others. */
+/** Converts back: unpacks an id that `toMessagesToolId` packed, and keeps all others. */
 export function fromMessagesToolId(id: string): string {
   if (!isMarked(id)) return id;
   const bytes = Buffer.from(id.slice(PACKED_MARK.length), "base64url");
@@ -54,13 +54,13 @@ function isMarked(id: string): boolean {
   return id.startsWith(PACKED_MARK) || id.startsWith(PACKED_WIDE_MARK);
 }
 
-/** Between the provider's own id of a call and its signature. */
+/** Separates the provider's own id of a call from its signature. */
 const MARK = "_tmsig_";
-/** Longer ones are not carried: the stand-in takes their place. */
+/** Longer signatures are not carried; the placeholder replaces them. */
 const SIGNATURE_CHARS_MAX = 16_384;
 const BASE64 = /^[A-Za-z0-9+/]+={0,2}$/;
 
-/** A call's id, and the signature that rides in it. */
+/** A call's id and the signature that is carried in it. */
 export interface SignedId {
   readonly id: string;
   /** Base64, as the provider wrote it. */
@@ -68,8 +68,8 @@ export interface SignedId {
 }
 
 /**
- * One id that a client brings back with both: other wires have no place for a signature, and their
- * ids are letters, digits, "_" and "-".
+ * Puts the signature into the id, which clients send back: other wires have no field for it. Their
+ * ids have only letters, digits, "_" and "-".
  */
 export function signedId({ id, signature }: SignedId): string {
   if (signature === undefined || signature.length > SIGNATURE_CHARS_MAX) return id;
@@ -78,7 +78,7 @@ export function signedId({ id, signature }: SignedId): string {
   return `${id === "" ? `call_${carried.slice(-12)}` : id}${MARK}${carried}`;
 }
 
-/** Undoes `signedId`. What a client has made up is at most a signature that its provider refuses. */
+/** Undoes `signedId`. A signature that a client invents is refused by its provider. */
 export function splitSignedId(signed: string): SignedId {
   const at = signed.lastIndexOf(MARK);
   if (at <= 0 || signed.length - at > SIGNATURE_CHARS_MAX + MARK.length) return { id: signed };
@@ -91,7 +91,7 @@ function original(carried: string): string {
   return Buffer.from(carried, "base64url").toString("base64");
 }
 
-/** Tool call ids of one answer: the provider's where it gave one, else made; never one twice. */
+/** Makes the tool call ids of one answer unique: the provider's id if usable, else a new one. */
 export class UniqueIds {
   readonly #taken = new Set<string>();
   readonly #prefix: string;
@@ -112,8 +112,8 @@ export class UniqueIds {
 const EMPTY = '{"type":"object","properties":{}}' as JsonText;
 
 /**
- * The schema of a tool's arguments as sent, made an object schema with `properties` where it is
- * not (null is not): wire_b wants the type, and some wire_a servers want the properties.
+ * The schema of a tool's arguments as sent, with `type` and `properties` added if they are absent
+ * or null: wire_b requires the type, and some wire_a servers require the properties.
  */
 export function objectSchema(doc: JsonDocument, schema: JsonNode): JsonText {
   if (schema === ABSENT || doc.keys(schema).length === 0) return EMPTY;
@@ -123,7 +123,7 @@ export function objectSchema(doc: JsonDocument, schema: JsonNode): JsonText {
   for (const [name, { wordId, value }] of Object.entries(needed)) {
     const node = doc.member(schema, wordId);
     if (node === ABSENT) missing += `"${name}":${value},`;
-    // A key that is there already is not written a second time.
+    // A null is replaced, because adding its key again would duplicate it.
     else if (doc.isNull(node)) nulls.push({ at: doc.start(node) - doc.start(schema), value });
   }
   for (const { at, value } of nulls.toSorted((a, b) => b.at - a.at)) {

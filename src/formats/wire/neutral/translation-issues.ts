@@ -1,42 +1,54 @@
+import type { JsonDocument, JsonNode } from "../../../kernel/index.ts";
+import { readName, word } from "../fields/chat-vocabulary.ts";
+
 const DROPPED_NAMES_MAX = 64;
 const NAME_CHARS_MAX = 64;
 
-/**
- * Gathers what cannot be translated and what gets lost while a body is decoded for the other wire.
- */
+/** Collects the fields that a translation to the other wire refuses or drops. */
 export class TranslationIssues {
-  readonly #refused: { readonly field: string; readonly message: string }[] = [];
-  readonly #dropped = new Set<string>();
+  /** Fields that prevent the translation. `message` begins with the field. */
+  readonly refused: { readonly field: string; readonly message: string }[] = [];
+  /** Fields without a counterpart: dropped and named in `x-tm-dropped-params`. */
+  readonly dropped: string[] = [];
 
-  /** `message` follows the field: "has no counterpart …". */
+  /** `message` follows the field: "must be …". */
   refuse(field: string, message: string): void {
-    this.#refused.push({ field, message: `${field} ${message}` });
+    this.refused.push({ field, message: `${field} ${message}` });
   }
 
   drop(name: string): void {
-    if (this.#dropped.size < DROPPED_NAMES_MAX) this.#dropped.add(headerName(name));
-  }
-
-  needs(): TranslationNeeds {
-    return { refused: this.#refused, dropped: [...this.#dropped] };
+    const shown = headerName(name);
+    const isFull = this.dropped.length === DROPPED_NAMES_MAX;
+    if (!isFull && !this.dropped.includes(shown)) this.dropped.push(shown);
   }
 }
 
-/** A caller's field name as it may stand in a response header: short, printable, without commas. */
+/** A caller's field name made safe for a response header: short, printable, without commas. */
 export function headerName(name: string): string {
   return name.slice(0, NAME_CHARS_MAX).replaceAll(/[^\w.[\]\-:/@+]/g, "?");
 }
 
-/** The end of most refusals: why, and what to do. */
+/** The end of most messages, with the reason and the next step. */
 export const CANNOT_CROSS =
   "cannot be translated for the providers of this model; remove it or choose a model that accepts it";
-/** The effect on the request's fields when it is translated to the other wire. */
-export interface TranslationNeeds {
-  /**
-   * Fields that cannot be translated: the request is not servable there. Path first, then the
-   * sentence.
-   */
-  readonly refused: readonly { readonly field: string; readonly message: string }[];
-  /** Fields without a counterpart: dropped and named in `x-tm-dropped-params`. */
-  readonly dropped: readonly string[];
+
+export interface DropRule {
+  /** Word ids of the members that are carried over or refused by name. */
+  readonly carried: ReadonlySet<number>;
+  /** Prefix of the dropped names: `messages[].`. */
+  readonly path: string;
+  readonly notes: TranslationIssues;
+}
+
+/** Caching hints can be in many places and are named once, without a path. */
+const namedWithoutPlace = new Set([word.cache_control]);
+
+/** Notes each member that is not carried over as dropped; null members count as absent. */
+export function dropOthers(doc: JsonDocument, object: JsonNode, rule: DropRule): void {
+  for (const key of doc.keys(object)) {
+    const wordId = doc.keyWord(key);
+    if (rule.carried.has(wordId) || doc.isNull(doc.valueOf(key))) continue;
+    const name = readName(doc, key);
+    rule.notes.drop(namedWithoutPlace.has(wordId) ? name : rule.path + name);
+  }
 }

@@ -99,13 +99,13 @@ describe("a provider's own cost", () => {
     },
   );
 
-  test("a long tail of digits is cut where nothing is counted any more", () => {
+  test("is cut after the digits that can count", () => {
     const usd = inUsd(`0.${"3".repeat(5_000)}`);
     expect(usd).toBe(`0.${"3".repeat(40)}`);
     expect(parseUsdToPico(usd ?? "")).toBe(333_333_333_333n);
   });
 
-  test("dollars go before ticks, and ticks are read where the dollars say nothing", () => {
+  test("is read in dollars first, and in ticks if there are no dollars", () => {
     const both = (cost: string): string | undefined =>
       readReportedCost(`{"usage":{"cost":${cost},"cost_in_usd_ticks":20000000000}}`);
     expect(both("1")).toBe("1");
@@ -135,7 +135,7 @@ const written = fc
     return { digits, shift: exponent - places, raw: `${number}e${exponent}` };
   });
 
-test("every number means the same amount before and after, to the last pico-dollar", () => {
+test("every number means the same amount after reading, to the last pico-dollar", () => {
   const picoOf = (digits: bigint, shift: number): bigint =>
     shift >= 0 ? digits * 10n ** BigInt(shift) : digits / 10n ** BigInt(-shift);
   fc.assert(

@@ -1,5 +1,6 @@
 import {
   asObject,
+  defined,
   findMember,
   findPath,
   parseDecimal,
@@ -7,9 +8,10 @@ import {
   shiftDecimal,
   type Span,
   type Usage,
+  ZERO_USAGE,
 } from "../../../kernel/index.ts";
 
-/** A provider's report about one answer so far. */
+/** The usage that a provider has reported for one answer. */
 export interface UsageReport {
   readonly usage: Usage;
   /** Raw number text of the provider's own cost in USD. */
@@ -18,14 +20,15 @@ export interface UsageReport {
   readonly flaw?: string;
 }
 
-/** A count as a safe integer of at least 0; undefined for everything else. */
+/** The value if it is a count, a safe integer of at least 0; else undefined. */
 export function asCount(value: unknown): number | undefined {
   return typeof value === "number" && Number.isSafeInteger(value) && value >= 0 ? value : undefined;
 }
 
-type Fields = Readonly<Record<string, unknown>>;
+/** A JSON object whose members are not checked. */
+export type Fields = Readonly<Record<string, unknown>>;
 
-/** Reports the first of these fields that is present and not a count as a flaw. */
+/** The flaw of the first field that is present and not a count; undefined if there is none. */
 export function flawedCount(reported: Fields, names: readonly string[]): string | undefined {
   for (const name of names) {
     const value = reported[name];
@@ -45,8 +48,9 @@ const INPUT_AND_OUTPUT = [
 ];
 
 /**
- * The flaw of a report that counts input and output, in either naming, with the parts of each in
- * it; undefined: none. A host may count one of them only.
+ * Why a report of input and output tokens, in either naming, cannot be right; undefined if it can.
+ * The total must be their sum, and cached tokens are part of the input. A host may report only one
+ * of the two.
  */
 export function inputOutputFlaw(reported: Fields): string | undefined {
   const odd = flawedCount(reported, INPUT_AND_OUTPUT);
@@ -63,6 +67,19 @@ export function inputOutputFlaw(reported: Fields): string | undefined {
   return cached > input ? "more input tokens are cached than there are" : undefined;
 }
 
+/** Reads input and output tokens, in either naming; undefined if neither is reported. */
+export function readInputOutput(reported: Fields): UsageReport | undefined {
+  const input = firstCount(reported["input_tokens"], reported["prompt_tokens"]);
+  const output = firstCount(reported["output_tokens"], reported["completion_tokens"]);
+  if (input === undefined && output === undefined) return undefined;
+  const details =
+    asObject(reported["input_tokens_details"]) ?? asObject(reported["prompt_tokens_details"]);
+  const cachedPrompt = Math.min(input ?? 0, asCount(details?.["cached_tokens"]) ?? 0);
+  const prompt = (input ?? 0) - cachedPrompt;
+  const usage = { ...ZERO_USAGE, prompt, cachedPrompt, completion: output ?? 0 };
+  return { usage, ...defined({ flaw: inputOutputFlaw(reported) }) };
+}
+
 /** The first readable count. */
 export function firstCount(...values: readonly unknown[]): number | undefined {
   for (const value of values) {
@@ -72,7 +89,7 @@ export function firstCount(...values: readonly unknown[]): number | undefined {
   return undefined;
 }
 
-/** Number text that may be a cost: not negative, digits kept as they are. */
+/** The text without quotes if it is a number of at least 0; else undefined. */
 export function costText(raw: string | undefined): string | undefined {
   const text = raw?.replaceAll('"', "");
   return text !== undefined && /^\d+(\.\d+)?([eE][+-]?\d{1,3})?$/.test(text) ? text : undefined;
@@ -81,8 +98,8 @@ export function costText(raw: string | undefined): string | undefined {
 /**
  * The cost that a provider reports for its answer: `usage.cost` in USD, else
  * `usage.cost_in_usd_ticks`, as plain decimal USD text ("0.0832"), read digit by digit from the
- * answer's own text, which must be valid JSON. Undefined when it says nothing, or nothing that is
- * an amount. A number that no bill could hold comes as `hugeUsd`, which is above every reserve.
+ * answer's own text, which must be valid JSON. Undefined if it reports no amount. An amount too
+ * large for any bill becomes `hugeUsd`, which is above every reserve.
  */
 export function readReportedCost(text: string): string | undefined {
   const usage = findPath(text, "usage");
@@ -93,20 +110,20 @@ export function readReportedCost(text: string): string | undefined {
   );
 }
 
-/** The largest amount that is read: more would only be more than everything. */
+/** Replaces every amount with more whole digits. */
 export const hugeUsd: string = "9".repeat(15);
 
 /** 10^10 ticks are one dollar. */
 const TICK_DIGITS = 10;
 const WHOLE_DIGITS_MAX = hugeUsd.length;
-/** Far below a pico-dollar; what follows is cut off. */
+/** Far below a pico-dollar; further digits are cut off. */
 const FRACTION_DIGITS_MAX = 40;
 
 function sliceSpan(text: string, span: Span | undefined): string {
   return span === undefined ? "" : text.slice(span.start, span.end);
 }
 
-/** The number `raw`, also as a string, divided by 10^`digits`; undefined below 0 and for no number. */
+/** The number or numeric string `raw`, at least 0, divided by 10^`digits`; else undefined. */
 function plainUsd(raw: string, digits: number): string | undefined {
   const number = /^"?(\d[^"]*)"?$/.exec(raw)?.[1];
   const written = number === undefined ? undefined : parseDecimal(number);

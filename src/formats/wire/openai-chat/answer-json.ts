@@ -1,9 +1,6 @@
 import {
-  ZERO_USAGE,
   asObject,
   compactJson,
-  findElements,
-  findPath,
   JsonBudget,
   textOf,
   tryParse,
@@ -31,11 +28,13 @@ import { signedId, UniqueIds } from "../neutral/tool-calls.ts";
 import {
   answerTexts,
   clientWord,
+  containsCalls,
   isFailureWord,
   isWrongWord,
-  reasonOfWord,
+  toReason,
   withChoiceMember,
-  wordOfReason,
+  withOneChoice,
+  toWord,
 } from "./chunks.ts";
 import { readSignature } from "./tool-calls.ts";
 import { readUsage, usageJson } from "./usage.ts";
@@ -60,10 +59,10 @@ export const openaiChatAnswers: AnswerCodec = {
     if (calls === undefined) return UNUSABLE_CALLS;
     const { text, reasoning } = answerTexts(message);
     const refusal = textOf(message["refusal"]);
-    const hasWrongFinish = isWrongFinish(choice);
+    const hasWrongFinish = isWrongWord(textOf(choice["finish_reason"]), containsCalls(message));
     const answer = { text: text + refusal, reasoning, calls };
     const stopSequence = textOf(choice["stop_reason"]);
-    const reason = refusal === "" ? reasonOfWord(textOf(choice["finish_reason"])) : "refusal";
+    const reason = refusal === "" ? toReason(textOf(choice["finish_reason"])) : "refusal";
     const finish = settledFinish(reason, calls.length > 0);
     const report = readUsage(json.value, json.text, reading);
     if (finish === "stop" && stopSequence !== "" && isStopSequence(stopSequence)) {
@@ -83,21 +82,21 @@ export const openaiChatAnswers: AnswerCodec = {
       : toolCallsMember(answer.calls, ids);
     const message = `{"role":"assistant","content":${content},"refusal":null${reasoning}${calls}}`;
     const finish = settledFinish(answer.finish, answer.calls.length > 0);
-    const word = wordOfReason(finish, label.usesFunctions);
+    const word = toWord(finish, label.usesFunctions);
     return (
       `{"id":"chatcmpl-${label.idTail}","object":"chat.completion",` +
       `"created":${label.createdSeconds},"model":${JSON.stringify(label.modelId)},` +
       `"choices":[{"index":0,"message":${message},"logprobs":null,"finish_reason":"${word}"}],` +
-      `"system_fingerprint":null,"usage":${usageJson(report?.usage ?? ZERO_USAGE, costUsd)}}`
+      `"system_fingerprint":null,"usage":${usageJson(report?.usage, costUsd)}}`
     );
   },
 };
 
 const UNUSABLE = failedRead(unusableFailure());
-/** A model wrote them, as it was asked to. */
+/** The model wrote invalid calls, for which the provider is not blamed. */
 const UNUSABLE_CALLS = failedRead(withoutBlame(unusableFailure()));
 
-/** Undefined when the body has no choice with a message: no answer of this wire. */
+/** The first choice; undefined if it has no message, so that the body is no answer of this wire. */
 function firstChoice(json: AnswerJson): Fields | undefined {
   const { choices } = json.value;
   const choice = Array.isArray(choices) ? asObject(choices[0]) : undefined;
@@ -111,7 +110,7 @@ function failureInChoice(json: AnswerJson, choice: Fields): FailedRead | undefin
   return failedRead(classifyEmbeddedError(isOwn ? choice : json.value));
 }
 
-/** Undefined when a call has no name, or arguments that are not a JSON object. */
+/** The calls; undefined if one has no name, or arguments that are not a JSON object. */
 function readCalls(value: unknown, { toolSignature }: AnswerReading): ToolCall[] | undefined {
   if (!Array.isArray(value)) return [];
   const calls: ToolCall[] = [];
@@ -137,22 +136,12 @@ function normalizeArguments(value: unknown, budget: JsonBudget): string | undefi
   return asObject(tryParse(text, budget)?.value) === undefined ? undefined : compactJson(text);
 }
 
-/** Certainly: no reason at all, or a call that is not there. */
-function isWrongFinish(choice: Fields): boolean {
-  return isWrongWord(textOf(choice["finish_reason"]), hasCallsIn(choice));
-}
-
-function hasCallsIn(choice: Fields): boolean {
-  const { tool_calls: calls, function_call: call } = asObject(choice["message"]) ?? {};
-  return (Array.isArray(calls) && calls.length > 0) || asObject(call) !== undefined;
-}
-
 function toolCallsMember(calls: readonly ToolCall[], ids: UniqueIds): string {
   const list = calls.map((call) => callJson(call, ids)).join(",");
   return list === "" ? "" : `,"tool_calls":[${list}]`;
 }
 
-/** The older form has one call; providers were asked for no more. */
+/** The older format has one call; providers were asked for no more. */
 function functionCallMember([call]: readonly ToolCall[]): string {
   if (call === undefined) return "";
   const { name, argumentsJson } = call;
@@ -164,20 +153,19 @@ function callJson(call: ToolCall, ids: UniqueIds): string {
   return JSON.stringify({ id: ids.take(call.id), type: "function", function: fn });
 }
 
-/** The provider's text with the marketplace's model id, one choice, and the cost in the usage. */
+/** The provider's text with the marketplace's model id, one choice, and the cost in its usage. */
 function relayed(
   json: AnswerJson,
   choice: Fields,
   { label, reading }: { readonly label: AnswerLabel; readonly reading: AnswerReading | undefined },
 ): ReadAnswer<ReadyAnswer> {
   const report = readUsage(json.value, json.text, reading);
-  const { choices } = json.value;
-  const hasSurplus = Array.isArray(choices) && choices.length > 1;
-  const oneChoice = hasSurplus ? withFirstChoice(json.text) : json.text;
+  const oneChoice = withOneChoice(json.text, json.value["choices"]);
   const { finish_reason: finish } = choice;
-  const hasCalls = hasCallsIn(choice);
-  const word = clientWord(textOf(finish), { hasCalls, usesFunctions: label.usesFunctions });
-  // Calls say why the answer ended where the provider does not.
+  const hasCalls = containsCalls(asObject(choice["message"]) ?? {});
+  const { usesFunctions } = label;
+  const word = clientWord(textOf(finish), { hasCalls, usesFunctions });
+  // If the provider gives no reason, calls are the reason.
   const isMended = typeof finish === "string" ? word !== finish : hasCalls;
   const text = isMended
     ? withChoiceMember(oneChoice, "finish_reason", JSON.stringify(word))
@@ -186,17 +174,8 @@ function relayed(
   return {
     ok: true,
     report,
-    hasWrongFinish: isWrongFinish(choice),
-    finishReason: reasonOfWord(textOf(finish)),
-    bodyText: (costUsd) =>
-      relay({ costUsd, missing: usageJson(report?.usage ?? ZERO_USAGE, costUsd) }),
+    hasWrongFinish: isWrongWord(textOf(finish), hasCalls),
+    finishReason: toReason(textOf(finish)),
+    bodyText: (costUsd) => relay({ costUsd, missing: usageJson(report?.usage, costUsd) }),
   };
-}
-
-function withFirstChoice(text: string): string {
-  const array = findPath(text, "choices");
-  if (array === undefined) return text;
-  const [first] = findElements(text, array.start, 1);
-  if (first === undefined) return text;
-  return `${text.slice(0, array.start)}[${text.slice(first.start, first.end)}]${text.slice(array.end)}`;
 }

@@ -4,6 +4,7 @@ import {
   anything,
   type Check,
   type Fields,
+  filledListOf,
   isArray,
   isBoolean,
   isFilledText,
@@ -18,9 +19,14 @@ import {
   textOr,
   variant,
 } from "../fields/check-shape.ts";
-import { cacheMark, commonFields, textList } from "../fields/common-fields.ts";
+import {
+  cacheMark,
+  commonFields,
+  type MediaCollector,
+  type MediaPart,
+  textList,
+} from "../fields/common-fields.ts";
 import { refuseForbidden } from "../fields/forbidden-fields.ts";
-import type { MediaCollector, MediaPart } from "../neutral/chat-call.ts";
 
 const partFields: Fields = { type: isText, cache_control: optional(cacheMark) };
 
@@ -98,12 +104,6 @@ const message: Check = variant(
   () => problem("must be system, developer, user, assistant, tool or function", "role"),
 );
 
-const messagesShape: Check = (doc, node) =>
-  isArray(doc, node) ??
-  (doc.next(node) === node + NODE_SIZE
-    ? problem("must have at least one message")
-    : listOf(message)(doc, node));
-
 const namedFunction: Check = shape(
   {
     name: isFilledText,
@@ -140,11 +140,11 @@ const toolChoice: Check = textOr(
   "must be a string or an object",
 );
 
-/** The grammar of a chat-completions body: known fields by type, other members pass. */
+/** The grammar of a chat-completions body: known fields have a type, unknown members pass. */
 export const checkBody: Check = shape(
   {
     ...commonFields,
-    messages: messagesShape,
+    messages: filledListOf(message, "must have at least one message"),
     stream_options: optional(shape({ include_usage: optional(isBoolean) })),
     stop: optional(textOr(textList, "must be a string or an array of strings")),
     tools: optional(listOf(tool)),
@@ -175,7 +175,7 @@ export const checkBody: Check = shape(
   { required: ["model", "messages"], other: refuseForbidden },
 );
 
-/** Part types by what they hold; some servers take spellings beside the first-party ones. */
+/** The kind of media by part type, with spellings that only some servers accept. */
 const kinds: Readonly<Partial<Record<ChatWord, MediaPart["kind"]>>> = {
   image_url: "image",
   input_image: "image",
@@ -222,7 +222,7 @@ export function partKind(doc: JsonDocument, part: JsonNode): MediaPart["kind"] |
   return kindByWord[doc.word(doc.member(part, word.type))];
 }
 
-/** Base64 bytes of an image in the body as a data URL. */
+/** Bytes of the base64 text of an image sent as a data URL; 0 for other parts. */
 function inlineBytes(doc: JsonDocument, part: JsonNode): number {
   const image = doc.member(part, word.image_url);
   if (image === ABSENT || !doc.isObject(image)) return 0;
@@ -234,7 +234,7 @@ function inlineBytes(doc: JsonDocument, part: JsonNode): number {
   return marker === undefined ? 0 : doc.end(url) - 1 - start - marker.length;
 }
 
-/** True for data without an address; a part that has both may be fetched by its provider. */
+/** True if the body contains the media itself: a data URL, or `data` without an address. */
 function isInline(doc: JsonDocument, part: JsonNode): boolean {
   const held = doc.present(part, doc.word(doc.member(part, word.type)));
   if (held === ABSENT) return false;

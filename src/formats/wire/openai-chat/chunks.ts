@@ -1,24 +1,21 @@
 import {
   asObject,
-  findElements,
   findMember,
   findPath,
   type Refusal,
   REFUSALS,
   type Span,
   textOf,
-  type Usage,
   withMember,
-  ZERO_USAGE,
 } from "../../../kernel/index.ts";
-import { errorMetadata, messageWith, type OverflowWording } from "../failure/error-metadata.ts";
+import { errorMetadata, messageWith, type OverflowWording } from "../failure/failures.ts";
 import { type FinishReason, settledFinish } from "../neutral/chat-event.ts";
 import type { EventJson } from "../neutral/stream-events.ts";
-import type { UsageReport } from "../neutral/usage-report.ts";
+import type { Fields, UsageReport } from "../neutral/usage-report.ts";
 import { sseDataText } from "../sse/sse.ts";
-import { usageJson } from "./usage.ts";
+import { findChoice, usageJson } from "./usage.ts";
 
-/** The label that every chunk of one answer repeats. */
+/** The members that every chunk of one answer repeats. */
 export interface ChunkLabel {
   readonly id: string;
   readonly createdSeconds: number;
@@ -33,38 +30,46 @@ export function chunkHead(label: ChunkLabel): string {
   );
 }
 
-/** The chunk or the whole answer with this member in its first choice. */
+/** Puts a member into the first choice of a chunk or of a whole answer. */
 export function withChoiceMember(text: string, key: string, json: string): string {
-  const choices = findPath(text, "choices");
-  const choice = choices === undefined ? undefined : findElements(text, choices.start, 1)[0];
+  const choice = findChoice(text);
   return choice === undefined ? text : withMember(text, choice, { key, json });
 }
 
-/** The chunk without a choice that callers of `include_usage` get: usage and cost of the answer. */
+/** Keeps the first of these choices only: the service promises exactly one. */
+export function withOneChoice(text: string, choices: unknown): string {
+  if (!Array.isArray(choices) || choices.length < 2) return text;
+  const array = findPath(text, "choices");
+  const first = findChoice(text);
+  if (array === undefined || first === undefined) return text;
+  return `${text.slice(0, array.start)}[${text.slice(first.start, first.end)}]${text.slice(array.end)}`;
+}
+
+/** The chunk without a choice for callers of `include_usage`: usage and cost of the answer. */
 export function usageChunkText(head: string, usage: string): string {
   return sseDataText(`${head}"choices":[],"usage":${usage}}`);
 }
 
 /**
- * The chunk with the finish reason and, once it is known, the usage of the whole answer. Clients
- * that did not ask for usage read `choices[0]` of every chunk, so there is none without a choice.
+ * The chunk with the finish reason and, if it is known, the usage of the whole answer. It has a
+ * choice, because clients that did not ask for usage read `choices[0]` of every chunk.
  */
 export function lastChunk(head: string, finish: string | null, usage?: string): string {
   const choice = `{"index":0,"delta":{},"logprobs":null,"finish_reason":${JSON.stringify(finish)}}`;
   return `${head}"choices":[${choice}]${usage === undefined ? "" : `,"usage":${usage}`}}`;
 }
 
-/** The known usage of an answer that died, before its terminal error; empty when there is none. */
+/** The usage of an answer that failed, sent before its terminal error; empty if there is none. */
 export function renderKnownUsage(
   head: string,
   { report, costUsd, wantsUsageChunk }: KnownUsage,
 ): string {
   if (report === undefined && !isSomeCost(costUsd)) return "";
-  const usage = renderUsageJson(report?.usage, costUsd);
+  const usage = usageJson(report?.usage, costUsd);
   return wantsUsageChunk ? usageChunkText(head, usage) : sseDataText(lastChunk(head, null, usage));
 }
 
-/** Attempts before the one that died may have been billed, though it reported nothing itself. */
+/** True for a cost above 0, which earlier attempts can have even if the last reported nothing. */
 export function isSomeCost(costUsd: string): boolean {
   return /[1-9]/.test(costUsd);
 }
@@ -79,7 +84,7 @@ interface KnownUsage {
 export function errorChunkText(head: string, refusal: Refusal): string {
   const error = JSON.stringify({
     code: refusal.class,
-    message: errorMessage(refusal),
+    message: messageWith(overflow, refusal),
     // The specification fixes this word for every class.
     type: "gateway_error",
     metadata: { error_type: refusal.class },
@@ -88,12 +93,7 @@ export function errorChunkText(head: string, refusal: Refusal): string {
   return sseDataText(`${head}"choices":[${choice}],"error":${error}}`);
 }
 
-/** Usage for a closing chunk: zeros where the provider reported none. */
-export function renderUsageJson(usage: Usage | undefined, costUsd: string): string {
-  return usageJson(usage ?? ZERO_USAGE, costUsd);
-}
-
-/** Members of a delta that a chunk of text has. */
+/** The members of a delta with a piece of text. */
 const SAID: ReadonlySet<string> = new Set(["content", "role"]);
 
 /**
@@ -111,12 +111,11 @@ export function isTextAlone({ value }: EventJson): boolean {
   return isText && Object.keys(delta).every((key) => SAID.has(key) || isSilent(delta[key]));
 }
 
-/** Where the text is in a chunk that `isTextAlone`. */
+/** The place of the text in a chunk for which `isTextAlone` is true. */
 export function textSpan(chunk: string): Span | undefined {
-  const choices = findPath(chunk, "choices");
-  const choice = choices === undefined ? undefined : findElements(chunk, choices.start, 1)[0];
-  const delta = choice === undefined ? undefined : findMember(chunk, choice.start, "delta");
-  return delta === undefined ? undefined : findMember(chunk, delta.start, "content");
+  const choice = findChoice(chunk);
+  const delta = choice && findMember(chunk, choice.start, "delta");
+  return delta && findMember(chunk, delta.start, "content");
 }
 
 function isSilent(value: unknown): boolean {
@@ -126,7 +125,7 @@ function isSilent(value: unknown): boolean {
 const DONE = "[DONE]";
 const OPEN_OBJECT = 123;
 
-/** The end mark of the wire; blanks around it do not matter. No JSON object begins with a bracket. */
+/** True for the end mark of the wire, also with blanks around it. No JSON object is one. */
 export function isDone(data: Buffer): boolean {
   if (data[0] === OPEN_OBJECT || data.length > 64) return false;
   return data.toString("latin1").trim() === DONE;
@@ -143,7 +142,7 @@ const REASONS: Readonly<Record<string, FinishReason>> = {
   model_context_window_exceeded: "length",
   // Mistral's word.
   model_length: "length",
-  // Words of the other wire, which gateways in between hand on.
+  // Words of the other wire, which other gateways pass through.
   max_tokens: "length",
   refusal: "refusal",
   tool_use: "tool_calls",
@@ -159,7 +158,7 @@ const WORDS: Readonly<Record<FinishReason, string>> = {
 
 const wireWords: ReadonlySet<string> = new Set([...Object.values(WORDS), "function_call"]);
 
-/** Values that are not a reason but a failure: OpenRouter's, DeepSeek's and Z.ai's. */
+/** Words that report a failure: OpenRouter's, DeepSeek's and Z.ai's. */
 const FAILURES: ReadonlySet<string> = new Set([
   "error",
   "insufficient_system_resource",
@@ -167,29 +166,29 @@ const FAILURES: ReadonlySet<string> = new Set([
 ]);
 
 /**
- * The neutral reason of a wire_a value; vendor values that mean nothing to a client are a stop.
- * Some hosts write `MAX_TOKENS`, or `content_filter: SAFETY`.
+ * The neutral reason of a wire_a word; unknown words are a plain stop. Some hosts write
+ * `MAX_TOKENS`, or `content_filter: SAFETY`.
  */
-export function reasonOfWord(word: string): FinishReason {
+export function toReason(word: string): FinishReason {
   const plain = /^\w*/.exec(word)?.[0].toLowerCase() ?? "";
   return Object.hasOwn(REASONS, plain) ? (REASONS[plain] ?? "stop") : "stop";
 }
 
-/** `usesFunctions`: the caller knows calls in their older form, which has a word of its own. */
-export function wordOfReason(reason: FinishReason, usesFunctions: boolean): string {
+/** The wire's word for a reason; calls of the older format (`usesFunctions`) have their own. */
+export function toWord(reason: FinishReason, usesFunctions: boolean): string {
   return usesFunctions && reason === "tool_calls" ? "function_call" : WORDS[reason];
 }
 
-/** The facts about an answer and its client that stand beside the provider's word for its end. */
+/** Facts beside the provider's word that decide the client's word. */
 interface WordUse {
   readonly hasCalls: boolean;
   readonly usesFunctions: boolean;
 }
 
-/** Strict clients know the five words of the wire: any other is told as it would be across the wires. */
+/** The client's finish reason: strict clients accept only five words, so others are replaced. */
 export function clientWord(word: string, { hasCalls, usesFunctions }: WordUse): string {
   if (wireWords.has(word)) return word;
-  return wordOfReason(settledFinish(reasonOfWord(word), hasCalls), usesFunctions);
+  return toWord(settledFinish(toReason(word), hasCalls), usesFunctions);
 }
 
 /**
@@ -198,14 +197,27 @@ export function clientWord(word: string, { hasCalls, usesFunctions }: WordUse): 
  */
 export function isWrongWord(word: string, hasCalls: boolean): boolean {
   if (word === "") return !hasCalls;
-  return !hasCalls && reasonOfWord(word) === "tool_calls";
+  return !hasCalls && toReason(word) === "tool_calls";
 }
 
 export function isFailureWord(word: unknown): boolean {
   return typeof word === "string" && FAILURES.has(word);
 }
 
-/** The texts of a message or a delta. */
+/** True for a chunk with an `error`, or with a finish reason that reports a failure. */
+export function isErrorChunk(chunk: Fields, choice: Fields | undefined): boolean {
+  const error = chunk["error"];
+  if (error !== undefined && error !== null && error !== false) return true;
+  return choice !== undefined && (isFailureWord(choice["finish_reason"]) || !!choice["error"]);
+}
+
+/** True if a message or a delta has calls of tools, in either format. */
+export function containsCalls(message: Fields): boolean {
+  const { tool_calls: calls, function_call: call } = message;
+  return (Array.isArray(calls) && calls.length > 0) || asObject(call) !== undefined;
+}
+
+/** The texts of a message or of a delta. */
 export interface AnswerTexts {
   readonly text: string;
   readonly reasoning: string;
@@ -215,7 +227,7 @@ export interface AnswerTexts {
  * Reads `content` (text, or the parts that some servers send) and the reasoning text under any of
  * its names.
  */
-export function answerTexts(message: Readonly<Record<string, unknown>>): AnswerTexts {
+export function answerTexts(message: Fields): AnswerTexts {
   const content = message["content"];
   const parts = Array.isArray(content) ? content.map(asObject) : [];
   const text = textOf(content) + parts.map(partText).join("");
@@ -226,13 +238,13 @@ export function answerTexts(message: Readonly<Record<string, unknown>>): AnswerT
   return { text, reasoning: reasoning + parts.map(partReasoning).join("") };
 }
 
-type Part = Readonly<Record<string, unknown>> | undefined;
+type Part = Fields | undefined;
 
 function partText(part: Part): string {
   return part?.["type"] === "text" ? textOf(part["text"]) : "";
 }
 
-/** Mistral's thinking parts hold parts of their own. */
+/** Mistral's thinking parts contain parts. */
 function partReasoning(part: Part): string {
   if (part?.["type"] !== "thinking") return "";
   const inner = part["thinking"];
@@ -249,18 +261,13 @@ export function errorBody(refusal: Refusal, requestId: string): Buffer {
   const body = {
     error: {
       code: refusal.class,
-      message: errorMessage(refusal),
+      message: messageWith(overflow, refusal),
       type: REFUSALS[refusal.class].wireAType,
       metadata: { error_type: refusal.class, ...errorMetadata(refusal) },
     },
     request_id: requestId,
   };
   return Buffer.from(JSON.stringify(body));
-}
-
-/** The message of a refusal, in an error body and in a stream's last chunk. */
-function errorMessage(refusal: Refusal): string {
-  return messageWith(overflow, refusal);
 }
 
 const overflow: OverflowWording = {

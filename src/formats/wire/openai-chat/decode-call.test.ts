@@ -1,7 +1,7 @@
 import { describe, expect, test } from "vitest";
 import { readGood, type Sent, sendAcross } from "../../../../test/fixtures/modality/request-kit.ts";
 
-/* A chat-completions request that a messages provider serves: one row of the table a test row. */
+/** A chat-completions request for a messages provider; each row of the table is a test. */
 
 type Messages = readonly Readonly<Record<string, unknown>>[];
 
@@ -14,7 +14,7 @@ function messagesOf(messages: Messages): unknown {
 }
 
 function refusedBy(members: Readonly<Record<string, unknown>>): string | undefined {
-  return readGood("wire_a", members).translationNeeds().refused[0]?.field;
+  return readGood("wire_a", members).decoded().needs.refused[0]?.field;
 }
 
 const text = (value: string): object => ({ type: "text", text: value });
@@ -39,7 +39,7 @@ const tool = { type: "function", function: { name: "f", parameters: { type: "obj
 const emptySchema = { type: "object", properties: {} };
 
 describe("system and developer messages", () => {
-  test("go to the top in order, wherever they stand, blank ones left out", () => {
+  test("go to the top in order, wherever they are, without blank ones", () => {
     const { body } = sent({
       messages: [
         { role: "system", content: "one" },
@@ -53,7 +53,7 @@ describe("system and developer messages", () => {
     expect(body["messages"]).toEqual([user]);
   });
 
-  test("without any there is no system", () => {
+  test("leave no system if there are none", () => {
     expect(sent({}).body).not.toHaveProperty("system");
   });
 });
@@ -67,12 +67,12 @@ describe("user messages", () => {
     expect(messagesOf([{ role: "user", content }])).toEqual([{ role: "user", content: expected }]);
   });
 
-  test("neighbours are joined, and an empty one vanishes into its neighbour", () => {
+  test("are joined if they are adjacent, and an empty one vanishes", () => {
     const messages = [{ role: "user", content: "" }, user, { role: "user", content: "there" }];
     expect(messagesOf(messages)).toEqual([{ role: "user", content: [text("hi"), text("there")] }]);
   });
 
-  test("an empty one without a neighbour is refused by its place", () => {
+  test("are refused with their path if they are empty and alone", () => {
     expect(refusedBy({ messages: [{ role: "user", content: "" }] })).toBe("messages[0].content");
     const between = [user, { role: "assistant", content: "a" }, { role: "user", content: [] }];
     expect(refusedBy({ messages: between })).toBe("messages[2].content");
@@ -88,7 +88,7 @@ describe("user messages", () => {
     expect(refusedBy({ messages })).toBe("messages[0].content[1]");
   });
 
-  test("names and hints are dropped and named", () => {
+  test("lose names and hints, which are named", () => {
     const part = {
       ...text("hi"),
       cache_control: { type: "ephemeral" },
@@ -118,17 +118,17 @@ describe("assistant messages", () => {
     expect(messagesOf(messages)).toEqual([user, { role: "assistant", content: expected }, user]);
   });
 
-  test("one without content and calls is dropped, and its neighbours are joined", () => {
+  test("are dropped without content and calls, and their neighbours are joined", () => {
     const messages = [user, { role: "assistant", content: null, tool_calls: [] }, user];
     expect(messagesOf(messages)).toEqual([{ role: "user", content: [text("hi"), text("hi")] }]);
   });
 
-  test("a last one goes as a prefill without white space at its end", () => {
+  test("are a prefill at the end, without white space at its end", () => {
     const last = { role: "assistant", content: "so \\n\n\t " };
     expect(messagesOf([user, last])).toEqual([user, { role: "assistant", content: "so \\n" }]);
   });
 
-  test("replayed reasoning is dropped and named", () => {
+  test("lose replayed reasoning, which is named", () => {
     const reasoning = { reasoning_content: "r", reasoning: "r", reasoning_details: [] };
     const { dropped } = sent({
       messages: [user, { role: "assistant", content: "a", ...reasoning }],
@@ -152,7 +152,7 @@ describe("assistant messages", () => {
     expect(refusedBy({ messages })).toBe(place);
   });
 
-  test("a function's result without a call before it is refused by its place", () => {
+  test("refuse a function's result without a call before it, with its path", () => {
     expect(refusedBy({ messages: [user, { role: "function", content: "x" }] })).toBe(
       "messages[1].role",
     );
@@ -178,7 +178,7 @@ describe("tool calls and results", () => {
     expect(bytes).toContain(`"input":${expected ?? args}`);
   });
 
-  test("a lone surrogate in arguments survives as its escape", () => {
+  test("keep a lone surrogate in arguments as its escape", () => {
     const { text: bytes } = sent({ messages: round([call("c1", '{"s":"\ud800é"}')]) });
     expect(bytes).toContain('"input":{"s":"\\ud800é"}');
   });
@@ -205,19 +205,19 @@ describe("tool calls and results", () => {
     ]);
   });
 
-  test("an image in a result is refused by its place", () => {
+  test("refuse an image in a result, with its path", () => {
     const content = [{ type: "image_url", image_url: { url: "https://a.test/i.png" } }];
     const messages = round([call("c1")], { role: "tool", tool_call_id: "c1", content });
     expect(refusedBy({ messages })).toBe("messages[2].content[0]");
   });
 
-  test("a result without a call before it passes", () => {
+  test("pass a result without a call before it", () => {
     expect(messagesOf([user, { role: "tool", tool_call_id: "x", content: "r" }])).toEqual([
       { role: "user", content: [result("x", "r"), text("hi")] },
     ]);
   });
 
-  test("a history of calls without tools gets their names defined and none chosen", () => {
+  test("define the tools of a history without tools, and choose none", () => {
     const { body } = sent({ messages: round([call("c1"), call("c2"), call("c3", "{}", "g")]) });
     expect(body["tools"]).toEqual([
       { name: "f", input_schema: emptySchema },
@@ -252,7 +252,7 @@ describe("tools and their choice", () => {
     expect(dropped).toEqual("strict" in spec ? ["tools[].function.strict"] : []);
   });
 
-  test("a custom tool is refused by its place", () => {
+  test("refuse a custom tool, with its path", () => {
     const custom = { type: "custom", custom: { name: "x" } };
     expect(refusedBy({ tools: [tool, custom] })).toBe("tools[1].type");
   });
@@ -288,13 +288,13 @@ describe("tools and their choice", () => {
     expect(body["tool_choice"]).toEqual({ type });
   });
 
-  test("a choice without tools is dropped and named", () => {
+  test("drop and name a choice without tools", () => {
     const { body, dropped } = sent({ tool_choice: "auto", parallel_tool_calls: false });
     expect(body).not.toHaveProperty("tool_choice");
     expect(dropped).toEqual(["tool_choice", "parallel_tool_calls"]);
   });
 
-  test("a choice of another kind is refused", () => {
+  test("refuse a choice of another kind", () => {
     for (const choice of ["sometimes", { type: "custom", custom: { name: "x" } }]) {
       expect(refusedBy({ tools: [tool], tool_choice: choice })).toBe("tool_choice");
     }
@@ -323,14 +323,14 @@ describe("the other fields", () => {
     expect(dropped).toEqual([]);
   });
 
-  test("blank stop sequences are left out and named", () => {
+  test("leave out blank stop sequences, and name them", () => {
     const { body, dropped } = sent({ stop: ["\n", "x", ""] });
     expect(body["stop_sequences"]).toEqual(["x"]);
     expect(dropped).toEqual(["stop"]);
     expect(sent({ stop: " " }).body).not.toHaveProperty("stop_sequences");
   });
 
-  test("user wins over safety_identifier", () => {
+  test("prefer user to safety_identifier", () => {
     const { body, dropped } = sent({ user: "u", safety_identifier: "s" });
     expect(body["metadata"]).toEqual({ user_id: "u" });
     expect(dropped).toEqual(["safety_identifier"]);
@@ -356,7 +356,7 @@ describe("the other fields", () => {
     expect(refusedBy({ [field]: value })).toBe(field);
   }); // prettier-ignore
 
-  test("a dropped name fits into a header, whatever the caller called it", () => {
+  test("fit a dropped name into a header, whatever the caller called it", () => {
     const { dropped } = sent({ ["é\r\nset-cookie: x,y"]: 1, ["k".repeat(500)]: 1 });
     expect(dropped).toEqual(["???set-cookie:?x?y", "k".repeat(64)]);
     const many = Object.fromEntries(Array.from({ length: 1000 }, (_, i) => [`field${i}`, 1]));

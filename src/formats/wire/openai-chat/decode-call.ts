@@ -1,9 +1,22 @@
-import { ABSENT, isBlankToken, type JsonDocument, type JsonText } from "../../../kernel/index.ts";
-import { chatVocabulary, type ChatWord, word } from "../fields/chat-vocabulary.ts";
-import { type ChatCall, type Effort, isNoOp } from "../neutral/chat-call.ts";
-import { CANNOT_CROSS, type TranslationIssues } from "../neutral/translation-issues.ts";
-import { notePricedFields, pricedNames } from "../price-guard.ts";
-import { type Chosen, decodeFunctions, decodeToolChoice, decodeTools } from "./decode-tools.ts";
+import {
+  ABSENT,
+  isBlankToken,
+  type JsonDocument,
+  type JsonNode,
+  type JsonText,
+  tokenText,
+} from "../../../kernel/index.ts";
+import { type ChatWord, findRaw, word } from "../fields/chat-vocabulary.ts";
+import { GATEWAY_FIELDS } from "../fields/common-fields.ts";
+import {
+  type ChatCall,
+  type Effort,
+  type ToolChoice,
+  type ToolSpec,
+} from "../neutral/chat-call.ts";
+import { objectSchema } from "../neutral/tool-calls.ts";
+import { CANNOT_CROSS, dropOthers, type TranslationIssues } from "../neutral/translation-issues.ts";
+import { noteFields } from "../price-guard.ts";
 import { decodeMessages } from "./decode-messages.ts";
 
 /** Fields whose silent loss would change the answer. */
@@ -11,11 +24,7 @@ const refused: ReadonlySet<string> = new Set<ChatWord>(["response_format", "thin
 
 /** Fields that have a counterpart or are the gateway's own; everything else is dropped. */
 const carried: ReadonlySet<string> = new Set<ChatWord>([
-  "model",
-  "messages",
-  "max_tokens",
-  "max_completion_tokens",
-  "stream",
+  ...GATEWAY_FIELDS,
   "stream_options",
   "temperature",
   "top_p",
@@ -29,15 +38,12 @@ const carried: ReadonlySet<string> = new Set<ChatWord>([
   "user",
   "safety_identifier",
   "n",
-  "provider",
-  "route",
-  "models",
-  "transforms",
 ]);
 
 /** Decodes a checked chat-completions body for a messages provider. */
 export function decodeCall(doc: JsonDocument, notes: TranslationIssues): ChatCall {
-  noteFields(doc, notes);
+  noteFields(doc, notes, { refused, carried });
+  noteBothUsers(doc, notes);
   const { system, messages } = decodeMessages(doc, notes);
   const choice = decodeChoice(doc, notes);
   return {
@@ -47,14 +53,14 @@ export function decodeCall(doc: JsonDocument, notes: TranslationIssues): ChatCal
     toolChoice: choice.toolChoice,
     parallelTools: choice.parallelTools,
     stops: decodeStops(doc, notes),
-    temperature: findRaw(doc, "temperature"),
-    topP: findRaw(doc, "top_p"),
+    temperature: findRaw(doc, 0, word.temperature),
+    topP: findRaw(doc, 0, word.top_p),
     effort: decodeEffort(doc),
-    userId: findRaw(doc, "user") ?? findRaw(doc, "safety_identifier"),
+    userId: findRaw(doc, 0, word.user) ?? findRaw(doc, 0, word.safety_identifier),
   };
 }
 
-/** The tools in their newer form or in the older one, which takes one call at a time. */
+/** The tools in the newer format, or in the older one, which has one call at a time. */
 function decodeChoice(doc: JsonDocument, notes: TranslationIssues): Chosen {
   const legacy = decodeFunctions(doc, notes);
   if (legacy !== undefined) return { ...legacy, parallelTools: false };
@@ -67,21 +73,13 @@ function decodeEffort(doc: JsonDocument): Effort | undefined {
   return effort === ABSENT ? undefined : { field: "reasoning_effort", value: doc.text(effort) };
 }
 
-function noteFields(doc: JsonDocument, notes: TranslationIssues): void {
-  for (const key of doc.keys(0)) {
-    if (doc.isNull(doc.valueOf(key))) continue;
-    const name = chatVocabulary.nameOf(doc.keyWord(key)) ?? doc.text(key);
-    if (isNoOp(doc, name)) continue;
-    if (refused.has(name)) notes.refuse(name, CANNOT_CROSS);
-    else if (!carried.has(name) && !pricedNames.has(name)) notes.drop(name);
-  }
-  notePricedFields(doc, notes);
+function noteBothUsers(doc: JsonDocument, notes: TranslationIssues): void {
   const bothUsers =
     doc.present(0, word.user) !== ABSENT && doc.present(0, word.safety_identifier) !== ABSENT;
   if (bothUsers) notes.drop("safety_identifier");
 }
 
-/** Blank sequences are left out: wire_b refuses them. */
+/** Leaves out blank sequences, which wire_b refuses. */
 function decodeStops(doc: JsonDocument, notes: TranslationIssues): readonly JsonText[] {
   const stop = doc.present(0, word.stop);
   if (stop === ABSENT) return [];
@@ -91,7 +89,132 @@ function decodeStops(doc: JsonDocument, notes: TranslationIssues): readonly Json
   return stops;
 }
 
-function findRaw(doc: JsonDocument, name: ChatWord): JsonText | undefined {
-  const node = doc.present(0, word[name]);
-  return node === ABSENT ? undefined : doc.raw(node);
+const toolMembers = new Set([word.type, word.function]);
+const functionMembers = new Set([word.name, word.description, word.parameters]);
+
+/** The function tools; other kinds are refused, with their path. */
+function decodeTools(doc: JsonDocument, notes: TranslationIssues): readonly ToolSpec[] {
+  const list = doc.present(0, word.tools);
+  if (list === ABSENT) return [];
+  const tools: ToolSpec[] = [];
+  for (const [index, tool] of doc.items(list).entries()) {
+    const spec = doc.member(tool, word.function);
+    if (doc.word(doc.member(tool, word.type)) !== word.function || spec === ABSENT) {
+      notes.refuse(`tools[${index}].type`, CANNOT_CROSS);
+      continue;
+    }
+    dropOthers(doc, tool, { carried: toolMembers, path: "tools[].", notes });
+    dropOthers(doc, spec, { carried: functionMembers, path: "tools[].function.", notes });
+    tools.push(functionSpec(doc, spec));
+  }
+  return tools;
+}
+
+/** Describes a function tool, in the newer or the older format. */
+function functionSpec(doc: JsonDocument, spec: JsonNode): ToolSpec {
+  return {
+    name: doc.raw(doc.member(spec, word.name)),
+    description: findRaw(doc, spec, word.description),
+    schema: objectSchema(doc, doc.present(spec, word.parameters)),
+  };
+}
+
+interface Chosen {
+  readonly tools: readonly ToolSpec[];
+  readonly toolChoice: ToolChoice | undefined;
+  readonly parallelTools: boolean;
+}
+
+/** The caller's tool choice; dropped if there are no tools. */
+function decodeToolChoice(
+  doc: JsonDocument,
+  { tools, notes }: { tools: readonly ToolSpec[]; notes: TranslationIssues },
+): Chosen {
+  const choice = doc.present(0, word.tool_choice);
+  const parallel = doc.present(0, word.parallel_tool_calls);
+  if (tools.length === 0) {
+    if (choice !== ABSENT) notes.drop("tool_choice");
+    if (parallel !== ABSENT) notes.drop("parallel_tool_calls");
+    return { tools, toolChoice: undefined, parallelTools: true };
+  }
+  const parallelTools = parallel === ABSENT || doc.isTrue(parallel);
+  if (choice === ABSENT) return { tools, toolChoice: undefined, parallelTools };
+  const allowed = doc.isObject(choice) ? doc.member(choice, word.allowed_tools) : ABSENT;
+  if (allowed !== ABSENT) return { ...allowedTools(doc, allowed, tools), parallelTools };
+  const toolChoice = doc.isString(choice) ? choiceWord(doc, choice) : readNamedTool(doc, choice);
+  if (toolChoice === undefined) notes.refuse("tool_choice", CANNOT_CROSS);
+  return { tools, toolChoice, parallelTools };
+}
+
+function choiceWord(doc: JsonDocument, choice: JsonNode): ToolChoice | undefined {
+  switch (doc.word(choice)) {
+    case word.auto:
+      return { kind: "auto" };
+    case word.none:
+      return { kind: "none" };
+    case word.required:
+      return { kind: "any" };
+    default:
+      return undefined;
+  }
+}
+
+function readNamedTool(doc: JsonDocument, choice: JsonNode): ToolChoice | undefined {
+  const named = doc.member(choice, word.function);
+  if (doc.word(doc.member(choice, word.type)) !== word.function || named === ABSENT) {
+    return undefined;
+  }
+  return { kind: "tool", name: doc.raw(doc.member(named, word.name)) };
+}
+
+/** `allowed_tools` keeps the listed tools, and the model may or must choose one of them. */
+function allowedTools(
+  doc: JsonDocument,
+  allowed: JsonNode,
+  tools: readonly ToolSpec[],
+): { tools: readonly ToolSpec[]; toolChoice: ToolChoice } {
+  const names = new Set<string>();
+  const list = doc.member(allowed, word.tools);
+  for (const item of list === ABSENT ? [] : doc.items(list)) {
+    const named = doc.member(item, word.function);
+    const name = named !== ABSENT && doc.isObject(named) ? doc.member(named, word.name) : ABSENT;
+    if (name !== ABSENT && doc.isString(name)) names.add(doc.text(name));
+  }
+  const mode = doc.member(allowed, word.mode);
+  const required = mode !== ABSENT && doc.word(mode) === word.required;
+  return {
+    tools: tools.filter((tool) => names.has(tokenText(tool.name))),
+    toolChoice: { kind: required ? "any" : "auto" },
+  };
+}
+
+interface LegacyTools {
+  readonly tools: readonly ToolSpec[];
+  readonly toolChoice: ToolChoice | undefined;
+}
+
+/** Decodes `functions` and `function_call`, the older format; undefined if there are none. */
+function decodeFunctions(doc: JsonDocument, notes: TranslationIssues): LegacyTools | undefined {
+  const list = doc.present(0, word.functions);
+  const chosen = doc.present(0, word.function_call);
+  if (list === ABSENT || doc.items(list).length === 0) {
+    // Without functions there is nothing to choose from, as with `tool_choice`.
+    if (chosen !== ABSENT) notes.drop("function_call");
+    return undefined;
+  }
+  if (doc.present(0, word.tools) !== ABSENT) {
+    notes.refuse("functions", "cannot be combined with tools; send one of them");
+  }
+  const tools = doc.items(list).map((spec) => {
+    dropOthers(doc, spec, { carried: functionMembers, path: "functions[].", notes });
+    return functionSpec(doc, spec);
+  });
+  const toolChoice = chosen === ABSENT ? undefined : parseFunctionChoice(doc, chosen);
+  if (chosen !== ABSENT && toolChoice === undefined) notes.refuse("function_call", CANNOT_CROSS);
+  return { tools, toolChoice };
+}
+
+function parseFunctionChoice(doc: JsonDocument, chosen: JsonNode): ToolChoice | undefined {
+  if (doc.isString(chosen)) return choiceWord(doc, chosen);
+  return { kind: "tool", name: doc.raw(doc.member(chosen, word.name)) };
 }

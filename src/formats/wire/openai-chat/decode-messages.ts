@@ -7,20 +7,16 @@ import {
 } from "../../../kernel/index.ts";
 import { word } from "../fields/chat-vocabulary.ts";
 import type { AssistantPart, Message, ToolCall, ToolResult } from "../neutral/chat-call.ts";
-import { dropOthers } from "../neutral/drop-others.ts";
 import { argumentsObject } from "../neutral/tool-calls.ts";
-import { CANNOT_CROSS, type TranslationIssues } from "../neutral/translation-issues.ts";
+import { CANNOT_CROSS, dropOthers, type TranslationIssues } from "../neutral/translation-issues.ts";
 import { partKind } from "./check-request.ts";
-import { LegacyCalls } from "./decode-tools.ts";
 
 export interface DecodedMessages {
   readonly system: readonly JsonText[];
   readonly messages: readonly Message[];
 }
 
-/**
- * Decodes the messages: system and developer separately, tool results joined to the user's message.
- */
+/** Decodes the messages: system texts are separate, tool results join the user's message. */
 export function decodeMessages(doc: JsonDocument, notes: TranslationIssues): DecodedMessages {
   const system: JsonText[] = [];
   const messages = new MessageList(notes);
@@ -54,7 +50,7 @@ export function decodeMessages(doc: JsonDocument, notes: TranslationIssues): Dec
   return { system, messages: messages.finish() };
 }
 
-/** The older form of a tool's result. */
+/** Adds a tool result in the older format. */
 function addFunctionResult(messages: MessageList, message: SourceMessage): void {
   const callId = message.legacy.answeredId();
   if (callId === undefined) {
@@ -86,7 +82,7 @@ function dropMembers({ doc, node, notes }: SourceMessage, carried: ReadonlySet<n
   dropOthers(doc, node, { carried, path: "messages[].", notes });
 }
 
-/** The texts of a message's content; wire_b takes no blank text, so there is none among them. */
+/** The texts of a message without blank ones, which wire_b refuses. */
 function contentTexts(message: SourceMessage): readonly JsonText[] {
   const { doc, node } = message;
   const content = doc.present(node, word.content);
@@ -174,13 +170,13 @@ interface OpenAssistantMessage {
 }
 
 /**
- * Joins neighbouring messages of one side to one turn: wire_b wants all results of a round in one
- * message. Empty messages vanish into a neighbour; a user message without one is refused.
+ * Joins adjacent messages of one role, because wire_b requires all results of a round in one
+ * message. Empty messages are left out, but a user message without an adjacent one is refused.
  */
 class MessageList {
   readonly #notes: TranslationIssues;
   readonly #messages: (OpenUserMessage | OpenAssistantMessage)[] = [];
-  /** Place of an empty user message that has found no neighbour yet. */
+  /** Path of an empty user message without an adjacent one so far. */
   #emptyPath: string | undefined;
 
   constructor(notes: TranslationIssues) {
@@ -225,7 +221,32 @@ class MessageList {
   }
 }
 
-/** Not `push(...more)`: a body can hold more parts than a call takes arguments. */
+/** Not `push(...more)`: a body can have more parts than a call can have arguments. */
 function append<T>(list: T[], more: readonly T[]): void {
   for (const item of more) list.push(item);
+}
+
+/**
+ * The calls of a history in the older format, which have no ids: each call gets an id by its
+ * position, and the next result takes it.
+ */
+class LegacyCalls {
+  #count = 0;
+  #openId: string | undefined;
+
+  /** The call; undefined if its arguments are not an object. */
+  call(doc: JsonDocument, called: JsonNode): ToolCall | undefined {
+    const text = doc.present(called, word.arguments);
+    const input = text === ABSENT ? ("{}" as JsonText) : argumentsObject(doc, text);
+    if (input === undefined) return undefined;
+    this.#openId = `call_function_${this.#count++}`;
+    return { id: this.#openId, name: doc.raw(doc.member(called, word.name)), input };
+  }
+
+  /** Takes the id of the open call for its result; undefined if no call is open. */
+  answeredId(): string | undefined {
+    const id = this.#openId;
+    this.#openId = undefined;
+    return id;
+  }
 }

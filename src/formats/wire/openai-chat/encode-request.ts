@@ -22,9 +22,9 @@ import {
   type ToolSpec,
 } from "../neutral/chat-call.ts";
 import { aggregatorControls, profiledMembers } from "../wire-profile.ts";
-import { signatureJson, STAND_IN_SIGNATURE } from "./tool-calls.ts";
+import { signatureJson, PLACEHOLDER_SIGNATURE } from "./tool-calls.ts";
 
-/** The chat-completions body of a translated call: small, as strict servers refuse what they do not know. */
+/** The body of a translated call, with few fields: strict servers refuse unknown ones. */
 export function encodeCall(call: ChatCall, { request, deployment }: EncodeTarget): Buffer {
   const hasTools = call.tools.length > 0;
   const members = {
@@ -46,7 +46,7 @@ export function encodeCall(call: ChatCall, { request, deployment }: EncodeTarget
   return textBytes(objectText(profiledMembers(members, deployment)));
 }
 
-/** The profile's rules for the messages that are written here. */
+/** The profile's rules for messages. */
 interface MessageForm {
   readonly textOnly: boolean;
   readonly noNull: boolean;
@@ -76,7 +76,7 @@ function addMessage(messages: JsonText[], message: Message, form: MessageForm): 
       messages.push(messageText("system", message.text));
       break;
     case "user":
-      // Results must stand right behind the assistant's calls, so they go first.
+      // Results must directly follow the assistant's calls, so they go first.
       for (const result of message.results) messages.push(resultText(result));
       if (message.texts.length > 0 || message.results.length === 0) {
         messages.push(messageText("user", userContent(message.texts, form)));
@@ -108,7 +108,7 @@ function resultText(result: ToolResult): JsonText {
   });
 }
 
-/** This wire knows one text and the calls behind it, whatever the order was. */
+/** An assistant message of this wire has one text, then its calls, whatever their order was. */
 function assistantText(message: AssistantMessage, form: MessageForm): JsonText {
   const texts: JsonText[] = [];
   const calls: JsonText[] = [];
@@ -124,14 +124,14 @@ function assistantText(message: AssistantMessage, form: MessageForm): JsonText {
   });
 }
 
-/** The provider wants one on the first of parallel calls only. */
+/** The signature of a call. The provider requires one on the first of parallel calls only. */
 function signatureFor(
   { signature }: ToolCall,
   index: number,
   { hasSignatures }: MessageForm,
 ): string | undefined {
   if (!hasSignatures) return undefined;
-  return signature ?? (index === 0 ? STAND_IN_SIGNATURE : undefined);
+  return signature ?? (index === 0 ? PLACEHOLDER_SIGNATURE : undefined);
 }
 
 function callText(call: ToolCall, signature: string | undefined): JsonText {

@@ -14,7 +14,7 @@ const history = (answer: object, more: object): object[] => [
 ];
 const plain = history({}, {});
 
-// Helpers of the official clients send their own reading of an answer back with the history.
+// Helpers of the official clients send their parsed copies of an answer back with the history.
 test.each([
   ["parsed", history({ parsed: null }, {})],
   ["parsed with a value", history({ parsed: { a: { b: [1] } } }, {})],
@@ -27,14 +27,14 @@ test.each([
   expect(sendAcross("wire_a", { messages }).text).not.toContain("parsed");
 });
 
-test("the caller's own data may have such names", () => {
+test("the caller's own data may have the names of client copies", () => {
   const parameters = { type: "object", properties: { parsed: { type: "string" } } };
   const tools = [{ type: "function", function: { name: "f", parameters } }];
   const messages = [{ role: "user", content: '{"parsed":1}' }];
   expect(sendSame("wire_a", { messages, tools }).body).toMatchObject({ messages, tools });
 });
 
-test("a tool's name is sent once, in its function: one agent writes it beside it as well", () => {
+test("a tool's name is sent once, in its function, although one agent repeats it beside it", () => {
   const fn = { name: "f", parameters: { type: "object" } };
   const tool = { type: "function", function: fn };
   const custom = { type: "custom", name: "g" };

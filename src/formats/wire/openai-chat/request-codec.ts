@@ -8,20 +8,20 @@ import {
   type Splice,
 } from "../../../kernel/index.ts";
 import type { EncodeTarget, RequestCodec } from "../contract.ts";
-import { chatVocabulary, word } from "../fields/chat-vocabulary.ts";
+import { readName, word } from "../fields/chat-vocabulary.ts";
 import { type OutputBoundName, outputBoundName, writeBound } from "../fields/common-fields.ts";
 import { applyHistoryRules } from "../history-rules.ts";
 import { aggregatorControls, applyProfile } from "../wire-profile.ts";
 import { checkBody, findMedia } from "./check-request.ts";
 import { decodeCall } from "./decode-call.ts";
 import { encodeCall } from "./encode-request.ts";
-import { signatureJson, STAND_IN_SIGNATURE } from "./tool-calls.ts";
+import { signatureJson, PLACEHOLDER_SIGNATURE } from "./tool-calls.ts";
 
 /**
- * Gives the first call of a message the stand-in where no call of it has brought back what the
- * provider gave with them: many clients lose it.
+ * Gives the first call of a message a placeholder if no call of it has a signature, because many
+ * clients lose the provider's.
  */
-function standInForSignatures(doc: JsonDocument, splice: Splice): void {
+function addPlaceholderSignatures(doc: JsonDocument, splice: Splice): void {
   eachItem(doc, doc.present(0, word.messages), (message) => {
     const calls = doc.present(message, word.tool_calls);
     const [first, ...others] = calls === ABSENT ? [] : doc.items(calls);
@@ -29,15 +29,11 @@ function standInForSignatures(doc: JsonDocument, splice: Splice): void {
     for (const key of doc.keys(first)) {
       if (readName(doc, key) === MEMBER) splice.removeKey(first, key);
     }
-    splice.insertInto(first, MEMBER, signatureJson(STAND_IN_SIGNATURE) as JsonText);
+    splice.insertInto(first, MEMBER, signatureJson(PLACEHOLDER_SIGNATURE) as JsonText);
   });
 }
 
 const MEMBER = "extra_content";
-
-function readName(doc: JsonDocument, key: JsonNode): string {
-  return chatVocabulary.nameOf(doc.keyWord(key)) ?? doc.text(key);
-}
 
 function isSigned(doc: JsonDocument, call: JsonNode): boolean {
   const google = findMember(doc, findMember(doc, call, MEMBER), "google");
@@ -74,7 +70,7 @@ export const openaiChatRequests: RequestCodec = {
   countsHourWrites: false,
   isUsualPrice: (field, value) => field === "service_tier" && value === "default",
   isClientTool: (doc, type) => doc.word(type) === word.function || doc.word(type) === word.custom,
-  // No answer of this wire starts with a count, so nothing more exact is needed than the bytes.
+  // No answer of this wire starts with a count, so the number of bytes is exact enough.
   countTokens: (doc) => doc.body.length,
   headers: () => headers,
 };
@@ -98,13 +94,13 @@ function editBody(doc: JsonDocument, splice: Splice, { request, deployment }: En
   const { wireProfile: profile } = deployment;
   applyProfile(doc, splice, deployment);
   if (profile !== undefined) applyHistoryRules(doc, splice, profile.history);
-  if (profile?.toolSignature !== undefined) standInForSignatures(doc, splice);
+  if (profile?.toolSignature !== undefined) addPlaceholderSignatures(doc, splice);
   const name = boundNameFor(doc, deployment);
   writeBound(doc, splice, { name, tokens: request.outputTokens });
   if (request.stream && profile?.usageUnasked !== true) askForUsage(doc, splice);
 }
 
-/** Without it the provider reports no usage in a stream, and nothing could be billed. */
+/** Requests usage in a stream; the provider reports none otherwise, and nothing could be billed. */
 function askForUsage(doc: JsonDocument, splice: Splice): void {
   const yes = "true" as JsonText;
   const options = doc.member(0, word.stream_options);
@@ -118,10 +114,9 @@ function askForUsage(doc: JsonDocument, splice: Splice): void {
 }
 
 /**
- * Removes what clients write twice, because strict servers refuse fields that they do not know.
- * Helpers of the official clients add their own reading of an answer to its message, `parsed` and
- * `parsed_arguments`, and send both back with the history beside the text. Codex writes the name of
- * a function beside it as well.
+ * Removes fields that clients write twice, because strict servers refuse unknown fields. Helpers of
+ * the official clients add their own parsed copies of an answer, `parsed` and `parsed_arguments`,
+ * and send them back with the history. Codex repeats the name of a function beside it.
  */
 function removeClientCopies(doc: JsonDocument, splice: Splice): void {
   eachItem(doc, doc.present(0, word.messages), (message) => {

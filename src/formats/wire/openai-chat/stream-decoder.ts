@@ -12,22 +12,13 @@ import {
   RepeatedEvent,
 } from "../neutral/stream-events.ts";
 import type { ServedModelNote } from "../answer/answer-bridge.ts";
-import type { UsageReport } from "../neutral/usage-report.ts";
+import type { Fields, UsageReport } from "../neutral/usage-report.ts";
 import type { SseEvent } from "../sse/sse.ts";
-import {
-  answerTexts,
-  isDone,
-  isFailureWord,
-  isTextAlone,
-  reasonOfWord,
-  textSpan,
-} from "./chunks.ts";
+import { answerTexts, isDone, isErrorChunk, isTextAlone, toReason, textSpan } from "./chunks.ts";
 import { ToolCallReader } from "./tool-calls.ts";
 import { readUsage } from "./usage.ts";
 
 type Emit = (event: ChatEvent) => void;
-type Fields = Readonly<Record<string, unknown>>;
-
 export interface DecoderOptions {
   /** True if the word is one of the request's stop sequences. */
   readonly isStopSequence: (word: string) => boolean;
@@ -35,7 +26,7 @@ export interface DecoderOptions {
   readonly reading: AnswerReading;
 }
 
-/** Chunks of a wire_a provider to neutral events, whatever dialect of the wire it speaks. */
+/** Decodes the chunks of a wire_a provider, with the deviations of all known vendors. */
 export class OpenaiChatDecoder implements StreamDecoder {
   readonly #options: DecoderOptions;
   readonly #calls: ToolCallReader;
@@ -115,7 +106,7 @@ export class OpenaiChatDecoder implements StreamDecoder {
   #keepFinish(choice: Fields): void {
     const word = choice["finish_reason"];
     if (this.#finish !== undefined || typeof word !== "string" || word === "") return;
-    this.#finish = reasonOfWord(word);
+    this.#finish = toReason(word);
     const matched = textOf(choice["stop_reason"]);
     if (this.#finish === "stop" && matched !== "" && this.#options.isStopSequence(matched)) {
       this.#finish = "stop_sequence";
@@ -135,12 +126,5 @@ export class OpenaiChatDecoder implements StreamDecoder {
   }
 }
 
-/** A model wrote them, as it was asked to. */
+/** The model wrote too many calls, for which the provider is not blamed. */
 const TOO_MANY_CALLS = withoutBlame(unusableFailure());
-
-/** An `error` with or without choices, or a finish reason that is none. */
-export function isErrorChunk(chunk: Fields, choice: Fields | undefined): boolean {
-  const error = chunk["error"];
-  if (error !== undefined && error !== null && error !== false) return true;
-  return choice !== undefined && (isFailureWord(choice["finish_reason"]) || !!choice["error"]);
-}

@@ -8,12 +8,12 @@ import type { UsageReport } from "../neutral/usage-report.ts";
 import {
   chunkHead,
   errorChunkText,
-  renderUsageJson,
   renderKnownUsage,
   lastChunk,
   usageChunkText,
-  wordOfReason,
+  toWord,
 } from "./chunks.ts";
+import { usageJson } from "./usage.ts";
 
 interface SentCall {
   readonly index: number;
@@ -21,7 +21,7 @@ interface SentCall {
   hasEnded: boolean;
 }
 
-/** Neutral events to the chunks of a wire_a client: role first, dense tool indexes, one finish. */
+/** Encodes neutral events for a wire_a client: role first, dense tool indexes, one finish. */
 export class OpenaiChatEncoder implements StreamEncoder {
   readonly keepAliveText: string = sseCommentText("keep-alive");
   readonly #head: string;
@@ -70,9 +70,9 @@ export class OpenaiChatEncoder implements StreamEncoder {
   }
 
   finishText(report: UsageReport | undefined, costUsd: string): string {
-    const usage = renderUsageJson(report?.usage, costUsd);
+    const usage = usageJson(report?.usage, costUsd);
     const finish = settledFinish(this.#finish, this.#calls.size > 0);
-    const word = wordOfReason(finish, this.#usesFunctions);
+    const word = toWord(finish, this.#usesFunctions);
     const closing = this.#wantsUsageChunk
       ? this.#chunkText("{}", `"${word}"`) + usageChunkText(this.#head, usage)
       : sseDataText(lastChunk(this.#head, word, usage));
@@ -115,7 +115,7 @@ export class OpenaiChatEncoder implements StreamEncoder {
     this.#callDelta(call.index, { head: "", fn }, out);
   }
 
-  /** A piece of a call. The older form has one call; providers were asked for no more. */
+  /** Writes a piece of a call. The older format has one call; providers were asked for no more. */
   #callDelta(index: number, { head, fn }: { head: string; fn: string }, out: OutputPieces): void {
     if (!this.#usesFunctions) {
       this.#chunk(`{"tool_calls":[{"index":${index},${head}"function":${fn}}]}`, out);
@@ -124,7 +124,7 @@ export class OpenaiChatEncoder implements StreamEncoder {
 
   #endCall(call: SentCall | undefined, out: OutputPieces): void {
     if (call === undefined || call.hasEnded) return;
-    // "" is not JSON: a call without arguments has the empty object.
+    // An empty text is not JSON, so a call without arguments gets the empty object.
     if (!call.hasArguments) this.#arguments(call, "{}", out);
     call.hasEnded = true;
   }

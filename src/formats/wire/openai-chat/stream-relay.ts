@@ -1,6 +1,5 @@
 import {
   asObject,
-  findElements,
   findPath,
   type Refusal,
   textOf,
@@ -22,7 +21,7 @@ import {
   RepeatedEvent,
   type TextFrame,
 } from "../neutral/stream-events.ts";
-import { asCount, type UsageReport } from "../neutral/usage-report.ts";
+import { asCount, type Fields, type UsageReport } from "../neutral/usage-report.ts";
 import {
   type OutputPieces,
   SSE_DONE_TEXT,
@@ -33,25 +32,25 @@ import {
 import {
   answerTexts,
   chunkHead,
+  type ChunkLabel,
   clientWord,
   errorChunkText,
+  containsCalls,
   isDone,
+  isErrorChunk,
   isSomeCost,
   isTextAlone,
   isWrongWord,
-  renderUsageJson,
   lastChunk,
-  reasonOfWord,
+  toReason,
   textSpan,
   usageChunkText,
   withChoiceMember,
-  wordOfReason,
+  withOneChoice,
+  toWord,
 } from "./chunks.ts";
-import { isErrorChunk } from "./stream-decoder.ts";
 import { CallFragments } from "./tool-calls.ts";
-import { choiceUsage, readUsage } from "./usage.ts";
-
-type Fields = Readonly<Record<string, unknown>>;
+import { choiceUsage, readUsage, usageJson } from "./usage.ts";
 
 interface RelayedChunk {
   readonly choices: unknown[] | undefined;
@@ -60,9 +59,9 @@ interface RelayedChunk {
 }
 
 /**
- * A wire_a stream for a wire_a client: chunks go on as they came, under the marketplace's model
- * id. Usage is kept back and sent at the end, with the cost in it: in the chunk that has the finish
- * reason, or in a chunk of its own for a caller that asked for one.
+ * Relays a wire_a stream to a wire_a client. Only the model id is replaced in the chunks. Usage is
+ * held and sent at the end with the cost: in the chunk with the finish reason, or in its own chunk
+ * for a caller that asked for one.
  */
 export class OpenaiChatRelay implements StreamDriver {
   readonly keepAliveText: string = sseCommentText("keep-alive");
@@ -71,16 +70,16 @@ export class OpenaiChatRelay implements StreamDriver {
   readonly #note: ServedModelNote;
   readonly #reading: AnswerReading | undefined;
   readonly #repeated = new RepeatedEvent();
-  /** Made for the first fragment of a call, which few streams have. */
+  /** Created at the first fragment of a call, which few streams have. */
   #fragments: CallFragments | undefined;
-  /** The sent form of a repeated event. */
+  /** The frame of a repeated event as the client gets it. */
   #sent: TextFrame = { before: "", after: "" };
   #report: UsageReport | undefined;
   #usageText: string | undefined;
-  /** Of the first chunk. */
+  /** Id and time of the first chunk. */
   #named: ChunkNames | undefined;
   #hasChoices = false;
-  /** The first finish reason; empty: none yet. */
+  /** The first finish reason; empty until there is one. */
   #finish = "";
   #hasCalls = false;
   /** The chunk with the finish reason, until the usage is known. */
@@ -90,7 +89,7 @@ export class OpenaiChatRelay implements StreamDriver {
     this.#label = label;
     this.#note = note;
     this.#reading = reading;
-    this.#model = new ModelSplice(label.modelId, ["model"]);
+    this.#model = new ModelSplice(label.modelId);
   }
 
   get report(): UsageReport | undefined {
@@ -98,7 +97,7 @@ export class OpenaiChatRelay implements StreamDriver {
   }
 
   get finishReason(): FinishReason | undefined {
-    return this.#finish === "" ? undefined : reasonOfWord(this.#finish);
+    return this.#finish === "" ? undefined : toReason(this.#finish);
   }
 
   get hasWrongFinish(): boolean {
@@ -119,7 +118,7 @@ export class OpenaiChatRelay implements StreamDriver {
     this.#note.take(chunk["model"]);
     const choices = Array.isArray(chunk["choices"]) ? (chunk["choices"] as unknown[]) : undefined;
     const choice = asObject(choices?.[0]);
-    this.#named ??= namesOf(chunk, this.#label);
+    this.#named ??= readNames(chunk, this.#label);
     this.#keepUsage(json);
     if (isErrorChunk(chunk, choice)) return classifyEmbeddedError(chunk);
     if (choice === undefined) return this.#relayEmpty(json, choices, out);
@@ -127,19 +126,19 @@ export class OpenaiChatRelay implements StreamDriver {
     const content = classifyContent(choice);
     this.#hasCalls ||= content === "calls";
     const isSilent = textOf(choice["finish_reason"]) === "";
-    // A chunk that says nothing to a client breaks the usual loop, which reads the delta.
+    // Clients read the delta of every chunk, so a chunk with neither delta nor reason is left out.
     if (isSilent && asObject(choice["delta"]) === undefined) return "silent";
     const isContent = content !== "none";
     this.#relay(json, { choices, choice, isContent }, out);
     return isContent ? "content" : "silent";
   }
 
-  /** Calls without a reason get theirs: a client would take the answer for cut, or for a text. */
+  /** Adds a missing `finish_reason: tool_calls`, without which clients see a truncated answer. */
   #end(out: OutputPieces): StepOutcome {
     if (!this.#hasChoices) return brokenOffFailure();
     if (this.#finish !== "" || !this.#hasCalls) return "end";
     out.add(this.#takeLast());
-    const word = wordOfReason("tool_calls", this.#label.usesFunctions);
+    const word = toWord("tool_calls", this.#label.usesFunctions);
     const last = lastChunk(this.#headText(), word);
     if (this.#label.wantsUsageChunk) out.add(sseDataText(last));
     else this.#last = last;
@@ -166,19 +165,19 @@ export class OpenaiChatRelay implements StreamDriver {
     const finish = received === "" ? "" : this.#clientWord(received);
     out.add(this.#takeLast());
     const kept = this.#label.wantsUsageChunk ? withoutCost(json) : withoutUsage(json);
-    const text = this.#model.apply(this.#mended(oneChoice(kept, choices), choice));
+    const text = this.#model.apply(this.#mended(withOneChoice(kept, choices), choice));
     if (this.#label.wantsUsageChunk || finish === "") {
       out.add(sseDataText(text));
       if (this.#repeated.isLearning && isTextAlone(json)) this.#learn(json.text, text);
     } else if (!isContent) this.#last = text;
     else {
-      // Content is not kept back: the reason gets a chunk of its own.
+      // Content is not held, so the reason gets its own chunk.
       out.add(sseDataText(withChoiceMember(text, "finish_reason", "null")));
       this.#last = lastChunk(this.#headText(), finish);
     }
   }
 
-  /** The chunk as it came, but for what a strict client of the wire cannot read. */
+  /** The chunk with the corrections that strict clients of the wire need. */
   #mended(chunk: string, choice: Fields): string {
     const delta = asObject(choice["delta"]);
     const { finish_reason: finish } = choice;
@@ -212,7 +211,7 @@ export class OpenaiChatRelay implements StreamDriver {
     this.#sent = sentFrame;
   }
 
-  /** The last chunk as it is, for what comes behind it. */
+  /** Takes the held last chunk unchanged, to be sent before a later one. */
   #takeLast(): string {
     const last = this.#last;
     this.#last = undefined;
@@ -238,7 +237,7 @@ export class OpenaiChatRelay implements StreamDriver {
     this.#usageText = span === undefined ? undefined : json.text.slice(span.start, span.end);
   }
 
-  /** Chunks without a choice: usage is kept back, notes go on where such chunks are expected. */
+  /** Relays a chunk without a choice, unless it has usage or the client expects no such chunk. */
   #relayEmpty(json: EventJson, choices: unknown[] | undefined, out: OutputPieces): StepOutcome {
     const isUsage = asObject(json.value["usage"]) !== undefined;
     const isNote = choices !== undefined && !isUsage && this.#label.wantsUsageChunk;
@@ -248,30 +247,27 @@ export class OpenaiChatRelay implements StreamDriver {
 
   #headText(): string {
     const { modelId } = this.#label;
-    return chunkHead({ ...(this.#named ?? namesOf({}, this.#label)), modelId });
+    return chunkHead({ ...(this.#named ?? readNames({}, this.#label)), modelId });
   }
 
-  /** The provider's own usage object, so that details we do not know stay in. */
+  /** The provider's own usage object, with details that the gateway does not know. */
   #usageJson(costUsd: string): string {
     const text = this.#usageText;
-    if (text === undefined) return renderUsageJson(this.#report?.usage, costUsd);
+    if (text === undefined) return usageJson(this.#report?.usage, costUsd);
     return withMember(text, { start: 0, end: text.length }, { key: "cost", json: costUsd });
   }
 }
 
-interface ChunkNames {
-  readonly id: string;
-  readonly createdSeconds: number;
-}
+type ChunkNames = Omit<ChunkLabel, "modelId">;
 
-function namesOf(chunk: Fields, label: AnswerLabel): ChunkNames {
+function readNames(chunk: Fields, label: AnswerLabel): ChunkNames {
   return {
     id: textOf(chunk["id"]) || `chatcmpl-${label.idTail}`,
     createdSeconds: asCount(chunk["created"]) ?? label.createdSeconds,
   };
 }
 
-/** The provider's price is not the client's: only the last chunk has a cost. */
+/** The chunk without a usage that has a cost: the provider's cost is not the client's. */
 function withoutCost(json: EventJson): string {
   if (asObject(json.value["usage"])?.["cost"] === undefined) return json.text;
   const object = findPath(json.text);
@@ -284,30 +280,11 @@ function withoutUsage(json: EventJson): string {
   return object === undefined ? json.text : withoutMember(json.text, object, "usage");
 }
 
-/** The service promises exactly one choice. */
-function oneChoice(text: string, choices: unknown[] | undefined): string {
-  if (choices === undefined || choices.length < 2) return text;
-  const array = findPath(text, "choices");
-  const object = findPath(text);
-  const first = array === undefined ? undefined : findElements(text, array.start, 1)[0];
-  if (object === undefined || first === undefined) return text;
-  return withMember(text, object, {
-    key: "choices",
-    json: `[${text.slice(first.start, first.end)}]`,
-  });
-}
-
-function hasCalls(delta: Fields): boolean {
-  const calls = delta["tool_calls"];
-  if (Array.isArray(calls) && calls.length > 0) return true;
-  return asObject(delta["function_call"]) !== undefined;
-}
-
 /** The content of a choice as the client sees it: calls of tools, other content, or nothing. */
 function classifyContent(choice: Fields): "calls" | "other" | "none" {
   const delta = asObject(choice["delta"]);
   if (delta === undefined) return "none";
-  if (hasCalls(delta)) return "calls";
+  if (containsCalls(delta)) return "calls";
   if (textOf(delta["content"]) !== "" || textOf(delta["refusal"]) !== "") return "other";
   const { text, reasoning } = answerTexts(delta);
   return text !== "" || reasoning !== "" ? "other" : "none";
@@ -315,24 +292,22 @@ function classifyContent(choice: Fields): "calls" | "other" | "none" {
 
 /**
  * Writes the marketplace's model id over the provider's in the JSON texts of one answer. Chunks of
- * one stream begin with the same bytes up to their model, so the text learned from one chunk is
- * compared with the next before anything is searched.
+ * one stream begin with the same bytes up to the model, so the start of one chunk is compared with
+ * the next before anything is searched.
  */
 class ModelSplice {
   readonly #json: string;
-  readonly #path: readonly string[];
-  /** Everything up to and including the provider's model id, and what replaces it. */
+  /** The start of a chunk up to the provider's model id, and its replacement. */
   #learned = "\0";
   #replacement = "";
 
-  constructor(modelId: string, path: readonly string[]) {
+  constructor(modelId: string) {
     this.#json = JSON.stringify(modelId);
-    this.#path = path;
   }
 
   apply(text: string): string {
     if (text.startsWith(this.#learned)) return this.#replacement + text.slice(this.#learned.length);
-    const span = findPath(text, ...this.#path);
+    const span = findPath(text, "model");
     if (span === undefined) return text;
     this.#learned = text.slice(0, span.end);
     this.#replacement = text.slice(0, span.start) + this.#json;

@@ -42,7 +42,7 @@ function served(upstream: "wire_a" | "wire_b", pieces: string, wantsUsageChunk =
 }
 
 describe.each(upstreams)("a stream of a provider of %s", (upstream) => {
-  test("has a choice in every chunk; the one with the finish reason has usage and cost", () => {
+  test("has a choice in every chunk, and usage and cost with the finish reason", () => {
     const text = served(upstream, ANSWERS[upstream]);
     const all = chunksOf(text);
     expect(all.every((chunk) => chunk.choices.length === 1)).toBe(true);
@@ -54,14 +54,14 @@ describe.each(upstreams)("a stream of a provider of %s", (upstream) => {
     expect(text.endsWith("data: [DONE]\n\n")).toBe(true);
   });
 
-  test("has the usage in a chunk of its own for a caller that asked for it", () => {
+  test("has the usage in a separate chunk for a caller that asked for it", () => {
     const all = chunksOf(served(upstream, ANSWERS[upstream], true));
     expect(all.at(-1)).toMatchObject({ choices: [], usage: { cost: 0.001932 } });
     expect(all.at(-2)).toMatchObject({ choices: [{ finish_reason: "stop" }] });
     expect(all.slice(0, -1).every((chunk) => chunk.usage === null)).toBe(true);
   });
 
-  test("that dies reports what is known in a chunk with a choice, then the error", () => {
+  test("reports known usage in a chunk with a choice before the error, if it breaks off", () => {
     for (const wantsUsageChunk of [false, true]) {
       const bridge = openStream({ client: "wire_a", upstream, wantsUsageChunk });
       bridge.push(
@@ -92,7 +92,7 @@ describe("chunks of a wire_a provider", () => {
     expect(sent).toEqual(expected);
   });
 
-  test("content beside the finish reason is sent at once, the reason with the usage", () => {
+  test("are sent at once with content, and the finish reason with the usage", () => {
     const bridge = openStream({ client: "wire_a", upstream: "wire_a" });
     bridge.push(Buffer.from(chunks(delta({ content: "all" }, "length"), usageChunk, done)));
     const [first] = chunksOf((bridge.takeOutput() ?? "").toString());
@@ -103,14 +103,14 @@ describe("chunks of a wire_a provider", () => {
     expect(rest).toEqual([]);
   });
 
-  test("notes without a choice reach only callers that expect such chunks", () => {
+  test("reach only callers that expect chunks without a choice", () => {
     const note = { ...delta({}), choices: [], prompt_filter_results: [] };
     const pieces = chunks(note, hi, delta({}, "stop"), usageChunk, done);
     expect(served("wire_a", pieces)).not.toContain("prompt_filter_results");
     expect(served("wire_a", pieces, true)).toContain("prompt_filter_results");
   });
 
-  test("content behind a finish reason comes before the last chunk", () => {
+  test("are sent before the last chunk if content follows a finish reason", () => {
     const pieces = chunks(
       hi,
       delta({}, "stop"),

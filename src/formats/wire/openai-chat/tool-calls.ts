@@ -3,7 +3,6 @@ import {
   asObject,
   findElements,
   findMember,
-  findPath,
   JsonProgress,
   type Span,
   textOf,
@@ -14,13 +13,14 @@ import {
 import type { ChatEvent } from "../neutral/chat-event.ts";
 import type { AnswerReading } from "../neutral/provider-answer.ts";
 import { signedId } from "../neutral/tool-calls.ts";
+import { findChoice } from "./usage.ts";
 
 interface Said {
   readonly id: string;
   readonly name: string;
 }
 
-/** A flaw in one fragment of a call. */
+/** The flaws of one fragment of a call. */
 interface Flaw {
   /** The index that the fragment should have. */
   readonly call: number;
@@ -30,9 +30,9 @@ interface Flaw {
 }
 
 /**
- * Fragments of calls for a client of the same wire. Official clients put fragments together by
- * index and join the texts of all other members, so calls that share an index run together, and an
- * id or a name that is repeated grows. Fragments that are right stay the provider's bytes.
+ * Corrects fragments of calls for a client of the same wire. Official clients join fragments by
+ * index and concatenate the texts of other members, so calls that share an index are mixed up, and
+ * a repeated id or name grows. Correct fragments stay the provider's bytes.
  */
 export class CallFragments {
   readonly #reader: ToolCallReader;
@@ -65,7 +65,8 @@ export class CallFragments {
     const said = this.#said[call];
     this.#said[call] = { id: said?.id || id, name: said?.name || name };
     const hasWrongIndex = fields["index"] !== call;
-    // A call keeps its first id, as it does across the wires: some hosts make one for each fragment.
+    // A call keeps its first id, as in a translation, because some hosts make one for each
+    // fragment.
     const repeatsId = id !== "" && said !== undefined && said.id !== "";
     const repeatsName = name !== "" && said?.name === name;
     const isRight = !hasWrongIndex && !repeatsId && !repeatsName;
@@ -74,10 +75,9 @@ export class CallFragments {
 }
 
 function fragmentSpans(chunk: string): readonly Span[] {
-  const choices = findPath(chunk, "choices");
-  const choice = choices === undefined ? undefined : findElements(chunk, choices.start, 1)[0];
-  const delta = choice === undefined ? undefined : findMember(chunk, choice.start, "delta");
-  const calls = delta === undefined ? undefined : findMember(chunk, delta.start, "tool_calls");
+  const choice = findChoice(chunk);
+  const delta = choice && findMember(chunk, choice.start, "delta");
+  const calls = delta && findMember(chunk, delta.start, "tool_calls");
   return calls === undefined ? [] : findElements(chunk, calls.start);
 }
 
@@ -104,7 +104,7 @@ interface OpenCall {
   isStarted: boolean;
   /** Arguments that came before the name. */
   held: string;
-  /** Tells when the arguments are complete; servers without indexes start the next call then. */
+  /** Shows when the arguments are complete; then servers without indexes start the next call. */
   readonly progress: JsonProgress;
 }
 
@@ -115,9 +115,9 @@ interface Fragment {
 }
 
 /**
- * Tool call fragments to calls. Servers disagree on everything here: the index may be missing or
- * always 0, the id or the name may come late, names may be repeated in every fragment. The work of
- * a fragment does not grow with what came before it.
+ * Joins fragments to calls. Servers disagree on everything here: the index may be missing or always
+ * 0, the id or the name may come late, names may be repeated in every fragment. The time for a
+ * fragment does not depend on the earlier ones.
  */
 export class ToolCallReader {
   readonly #byIndex = new Map<number, OpenCall>();
@@ -130,8 +130,8 @@ export class ToolCallReader {
   }
 
   /**
-   * Gives the number of the call that the fragment belongs to; undefined if it is no fragment, or
-   * one too many.
+   * Returns the number of the call that the fragment belongs to; undefined if it is no fragment, or
+   * there are too many calls.
    */
   read(fragment: unknown, emit: Emit): number | undefined {
     const fields = asObject(fragment);
@@ -152,12 +152,12 @@ export class ToolCallReader {
     return this.#calls.length > 0;
   }
 
-  /** True beyond the most calls that any answer needs; later ones are not read. */
+  /** True above the most calls that any answer needs; later fragments are ignored. */
   get hasTooManyCalls(): boolean {
     return this.#calls.length > ANSWER_CALLS_MAX;
   }
 
-  /** A call with arguments for a tool that was never named cannot be handed on. */
+  /** True if a call has arguments but no name, so it cannot be passed on. */
   hasNamelessCall(): boolean {
     return this.#calls.some((call) => !call.isStarted && call.held !== "");
   }
@@ -216,8 +216,8 @@ export class ToolCallReader {
 }
 
 /**
- * A named fragment with an id of its own is a new call, even at an index already in use; so is one
- * without an id that brings arguments to a call whose own are whole.
+ * True if a named fragment starts a new call at an index already in use: its id differs, or it has
+ * no id and brings arguments although those of the known call are complete.
  */
 function isAnother(known: OpenCall, { id, name, json }: Fragment): boolean {
   if (name === "") return false;
@@ -232,10 +232,10 @@ function argumentText(value: unknown): string {
 }
 
 /**
- * The text that the provider takes for a call whose signature is lost (ai.google.dev, thought
- * signatures, read 22 November 2026): without one, a call of the current turn is a 400.
+ * The value that the provider accepts for a lost signature (ai.google.dev, thought signatures, read
+ * 22 November 2026); without any, it answers 400 to a call of the current turn.
  */
-export const STAND_IN_SIGNATURE = "skip_thought_signature_validator";
+export const PLACEHOLDER_SIGNATURE = "skip_thought_signature_validator";
 
 /** The signature of a call or of a fragment of one; empty if it has none. */
 export function readSignature(call: Readonly<Record<string, unknown>>): string {

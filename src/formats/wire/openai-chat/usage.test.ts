@@ -130,11 +130,11 @@ describe("every vendor's usage fills the same five buckets", () => {
   });
 });
 
-describe("laws", () => {
+describe("usage", () => {
   const count = fc.nat(1_000_000);
   const usage = fc.tuple(count, count, count, count, count).map((counts) => buckets(...counts));
 
-  test("what is written for a client reads back as the same buckets", () => {
+  test("reads back as the same buckets as it was written for a client", () => {
     fc.assert(
       fc.property(usage, (known) => {
         const text = `{"usage":${usageJson(known, "0.5")}}`;
@@ -144,7 +144,7 @@ describe("laws", () => {
     );
   });
 
-  test("any report gives safe, non-negative counts that add up to no more than was reported", () => {
+  test("has safe, non-negative counts that add up to no more than was reported", () => {
     const junk = fc.oneof(count, fc.double(), fc.jsonValue());
     const details = fc.record({
       cached_tokens: junk,
@@ -179,7 +179,7 @@ function amountOf(value: unknown): number {
   return typeof value === "number" && value > 0 ? value : 0;
 }
 
-test("the usage that a choice carries is read where there is no other", () => {
+test("the usage inside a choice is read if there is no other", () => {
   const inner = { prompt_tokens: 7, completion_tokens: 3, cached_tokens: 2, cost: 0.5 };
   const choices = [{ index: 0, delta: {}, finish_reason: "stop", usage: inner }];
   const expected = { prompt: 5, cachedPrompt: 2, completion: 3 };

@@ -1,4 +1,5 @@
 import {
+  defined,
   outputTokensTotal,
   promptTokensTotal,
   type Usage,
@@ -7,19 +8,21 @@ import {
   findMember,
   findPath,
   type Span,
+  ZERO_USAGE,
 } from "../../../kernel/index.ts";
 import type { AnswerReading } from "../neutral/provider-answer.ts";
 import {
-  costText,
   asCount,
+  costText,
+  type Fields,
   firstCount,
   flawedCount,
   type UsageReport,
 } from "../neutral/usage-report.ts";
 
 /**
- * The usage of a wire_a body or chunk, with the deviations of the vendors undone; undefined when
- * it reports none. `text` is what `body` was parsed from: the cost keeps its digits.
+ * The usage of a wire_a body or chunk, with the deviations of the vendors corrected; undefined if
+ * it reports none. `text` is the JSON of `body`, from which the cost is read digit by digit.
  */
 export function readUsage(
   body: Readonly<Record<string, unknown>>,
@@ -27,7 +30,7 @@ export function readUsage(
   { usageGap }: AnswerReading = {},
 ): UsageReport | undefined {
   const own = asObject(body["usage"]) ?? choiceUsage(body);
-  // Groq reports under a key of its own in the last chunk of a stream.
+  // Groq reports under `x_groq` in the last chunk of a stream.
   const reported = own ?? asObject(asObject(body["x_groq"])?.["usage"]);
   if (reported === undefined) return undefined;
   const counted = splitBuckets(reported);
@@ -36,14 +39,10 @@ export function readUsage(
   const usage = gap > 0 ? withGap(counted, gap) : counted;
   const cost = own?.["cost"] === undefined ? undefined : rawCost(text);
   const flaw = gap > 0 ? usageFlaw({ ...reported, total_tokens: undefined }) : usageFlaw(reported);
-  return {
-    usage,
-    ...(cost !== undefined && { reportedCostUsd: cost }),
-    ...(flaw !== undefined && { flaw }),
-  };
+  return { usage, ...defined({ reportedCostUsd: cost, flaw }) };
 }
 
-/** The part of the total above prompt and completion; 0 where they are its parts. */
+/** The tokens of the total above prompt and completion; 0 if there are none. */
 function computeGap(reported: Fields): number {
   const total = asCount(reported["total_tokens"]) ?? 0;
   const prompt = asCount(reported["prompt_tokens"]);
@@ -51,7 +50,7 @@ function computeGap(reported: Fields): number {
   return prompt === undefined ? 0 : Math.max(0, total - prompt - output);
 }
 
-/** A gap that the provider reports as reasoning itself is counted already. */
+/** Adds the gap as reasoning, unless the provider itself reported as much reasoning. */
 function withGap(usage: Usage, gap: number): Usage {
   const isCounted = usage.internalReasoning === gap;
   return isCounted ? usage : { ...usage, internalReasoning: usage.internalReasoning + gap };
@@ -60,8 +59,8 @@ function withGap(usage: Usage, gap: number): Usage {
 const COUNTS = ["prompt_tokens", "completion_tokens", "total_tokens"];
 
 /**
- * Why the counts cannot be right; undefined if they can. What vendors leave out, or count beside
- * each other and not inside, is not a contradiction.
+ * Why the counts cannot be right; undefined if they can. Counts may be missing, and vendors may
+ * count reasoning in addition to the completion.
  */
 export function usageFlaw(reported: Fields): string | undefined {
   const odd = flawedCount(reported, COUNTS);
@@ -81,7 +80,7 @@ export function usageFlaw(reported: Fields): string | undefined {
   return reasoning > output ? "more reasoning tokens than output tokens" : undefined;
 }
 
-/** Moonshot reports inside the choice of a stream's last chunk. */
+/** Moonshot reports usage inside the choice of a stream's last chunk. */
 export function choiceUsage(
   body: Readonly<Record<string, unknown>>,
 ): Readonly<Record<string, unknown>> | undefined {
@@ -89,8 +88,9 @@ export function choiceUsage(
   return Array.isArray(choices) ? asObject(asObject(choices[0])?.["usage"]) : undefined;
 }
 
-/** The usage object of a wire_a answer; `costUsd` is number text and printed as it is. */
-export function usageJson(usage: Usage, costUsd: string): string {
+/** The usage object of a wire_a answer, zeros if none was reported; `costUsd` is number text. */
+export function usageJson(reported: Usage | undefined, costUsd: string): string {
+  const usage = reported ?? ZERO_USAGE;
   const prompt = promptTokensTotal(usage);
   const completion = outputTokensTotal(usage);
   return (
@@ -102,8 +102,6 @@ export function usageJson(usage: Usage, costUsd: string): string {
     `"cost":${costUsd}}`
   );
 }
-
-type Fields = Readonly<Record<string, unknown>>;
 
 function splitBuckets(reported: Fields): Usage | undefined {
   const promptDetails = asObject(reported["prompt_tokens_details"]);
@@ -138,7 +136,7 @@ function splitBuckets(reported: Fields): Usage | undefined {
   };
 }
 
-/** DeepSeek's hits and misses stand in for a missing total. */
+/** The prompt tokens; DeepSeek's hits and misses replace a missing total. */
 function readPrompt(reported: Fields): number | undefined {
   const total = asCount(reported["prompt_tokens"]);
   if (total !== undefined) return total;
@@ -172,8 +170,13 @@ function rawCost(text: string): string | undefined {
 }
 
 function choiceCost(text: string): Span | undefined {
+  const choice = findChoice(text);
+  const usage = choice && findMember(text, choice.start, "usage");
+  return usage && findMember(text, usage.start, "cost");
+}
+
+/** The place of the first choice in a chunk or in a whole answer. */
+export function findChoice(text: string): Span | undefined {
   const choices = findPath(text, "choices");
-  const choice = choices === undefined ? undefined : findElements(text, choices.start, 1)[0];
-  const usage = choice === undefined ? undefined : findMember(text, choice.start, "usage");
-  return usage === undefined ? undefined : findMember(text, usage.start, "cost");
+  return choices && findElements(text, choices.start, 1)[0];
 }

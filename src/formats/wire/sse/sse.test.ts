@@ -50,11 +50,11 @@ describe("framing", () => {
     expect(read("data: a\ndata\ndata:  b\n\n")).toEqual([["", "a\n\n b"]]);
   });
 
-  test("skips events without data, and does not carry their name on", () => {
+  test("skips events without data and forgets their name", () => {
     expect(read("event: ping\n\ndata:\n\ndata: 1\n\n")).toEqual([["", "1"]]);
   });
 
-  test("keeps a character whole whose bytes come in two pieces", () => {
+  test("keeps a character whole if its bytes come in two pieces", () => {
     const bytes = Buffer.from("data: grüße 🙂\n\n");
     for (let at = 0; at <= bytes.length; at++) {
       const { events } = readAll([bytes.subarray(0, at), bytes.subarray(at)]);
@@ -62,11 +62,11 @@ describe("framing", () => {
     }
   });
 
-  test("a field whose name only begins like data is none", () => {
+  test("ignores a field whose name only begins like data", () => {
     expect(read("database: 1\ndat: 2\n data: 3\n\n")).toEqual([]);
   });
 
-  test("an event inside one piece is a view of it, without a copy", () => {
+  test("gives an event inside one piece as a view, without a copy", () => {
     const bytes = Buffer.from("data: 1\n\n");
     let data: Buffer | undefined;
     new SseReader((event) => (data = event.data)).push(bytes);
@@ -75,7 +75,7 @@ describe("framing", () => {
 });
 
 describe("bounds", () => {
-  test("an endless line is a fault before it is kept", () => {
+  test("stop an endless line before it is kept", () => {
     const piece = Buffer.alloc(64 * 1024, 97);
     let fed = 0;
     const reader = new SseReader(() => undefined);
@@ -85,13 +85,13 @@ describe("bounds", () => {
     expect(reader.end()).toBe("line_too_long");
   });
 
-  test("a line at the bound is read, one byte more is a fault", () => {
+  test("allow a line at the bound, and one byte more is a fault", () => {
     const line = `data: ${"a".repeat(SSE_LINE_BYTES_MAX - 6)}`;
     expect(readAll([Buffer.from(`${line}\n\n`)]).events).toHaveLength(1);
     expect(readAll([Buffer.from(`${line}a\n\n`)])).toEqual({ events: [], fault: "line_too_long" });
   });
 
-  test("an event of many lines is bounded too, empty lines included", () => {
+  test("hold for an event of many lines too, empty lines included", () => {
     const lines = Buffer.from(`data: ${"a".repeat(1_000)}\n`.repeat(64));
     let fed = 0;
     const reader = new SseReader(() => undefined);
@@ -105,13 +105,13 @@ describe("bounds", () => {
   });
 });
 
-describe("properties", () => {
+describe("any stream", () => {
   const event = fc.record({
     name: fc.constantFrom("", "ping", "message_start"),
     data: fc.string({ unit: "binary", minLength: 1 }).map((text) => text.replaceAll("\r", "\n")),
   });
 
-  test("what the writer writes, the reader reads, for any split of the bytes", () => {
+  test("is read as it was written, for any split of the bytes", () => {
     fc.assert(
       fc.property(fc.array(event), fc.array(fc.nat(40)), (list, cuts) => {
         const text = list.map(({ name, data }) => sseCommentText("x") + sseEventText(name, data));
@@ -122,7 +122,7 @@ describe("properties", () => {
     );
   });
 
-  test("any bytes in any pieces read as the same bytes in one piece, and never throw", () => {
+  test("is read in any pieces as in one piece, and never throws", () => {
     const bytes = fc.array(fc.constantFrom(...Buffer.from("data: event:x\r\n\r\n\uFEFF")));
     fc.assert(
       fc.property(bytes, fc.array(fc.nat(9)), (list, cuts) => {

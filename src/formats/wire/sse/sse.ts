@@ -1,13 +1,13 @@
 import { SSE_EVENT_BYTES_MAX, SSE_LINE_BYTES_MAX } from "../../../kernel/index.ts";
 
-/** One event of a server-sent stream. `data` may be a view of the bytes it was read from. */
+/** One event of a server-sent stream. `data` may be a view of the bytes that were read. */
 export interface SseEvent {
-  /** Value of the `event` field without the blanks around it; empty when the event has none. */
+  /** The `event` field, trimmed; empty if the event has none. */
   readonly name: string;
   readonly data: Buffer;
 }
 
-/** Why a reader gave up. It reads nothing more after a fault. */
+/** Why a reader stopped. It ignores everything after a fault. */
 export type SseFault = "line_too_long" | "event_too_long";
 
 const LF = 10;
@@ -19,9 +19,9 @@ const DATA = Buffer.from("data");
 const EVENT = Buffer.from("event");
 
 /**
- * Bytes to events, for any split of the bytes: LF, CRLF and lone CR, one leading byte order mark,
- * several data lines, comments, and a last event that the body's end cut short of its blank line.
- * An event that lies whole in one piece is handed on as a view, without a copy.
+ * Reads events from bytes in any pieces: LF, CRLF and lone CR, a leading byte order mark, several
+ * data lines, comments, and a last event without its blank line. An event that lies in one piece is
+ * a view, without a copy.
  */
 export class SseReader {
   readonly #onEvent: (event: SseEvent) => void;
@@ -37,7 +37,7 @@ export class SseReader {
     this.#onEvent = onEvent;
   }
 
-  /** Reads the next piece of the body; the fault, once there is one, is returned for good. */
+  /** Reads the next piece of the body. Once there is a fault, every call returns it. */
   push(bytes: Buffer): SseFault | undefined {
     let at = this.#skipLf && bytes[0] === LF ? 1 : 0;
     if (bytes.length > 0) this.#skipLf = false;
@@ -62,7 +62,7 @@ export class SseReader {
     return this.#fault;
   }
 
-  /** The body ended: an unfinished last line and an event without its blank line still count. */
+  /** Ends the body: an unfinished last line and an event without its blank line still count. */
   end(): SseFault | undefined {
     if (this.#fault !== undefined) return this.#fault;
     if (this.#carry.length > 0) this.#carriedLine(NO_BYTES);
@@ -75,14 +75,14 @@ export class SseReader {
     else this.#carry.add(piece);
   }
 
-  /** A line whose beginning came in earlier pieces. */
+  /** Reads a line that began in earlier pieces. */
   #carriedLine(rest: Buffer): void {
     this.#carry.add(rest);
     const whole = this.#carry.take();
     this.#line(whole, 0, whole.length);
   }
 
-  /** By offsets: a view of each line would cost more than reading it. */
+  /** Takes offsets, because a view of each line would cost more than reading it. */
   #line(bytes: Buffer, from: number, end: number): void {
     const start = this.#atStart ? behindByteOrderMark(bytes, from, end) : from;
     this.#atStart = false;
@@ -94,7 +94,7 @@ export class SseReader {
         .toString("utf8")
         .trim();
     }
-    // Comments, `id`, `retry` and unknown fields mean nothing to a gateway.
+    // Comments, `id`, `retry` and unknown fields are ignored.
   }
 
   #addData(value: Buffer): void {
@@ -136,21 +136,18 @@ function valueAfter(bytes: Buffer, colonAt: number, end: number): Buffer {
   return start >= end ? NO_BYTES : bytes.subarray(start, end);
 }
 
-/**
- * One event as text, ready to be sent. `data` is written as it is when it holds no line break (all
- * JSON text), else as one data line per line.
- */
+/** Renders one event. Data with line breaks, which JSON text never has, becomes several lines. */
 export function sseEventText(name: string, data: string): string {
   return name === "" ? sseDataText(data) : `event: ${name}\n${sseDataText(data)}`;
 }
 
-/** An event without a name. */
+/** Renders an event without a name. */
 export function sseDataText(data: string): string {
   if (!data.includes("\n") && !data.includes("\r")) return `data: ${data}\n\n`;
   return `data: ${data.split(/\r\n|\r|\n/).join("\ndata: ")}\n\n`;
 }
 
-/** A comment: keeps a silent connection open and means nothing to any reader. */
+/** Renders a comment, which keeps a silent connection open and which readers ignore. */
 export function sseCommentText(comment: string): string {
   return `: ${comment.replaceAll(/[\r\n]/g, " ")}\n\n`;
 }
@@ -162,7 +159,7 @@ export const SSE_CONTENT_TYPE = "text/event-stream; charset=utf-8";
 
 const FIRST_BYTES = 256;
 
-/** Bytes that arrive in pieces, kept in one block that doubles: a slow drip stays linear. */
+/** Collects bytes in one block that doubles, so many small pieces take linear time. */
 export class GrowingBuffer {
   #block: Buffer = NO_BYTES;
   #length = 0;
@@ -183,7 +180,7 @@ export class GrowingBuffer {
     this.#block[this.#length++] = byte;
   }
 
-  /** Hands the bytes over and starts again; the block is the taker's from here on. */
+  /** Returns the bytes and starts empty again. The caller owns the returned block. */
   take(): Buffer {
     const bytes = this.#block.subarray(0, this.#length);
     this.#block = NO_BYTES;
@@ -198,7 +195,7 @@ export class GrowingBuffer {
   }
 }
 
-/** Client text waiting to be sent, handed out in one piece. */
+/** Collects text for the client and returns it in one piece. */
 export class OutputPieces {
   #text = "";
 
@@ -206,7 +203,7 @@ export class OutputPieces {
     this.#text += text;
   }
 
-  /** Everything added since the last call; undefined when that is nothing. */
+  /** Takes the text added since the last call; undefined if there is none. */
   take(): string | undefined {
     if (this.#text === "") return undefined;
     const text = this.#text;
@@ -214,7 +211,7 @@ export class OutputPieces {
     return text;
   }
 
-  /** The waiting text, with `text` behind it. */
+  /** Takes the collected text with `text` appended. */
   takeWith(text: string): string {
     this.#text += text;
     return this.take() ?? "";
