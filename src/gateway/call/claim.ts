@@ -12,7 +12,6 @@ import type { DedicatedEndpoint } from "../accounts/account-rules.ts";
 import type { Principal } from "../accounts/principal.ts";
 import { endpointScope, endpointSelfScopes } from "../limits/effective-limits.ts";
 import {
-  type ClaimOutcome,
   type LimitLease,
   type LimitStore,
   orgSlot,

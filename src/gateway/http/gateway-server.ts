@@ -5,7 +5,7 @@ import type { Authenticator, AuthOutcome } from "../accounts/authenticate.ts";
 import type { Principal } from "../accounts/principal.ts";
 import { reportFault } from "../call/refuse.ts";
 import type { GatewayMetrics } from "../call/metrics.ts";
-import type { RequestTrace, Tracing } from "../call/trace.ts";
+import type { Tracing } from "../call/trace.ts";
 import {
   type BufferPool,
   type ClientAddresses,
@@ -17,7 +17,6 @@ import {
   createRequestId,
   refusal,
   type Refusal,
-  type RequestId,
 } from "../../kernel/index.ts";
 import { findAmbiguity, readBody } from "./read-body.ts";
 import { answerClientErrors, type OpenRequest, type RequestLog } from "./client-errors.ts";

@@ -1,4 +1,4 @@
-import type { DeclaredWindow, TokenCount } from "./limit-store.ts";
+import type { DeclaredWindow } from "./limit-store.ts";
 
 /** A charge counts while `now - bucket <= 60` seconds. */
 export const WINDOW_SECONDS = 60;
