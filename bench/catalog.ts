@@ -11,7 +11,7 @@ import { headParameters } from "../src/listing-tools/listing-sources/provider-he
 import { providerHeads } from "../src/listing-tools/index.ts";
 import { chatOn } from "../src/formats/modality/chat/index.ts";
 import { planRoute } from "../src/gateway/routing/plan-route.ts";
-import { modelListA, modelListB } from "../src/gateway/records/list-models.ts";
+import { modelListA, modelListB } from "../src/gateway/records/serve-records.ts";
 import { filterModels, rankNames } from "../src/gateway/records/model-query.ts";
 import { Verification } from "../src/gateway/verification/verification.ts";
 import { openaiChat } from "../src/formats/wire/openai-chat/index.ts";

@@ -6,7 +6,7 @@ import {
   REMEMBER_DAY_SQL,
   ROLL_SQL,
   watchDaySql,
-} from "../src/gateway/records/usage-rollup-sql.ts";
+} from "../src/gateway/records/usage-rollup.ts";
 import { MODELS_PER_PROVIDER, type Sizes } from "./sizes.ts";
 
 /**

@@ -66,7 +66,7 @@ function countSystemLookups(): () => number {
   return () => count;
 }
 
-test.concurrent("a stranger's names at a silent name server hold nobody's look-up", async () => {
+test.concurrent("names at a silent name server delay no other organization's look-up", async () => {
   const silent = await nameServer("silent");
   const names = new ForeignNames([silent.address]);
   const systemLookups = countSystemLookups();
@@ -107,7 +107,7 @@ test.concurrent("a delivery waits for the look-ups before it and is not refused"
   expect(new Set(silent.asked)).toEqual(new Set(["a.example", "b.example", "c.example"]));
 });
 
-test("a name of the operator is asked for once, however many connections begin", async () => {
+test("a name of the operator is looked up once, however many connections begin", async () => {
   const find = rememberedNames();
   const systemLookups = countSystemLookups();
   const all = await Promise.all(Array.from({ length: 20 }, () => find("localhost")));

@@ -4,7 +4,7 @@ import { callbackify } from "node:util";
 
 import { assert, IpNetworks } from "../kernel/index.ts";
 
-/** Thrown into a connection attempt that would leave the public internet. */
+/** The error of a connection attempt to an address that is not public. */
 export class PrivateAddressError extends Error {
   override readonly name = "PrivateAddressError";
   readonly code = "PRIVATE_ADDRESS";
@@ -23,9 +23,9 @@ for (const network of [
   "198.18.0.0/15",
   "224.0.0.0/4",
   "240.0.0.0/4",
-  // Unspecified, loopback, and the old way to write an IPv4 address.
+  // Unspecified, loopback, and IPv4 addresses in the deprecated compatible form.
   "::/96",
-  // Translated to IPv4 (NAT64, 6to4, Teredo): the address behind it is not ours to judge.
+  // Translated to IPv4 (NAT64, 6to4, Teredo), where the target is not known.
   "64:ff9b::/96",
   "64:ff9b:1::/48",
   "2001::/32",
@@ -45,13 +45,12 @@ export function isPrivateAddress(address: string): boolean {
 
 /** True if the host of a URL is a private address or a name of this machine. */
 export function isPrivateHost(hostname: string): boolean {
-  return isPrivateAddress(hostname) || /(^|\.)localhost\.?$/i.test(hostname);
+  return isPrivateAddress(hostname) || isLocalhost(hostname);
 }
 
 /**
- * A look-up for connections. Unless `allowPrivate`, it refuses private answers: it checks the very
- * address that is then connected to, so a name that changes its answer between two look-ups gains
- * nothing.
+ * Returns a look-up for connections. Unless `allowPrivate`, it refuses private addresses. It checks
+ * the very address that is then connected to, so that a name cannot change its answer in between.
  */
 export function guardedLookup(find: FindAddresses, allowPrivate: boolean): LookupFunction {
   const findThen = callbackify(find);
@@ -72,7 +71,7 @@ export function guardedLookup(find: FindAddresses, allowPrivate: boolean): Looku
 /** All addresses of a name; rejects with an error that has a code. */
 export type FindAddresses = (hostname: string) => Promise<readonly LookupAddress[]>;
 
-/** As the two resolvers name them. */
+/** The codes of failed look-ups, from both resolvers. */
 export const NAME_FAULTS: ReadonlySet<string> = new Set(
   "ENOTFOUND EAI_AGAIN EAI_FAIL ENODATA ESERVFAIL EREFUSED ETIMEOUT ECANCELLED".split(" "),
 );
@@ -80,9 +79,9 @@ export const NAME_FAULTS: ReadonlySet<string> = new Set(
 const REMEMBERED_MS = 30_000;
 
 /**
- * Names in the operator's manifests and settings, by the system's resolver: hosts file, search
- * domains, and few threads, which a silent name server holds for many seconds. So a name is asked
- * for once at a time, and remembered.
+ * Resolves names in the operator's manifests and settings with the system's resolver, which reads
+ * the hosts file and search domains. It has few threads, and a silent name server blocks one for
+ * many seconds. So each name is looked up once at a time, and cached.
  */
 export function rememberedNames(): FindAddresses {
   const known = new Map<string, Promise<readonly LookupAddress[]>>();
@@ -102,7 +101,7 @@ export function rememberedNames(): FindAddresses {
   };
 }
 
-/** An organization has as many look-ups under way as it may. */
+/** The error of an organization that has the most look-ups in flight. */
 export class NamesBusyError extends Error {
   override readonly name = "NamesBusyError";
   readonly code = "NAMES_BUSY";
@@ -112,22 +111,22 @@ const LOOKUPS_OF_OWNER_MAX = 2;
 const LOOKUP_MS_MAX = 3_000;
 
 /**
- * Resolves names that customers chose, with c-ares. It blocks no thread and has a time limit, and
- * it asks only name servers, so names of this machine or its network are not found.
+ * Resolves names that customers chose, with c-ares. It blocks no thread and has a time limit. It
+ * uses only name servers, so names of this machine or its network are not found.
  */
 export class ForeignNames {
   readonly #servers: readonly string[];
-  /** The look-ups of each owner under way, and those that wait for a place, in their order. */
+  /** The number of look-ups in flight for each owner, and the waiting ones in order. */
   readonly #underWay = new Map<string, { count: number; readonly waiting: (() => void)[] }>();
 
-  /** `servers` are addresses of name servers; an empty list means those of the system. */
+  /** `servers` are addresses of name servers; an empty list means the system's. */
   constructor(servers: readonly string[] = []) {
     this.#servers = servers;
   }
 
   /**
-   * At most two at once for an `owner`, such as an organization. One more is refused, or waits: a
-   * person may try again, a delivery must not fail for the deliveries beside it.
+   * At most two at once for an `owner`, such as an organization. Further look-ups are refused, so
+   * that a person tries again, or wait, so that a delivery does not fail because of others.
    */
   of(owner: string, whenFull: "refuse" | "wait" = "refuse"): FindAddresses {
     return async (hostname) => {
@@ -168,7 +167,7 @@ export class ForeignNames {
   }
 }
 
-/** Never asked of a name server (RFC 6761, section 6.3). */
+/** True for names that are never sent to a name server (RFC 6761, section 6.3). */
 function isLocalhost(hostname: string): boolean {
   return /(^|\.)localhost\.?$/i.test(hostname);
 }

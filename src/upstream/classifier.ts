@@ -17,7 +17,7 @@ const REFUSED =
   /^(ECONNREFUSED|EHOSTUNREACH|ENETUNREACH|ETIMEDOUT|UND_ERR_CONNECT_TIMEOUT|PRIVATE_ADDRESS)$/;
 const TLS = /^(ERR_(TLS|SSL)|EPROTO$|CERT_|SELF_SIGNED_CERT|DEPTH_ZERO_|UNABLE_TO_|INVALID_)/;
 
-/** Names what went wrong on the way to a provider in the terms of the wires. */
+/** Classifies the failures of attempts, as refusals of the wires. */
 export function attemptClassifier(clock: Clock): AttemptClassifier {
   return {
     answer: (failed) => classifyFailure(failed, clock.nowMs()),
@@ -29,10 +29,10 @@ export function attemptClassifier(clock: Clock): AttemptClassifier {
     timeout: (status) => timeoutFailure(status ?? undefined),
     brokenBody: (status) => brokenOffFailure(status),
     unusable: (status) => unusableFailure(status),
-    // Some requests that a client may send need more bytes for each token than others.
+    // Not the provider's fault, because some requests need more bytes per token than others.
     endless: (status) => withoutBlame(brokenOffFailure(status)),
-    // The gateway itself ended the attempt. That says nothing about the provider's health, and no
-    // other provider is tried.
+    // The gateway ended the attempt, so the provider's health does not change and no other is
+    // tried.
     abandoned: (status) => ({
       ...withoutBlame(brokenOffFailure(status ?? 200)),
       strike: "neutral",
@@ -42,7 +42,7 @@ export function attemptClassifier(clock: Clock): AttemptClassifier {
 }
 
 function readCode(error: Error): string {
-  // A proxy that refuses the tunnel; undici reports that only in its message.
+  // undici reports a proxy that refuses the tunnel only in the message.
   const proxyStatus = /^Proxy response \((\d{3})\)/.exec(error.message)?.[1];
   if (proxyStatus !== undefined) return `proxy status ${proxyStatus}`;
   return "code" in error ? textOf(error.code) : "";
@@ -55,8 +55,8 @@ function classifyFault(code: string): ConnectionFault {
 }
 
 /**
- * Reports failures to the owner of the key. An account that the provider refuses is the caller's
- * own here, and only the caller can fix it.
+ * Adapts refused keys to a caller's own key: the refused account is the caller's, and only the
+ * caller can fix it.
  */
 export function ownKeyClassifier(
   classifier: AttemptClassifier,

@@ -123,7 +123,7 @@ async function fetched(wanted: Wanted = {}): Promise<Fetched> {
 }
 
 describe("a file", () => {
-  test("comes as it is, with nothing but what speaks of it", async () => {
+  test("arrives unchanged, with only the headers about it", async () => {
     home.serve = video("film", {
       "content-length": "4",
       etag: '"v1"',
@@ -154,7 +154,7 @@ describe("a file", () => {
   });
 
   test.each(["", "application/octet-stream", "binary/octet-stream", "image/png", "video/"])(
-    "of type '%s' is passed on as bytes of no type",
+    "of type '%s' is passed on as untyped bytes",
     async (type) => {
       home.serve = (_request, response) => {
         if (type !== "") response.setHeader("content-type", type);
@@ -171,7 +171,7 @@ describe("a file", () => {
     expect(got).toMatchObject({ end: { kind: "complete" }, head: { status: 200 }, text: "" });
   });
 
-  test("comes in the part that was asked for", async () => {
+  test("arrives in the requested part", async () => {
     home.serve = (_request, response) =>
       void response
         .writeHead(206, { "content-type": "video/mp4", "content-range": "bytes 1-2/4" })
@@ -182,7 +182,7 @@ describe("a file", () => {
     expect(got.head?.contentHeaders["content-range"]).toBe("bytes 1-2/4");
   });
 
-  test("that has no such part says how long it is, and nothing of the provider's message", async () => {
+  test("without the requested part is a 416 with its length and no provider's message", async () => {
     home.serve = (_request, response) =>
       void response.writeHead(416, { "content-range": "bytes */4" }).end("provider words");
     expect(await fetched({ range: "bytes=9-" })).toEqual({
@@ -248,7 +248,7 @@ describe("an answer that is not a file", () => {
   });
 
   test.each([400, 401, 404, 410, 429, 500, 503])(
-    "an error %i is reported as that",
+    "with the status %i is reported as that error",
     async (status) => {
       home.serve = (_request, response) => void response.writeHead(status).end("words");
       const { end, head } = await fetched();
@@ -258,7 +258,7 @@ describe("an answer that is not a file", () => {
     },
   );
 
-  test("a provider that is silent, or gone, is distinguished", async () => {
+  test("is distinguished from a silent or unreachable provider", async () => {
     home.serve = () => undefined;
     expect((await fetched({ idleMs: 60 })).end).toEqual({ kind: "silent" });
     home.serve = (request) => void request.socket.destroy();
@@ -372,7 +372,7 @@ describe("a redirect", () => {
     expect(away.asked).toEqual([]);
   });
 
-  test("to nowhere is an error of the provider's", async () => {
+  test("without a usable target is an error of the provider", async () => {
     home.serve = redirect(302, "http://[");
     expect((await fetched()).end).toMatchObject({ kind: "refused", status: 302 });
   });

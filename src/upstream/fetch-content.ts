@@ -1,16 +1,16 @@
 import type { Dispatcher } from "undici";
 
 import type { Deployment } from "../catalog/index.ts";
-import type { Clock, Deadline, Deadlines } from "../kernel/index.ts";
+import { type Clock, type Deadline, type Deadlines, defined } from "../kernel/index.ts";
 import type { UpstreamClient, UpstreamHandler } from "./upstream-client.ts";
 
-/** Where a file goes. */
+/** The receiver of a file. */
 export interface ContentSink {
   /** True once the head has been written. */
   readonly committed: boolean;
   /** Called once, before any byte. */
   begin(head: ContentHead): void;
-  /** False: the reader is slow, the provider is paused until `resume`. */
+  /** Returns false if the reader is slow; the provider is then paused until `resume`. */
   write(chunk: Buffer): boolean;
 }
 
@@ -21,23 +21,25 @@ export interface ContentInput {
   readonly deployment: Deployment;
   /** The path below the deployment's base address. */
   readonly path: string;
-  /** One range of bytes, and for which version of the file; absent: all of it. */
+  /**
+   * One range of bytes, and the version of the file that it applies to; absent for the whole file.
+   */
   readonly range?: string;
   readonly ifRange?: string;
-  /** Only the head is wanted. */
+  /** True if only the head is wanted. */
   readonly headOnly: boolean;
-  /** Longest silence of the provider, before its headers and after. */
+  /** Longest silence of the provider in milliseconds, before its headers and after. */
   readonly idleMs: number;
-  /** A longer file is not passed on. */
+  /** The largest file in bytes that is passed through. */
   readonly bytesMax: number;
   readonly sink: ContentSink;
 }
 
-/** Only `broken` had written a head; its content is incomplete. */
+/** The end of a file. Only `complete` and `broken` follow a written head. */
 export type ContentEnd =
   | { readonly kind: "complete" }
   | { readonly kind: "broken"; readonly reason: string }
-  /** An error status, or `unusableReason` of an answer that is not a file. */
+  /** An error status, or with `unusableReason` an answer that is not a file. */
   | {
       readonly kind: "refused";
       readonly status: number;
@@ -50,17 +52,17 @@ export type ContentEnd =
 export interface RunningContent {
   /** Never rejects. */
   readonly ended: Promise<ContentEnd>;
-  /** The reader can take more. */
+  /** Call this when the reader can take more. */
   resume(): void;
-  /** The reader has ended. */
+  /** Call this when the reader has gone. */
   abandon(): void;
 }
 
 const REDIRECTS_MAX = 3;
 
 /**
- * Passes a provider's file on as it comes. Redirects are followed, without the provider's key once
- * they have left its host.
+ * Passes a provider's file through as it arrives. Redirects are followed, without the provider's
+ * key once they leave its origin.
  */
 export function fetchContent(input: ContentInput): RunningContent {
   const run = new ContentRun(input);
@@ -78,7 +80,7 @@ class ContentRun implements RunningContent, Deadline {
   readonly #home: URL;
   #resolve: (end: ContentEnd) => void = () => {};
   #controller: Dispatcher.DispatchController | undefined;
-  /** The request whose answer counts; those before it led here. */
+  /** The number of the current request; earlier ones were redirected. */
   #hop = 0;
   #url: URL;
   #isAway = false;
@@ -100,8 +102,7 @@ class ContentRun implements RunningContent, Deadline {
     const { upstream, deployment, path, range, ifRange } = this.#input;
     const headers = {
       accept: "*/*",
-      ...(range !== undefined && { range }),
-      ...(range !== undefined && ifRange !== undefined && { "if-range": ifRange }),
+      ...defined({ range, "if-range": range === undefined ? undefined : ifRange }),
     };
     const handler = this.#buildHandler(this.#hop);
     try {
@@ -127,7 +128,7 @@ class ContentRun implements RunningContent, Deadline {
   }
 
   onDue(nowMs: number): void {
-    // A provider is silent, too, while the reader is slow; the reader has a time limit of its own.
+    // A paused provider is silent too; a slow reader has a separate time limit.
     if (this.#sawData || this.#controller?.paused === true) {
       this.#sawData = false;
       this.dueMs = nowMs + this.#input.idleMs;
@@ -138,7 +139,7 @@ class ContentRun implements RunningContent, Deadline {
     );
   }
 
-  /** Callbacks of a request that is no longer waited for change nothing. */
+  /** Ignores the callbacks of a request that was redirected or has ended. */
   #buildHandler(hop: number): UpstreamHandler {
     const counts = (): boolean => hop === this.#hop && !this.#isOver;
     return {
@@ -171,13 +172,12 @@ class ContentRun implements RunningContent, Deadline {
     if (target !== undefined) return this.#follow(target, { status, headers });
     const read = readContentHead(status, headers, { isPart: range !== undefined, bytesMax });
     if (!read.ok) {
-      const { unusableReason } = read;
-      const reason = unusableReason === undefined ? {} : { unusableReason };
+      const reason = defined({ unusableReason: read.unusableReason });
       return this.#end({ kind: "refused", status, headers, ...reason });
     }
     const { head } = read;
     sink.begin(head);
-    // A body beside an impossible range is not the file.
+    // The body of a 416 is not the file.
     if (headOnly || head.status === 416) this.#end({ kind: "complete" });
   }
 
@@ -227,14 +227,14 @@ const SILENT: ContentEnd = { kind: "silent" };
 
 type Headers = Readonly<Record<string, string | string[] | undefined>>;
 
-/** The head of a file as it is passed on. */
+/** The head of a file as it is passed through. */
 export interface ContentHead {
   readonly status: 200 | 206 | 416;
-  /** Names in lower case; nothing but what speaks of the file. */
+  /** Only headers about the file, with names in lower case. */
   readonly contentHeaders: Readonly<Record<string, string>>;
 }
 
-/** A provider's description of a file; `unusableReason`: its answer is none, and not by its status. */
+/** The head of a file, or why the answer is none; absent if its status is the reason. */
 export type ReadHead =
   | { readonly ok: true; readonly head: ContentHead }
   | { readonly ok: false; readonly unusableReason?: string };
@@ -275,7 +275,7 @@ function unusable(unusableReason: string): ReadHead {
   return { ok: false, unusableReason };
 }
 
-/** Where the answer is instead; undefined if it is here. */
+/** The target of a redirect; undefined if the answer is none. */
 function redirectTarget(status: number, headers: Headers, from: URL): URL | undefined {
   if (!REDIRECTS.has(status)) return undefined;
   const location = cleanValue(headers, "location");
@@ -298,19 +298,19 @@ function pickPassed(headers: Headers): Record<string, string> {
 
 function pickRange(headers: Headers): Record<string, string> {
   const range = cleanValue(headers, "content-range");
-  return range === undefined ? {} : { "content-range": range };
+  return defined({ "content-range": range });
 }
 
 function isVideo(type: string): boolean {
   return /^video\/[\w.+-]+\s*(;|$)/i.test(type);
 }
 
-/** A page or a document under a 200 is an error in disguise, or a link to something else. */
+/** False for pages and documents, which under a 200 are errors or links. */
 function mayBeVideo(type: string): boolean {
   return !/^\s*(text\/|application\/(json|xml|xhtml|problem)|multipart\/)/i.test(type);
 }
 
-/** The first value, when it can stand in an answer of ours as it is. */
+/** The first value, if it is printable ASCII that our answer can contain unchanged. */
 function cleanValue(headers: Headers, name: string): string | undefined {
   const value = headers[name];
   const first = (Array.isArray(value) ? value[0] : value)?.trim();

@@ -71,7 +71,7 @@ test("a silent provider is waited for as long as the limit says", async () => {
   expect(await ask(silent, { totalMs: 20 })).toBeUndefined();
 });
 
-test("no caller waits any more when the client left or the program shuts down", async () => {
+test("a fetch ends when the client leaves or the program shuts down", async () => {
   expect(await ask(silent, { act: (running) => running.abandon() })).toBeUndefined();
   expect(await ask(silent, { act: (_running, deadlines) => deadlines.cutAll() })).toBeUndefined();
 });
@@ -120,7 +120,7 @@ async function post(
   return await postOnce({ url: new URL(url), headers, body: "{}", timeoutMs, allowPrivate, find });
 }
 
-describe("what is refused without a connection", () => {
+describe("a private address is refused without a connection", () => {
   test.each([["127.0.0.1"], ["localhost"], ["hooks.example"]])("%s", async (host) => {
     const { port, connections } = await listen((_, response) => response.end(), "0.0.0.0");
     const url = `http://${host}:${port}/`;
@@ -154,13 +154,13 @@ test("a redirect is not followed", async () => {
 });
 
 describe("an answer is not waited for longer than its time", () => {
-  test("where it never begins", async () => {
+  test("if it never begins", async () => {
     const { port } = await listen(() => undefined);
     const url = `http://127.0.0.1:${port}/`;
     expect(await post(url)).toEqual({ kind: "unanswered", fault: "no answer within 0.5 seconds" });
   });
 
-  test("where its body never ends: the status counts, and the connection is closed", async () => {
+  test("if its body never ends: the status counts, and the connection is closed", async () => {
     let sent = 0;
     const { port } = await listen((_, response) => {
       response.writeHead(200);
@@ -178,7 +178,7 @@ describe("an answer is not waited for longer than its time", () => {
     expect(sent - before).toBeLessThan(3);
   });
 
-  test("where it is endless and fast: some thousand bytes are read", async () => {
+  test("if it is endless and fast: only some thousand bytes are read", async () => {
     let written = 0;
     const { port } = await listen((_, response) => {
       response.writeHead(200);
@@ -214,7 +214,7 @@ test("a certificate of no known authority is not accepted", async () => {
   expect(asked).toBe(0);
 });
 
-test("what there is no connection to is said in words", async () => {
+test("a failed connection is described in words", async () => {
   expect(await post("http://127.0.0.1:1/")).toEqual({
     kind: "unanswered",
     fault: "no connection (ECONNREFUSED)",

@@ -15,9 +15,9 @@ export type FetchHandler = Dispatcher.DispatchHandler & { onRefused(error: Error
 export interface FetchInput {
   readonly clock: Clock;
   readonly deadlines: Deadlines;
-  /** Longest wait for the whole answer. */
+  /** Longest wait for the whole answer, in milliseconds. */
   readonly totalMs: number;
-  /** A longer answer is none. */
+  /** A longer answer counts as no answer. */
   readonly bytesMax: number;
   /** Hands the handler to the transport. */
   readonly send: (handler: FetchHandler) => void;
@@ -27,7 +27,7 @@ export interface FetchInput {
 export interface RunningFetch<T> {
   /** Undefined if there was no answer in time, or none within its bounds. Never rejects. */
   readonly ended: Promise<T | undefined>;
-  /** Stop at once: the answer is no longer needed. */
+  /** Stops at once, because the answer is no longer needed. */
   abandon(): void;
 }
 
@@ -36,13 +36,13 @@ export type RunningJsonFetch = RunningFetch<unknown>;
 export interface FetchedAnswer {
   readonly status: number;
   readonly headers: Readonly<Record<string, string | string[] | undefined>>;
-  /** Empty unless the status is a 2xx: what else a provider says is not read. */
+  /** Empty unless the status is a 2xx; other bodies are not read. */
   readonly body: Buffer;
 }
 
 /**
- * One small question to a provider, independent of any call: no output to a client, no failover, no
- * money. Bounded in time and size; it never rejects.
+ * Sends one small request to a provider, independent of any call: no output to a client, no
+ * failover, no money. Bounded in time and size; never rejects.
  */
 export function fetchAnswer(input: FetchInput): RunningFetch<FetchedAnswer> {
   const run = new FetchRun(input);
@@ -55,7 +55,7 @@ export function fetchAnswer(input: FetchInput): RunningFetch<FetchedAnswer> {
   return run;
 }
 
-/** Fetches an answer of which only the JSON matters; undefined unless the status is a 2xx. */
+/** Fetches a JSON answer; undefined unless the status is a 2xx. */
 export function fetchJson(input: FetchInput): RunningJsonFetch {
   const run = fetchAnswer(input);
   return {
@@ -103,7 +103,7 @@ class FetchRun implements FetchHandler, RunningFetch<FetchedAnswer>, Deadline {
 
   onRequestStart(controller: Dispatcher.DispatchController): void {
     this.#controller = controller;
-    // The time may have run out while the request waited for a connection.
+    // It may have timed out while the request waited for a connection.
     if (this.#isOver) controller.abort(new Error("this answer is no longer needed"));
   }
 
@@ -155,30 +155,29 @@ function parseJson({ status, body }: FetchedAnswer): unknown {
   return status < 300 ? tryParse(body.toString())?.value : undefined;
 }
 
-/** How a POST ended: the status of its answer, or why there was none. */
+/** The end of a POST: the status of its answer, or the reason why there was none. */
 export type PostEnd =
   | { readonly kind: "answered"; readonly status: number }
-  /** A short text for people, without anything that the other side said. */
+  /** A short text for people, without anything from the other side. */
   | { readonly kind: "unanswered"; readonly fault: string };
 
 export interface Post {
   readonly url: URL;
   readonly headers: Readonly<Record<string, string>>;
   readonly body: string;
-  /** For all of it, from the connection to the end of the answer. */
+  /** The time limit for everything, from the connection to the end of the answer. */
   readonly timeoutMs: number;
-  /** Development and tests: loopback and private addresses too. */
+  /** Allows loopback and private addresses, for development and tests. */
   readonly allowPrivate: boolean;
   readonly find: FindAddresses;
 }
 
-/** The most bytes of the answer: more is not read. */
+/** The most bytes of the answer that are read. */
 const ANSWER_BYTES_MAX = 4_096;
 
 /**
- * One POST to an address that a customer gave, on a connection of its own to the very address that
- * was checked. No redirect is followed and nothing of the answer is kept but its status. Never
- * rejects.
+ * Sends one POST to an address that a customer gave, on a new connection to the very address that
+ * was checked. Follows no redirect, and keeps only the status of the answer. Never rejects.
  */
 export async function postOnce(post: Post): Promise<PostEnd> {
   const { url, headers, body, timeoutMs, allowPrivate, find } = post;
@@ -197,7 +196,7 @@ export async function postOnce(post: Post): Promise<PostEnd> {
       body,
       signal,
     });
-    // How it ends does not matter: the status is known.
+    // The rest does not matter, because the status is known.
     await answer.dump({ limit: ANSWER_BYTES_MAX, signal }).catch(() => undefined);
     return { kind: "answered", status: statusCode };
   } catch (fault) {
@@ -224,7 +223,7 @@ export async function resolvesToPrivate(
 
 const PRIVATE = "not sent: the address is private";
 
-/** As OpenSSL and Node.js name them. */
+/** The codes of certificate errors in OpenSSL and Node.js. */
 const CERTIFICATE_FAULTS: readonly (readonly [RegExp, string])[] = [
   [/^ERR_TLS_CERT_ALTNAME_/, "the certificate is that of another host"],
   [/^CERT_HAS_EXPIRED$/, "the certificate has expired"],

@@ -92,7 +92,7 @@ describe("a kept connection that its provider has closed", () => {
     },
   );
 
-  test("is asked no third time when the new connection ends too", async () => {
+  test("is not retried a third time when the new connection ends too", async () => {
     const { provider, send, sentAgain } = await open();
     expect(await send("a")).toBe(200);
     provider.endFrom = 1;
@@ -100,7 +100,7 @@ describe("a kept connection that its provider has closed", () => {
     expect([provider.requests.length, sentAgain()]).toEqual([3, 1]);
   });
 
-  test("is not asked again for a client who has left", async () => {
+  test("is not retried for a client who has left", async () => {
     const { provider, send, sentAgain } = await open();
     expect(await send("a")).toBe(200);
     expect(await send("b", true)).toBe("UND_ERR_SOCKET");
@@ -124,7 +124,7 @@ test.each(ENDINGS)("a new connection that ends by %s is not tried again", async 
   expect([provider.requests.length, sentAgain()]).toEqual([1, 0]);
 });
 
-test("an unused connection is closed after our own limit, whatever longer time its provider offers", async () => {
+test("an unused connection is closed after our limit, even if its provider allows longer", async () => {
   const { provider, send } = await open({ idleMs: 50 });
   provider.keepAlive = "timeout=600";
   expect(await send("a")).toBe(200);
@@ -138,7 +138,7 @@ test("a connection is kept shorter than our limit when its provider says so", as
   expect([provider.connections, sentAgain()]).toEqual([2, 0]);
 });
 
-test("calls beside each other fail at no provider that closes unused connections early", async () => {
+test("concurrent calls do not fail at a provider that closes unused connections early", async () => {
   const { provider, send } = await open();
   provider.endFrom = Number.POSITIVE_INFINITY;
   provider.idleMs = 5;

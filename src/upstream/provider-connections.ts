@@ -6,11 +6,11 @@ import { buildConnector, type Dispatcher, EnvHttpProxyAgent, Pool } from "undici
 import { ForeignNames, guardedLookup, rememberedNames } from "./address-guard.ts";
 import { PassingHandler, type SentBodies } from "./sent-bodies.ts";
 
-/** How providers are reached: the operator's choice. */
+/** The operator's settings for connections to providers. */
 export interface Outbound {
-  /** Longest time for which an unused connection is kept; a provider's own hint shortens it. */
+  /** How long an unused connection is kept; a provider's hint can shorten it. */
   readonly idleMs: number;
-  /** Hosts, with commas, that are reached without a proxy. */
+  /** Hosts that are reached without a proxy, separated by commas. */
   readonly noProxy: string;
   readonly all: OutboundRoute;
   /** The routes of some providers, by id. */
@@ -20,7 +20,7 @@ export interface Outbound {
 export interface OutboundRoute {
   /** Address of the proxy for `https:` addresses; empty: none. */
   readonly proxy: string;
-  /** Authorities, and the client's certificate; undefined: the usual ones, and none. */
+  /** Authorities and client certificate; undefined: default authorities, no certificate. */
   readonly secureContext?: SecureContext | undefined;
   /** The same authorities without the certificate: for the proxy, and for files on other hosts. */
   readonly trustOnly?: SecureContext | undefined;
@@ -37,7 +37,7 @@ const STRAIGHT: Outbound = {
   byProvider: new Map(),
 };
 
-/** Whom a connection is for. */
+/** The provider and the origin of a connection. */
 interface Target {
   readonly providerId: string;
   readonly origin: string;
@@ -45,14 +45,14 @@ interface Target {
 
 type Connect = buildConnector.BuildOptions & { readonly lookup?: LookupFunction };
 
-/** The connections to providers: kept by origin, and those for one request. */
+/** The connections to providers: reused ones by origin, and those for one request. */
 export class ProviderConnections {
   readonly #bodies: SentBodies;
   readonly #outbound: Outbound;
   readonly #requests = new KeptConnections();
   readonly #pools = new Map<OutboundRoute, Map<string, Dispatcher>>();
   readonly #lookup: LookupFunction;
-  /** For addresses that providers' answers point to. */
+  /** The look-up for addresses in providers' answers. */
   readonly #foreignLookup: LookupFunction;
 
   constructor(options: {
@@ -77,7 +77,7 @@ export class ProviderConnections {
     return pool;
   }
 
-  /** Follows a request on kept connections: see `KeptConnections`. */
+  /** Follows a request on reused connections; see `KeptConnections`. */
   handler(...request: Parameters<KeptConnections["handler"]>): Dispatcher.DispatchHandler {
     return this.#requests.handler(...request);
   }
@@ -87,7 +87,7 @@ export class ProviderConnections {
     once(this.#open(origin, this.#findRoute(providerId), this.#lookup), send);
   }
 
-  /** Sends to an address that is not a provider's, without any client certificate. */
+  /** Sends to an address that is not a provider's, without a client certificate. */
   elsewhere(origin: string, send: (dispatcher: Dispatcher) => void): void {
     const { proxy, trustOnly } = this.#outbound.all;
     const route = { proxy, secureContext: trustOnly, trustOnly };
@@ -125,7 +125,7 @@ export class ProviderConnections {
     if (proxy === "") return pooled(origin, buildConnector({ ...connect, lookup }));
     return new EnvHttpProxyAgent({
       ...options,
-      // Empty, not absent: the environment is read by the settings alone.
+      // Empty instead of absent, so that undici does not read the environment.
       httpProxy: "",
       httpsProxy: proxy,
       noProxy,
@@ -140,31 +140,31 @@ export class ProviderConnections {
 
 function once(dispatcher: Dispatcher, send: (dispatcher: Dispatcher) => void): void {
   send(dispatcher);
-  // Takes nothing more, and closes once the answer has ended.
+  // Closes the dispatcher once the answer has ended.
   dispatcher.close().catch(() => undefined);
 }
 
-/** How a connection ends that the other side has closed, politely or not. */
+/** The error codes of a connection that the other side has closed. */
 const ENDED_CODES: ReadonlySet<unknown> = new Set(["UND_ERR_SOCKET", "ECONNRESET", "EPIPE"]);
 
-/** The handler that is told about the events of a request. */
+/** The handler of a request's events. */
 export type KeptHandler = Dispatcher.DispatchHandler & {
-  /** Set once nobody waits for the answer. */
+  /** True once nobody waits for the answer. */
   readonly isUnwanted?: boolean;
 };
 
 interface Connection {
-  /** How many were sent on it. */
+  /** The number of requests that were sent on it. */
   requests: number;
   /** True if a byte arrived after the last one was sent. */
   hasRead: boolean;
 }
 
-/** Knows of every connection to a provider whether it was used before. */
+/** Records for every connection to a provider whether it was used before. */
 class KeptConnections {
   #starting: KeptRequest | undefined;
 
-  /** Makes sockets whose requests are followed. */
+  /** Wraps a connector so that the requests on its sockets are followed. */
   connector(connect: buildConnector.connector): buildConnector.connector {
     return (options, callback) =>
       connect(options, (...outcome) => {
@@ -190,13 +190,13 @@ class KeptConnections {
     const write = socket.write.bind(socket);
     const read = socket.read.bind(socket);
     Object.assign(socket, {
-      // undici announces a request and writes its head in one go.
+      // undici announces a request and writes its head without a pause in between.
       write: (...args: Parameters<typeof write>) => {
         this.#starting?.startsOn(connection);
         this.#starting = undefined;
         return write(...args);
       },
-      // The socket's own count has bytes of TLS in it, of which a server sends some when it closes.
+      // The socket's own count includes TLS records, which a server sends when it closes.
       read: (bytes?: number): unknown => {
         const chunk: unknown = read(bytes);
         if (chunk !== null) connection.hasRead = true;

@@ -125,7 +125,7 @@ function scriptedAttempt() {
   };
 }
 
-test("headers and silence commit to no provider; the first output does", async () => {
+test("headers and silence do not commit to a provider; the first output does", async () => {
   const silent = scriptedAttempt();
   silent.connected();
   silent.headers();
@@ -147,7 +147,7 @@ test("headers and silence commit to no provider; the first output does", async (
   expect(attempt.sink.committed).toBe(true);
 });
 
-test("a provider that had to wait for a slow client is not blamed for what breaks off", async () => {
+test("a provider that had to wait for a slow client is not blamed when the stream breaks", async () => {
   const broken = async (isFull: boolean): Promise<UpstreamFailure | undefined> => {
     const attempt = scriptedAttempt();
     attempt.sink.isFull = isFull;
@@ -198,7 +198,7 @@ test("comments do not renew the time to the first content", async () => {
   expect(written).toEqual(["begun"]);
 });
 
-test("a stream that goes on has a bound of its own", async () => {
+test("a stream that continues has a separate bound", async () => {
   const { running, time, connected, headers, bytes, written, aborted } = scriptedAttempt();
   connected();
   headers();
@@ -232,7 +232,7 @@ test("a provider that fails is stopped: it generates nothing more at our expense
   expect(aborted).toHaveLength(1);
 });
 
-test("after the client left an answer is read on for the drain time and no longer", async () => {
+test("after the client left, an answer is read for the drain time and no longer", async () => {
   const { running, time, connected, headers, bytes, aborted } = scriptedAttempt();
   connected();
   headers();

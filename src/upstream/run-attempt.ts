@@ -16,36 +16,38 @@ import {
 } from "../formats/index.ts";
 import type { KeptHandler } from "./provider-connections.ts";
 
-/** Everything one physical dispatch may take. */
+/** The time limits of one attempt, in milliseconds. */
 export interface AttemptTimeouts {
   /** Longest wait for the first headers. */
   readonly headersMs: number;
-  /** Longest silence in a stream's body; Infinity where `totalMs` rules. */
+  /** Longest silence in a stream's body; Infinity if only `totalMs` applies. */
   readonly idleMs: number;
   /** Longest whole answer, or stream that a client reads. */
   readonly totalMs: number;
-  /** Longest wait for a stream's first content, whatever else the provider sends; absent: none. */
+  /** Longest wait for a stream's first content, whatever else arrives; absent for no limit. */
   readonly firstContentMs?: number;
-  /** Longest reading on after the client left. */
+  /** How long to keep reading after the client left. */
   readonly drainMs: number;
 }
 
-/** Where the answer's bytes go. */
+/** The receiver of an answer. */
 export interface OutputSink {
-  /** The commit point: the 200 is on its way, by the first `write` or by `commit`. */
+  /** True once the 200 was written, by the first `write` or by `commit`. */
   readonly committed: boolean;
-  /** False: the client is slow, the provider is paused until `resume` of the attempt. */
+  /**
+   * Returns false if the client is slow; the provider is then paused until the attempt's `resume`.
+   */
   write(output: Output): boolean;
-  /** Commits without output: the 200 is written, and the silent stream is kept open. */
+  /** Writes the 200 without output, and keeps the silent stream open. */
   commit(): void;
 }
 
-/** A stream may spend this many bytes of framing and text for each token of its output bound. */
+/** The bytes of framing and text that a stream may use for each token of its output bound. */
 const STREAM_BYTES_PER_TOKEN = 2_048;
-/** More than a line may have, so that a line that is too long is reported as that. */
+/** More than one line may have, so that an overlong line is reported as such. */
 const STREAM_BYTES_FREE = 2 * SSE_LINE_BYTES_MAX;
 
-/** Most bytes of a stream whose answer has so many tokens at most. */
+/** Returns the most bytes of a stream with this output bound. */
 export function streamBytesMax(outputTokens: number): number {
   return STREAM_BYTES_FREE + outputTokens * STREAM_BYTES_PER_TOKEN;
 }
@@ -59,7 +61,9 @@ export interface AttemptInput {
   /** Most bytes of a stream: the output bound with generous framing. */
   readonly streamBytesMax: number;
   readonly sink: OutputSink;
-  /** Monotonic time from which a stream that has been answered is committed without content. */
+  /**
+   * Monotonic time at which a stream that the provider has answered is committed without content.
+   */
   readonly commitDueMs: number;
   readonly openBridge: () => AnswerBridge;
   readonly classify: AttemptClassifier;
@@ -67,18 +71,18 @@ export interface AttemptInput {
   readonly send: (handler: AttemptHandler) => void;
 }
 
-/** How the wires name what went wrong. */
+/** Classifies the ways in which an attempt can fail. */
 export interface AttemptClassifier {
   answer(failed: FailedAnswer): UpstreamFailure;
   connection(error: Error): UpstreamFailure;
   timeout(upstreamStatus: number | null): UpstreamFailure;
-  /** The body broke off after a status line. */
+  /** The body broke off after the headers. */
   brokenBody(upstreamStatus: number): UpstreamFailure;
-  /** A 2xx that cannot be represented: it is compressed, which was not asked for. */
+  /** A 2xx that cannot be read, because it is compressed although that was not requested. */
   unusable(upstreamStatus: number): UpstreamFailure;
   /** A stream that continued past every bound. */
   endless(upstreamStatus: number): UpstreamFailure;
-  /** The client has left and the drain was cut. */
+  /** The gateway stopped reading, because the client had left or the process shuts down. */
   abandoned(upstreamStatus: number | null): UpstreamFailure;
 }
 
@@ -94,7 +98,7 @@ export interface AttemptResult {
   /** Milliseconds from dispatch to the first headers. */
   readonly firstByteMs: number | null;
   /**
-   * From dispatch to the first output of a stream; null if there was none, or the answer was whole.
+   * Milliseconds from dispatch to the first output; null if there was none, or it was no stream.
    */
   readonly firstOutputMs: number | null;
   readonly durationMs: number;
@@ -102,25 +106,25 @@ export interface AttemptResult {
 
 export type AttemptHandler = KeptHandler & { onRefused(error: Error): void };
 
-/** A running attempt: its end, and the two commands it accepts. */
+/** A running attempt. */
 export interface RunningAttempt {
   readonly ended: Promise<AttemptResult>;
-  /** The client can take more. */
+  /** Call this when the client can take more. */
   resume(): void;
-  /** The client left: read on without output, bounded by the drain time. */
+  /** Call this when the client left: reads on without output, for at most the drain time. */
   detach(): void;
-  /** Stop at once. */
+  /** Stops at once. */
   abandon(): void;
 }
 
 type Phase = "headers" | "answer" | "error_body" | "ended";
 
-/** A failed answer is classified by the bytes that arrived in this time. */
+/** A failed answer is classified by the bytes that arrive within this time, in milliseconds. */
 const ERROR_BODY_TIMEOUT_MS = 5_000;
-/** After its end mark a provider may take this long to close a stream properly. */
+/** How long a provider may take to close a stream after its end mark, in milliseconds. */
 const TRAILING_BYTES_TIMEOUT_MS = 2_000;
 
-/** Runs one physical dispatch from the first byte sent to the end of the provider's answer. */
+/** Runs one attempt, from the first byte sent to the end of the provider's answer. */
 export function runAttempt(input: AttemptInput): RunningAttempt {
   const run = new AttemptRun(input);
   input.deadlines.watch(run);
@@ -152,7 +156,7 @@ class AttemptRun implements AttemptHandler, RunningAttempt, Deadline {
   #bytes = 0;
   #hasOutput = false;
   #sawData = false;
-  /** The provider had to wait for a slow client. */
+  /** True if the provider had to wait for a slow client. */
   #hasWaited = false;
   #responseEnded = false;
   #totalDueMs: number;
@@ -200,7 +204,7 @@ class AttemptRun implements AttemptHandler, RunningAttempt, Deadline {
 
   onRequestStart(controller: Dispatcher.DispatchController): void {
     this.#controller = controller;
-    // The client may have gone, or the time run out, while the request waited for a connection.
+    // The attempt may have ended while the request waited for a connection.
     if (this.#phase === "ended") controller.abort(new Error("the attempt has ended"));
   }
 
@@ -285,7 +289,7 @@ class AttemptRun implements AttemptHandler, RunningAttempt, Deadline {
     return this.#input.stream && isOpen && !this.#hasOutput;
   }
 
-  /** Only a stream that its provider has answered is begun without content. */
+  /** Only a stream that the provider has answered is committed without content. */
   #commitDueMs(): number {
     const { sink, commitDueMs } = this.#input;
     const isSilent = this.#phase === "answer" && this.#awaitsContent();
@@ -293,12 +297,12 @@ class AttemptRun implements AttemptHandler, RunningAttempt, Deadline {
     return mayCommit ? commitDueMs : Number.POSITIVE_INFINITY;
   }
 
-  /** Bytes that are not content renew the time of silence, never the time to the first content. */
+  /** Bytes without content renew the limit of silence, but not the limit of the first content. */
   #isOverdue(nowMs: number): boolean {
     if (nowMs >= this.#totalDueMs) return true;
     if (this.#awaitsContent() && nowMs >= this.#contentDueMs) return true;
     if (nowMs < this.#idleDueMs) return false;
-    // A provider may be silent because the client is slow, which has a time limit of its own.
+    // A paused provider is silent because the client is slow, which has a separate time limit.
     if (!this.#sawData && this.#controller?.paused !== true) return true;
     this.#sawData = false;
     this.#idleDueMs = nowMs + this.#input.timeouts.idleMs;
@@ -311,7 +315,7 @@ class AttemptRun implements AttemptHandler, RunningAttempt, Deadline {
     bridge.push(chunk);
     this.#afterBridge(bridge);
     if (bridge.state === "complete" || bridge.state === "failed") {
-      // A stream is over at its end mark; what a provider sends behind it is of no use.
+      // A stream ends at its end mark; the provider's bytes after it are ignored.
       this.#end(bridge.failure);
     } else if (this.#input.stream && this.#bytes > this.#input.streamBytesMax) {
       this.#end(this.#input.classify.endless(this.#status ?? 200));
@@ -363,7 +367,7 @@ class AttemptRun implements AttemptHandler, RunningAttempt, Deadline {
     this.#releaseProvider(failure);
     this.#resolve({
       bridge: finished === "answer" ? this.#bridge : undefined,
-      // A provider may close a connection that took nothing for long.
+      // A provider may close a connection that a slow client has paused for long.
       failure: failure !== undefined && this.#hasWaited ? withoutBlame(failure) : failure,
       timedOut,
       hasOutput: this.#hasOutput,
@@ -377,7 +381,8 @@ class AttemptRun implements AttemptHandler, RunningAttempt, Deadline {
   #releaseProvider(failure: UpstreamFailure | undefined): void {
     const controller = this.#controller;
     if (failure === undefined && !this.#responseEnded) {
-      // The end mark came before the end of the body: leave the socket a moment to be reusable.
+      // The end mark came before the end of the body: wait a moment, so that the socket can be
+      // reused.
       this.dueMs = this.#input.clock.monotonicMs() + TRAILING_BYTES_TIMEOUT_MS;
       if (controller?.paused === true) controller.resume();
       return;

@@ -49,7 +49,7 @@ afterEach(async () => {
 });
 
 describe("a lent buffer", () => {
-  test("comes back when the body was written, before the provider answers", async () => {
+  test("is returned when the body was written, before the provider answers", async () => {
     onSocket = (socket) => void socket.resume();
     void send("x");
     await until(() => buffers.idleBytes > 0);
@@ -81,7 +81,7 @@ describe("a lent buffer", () => {
     expect(buffers.idleBytes).toBe(0);
   });
 
-  test("is left when the request is given up while it is written", async () => {
+  test("is not reused when the request is aborted while it is written", async () => {
     areHeld = true;
     onSocket = () => undefined;
     const ended = send("x", (controller) => setImmediate(() => controller.abort(new Error("no"))));
@@ -90,14 +90,14 @@ describe("a lent buffer", () => {
     expect(buffers.idleBytes).toBe(0);
   });
 
-  test("is left when the request ends without a connection", async () => {
+  test("is not reused when the request ends without a connection", async () => {
     server.close();
     await once(server, "close");
     expect(await send("x")).toBeInstanceOf(Error);
     expect([buffers.lentBytes, buffers.idleBytes]).toEqual([0, 0]);
   });
 
-  test("is left when the request is not taken at all", () => {
+  test("is not reused when the request is not accepted", () => {
     const wrong = { method: "POST", path: "no slash", headers: [] } as const;
     const body = edited("x");
     // Some faults are thrown, others reported.
@@ -152,7 +152,7 @@ test("without a buffer to lend the body is sent all the same", async () => {
   expect(await send("x")).toBe(200);
 });
 
-test("while an answer comes, nothing is kept of the bytes that its head came in", async () => {
+test("while an answer arrives, the bytes of its head are not kept", async () => {
   onSocket = (socket) => void socket.once("data", () => socket.write(ANSWER));
   let kept: unknown;
   await new Promise<void>((resolve, reject) => {

@@ -10,10 +10,10 @@ type DispatchedBody = Omit<Dispatcher.DispatchOptions, "body"> & {
 };
 
 /**
- * Bodies on their way to providers, in pooled buffers. A buffer may only be reused for another
- * customer once its bytes have left this process, so it is returned when its write to the socket
- * has succeeded; after a failed or missing write it is left to the garbage collector. The end of
- * the answer is no proof, because providers answer before they have read a body.
+ * Sends request bodies from pooled buffers. A buffer may only be reused for another customer once
+ * its bytes have left this process. So it is returned after its write to the socket has succeeded,
+ * and left to the garbage collector after a failed or missing write. The end of the answer proves
+ * nothing, because providers may answer before they have read the body.
  */
 export class SentBodies {
   readonly #pool: BufferPool;
@@ -22,7 +22,7 @@ export class SentBodies {
     this.#pool = pool;
   }
 
-  /** Writes the body and dispatches the request, over sockets of `connector`. */
+  /** Writes the body and dispatches the request. The sockets must come from `connector`. */
   dispatch(
     dispatcher: Pick<Dispatcher, "dispatch">,
     { body, ...options }: DispatchedBody,
@@ -47,7 +47,7 @@ export class SentBodies {
     }
   }
 
-  /** Makes sockets whose writes of bodies are followed. */
+  /** Wraps a connector so that the writes of bodies on its sockets are followed. */
   connector(connect: buildConnector.connector): buildConnector.connector {
     return (options, callback) =>
       connect(options, (...outcome) => {
@@ -70,7 +70,7 @@ export class SentBodies {
           : write(chunk, second, third);
       }
       if (!sent.startWriting()) {
-        // By now the memory may hold the body of another customer.
+        // The buffer may hold the body of another customer by now.
         socket.destroy(new Error("a body is written once"));
         return false;
       }
@@ -79,7 +79,7 @@ export class SentBodies {
   }
 }
 
-/** On the bytes themselves: a weak map of them all would be walked by each collection. */
+/** A property of the bytes, because every garbage collection would walk a weak map of them. */
 const SENT = Symbol("sent body");
 
 interface FollowedBytes extends Buffer {
@@ -88,7 +88,7 @@ interface FollowedBytes extends Buffer {
 
 type WriteCallback = (fault?: Error | null) => void;
 
-/** One body in a lent buffer: not written, being written, or over. */
+/** One body in a lent buffer. */
 class SentBody {
   readonly #loan: LentBuffer;
   #state: "waiting" | "writing" | "over" = "waiting";
@@ -97,7 +97,7 @@ class SentBody {
     this.#loan = loan;
   }
 
-  /** False: it was written before, or will not be. */
+  /** False if it was written before, or its request is over. */
   startWriting(): boolean {
     if (this.#state !== "waiting") return false;
     this.#state = "writing";
@@ -111,7 +111,7 @@ class SentBody {
     else this.#loan.leave();
   }
 
-  /** The request is over. A body that is still being written ends with its write. */
+  /** Called when the request is over. A body that is being written ends with its write. */
   requestEnded(): void {
     if (this.#state !== "waiting") return;
     this.#state = "over";
@@ -121,7 +121,7 @@ class SentBody {
 
 /** Passes everything on, and reports the end of the request to its body. */
 export class PassingHandler implements Dispatcher.DispatchHandler {
-  /** Its body, where that is in a lent buffer. */
+  /** The body of the request, if it is in a lent buffer. */
   body: SentBody | undefined;
   readonly #handler: Dispatcher.DispatchHandler;
 
@@ -135,7 +135,7 @@ export class PassingHandler implements Dispatcher.DispatchHandler {
 
   onResponseStart(...head: Parameters<Handler["onResponseStart"]>): void {
     this.#handler.onResponseStart?.(...head);
-    // Read by nobody, and undici would keep them, and the bytes they came in, as long as a stream.
+    // Not used; undici would keep them, and the bytes they came in, for as long as the stream.
     head[0].rawHeaders = null;
   }
 

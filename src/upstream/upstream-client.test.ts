@@ -113,8 +113,8 @@ describe("a customer's key that does not open", () => {
   });
 });
 
-describe("a key is checked", () => {
-  test.each([200, 401, 404, 500])("with one question: status %i", async (status) => {
+describe("the check of a key", () => {
+  test.each([200, 401, 404, 500])("sends one request and returns its status %i", async (status) => {
     answerStatus = status;
     const client = clientOf({ openKey: () => OWN_KEY });
     expect(await check(client, listed("wire_b"))).toBe(status);
@@ -126,14 +126,14 @@ describe("a key is checked", () => {
     ]);
   });
 
-  test("a redirect is not followed: the key stays with its provider", async () => {
+  test("follows no redirect, so that the key stays with its provider", async () => {
     answerStatus = 302;
     const client = clientOf({ openKey: () => OWN_KEY });
     expect(await check(client, listed("wire_a"))).toBe(302);
     expect(asked).toHaveLength(1);
   });
 
-  test("and a provider that never answers is given up", async () => {
+  test("ends for a provider that never answers", async () => {
     isSilent = true;
     const client = clientOf({ openKey: () => OWN_KEY });
     await expect(check(client, listed("wire_a"), 100)).rejects.toMatchObject({
@@ -141,7 +141,7 @@ describe("a key is checked", () => {
     });
   });
 
-  test("never at a private address, where that is not allowed", async () => {
+  test("sends nothing to a private address where that is not allowed", async () => {
     const client = clientOf({ allowPrivateUpstreams: false, openKey: () => OWN_KEY });
     const deployment = listed("wire_a");
     await expect(check(client, deployment)).rejects.toMatchObject({ code: "PRIVATE_ADDRESS" });
@@ -176,7 +176,7 @@ describe("a question without a body", () => {
 });
 
 describe("a file elsewhere", () => {
-  test("is asked for without a key", async () => {
+  test("is requested without a key", async () => {
     const url = new URL("/signed?a=%2F", baseUrl);
     expect(await reported((handler) => clientOf().getElsewhere(url, {}, handler))).toBe(200);
     expect(asked).toMatchObject([{ what: "GET /signed?a=%2F" }]);
@@ -209,7 +209,7 @@ test("every request to a provider names the gateway as its user agent", async ()
   expect(agents).toEqual(["tokenmarket", "tokenmarket", "tokenmarket"]);
 });
 
-test("an opened key is kept no longer than the deployment it was opened for", async () => {
+test("a decrypted key is kept no longer than its deployment", async () => {
   const client = clientOf({ openKey: () => OWN_KEY });
   const gone = await sentOnce(client);
   await new Promise((resolve) => setImmediate(resolve));

@@ -14,34 +14,34 @@ import { type KeptHandler, type Outbound, ProviderConnections } from "./provider
 import { SentBodies } from "./sent-bodies.ts";
 
 export interface UpstreamClientOptions {
-  /** Lets provider addresses be loopback or private: development and tests. */
+  /** Allows loopback and private provider addresses, for development and tests. */
   readonly allowPrivateUpstreams: boolean;
-  /** The provider key by the NAME of its environment variable. */
+  /** Returns the provider key by the name of its environment variable. */
   readonly providerKey: (envName: string) => string | undefined;
-  /** A customer's own provider key; throws when it does not open. Absent: none opens. */
+  /** Decrypts a customer's own provider key; throws if it cannot. Absent: none can be decrypted. */
   readonly openKey?: (ownKey: OwnKey) => string;
   /** The wires that providers may speak. Default: all wires of the program. */
   readonly wires?: WireTable;
-  /** The memory in which request bodies are written. Default: one of its own. */
+  /** The buffers into which request bodies are written. Default: a separate pool. */
   readonly bodyPool?: BufferPool;
-  /** Default: straight to the provider, trusting the usual authorities. */
+  /** Default: without a proxy, trusting the default authorities. */
   readonly outbound?: Outbound;
-  /** A request was sent a second time, as the kept connection of its first had ended. */
+  /** Called when a request is sent again because the reused connection had been closed. */
   readonly onSentAgain?: (deployment: Deployment) => void;
 }
 
-/** Notified of everything that happens to a request; `onRefused`: it was not sent. */
+/** The handler of a request's events; `onRefused` is called if it was not sent. */
 export type UpstreamHandler = KeptHandler & { onRefused(error: Error): void };
 
-/** The facts about the attempt that its provider gets. */
+/** The facts about the attempt that are sent to its provider. */
 export interface SentAttempt {
   readonly attemptId?: AttemptId;
   readonly traceparent?: string | undefined;
 }
 
-/** A question without a body: about a job, or for its file. */
+/** A request without a body: for the state of a job, or for its file. */
 export interface UpstreamQuestion {
-  /** Path below the deployment's base URL, with a leading slash; or an address at its origin. */
+  /** A path below the deployment's base URL, with a leading slash, or a URL at its origin. */
   readonly path: string | URL;
   /** Names and values without the provider's key, in lower case. */
   readonly headers: Readonly<Record<string, string>>;
@@ -51,11 +51,11 @@ interface Endpoint {
   readonly providerId: string;
   readonly origin: string;
   readonly basePath: string;
-  /** With which the headers were made: it may be rotated. */
+  /** The key in `headers`, to detect that it was rotated. */
   readonly marketplaceKey: string | undefined;
   /** Name, value, name, value. */
   readonly headers: readonly string[];
-  /** Why nothing is ever sent there. */
+  /** The reason why nothing may be sent there. */
   readonly refused: Error | undefined;
 }
 
@@ -79,9 +79,9 @@ export class UpstreamClient {
   }
 
   /**
-   * Dispatches once; everything that happens is reported to `handler`, failures included. The
-   * attempt's id is sent, so that a provider's own records can be matched with the journal, and
-   * where its traces are propagated the attempt's place in them.
+   * Dispatches once and reports everything to `handler`, including failures. The attempt's id is
+   * sent, so that a provider's records can be matched with the journal, and its `traceparent` if
+   * traces are propagated to the provider.
    */
   send(
     deployment: Deployment,
@@ -93,12 +93,12 @@ export class UpstreamClient {
     this.#dispatch(deployment, { method: "POST", path, headers, body, sent }, handler);
   }
 
-  /** Asks with the deployment's key: like `send`, without a body. */
+  /** Sends a GET with the deployment's key, like `send`. */
   get(deployment: Deployment, question: UpstreamQuestion, handler: UpstreamHandler): void {
     this.#dispatch(deployment, { method: "GET", ...question }, handler);
   }
 
-  /** Takes back with the deployment's key what was asked for. */
+  /** Sends a DELETE with the deployment's key, like `send`. */
   delete(deployment: Deployment, question: UpstreamQuestion, handler: UpstreamHandler): void {
     this.#dispatch(deployment, { method: "DELETE", ...question }, handler);
   }
@@ -125,8 +125,8 @@ export class UpstreamClient {
   }
 
   /**
-   * Asks once with the deployment's key, independent of any call. Resolves with the status of the
-   * answer; rejects when there is none in time.
+   * Sends one request with the deployment's key, independent of any call. Resolves with the status
+   * of the answer; rejects if there is none in time.
    */
   async checkKey(deployment: Deployment, request: KeyCheck, timeoutMs: number): Promise<number> {
     const endpoint = this.#findEndpoint(deployment);
@@ -138,7 +138,7 @@ export class UpstreamClient {
       headers: withHeaders(endpoint.headers, request.headers),
       signal: AbortSignal.timeout(timeoutMs),
     });
-    // The status says it all; how the body ends does not matter.
+    // Only the status matters.
     await body.dump().catch(() => undefined);
     return statusCode;
   }
@@ -167,7 +167,7 @@ export class UpstreamClient {
       else if (body.length === body.buffer.byteLength)
         dispatcher.dispatch({ ...options, body }, to);
       else {
-        // A piece of shared memory would hold all of it as long as the answer takes.
+        // A slice of shared memory would keep all of that memory until the answer ends.
         const own = new EditedBytes(body, []);
         this.#bodies.dispatch(dispatcher, { ...options, body: own }, to);
       }
@@ -214,7 +214,7 @@ export class UpstreamClient {
     try {
       return this.#options.openKey?.(ownKey) ?? unopened;
     } catch {
-      // Without the reason: a caller that shows this error must not show what was tried.
+      // Without the cause, which must not be shown to a caller.
       return unopened;
     }
   }
@@ -239,7 +239,7 @@ export class UpstreamClient {
 /** Some providers refuse a request without a user agent. */
 const COMMON_HEADERS = ["accept-encoding", "identity", "user-agent", "tokenmarket"] as const;
 
-/** Time limits are the run's own, on one shared timer. */
+/** The time limits are those of each run, on one shared timer. */
 const NO_TIMEOUTS = { headersTimeout: 0, bodyTimeout: 0 } as const;
 
 interface Dispatched extends UpstreamQuestion {

@@ -1,6 +1,5 @@
 import { beforeEach, describe, expect, test } from "vitest";
 import { PLAIN_RULES, type AccountRules } from "../../src/gateway/accounts/account-rules.ts";
-import type { LimitTarget } from "../../src/gateway/accounts/account-store.ts";
 import type { KeyId, OrgId } from "../../src/kernel/core/ids.ts";
 import { findKey } from "../support/find-key.ts";
 import { withBackend } from "../support/postgres.ts";
@@ -13,6 +12,7 @@ import {
   type TestKey,
 } from "../support/rule-keys.ts";
 import { testOperator } from "../support/test-operator.ts";
+import type { LimitTarget } from "../../src/gateway/limits/limit-ceilings.ts";
 
 const NO_ORG = "org_none" as OrgId;
 const ORG: LimitTarget = { source: "contract", scope: "org" };

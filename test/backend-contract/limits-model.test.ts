@@ -1,13 +1,13 @@
 import * as fc from "fast-check";
 import { describe, expect, test } from "vitest";
 
-import { departedScopes } from "../../src/gateway/limits/departed-scopes.ts";
-import { neverFits } from "../../src/gateway/limits/never-fits.ts";
 import {
   tokenCount,
   type LimitLease,
   type LimitSet,
   type ScopeClaim,
+  departedScopes,
+  neverFits,
 } from "../../src/gateway/limits/limit-store.ts";
 import { quickOrDeep } from "../support/depth.ts";
 import { LimitModel, verdictOf, type ModelLease, type Verdict } from "../support/limit-model.ts";

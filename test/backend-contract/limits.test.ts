@@ -1,7 +1,10 @@
 import { describe, expect, test } from "vitest";
 
-import { departedScopes } from "../../src/gateway/limits/departed-scopes.ts";
-import { tokenCount, type LimitLease } from "../../src/gateway/limits/limit-store.ts";
+import {
+  tokenCount,
+  type LimitLease,
+  departedScopes,
+} from "../../src/gateway/limits/limit-store.ts";
 import { LimitCaller, limitBackends } from "../support/limit-backends.ts";
 import { withResource } from "../support/with-resource.ts";
 

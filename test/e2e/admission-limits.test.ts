@@ -1,12 +1,15 @@
 import { describe, expect, test } from "vitest";
-import { planLimitChange, makeLimitChange } from "../../src/gateway/records/change-limit.ts";
+import {
+  type LimitRequest,
+  makeLimitChange,
+  planLimitChange,
+} from "../../src/gateway/records/change-limit.ts";
 import {
   BODY_BYTES_MAX,
   MODEL_LIMITS_PER_ORG_MAX,
   SETTINGS_REQUESTS_PER_MINUTE as changesMax,
 } from "../../src/kernel/core/constants.ts";
 import type { KeyId } from "../../src/kernel/core/ids.ts";
-import type { LimitRequest } from "../../src/gateway/records/limit-request.ts";
 import { SPECIFIED_LIMITS } from "../../src/gateway/limits/effective-limits.ts";
 import type { StoredLimit } from "../../src/gateway/limits/limit-ceilings.ts";
 import { addKey } from "../support/add-key.ts";

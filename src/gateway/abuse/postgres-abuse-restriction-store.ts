@@ -19,6 +19,7 @@ import {
   type Row,
   STORE_ANSWER_TIMEOUT_MS,
   text,
+  instantOrNull,
 } from "../../kernel/index.ts";
 import type { CallFamily } from "../../formats/index.ts";
 import type { AbuseRestriction } from "../accounts/account-rules.ts";
@@ -26,8 +27,8 @@ import type { AbuseRestriction } from "../accounts/account-rules.ts";
 const LISTED_MAX = 1_000;
 
 /**
- * The restrictions for unusual use, which all processes share. Findings of all processes are
- * decided here one at a time.
+ * Stores the restrictions for unusual use, which all processes share, and decides the findings of
+ * all processes one at a time.
  */
 export class PostgresAbuseRestrictionStore {
   readonly #pool: Pool;
@@ -39,10 +40,10 @@ export class PostgresAbuseRestrictionStore {
   }
 
   /**
-   * Answers with the hold that is in effect then, which of two processes with the same finding only
-   * the first has made: limited, or restricted when a limited one has ended lately. Undefined if no
-   * hold came of it, because credit was bought, or because the finding reaches back before the last
-   * hold, or before its lifting, and is not new behaviour.
+   * Returns the restriction that is in effect afterwards: limited, or restricted if a limited one
+   * has ended recently. Of two processes with the same finding only the first creates one.
+   * Undefined if none was created, because credit was bought, or because the finding began before
+   * the last restriction was placed or lifted and so is not new behaviour.
    */
   async record(finding: UsageFinding): Promise<AbuseRestriction | undefined> {
     const record = async (
@@ -68,7 +69,7 @@ export class PostgresAbuseRestrictionStore {
     return await this.#changes.write(UNUSUAL_USE, record, STORE_ANSWER_TIMEOUT_MS);
   }
 
-  /** Newest first, a thousand at most; without `isWithPast` only those in effect. */
+  /** Newest first, at most a thousand; without `isWithPast` only those in effect. */
   async list(filter: {
     readonly orgId?: OrgId;
     readonly isWithPast: boolean;
@@ -114,11 +115,11 @@ function holdFacts({ family, state, untilMs }: AbuseRestriction): {
   readonly state: string;
   readonly until: string | null;
 } {
-  const until = untilMs === undefined ? null : new Date(untilMs).toISOString();
+  const until = instantOrNull(untilMs);
   return { kind: family, state, until };
 }
 
-/* No caller waits long for its lock. */
+/* Bounds the wait for the lock. */
 const LIMITS_SQL = `
   set local statement_timeout = ${STORE_ANSWER_TIMEOUT_MS};
   set local idle_in_transaction_session_timeout = ${STORE_ANSWER_TIMEOUT_MS}`;
@@ -191,7 +192,7 @@ const LIFT_SQL = `
   )
   select ${shownColumns.sqlOf("h")} from lifted h join org o using (org_id) order by h.hold_id desc`;
 
-/** Unusual use that a process has seen and wants to be acted upon. */
+/** Unusual use that a process has detected. */
 export interface UsageFinding {
   readonly orgId: OrgId;
   readonly family: CallFamily;
@@ -201,19 +202,16 @@ export interface UsageFinding {
   readonly ageMs: number;
   /** The duration of the restriction for a first finding, in milliseconds from now. */
   readonly limitedMs: number;
-  /** A finding so soon after the end of a limited hold restricts, in milliseconds. */
+  /** Within this time in milliseconds after a limited restriction, a finding restricts. */
   readonly repeatMs: number;
 }
 
-/** One hold as operators see it. */
+/** One restriction as operators see it. */
 export interface AbuseRestrictionRecord extends AbuseRestriction {
   readonly orgId: OrgId;
   readonly reason: string;
   readonly createdAtMs: number;
   readonly liftedAtMs: number | null;
-  /**
-   * True while the restriction refuses requests: it has not ended, was not lifted, and no credit
-   * was bought.
-   */
+  /** True until it ends, is lifted, or credit is bought. */
   readonly isInEffect: boolean;
 }

@@ -106,7 +106,7 @@ describe("a finding", () => {
     expect(refuse()).toMatchObject({ class: "usage_limited", status: 429 });
   });
 
-  test("shows the caller when and how to continue, and nothing of what was seen", () => {
+  test("tells the caller when and how to continue, and nothing about the finding", () => {
     const { refuse, misbehave, world } = monitorFixture();
     misbehave();
     expect(refuse()).toMatchObject({
@@ -121,7 +121,7 @@ describe("a finding", () => {
     expect(refuse()?.retryAfterSeconds).toBe(2);
   });
 
-  test("is recorded with what was seen and since when, for support", async () => {
+  test("is recorded with its figures and its start, for support", async () => {
     const { note, misbehave, recorded, world, logged, answered } = monitorFixture();
     world.answer = LIMITED;
     note();
@@ -158,7 +158,7 @@ describe("a finding", () => {
     expect(recorded).toHaveLength(1);
   });
 
-  test("limits this kind of request of this organization, and nothing else", () => {
+  test("limits only this kind of request of this organization", () => {
     const { misbehave, refuse } = monitorFixture();
     misbehave();
     expect(refuse(TRIAL, "images")).toBeUndefined();
@@ -166,7 +166,7 @@ describe("a finding", () => {
     expect(refuse(TRIAL, "chat")).toBeDefined();
   });
 
-  test("ends by itself, and only new behaviour makes the next one", () => {
+  test("ends by itself, and only new behaviour causes the next one", () => {
     const { misbehave, refuse, note, recorded, world } = monitorFixture();
     misbehave();
     // Further requests are refused meanwhile, and these refusals do not count.
@@ -185,8 +185,8 @@ describe("a finding", () => {
   });
 });
 
-describe("what the store answers", () => {
-  test("a repetition restricts at once: 403, not to be tried again", async () => {
+describe("the answer of the store", () => {
+  test("to a repeated finding restricts at once, with a 403 that must not be retried", async () => {
     const { misbehave, refuse, world, answered } = monitorFixture();
     world.answer = RESTRICTED;
     misbehave();
@@ -202,7 +202,7 @@ describe("what the store answers", () => {
     expect(refused).not.toHaveProperty("retryAfterSeconds");
   });
 
-  test("no hold: the organization bought credit meanwhile and continues", async () => {
+  test("without a hold lets an organization continue that has bought credit meanwhile", async () => {
     const { misbehave, refuse, note, recorded, world, answered } = monitorFixture();
     world.answer = undefined;
     misbehave();
@@ -213,7 +213,7 @@ describe("what the store answers", () => {
     expect(recorded).toHaveLength(1);
   });
 
-  test("applies until every principal carries it: then a lifted hold is lifted here too", async () => {
+  test("applies until every principal carries it; a lifted hold then ends here too", async () => {
     const { misbehave, refuse, world, answered } = monitorFixture();
     world.answer = LIMITED;
     misbehave();
@@ -226,7 +226,7 @@ describe("what the store answers", () => {
     expect(refuse()).toBeUndefined();
   });
 
-  test("silence or a fault: the limited hold of this process still applies", async () => {
+  test("may be missing or a fault: the limited hold of this process still applies", async () => {
     for (const answer of ["silence", new Error("down")] as const) {
       const { misbehave, refuse, world, answered } = monitorFixture();
       world.answer = answer;
@@ -239,7 +239,7 @@ describe("what the store answers", () => {
     }
   });
 
-  test("a fault: it is reported again with requests that come, less and less often", async () => {
+  test("may be a fault: later requests report the finding again, less and less often", async () => {
     const { misbehave, refuse, recorded, logged, world, answered } = monitorFixture();
     world.answer = new Error("down");
     misbehave();
@@ -256,7 +256,7 @@ describe("what the store answers", () => {
     expect(logged).toHaveLength(recorded.length);
   });
 
-  test("a store that is back gets how old the finding is and how long it still limits", async () => {
+  test("may come late: the store gets the age of the finding and how long it still limits", async () => {
     const { misbehave, refuse, recorded, world, answered } = monitorFixture();
     world.answer = new Error("down");
     misbehave();
@@ -273,7 +273,7 @@ describe("what the store answers", () => {
 });
 
 describe("holds that the principal carries", () => {
-  test("refuse whatever this process has seen, the strongest first", () => {
+  test("refuse regardless of this process's own counts, the strongest first", () => {
     const { refuse, world } = monitorFixture();
     const limited = principalOf("org_trial", { abuseRestrictions: [LIMITED] });
     const both = principalOf("org_trial", { abuseRestrictions: [LIMITED, RESTRICTED] });
@@ -285,7 +285,7 @@ describe("holds that the principal carries", () => {
     expect(refuse(both)?.class).toBe("usage_restricted");
   });
 
-  test("stand for what this process has counted until then as well", () => {
+  test("replace what this process has counted until then", () => {
     const { refuse, note, recorded, world } = monitorFixture();
     for (let n = 1; n < REFUSED_LINE; n += 1) note();
     const short = { ...LIMITED, untilMs: START_MS + 1_000 };
@@ -297,7 +297,7 @@ describe("holds that the principal carries", () => {
 });
 
 describe("a notice that something of an organization changed", () => {
-  test("ends what is remembered of a hold that the store knows: principals are read again", async () => {
+  test("ends a cached hold that the store knows, because principals are read again", async () => {
     const { watch, world, misbehave, refuse, answered } = monitorFixture();
     world.answer = LIMITED;
     misbehave();
@@ -340,7 +340,7 @@ describe("a notice that something of an organization changed", () => {
 describe("an organization that bought credit", () => {
   const paying = principalOf("org_paying", { isTrial: false, abuseRestrictions: [RESTRICTED] });
 
-  test("is not held by anything that was found before", () => {
+  test("is not held by earlier findings", () => {
     const { misbehave, refuse } = monitorFixture();
     misbehave();
     expect(refuse(principalOf("org_trial", { isTrial: false }))).toBeUndefined();
@@ -366,7 +366,7 @@ describe("an organization that bought credit", () => {
   });
 });
 
-test("for any history: a hold is never made below every line, and always when one is reached", () => {
+test("in any history, a hold is made exactly when a line is reached", () => {
   const event = fc.record({
     waitMs: fc.oneof(
       { weight: 9, arbitrary: fc.integer({ min: 0, max: 20_000 }) },
@@ -397,7 +397,7 @@ test("for any history: a hold is never made below every line, and always when on
   );
 });
 
-test("without monitoring no request is refused, not even of the restricted", () => {
+test("without monitoring no request is refused, not even of a restricted organization", () => {
   const restricted = principalOf("org_trial", { abuseRestrictions: [RESTRICTED] });
   NO_ABUSE_MONITOR.note({ ...REFUSED_EVENT, principal: restricted }, START_MS);
   expect(NO_ABUSE_MONITOR.refuse(restricted, "chat", START_MS)).toBeUndefined();

@@ -22,11 +22,9 @@ import {
 } from "./unusual-use.ts";
 import type { AbuseRestrictionStore, UsageFinding } from "./postgres-abuse-restriction-store.ts";
 
-/** Organizations times kinds of requests that are counted at once. */
+/** The most pairs of organization and kind of request that are counted at once. */
 const WATCHED_MAX = 10_000;
-/**
- * A finding that the store does not accept is retried so often, at waits that double from a second.
- */
+/** The most tries to store a finding, with waits that double from one second. */
 const REPORT_TRIES_MAX = 8;
 const RETRY_REPORT_AT_MS = 1_000;
 
@@ -35,7 +33,7 @@ export interface UsageRule {
   readonly policy: UnusualUsePolicy;
   /** The duration of the restriction for a first finding, in milliseconds. */
   readonly limitedMs: number;
-  /** A finding so soon after the end of a limited hold restricts, in milliseconds. */
+  /** Within this time in milliseconds after a limited restriction, a finding restricts. */
   readonly repeatMs: number;
 }
 
@@ -45,13 +43,13 @@ export interface UsageWatchOptions extends UsageRule {
   readonly store: Pick<AbuseRestrictionStore, "record">;
   readonly clock: Pick<Clock, "nowMs">;
   readonly log: Pick<Logger, "warn">;
-  /** Random: client addresses are kept only as digests that cannot be reversed. */
+  /** A random secret, so that the stored digests of client addresses cannot be reversed. */
   readonly salt: Buffer;
 }
 
 /**
- * Watches organizations with only trial credit, in this process; what it finds is recorded for all
- * processes. It acts on its own findings at once, and no request ever waits for the store.
+ * Watches organizations with only trial credit in this process, and stores its findings for all
+ * processes. It acts on its own findings at once; no request waits for the store.
  */
 export class TrialAbuseMonitor implements AbuseMonitor {
   readonly #options: UsageWatchOptions;
@@ -65,7 +63,7 @@ export class TrialAbuseMonitor implements AbuseMonitor {
     this.#watched = watchedBy(options);
   }
 
-  /** Organizations times kinds of requests that are remembered now. */
+  /** The number of pairs of organization and kind of request that are counted now. */
   get watchedNow(): number {
     return this.#watched.size;
   }
@@ -121,8 +119,8 @@ export class TrialAbuseMonitor implements AbuseMonitor {
   #hashNetwork(clientAddress: string | undefined): string | undefined {
     const { policy } = this.#options;
     if (clientAddress === undefined || policy.clientAddresses === undefined) return undefined;
-    // Marks leave no process, so a secret of fixed length in front does what an HMAC would, which
-    // was a seventh of a refused request.
+    // The digests leave no process, so a secret prefix of fixed length is as good as an HMAC, which
+    // took a seventh of the time of a refused request.
     return digestHex(`${this.#salt}${clientNetwork(clientAddress)}`);
   }
 
@@ -151,7 +149,7 @@ export class TrialAbuseMonitor implements AbuseMonitor {
     this.#retryReport(key, at.nowMs);
   }
 
-  /** Writes a finding to the store that it does not have yet, when it is time for another try. */
+  /** Stores a finding that is not stored yet, if its next try is due. */
   #retryReport(key: string, nowMs: number): void {
     const fresh = this.#fresh.find(key, nowMs);
     const untold = fresh?.untold;
@@ -184,8 +182,7 @@ export class TrialAbuseMonitor implements AbuseMonitor {
   }
 
   /**
-   * Kept for as long as principals are cached after the store has confirmed it; then all of them
-   * include it.
+   * Keeps a stored restriction for as long as principals are cached; then all of them include it.
    */
   #keep(
     key: string,
@@ -240,7 +237,7 @@ function restrictionRefusal(hold: AbuseRestriction, nowMs: number): Refusal {
   );
 }
 
-/** An IPv4 address or none at all: its own network in both cases. */
+/** Texts that are used as their own network: IPv4 addresses, and texts that are no address. */
 const DIGITS_AND_DOTS = /^[\d.]+$/;
 
 /**
@@ -259,18 +256,18 @@ export function clientNetwork(address: string): string {
 /** The bound of restrictions that are kept until every process can read them from the store. */
 const FRESH_HOLDS_MAX = 10_000;
 /**
- * A request on its way carries the principal of before a change while its body arrives: a stored
- * hold applies so much longer, or one such request would pass between the old and the new one.
+ * In milliseconds. A request whose body is still arriving has the principal from before a change. A
+ * stored restriction applies this much longer, so that no such request passes.
  */
 export const REQUESTS_ON_THEIR_WAY_MS = 1_000;
 
-/** A hold that this process has made, until principals carry it. */
+/** A restriction that this process has placed, until principals include it. */
 export interface FreshHold {
   readonly orgId: OrgId;
   readonly hold: AbuseRestriction;
-  /** From then on principals carry it, or it has ended. */
+  /** From this time on principals include it, or it has ended. */
   readonly goodUntilMs: number;
-  /** The finding that still has to be written; undefined once it is stored or being written. */
+  /** The finding to store; undefined once it is stored or being written. */
   readonly untold: UntoldFinding | undefined;
   /** True once the store has confirmed it; principals that are read from then on include it. */
   readonly isStored: boolean;
@@ -286,7 +283,9 @@ interface UntoldFinding {
   readonly nextTryMs: number;
 }
 
-/** Holds that are too new for the store's answer to be known everywhere. Bounded, and they expire. */
+/**
+ * Restrictions that are too new to be in all principals. Their number is bounded, and they expire.
+ */
 class FreshHolds {
   readonly #holds = new Map<string, FreshHold>();
 
@@ -314,7 +313,7 @@ class FreshHolds {
     this.#holds.delete(key);
   }
 
-  /** The holds of this organization, or of all, that principals carry when read again end soon. */
+  /** Lets stored restrictions expire soon, because principals are read again. */
   forgetStored(orgId: OrgId | undefined, nowMs: number): void {
     const endMs = nowMs + REQUESTS_ON_THEIR_WAY_MS;
     for (const [key, fresh] of this.#holds) {

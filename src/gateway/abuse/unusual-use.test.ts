@@ -31,8 +31,8 @@ function linesOf(use: Partial<UseInWindow>, policy: UnusualUsePolicy = POLICY): 
   return (findUnusualUse(policy, { ...NOTHING, ...use }) ?? []).map((each) => each.line);
 }
 
-describe("what is unusual", () => {
-  test("each line alone, when it is reached and not before", () => {
+describe("unusual use", () => {
+  test("is found for each line alone, when it is reached and not before", () => {
     expect(linesOf({ refusedRequests: 199 })).toEqual([]);
     expect(linesOf({ refusedRequests: 200 })).toEqual(["refused_requests"]);
     expect(linesOf({ clientAddresses: 19 })).toEqual([]);
@@ -43,17 +43,17 @@ describe("what is unusual", () => {
     expect(linesOf({ failedRequests: 80, servedRequests: 20 })).toEqual(["error_percent"]);
   });
 
-  test("a few requests that all fail say nothing: a user is trying the service", () => {
+  test("is not found in a few failed requests of a user who tries the service", () => {
     expect(linesOf({ failedRequests: 49 })).toEqual([]);
     expect(linesOf({ failedRequests: 50 })).toEqual(["error_percent"]);
   });
 
-  test("requests that were refused do not hide that the others fail, nor count among them", () => {
+  test("is found when dispatched requests fail, however many others were refused", () => {
     expect(linesOf({ failedRequests: 50, refusedRequests: 150 })).toEqual(["error_percent"]);
     expect(linesOf({ failedRequests: 40, refusedRequests: 150 })).toEqual([]);
   });
 
-  test("everything that was detected is reported, for the reviewer", () => {
+  test("is reported with every line that was reached, for the reviewer", () => {
     const use = { refusedRequests: 250, clientAddresses: 3, debitMicroUsd: microUsd(6_250_000n) };
     expect(findUnusualUse(POLICY, { ...NOTHING, ...use })).toEqual([
       { line: "refused_requests", seen: "250" },
@@ -149,7 +149,7 @@ const REFUSED: CountedRequest = {
   clientMark: undefined,
 };
 
-test("each is counted for itself, and forgetting one keeps the others", () => {
+test("each key is counted separately, and forgetting one keeps the others", () => {
   const watched = new WatchedUse({ windowMs: WINDOW_MS, clientsMax: 0, entriesMax: 10 });
   watched.note("one", REFUSED, 1_000);
   watched.note("two", REFUSED, 1_000);
@@ -158,7 +158,7 @@ test("each is counted for itself, and forgetting one keeps the others", () => {
   expect(watched.note("two", REFUSED, 2_000).inWindow(2_000).refusedRequests).toBe(2);
 });
 
-test("memory holds at most those who did something within the window, and never too many", () => {
+test("memory holds only keys that were active within the window, and never too many", () => {
   const step = fc.record({
     waitMs: fc.oneof(fc.integer({ min: 0, max: 5_000 }), fc.integer({ min: 0, max: 70_000 })),
     key: fc.integer({ min: 0, max: 30 }).map(String),
@@ -181,7 +181,7 @@ test("memory holds at most those who did something within the window, and never 
   );
 });
 
-test("when there are too many, those who were silent longest are forgotten", () => {
+test("when there are too many, those that were silent longest are dropped", () => {
   const watched = new WatchedUse({ windowMs: WINDOW_MS, clientsMax: 0, entriesMax: 2 });
   watched.note("silent", REFUSED, 1_000);
   watched.note("busy", REFUSED, 1_001);
@@ -200,7 +200,7 @@ interface Happened {
   readonly request: CountedRequest;
 }
 
-test("what happened within the window counts, by its outcome, with what it cost", () => {
+test("requests within the window count, by their outcome and with their cost", () => {
   const use = new WindowUse(WINDOW_MS, CLIENTS_MAX);
   use.note(requestOf("served", 700n, "a"), 100_000);
   use.note(requestOf("failed", 0n, "b"), 100_500);
@@ -217,7 +217,7 @@ test("what happened within the window counts, by its outcome, with what it cost"
   expect(use.lastMs).toBe(130_000);
 });
 
-test("what is older than the window has left, and the rest stays", () => {
+test("requests older than the window are dropped, and the rest stays", () => {
   const use = new WindowUse(WINDOW_MS, CLIENTS_MAX);
   use.note(requestOf("refused", 0n, "old"), 100_000);
   use.note(requestOf("served", 9n, "new"), 150_000);
@@ -228,7 +228,7 @@ test("what is older than the window has left, and the rest stays", () => {
   expect(use.sinceMs).toBeUndefined();
 });
 
-test("a client that continues counts once, and for as long as it was seen last", () => {
+test("a client counts once, from its last request on", () => {
   const use = new WindowUse(WINDOW_MS, CLIENTS_MAX);
   use.note(requestOf("served", 0n, "first"), 100_000);
   use.note(requestOf("served", 0n, "second"), 110_000);
@@ -238,7 +238,7 @@ test("a client that continues counts once, and for as long as it was seen last",
   expect(use.inWindow(211_000).clientAddresses).toBe(0);
 });
 
-test("a clock that steps back loses nothing and keeps nothing for longer", () => {
+test("a clock that steps back drops no request and keeps none for longer", () => {
   const use = new WindowUse(WINDOW_MS, CLIENTS_MAX);
   use.note(requestOf("refused"), 100_000);
   use.note(requestOf("refused"), 40_000);
@@ -246,7 +246,7 @@ test("a clock that steps back loses nothing and keeps nothing for longer", () =>
   expect(use.inWindow(160_000).refusedRequests).toBe(0);
 });
 
-test("counts what a plain list of requests counts, for any history", () => {
+test("the counts equal those of a plain list of requests, for any history", () => {
   const step = fc.record({
     waitMs: fc.oneof(fc.integer({ min: 0, max: 3_000 }), fc.integer({ min: 0, max: 90_000 })),
     outcome: fc.constantFrom("served", "failed", "refused" as const),
@@ -276,7 +276,7 @@ test("counts what a plain list of requests counts, for any history", () => {
   );
 });
 
-test("more different clients than are distinguished are not remembered", () => {
+test("no more clients are remembered than are distinguished", () => {
   const use = new WindowUse(WINDOW_MS, CLIENTS_MAX);
   for (let n = 0; n < 1_000; n += 1) use.note(requestOf("served", 0n, `client ${n}`), 100_000);
   expect(use.inWindow(100_000).clientAddresses).toBe(CLIENTS_MAX);

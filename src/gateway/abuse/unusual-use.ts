@@ -10,11 +10,11 @@ import {
 } from "../../kernel/index.ts";
 import type { Principal } from "../accounts/principal.ts";
 
-/** One request that has ended, as far as unusual use is concerned. */
+/** The facts of an ended request that matter for unusual use. */
 export interface UsageEvent {
   readonly principal: Principal;
   readonly family: CallFamily;
-  /** Address of the client's connection; undefined when it is not known. */
+  /** The client's address; undefined if it is not known. */
   readonly clientAddress: string | undefined;
   /**
    * `refused`: by the gateway, before any dispatch. `failed`: by the provider, because of the
@@ -26,11 +26,11 @@ export interface UsageEvent {
 
 /** Detects unusual use of organizations that have only trial credit, and acts on it. */
 export interface AbuseMonitor {
-  /** Why this kind of request is refused for this account now; undefined if it is allowed. */
+  /** The refusal of this kind of request for this account; undefined if it is allowed. */
   refuse(principal: Principal, family: CallFamily, nowMs: number): Refusal | undefined;
   /** Counts a request that ended; wall-clock time. Never throws and is never waited for. */
   note(event: UsageEvent, nowMs: number): void;
-  /** Notes that an organization changed, or any if undefined: its principals are read again. */
+  /** Called when the principals of an organization, or of all if undefined, are read again. */
   forget(orgId: OrgId | undefined): void;
 }
 
@@ -68,13 +68,13 @@ export interface UseInWindow {
   readonly debitMicroUsd: MicroUsd;
 }
 
-/** A line of the policy that was reached, by the name of its setting, and what was seen. */
+/** A bound of the policy that was reached, by the name of its setting, with the observed value. */
 export interface ReachedLine {
   readonly line: "refused_requests" | "client_addresses" | "error_percent" | "spend_usd";
   readonly seen: string;
 }
 
-/** Every line that this use reaches; undefined when it is usual. */
+/** Returns every bound that this use reaches; undefined if it reaches none. */
 export function findUnusualUse(
   policy: UnusualUsePolicy,
   use: UseInWindow,
@@ -132,7 +132,7 @@ export class WatchedUse {
     return this.#uses.size;
   }
 
-  /** Counts one request and answers with everything that is known of `key`. */
+  /** Counts one request and returns the use of `key`. */
   note(key: string, request: CountedRequest, nowMs: number): WindowUse {
     const { windowMs, clientsMax } = this.#bounds;
     const use = this.#uses.get(key) ?? new WindowUse(windowMs, clientsMax);
@@ -143,7 +143,7 @@ export class WatchedUse {
     return use;
   }
 
-  /** Forgets the use of `key` until now. */
+  /** Drops the use of `key`. */
   forget(key: string): void {
     this.#uses.delete(key);
   }
@@ -157,12 +157,12 @@ export class WatchedUse {
   }
 }
 
-/** The parts of the window. Use leaves the window at most one part too early. */
+/** The number of slices of a window. A request may leave the window one slice too early. */
 const SLICES = 60;
 
-/** One ended request, as far as it is counted. */
+/** The counted facts of an ended request. */
 export interface CountedRequest extends Pick<UsageEvent, "outcome" | "debitMicroUsd"> {
-  /** A digest of the client's network; undefined when it is not counted. */
+  /** A digest of the client's network; undefined if networks are not counted. */
   readonly clientMark: string | undefined;
 }
 
@@ -177,15 +177,16 @@ interface Slice {
 }
 
 /**
- * The recent use of one organization, for one kind of request: everything of the last 59 sixtieths
- * of the window counts, and nothing that is older than the window. Small however much is done.
+ * The recent use of one organization, for one kind of request. Everything in the last 59 of 60
+ * slices counts, and nothing that is older than the window. Its size does not depend on the number
+ * of requests.
  */
 export class WindowUse {
   readonly #windowMs: number;
   readonly #clientsMax: number;
   /** Oldest first, without empty slices. */
   readonly #slices: Slice[] = [];
-  /** The slice in which each client was seen last, in the order of that. */
+  /** The last slice of each client, in the order of these slices. */
   readonly #clients = new Map<string, number>();
   #newest = 0;
   #lastMs = 0;

@@ -4,22 +4,21 @@ import type { Client, Pool } from "pg";
 
 import { type Logger, type OrgId, type DatabaseAddress, openClient } from "../../kernel/index.ts";
 
-/** The triggers of `functions.sql` notify on it. */
+/** The channel on which the triggers of `functions.sql` notify. */
 export const ACCOUNT_CHANNEL = "tokenmarket_account";
 const CONNECT_TIMEOUT_MS = 2_000;
 const RECONNECT_MS = 500;
-/** A change waits no longer for its own notice than other processes do for it. */
+/** Longest wait of a change for its own notice, in milliseconds. */
 const APPLIED_WITHIN_MS = 250;
 const FENCE = "fence:";
 
-/** Notified which organization changed; undefined: any may have. */
+/** Called with the organization that changed; undefined if any may have. */
 export type AccountListener = (orgId: OrgId | undefined) => void;
 
 /**
- * Listens for which organizations changed, in this process and in any other, on a connection of its
- * own. The database sends a notice with the commit of each change. While the connection is away
- * nothing is received: then what is remembered ages out by itself, and is forgotten when it is
- * back.
+ * Listens for changes of organizations, by this and other processes, on a separate connection. The
+ * database sends a notice with the commit of each change. While the connection is down, nothing is
+ * received: cached facts expire by themselves, and are dropped when it is back.
  */
 export class AccountNotices {
   readonly #pool: Pool;
@@ -43,8 +42,8 @@ export class AccountNotices {
   }
 
   /**
-   * Resolves once every change that was committed earlier has been received here. Notices arrive in
-   * commit order, so one more notice follows all of them.
+   * Resolves once every change that was committed earlier has been received here. It sends one more
+   * notice, because notices arrive in commit order.
    */
   async applied(): Promise<void> {
     if (this.#listener === undefined) return;
@@ -53,8 +52,8 @@ export class AccountNotices {
   }
 
   /**
-   * Listens on a new connection, unless one is being made already: after a switch of the database
-   * the old one may lead to a server that is no longer the primary.
+   * Listens on a new connection, unless one is being opened: after a failover of the database the
+   * old one may lead to a server that is no longer the primary.
    */
   renew(): void {
     if (this.#client === undefined) return;
@@ -109,7 +108,7 @@ export class AccountNotices {
     }
     if (this.#listener === undefined) return this.#drop(client);
     this.#client = client;
-    // Earlier changes were not received.
+    // Changes from before the connection were not received.
     this.#listener(undefined);
   }
 
@@ -138,9 +137,7 @@ export class AccountNotices {
   }
 }
 
-/**
- * Makes these verbs of a store resolve only when this process was notified of what they changed.
- */
+/** Makes these methods of a store resolve only when this process was notified of their changes. */
 export function noticed<T extends object>(
   store: T,
   notices: Pick<AccountNotices, "applied">,

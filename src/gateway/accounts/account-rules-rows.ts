@@ -20,7 +20,12 @@ import {
   presentKeyId,
   text,
 } from "../../kernel/index.ts";
-import type { EndpointLimits, LimitValues, StoredLimit } from "../limits/limit-ceilings.ts";
+import type {
+  EndpointLimits,
+  LimitValues,
+  StoredLimit,
+  LimitTarget,
+} from "../limits/limit-ceilings.ts";
 import {
   type AbuseRestriction,
   type AccountRules,
@@ -29,7 +34,7 @@ import {
   PLAIN_RULES,
   type RoutingPolicy,
 } from "./account-rules.ts";
-import type { LimitChange, LimitTarget } from "./account-store.ts";
+import type { LimitChange } from "./account-store.ts";
 import type { KeyRecord } from "./key-store.ts";
 
 /**
@@ -56,7 +61,7 @@ const ACCOUNT_RULES_COLUMNS: string = `
       where org_id = k.org_id and lifted_at is null and (until_at is null or until_at > now())
       order by family, until_at desc nulls first) h) as usage_holds`;
 
-/** A list without rows is null. */
+/** The raw columns; a list without rows is null. */
 export interface AccountRulesRow {
   readonly is_trial: boolean;
   readonly keys_may_set_org_limits: boolean;
@@ -67,7 +72,7 @@ export interface AccountRulesRow {
   readonly usage_holds: readonly object[] | null;
 }
 
-/** The rules of a key; `PLAIN_RULES` itself where there is nothing to say. */
+/** The rules of a key; the shared `PLAIN_RULES` if nothing is set. */
 function accountRules(row: AccountRulesRow): AccountRules {
   if (isPlain(row)) return PLAIN_RULES;
   return {
@@ -147,10 +152,7 @@ const holdColumns: Columns<AbuseRestriction> = columns<AbuseRestriction>({
   untilMs: orAbsent(integer("until_ms")),
 });
 
-/**
- * Changes one limit and notes it. Undefined if there is no such organization, or it has no such
- * key.
- */
+/** Changes and records one limit. Undefined if there is no such organization or key. */
 export async function changeLimit(
   client: PoolClient,
   note: Note,
@@ -181,7 +183,7 @@ export async function changeLimit(
   return stored;
 }
 
-/** Locks an organization, whose settings change one at a time; false: there is no such organization. */
+/** Locks an organization, whose settings change one at a time; false if it does not exist. */
 export async function lockOrg(client: PoolClient, orgId: OrgId): Promise<boolean> {
   const lock = { text: "select from org where org_id = $1 for no key update", values: [orgId] };
   return (await queryInTime(client, lock)).rowCount === 1;
@@ -204,7 +206,7 @@ export function valueFacts(limits: LimitValues): Facts {
   };
 }
 
-// A subquery reads what was there before the statement.
+// The subquery reads the row as it was before the statement.
 const CHANGE_LIMIT_SQL = `
   insert into limit_override as l
     (org_id, scope, key_id, model_id, source, rpm, tpm, concurrency)
@@ -232,7 +234,7 @@ function assertTarget({ scope, keyId, modelId }: LimitTarget): void {
   assert(scope !== "org" || keyId === undefined, "a limit of scope org names no key");
 }
 
-/** The name of a key in the change log: a managed one by its part. */
+/** The name of a key in the change log; a managed key is named by its purpose. */
 async function presentKey(client: PoolClient, keyId: KeyId): Promise<string> {
   const asked = { text: "select origin from api_key where key_id = $1", values: [keyId] };
   const { rows } = await queryInTime<{ origin: string }>(client, asked);
@@ -241,7 +243,7 @@ async function presentKey(client: PoolClient, keyId: KeyId): Promise<string> {
 
 /**
  * Selects keys with the rules of their organizations; `which` is a condition on `api_key k` and its
- * secret `s`. The secret from before a rotation counts too, until it expires.
+ * secret `s`. The secret from before a rotation matches too, until it expires.
  */
 export function keyRecordSql(which: string): string {
   return `

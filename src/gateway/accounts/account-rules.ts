@@ -2,7 +2,7 @@ import type { CallFamily } from "../../formats/index.ts";
 import type { KeyId, ProviderId } from "../../kernel/index.ts";
 import type { EndpointLimits, StoredLimit } from "../limits/limit-ceilings.ts";
 
-/** Capacity of a private manifest that one organization has for itself. */
+/** The capacity of a private manifest, reserved for one organization. */
 export interface DedicatedEndpoint {
   readonly endpointId: string;
   /** The provider id of the private manifest, which serves the models exclusively. */
@@ -10,7 +10,7 @@ export interface DedicatedEndpoint {
   readonly limits: EndpointLimits;
 }
 
-/** The routing policy of an organization, for every request that does not say otherwise. */
+/** The routing policy of an organization, which its requests may override in part. */
 export interface RoutingPolicy {
   /** Routing deadline in milliseconds, shorter than the installation's. */
   readonly timeoutMs?: number;
@@ -27,11 +27,11 @@ export interface Connection {
   readonly providerId: ProviderId;
   /** Absent if every key of the organization may use it. */
   readonly keyId?: KeyId;
-  /** Encrypted; only `dispatch` opens it, to send it to the provider. */
+  /** Encrypted; decrypted only to send it to the provider. */
   readonly sealedKey: Buffer;
 }
 
-/** The consequence of unusual use, for one kind of request. */
+/** The restriction of one kind of request after unusual use. */
 export interface AbuseRestriction {
   readonly family: CallFamily;
   readonly state: "limited" | "restricted";
@@ -39,7 +39,7 @@ export interface AbuseRestriction {
   readonly untilMs?: number;
 }
 
-/** Everything about an account that is not the key itself; read together with the key. */
+/** The settings of an organization that apply to a key; read together with the key. */
 export interface AccountRules {
   readonly limits: readonly StoredLimit[];
   readonly endpoints: readonly DedicatedEndpoint[];
@@ -53,7 +53,7 @@ export interface AccountRules {
   readonly keysMaySetOrgLimits: boolean;
 }
 
-/** An organization with credit and nothing else said about it: nearly every one. */
+/** The rules of an organization with credit and without settings, as nearly all are. */
 export const PLAIN_RULES: AccountRules = Object.freeze({
   limits: [],
   endpoints: [],

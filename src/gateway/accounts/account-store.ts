@@ -24,15 +24,15 @@ export interface KeyEdit {
   /** Null for every model. */
   readonly models?: readonly string[] | null;
   readonly tags?: readonly string[];
-  /** Another secret of one key; the one it has works until then too, null: no longer. */
+  /** The new secret of one key. The old secret works until `oldUntilMs`; null ends it at once. */
   readonly rotate?: {
     readonly digest: Buffer;
     readonly label: string;
     readonly oldUntilMs: number | null;
   };
-  /** Permanent; a key that is disabled keeps its instant. */
+  /** Permanent; a key that is disabled already keeps its instant. */
   readonly disable?: true;
-  /** A limit that is set together with the key. */
+  /** A limit that is changed together with the key. */
   readonly limit?: { readonly target: LimitTarget; readonly change: LimitChange };
 }
 
@@ -41,8 +41,6 @@ export interface KeyEdit {
  * for operators, every key.
  */
 export type Whose = OrgId | "anyone";
-
-export type { LimitTarget };
 
 /** An absent limit is unchanged. Null removes it, so that the default applies again. */
 export interface LimitChange {
@@ -64,11 +62,11 @@ export interface NewEndpoint {
 
 /** An organization as operators see it. */
 export interface ListedOrg extends OrgSummary {
-  /** Has it credit that is not free: bought, or granted as such? */
+  /** True if it has bought credit, or credit that was granted as bought. */
   readonly hasBought: boolean;
-  /** A purchase was paid. */
+  /** True if a purchase was paid. */
   readonly hasPurchase: boolean;
   readonly spentMonthMicroUsd: MicroUsd;
-  /** Kinds of requests that are limited or restricted after unusual use. */
+  /** The number of active restrictions after unusual use. */
   readonly restrictions: number;
 }

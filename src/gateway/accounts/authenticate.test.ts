@@ -78,7 +78,7 @@ function open({ records, find, options }: Fixture = {}) {
   };
 }
 
-describe("which header", () => {
+describe("the header of a key", () => {
   test.each([
     ["Bearer", [`Bearer ${good.raw}`, undefined]],
     ["the scheme in any case", [`bEARER   ${good.raw}`, undefined]],
@@ -101,14 +101,14 @@ describe("which header", () => {
     });
   });
 
-  test("a wrong Bearer key is not rescued by a good x-api-key", async () => {
+  test("that is Bearer and wrong is refused, even beside a good x-api-key", async () => {
     const outcome = await open().authenticate(`Bearer ${createVirtualKey().raw}`, good.raw);
     expect(outcome).toMatchObject(UNAUTHENTICATED);
   });
 });
 
-describe("refusals", () => {
-  test("missing, malformed, unknown and disabled keys get the identical answer", async () => {
+describe("a refusal", () => {
+  test("is identical for missing, malformed, unknown and disabled keys", async () => {
     const disabled = createVirtualKey();
     const records = new Map([[disabled.digest.toString("hex"), { ...record, disabled: true }]]);
     const { authenticate } = open({ records });
@@ -123,7 +123,7 @@ describe("refusals", () => {
     expect(answers[0]).toMatchObject(UNAUTHENTICATED);
   });
 
-  test("a key is refused from its expiry on, also while it is remembered, with the same answer", async () => {
+  test("is given to a key from its expiry on, even while it is cached", async () => {
     const records = new Map([[good.digest.toString("hex"), { ...record, expiresAtMs: 1_000 }]]);
     const { authenticate, pass, asked } = open({ records });
     expect(await authenticate(undefined, good.raw)).toMatchObject({ ok: true });
@@ -136,13 +136,13 @@ describe("refusals", () => {
     expect(await authenticate(undefined, good.raw)).toEqual(await authenticate());
   });
 
-  test("a text that cannot be a key never reaches the key store", async () => {
+  test("of a text that cannot be a key takes no look-up", async () => {
     const { authenticate, asked } = open();
     await authenticate("Bearer " + "x".repeat(10_000));
     expect(asked).toEqual([]);
   });
 
-  test("an account that is not verified gets 403", async () => {
+  test("of an account that is not verified is a 403", async () => {
     const records = new Map([[good.digest.toString("hex"), { ...record, emailVerified: false }]]);
     expect(await open({ records }).authenticate(undefined, good.raw)).toMatchObject({
       ok: false,
@@ -155,14 +155,14 @@ describe("refusals", () => {
     });
   });
 
-  test("no message contains the key", async () => {
+  test("never contains the key", async () => {
     const outcome = await open({ records: new Map() }).authenticate(undefined, good.raw);
     expect(JSON.stringify(outcome)).not.toContain(good.raw.slice(6, 20));
   });
 });
 
 describe("the cache", () => {
-  test("a remembered key is answered at once, as a value and not as a promise", async () => {
+  test("answers a cached key at once, as a value and not as a promise", async () => {
     const { authenticate, asked } = open();
     const first = await authenticate(undefined, good.raw);
     const second = authenticate(undefined, good.raw);
@@ -170,7 +170,7 @@ describe("the cache", () => {
     expect(asked).toHaveLength(1);
   });
 
-  test("a disabled key is refused five seconds later at the latest", async () => {
+  test("refuses a disabled key five seconds later at the latest", async () => {
     const { authenticate, keys, pass } = open();
     await authenticate(undefined, good.raw);
     keys.set(good.digest.toString("hex"), { ...record, disabled: true });
@@ -180,7 +180,7 @@ describe("the cache", () => {
     expect(await authenticate(undefined, good.raw)).toMatchObject(UNAUTHENTICATED);
   });
 
-  test("an unknown key is refused without a lookup, and works 250 ms after it was made", async () => {
+  test("refuses an unknown key without a look-up, and accepts it 250 ms after it was created", async () => {
     const { authenticate, keys, asked, pass } = open({ records: new Map() });
     await authenticate(undefined, good.raw);
     pass(249);
@@ -191,7 +191,7 @@ describe("the cache", () => {
     expect(await authenticate(undefined, good.raw)).toMatchObject({ ok: true });
   });
 
-  test("a notice that a key was made makes it work at once", async () => {
+  test("accepts a new key at once after its notice", async () => {
     const { authenticate, keys, forget } = open({ records: new Map() });
     expect(await authenticate(undefined, good.raw)).toMatchObject(UNAUTHENTICATED);
     keys.set(good.digest.toString("hex"), record);
@@ -199,7 +199,7 @@ describe("the cache", () => {
     expect(await authenticate(undefined, good.raw)).toMatchObject({ ok: true });
   });
 
-  test("a disabled key is remembered until its organization changes, and of no other's change", async () => {
+  test("keeps a disabled key until its own organization changes", async () => {
     const records = new Map([[good.digest.toString("hex"), { ...record, disabled: true }]]);
     const { authenticate, asked, pass, forget } = open({ records });
     await authenticate(undefined, good.raw);
@@ -212,7 +212,7 @@ describe("the cache", () => {
     expect(asked).toHaveLength(2);
   });
 
-  test("many who ask for the same key share one lookup", async () => {
+  test("shares one look-up among concurrent requests with the same key", async () => {
     const { authenticate, asked } = open();
     const all = Array.from({ length: 50 }, async () => authenticate(undefined, good.raw));
     await Promise.all(all);
@@ -228,7 +228,7 @@ describe("a flood of random keys", () => {
     for (let turn = 0; turn < 3; turn += 1) await nextTurn();
   }
 
-  test("that arrives together costs one statement, and a good key in it is accepted", async () => {
+  test("that arrives at once costs one statement, and a good key in it is accepted", async () => {
     const { authenticate, statements } = open();
     const answers = await Promise.all(
       [...flood(50), good.raw].map(async (raw) => authenticate(undefined, raw)),
@@ -237,7 +237,7 @@ describe("a flood of random keys", () => {
     expect(answers.filter(({ ok }) => ok)).toHaveLength(1);
   });
 
-  test("is asked in bounded statements with a pause between them, not one for each key", async () => {
+  test("is read in bounded statements with a pause between them, not one for each key", async () => {
     vi.useFakeTimers({ toFake: ["setTimeout", "clearTimeout"] });
     try {
       const { authenticate, statements } = open({ options: { storeTimeoutMs: 60_000 } });
@@ -258,7 +258,7 @@ describe("a flood of random keys", () => {
     }
   });
 
-  test("does not make keys that exist wait", async () => {
+  test("does not delay keys that exist", async () => {
     vi.useFakeTimers({ toFake: ["setTimeout", "clearTimeout"] });
     try {
       const others = Array.from({ length: 3 }, createVirtualKey);
@@ -274,7 +274,7 @@ describe("a flood of random keys", () => {
     }
   });
 
-  test("pushes no good key out of the memory", async () => {
+  test("evicts no good key from the cache", async () => {
     const { authenticate, asked } = open();
     await authenticate(undefined, good.raw);
     const before = asked.length;
@@ -283,7 +283,7 @@ describe("a flood of random keys", () => {
     expect(authenticate(undefined, good.raw)).toMatchObject({ ok: true });
   });
 
-  test("fills no memory: the oldest is forgotten, the newest is known", async () => {
+  test("is cached in bounded memory: the oldest is dropped, the newest is known", async () => {
     const { authenticate, asked } = open({ records: new Map() });
     const [oldest = "", ...others] = flood(UNKNOWN_KEYS_MAX + 1);
     await authenticate(undefined, oldest);
@@ -308,7 +308,7 @@ describe("a key store that fails", () => {
     },
   };
 
-  test("gives 503 and never 401, and the next request asks again", async () => {
+  test("is a 503 and never a 401, and the next request asks again", async () => {
     let down = true;
     const faults: unknown[] = [];
     const { authenticate } = open({
@@ -321,7 +321,7 @@ describe("a key store that fails", () => {
     expect(await authenticate(undefined, good.raw)).toMatchObject({ ok: true });
   });
 
-  test("a cached key continues working while the store is down", async () => {
+  test("does not stop a cached key", async () => {
     let down = false;
     const { authenticate, pass } = open({
       find: () => (down ? Promise.reject(new Error("down")) : Promise.resolve(record)),
@@ -334,7 +334,7 @@ describe("a key store that fails", () => {
     expect(await authenticate(undefined, good.raw)).toMatchObject(unavailable);
   });
 
-  test("a store that throws at once is a failure like any other, and is asked again", async () => {
+  test("may throw at once, and is asked again", async () => {
     let broken = true;
     const { authenticate } = open({
       find: () => {
@@ -347,7 +347,7 @@ describe("a key store that fails", () => {
     expect(await authenticate(undefined, good.raw)).toMatchObject({ ok: true });
   });
 
-  test("silence is a failure after the time limit", async () => {
+  test("has failed if it is silent for the time limit", async () => {
     const { authenticate } = open({
       find: () => new Promise(() => undefined),
       options: { storeTimeoutMs: 5 },

@@ -34,15 +34,15 @@ export type AuthOutcome = Result<{ readonly principal: Principal }>;
 
 export interface Authenticator {
   /**
-   * Identifies the caller from the two headers that may contain a key. A cached key is returned at
-   * once as a value, and so is a text that cannot be a key. Any other text takes one look-up, which
+   * Identifies the caller from the two headers that may contain a key. Returns the outcome itself
+   * for a cached key and for a text that cannot be a key. Any other text takes one look-up, which
    * concurrent requests with the same key share.
    */
   authenticate(
     authorization: string | undefined,
     xApiKey: string | undefined,
   ): AuthOutcome | Promise<AuthOutcome>;
-  /** Forgets the keys of an organization that changed, or of all: they are read again. */
+  /** Drops the cached keys of an organization that changed, or of all if undefined. */
   forget(orgId: OrgId | undefined): void;
 }
 
@@ -87,7 +87,10 @@ export function openAuthenticator(options: AuthenticatorOptions): Authenticator 
   const lookingUp = new Map<string, Promise<AuthOutcome>>();
   let changes = 0;
 
-  /* The answer is as old as the question: a key disabled meanwhile is refused within cacheMs. */
+  /*
+   * Cached from the time of the question, so that a key that is disabled meanwhile is refused
+   * within cacheMs.
+   */
   async function lookUp(digest: string): Promise<AuthOutcome> {
     const askedAtMs = clock.monotonicMs();
     const changesBefore = changes;
@@ -97,7 +100,10 @@ export function openAuthenticator(options: AuthenticatorOptions): Authenticator 
       // A record from before a change answers the waiting caller, but is not cached.
       if (changes !== changesBefore) return outcome;
       if (record === undefined) unknown.set(digest, true, askedAtMs);
-      else keys.set(digest, { outcome, orgId: record.orgId, ...pickExpiry(record) }, askedAtMs);
+      else {
+        const { orgId, expiresAtMs } = record;
+        keys.set(digest, { outcome, orgId, expiresAtMs }, askedAtMs);
+      }
       return outcome;
     } catch (fault) {
       onStoreFault?.(fault);
@@ -128,25 +134,25 @@ export function openAuthenticator(options: AuthenticatorOptions): Authenticator 
       // A lookup in progress may be older than the change: later requests begin their own.
       lookingUp.clear();
       keys.drop((known) => orgId === undefined || known.orgId === orgId);
-      // The change may be the making of such a key.
+      // The change may have created one of these keys.
       unknown.drop(() => true);
     },
   };
 }
 
-/** The rights of a key that exists, and its owner. */
-interface KnownKey {
+interface Expiring {
+  /** Wall clock; undefined if the key never expires. */
+  readonly expiresAtMs?: number | undefined;
+}
+
+/** The cached outcome of a key that exists, and its owner. */
+interface KnownKey extends Expiring {
   readonly outcome: AuthOutcome;
   readonly orgId: OrgId;
-  readonly expiresAtMs?: number;
 }
 
-function pickExpiry({ expiresAtMs }: KeyRecord): Pick<KnownKey, "expiresAtMs"> {
-  return expiresAtMs === undefined ? {} : { expiresAtMs };
-}
-
-/* Checked at every use: a key may expire while it is remembered. */
-function isExpired({ expiresAtMs }: Pick<KnownKey, "expiresAtMs">, clock: Clock): boolean {
+/* Checked at every use, because a key may expire while it is cached. */
+function isExpired({ expiresAtMs }: Expiring, clock: Clock): boolean {
   return expiresAtMs !== undefined && clock.nowMs() >= expiresAtMs;
 }
 
@@ -181,7 +187,7 @@ const RANDOM_BYTES = 24;
 const LABEL_CHARS = 12;
 const FORM = /^tm_vk_[0-9a-f]{48}$/;
 
-/** A new key. `raw` is shown once and never stored; the key store keeps the other two. */
+/** A new key. `raw` is shown once and never stored; the digest and the label are stored. */
 export interface NewVirtualKey {
   readonly raw: string;
   /** SHA-256 of the raw key, 32 bytes. */
@@ -214,9 +220,9 @@ interface Waiting {
 }
 
 /**
- * Reads keys in batches that form by themselves. After a batch with an unknown key the next one
- * waits for `KEY_LOOKUP_PAUSE_MS`: a flood of random keys costs few statements however large it is,
- * and a customer's key that comes with them waits for one pause. Keys that exist never wait.
+ * Reads keys in batches. After a batch with an unknown key the next one waits for
+ * `KEY_LOOKUP_PAUSE_MS`, so that a flood of random keys costs few statements. A valid key in such a
+ * flood waits for one pause; without unknown keys none waits.
  */
 class KeyLookups {
   readonly #keyStore: KeyStore;
@@ -245,7 +251,8 @@ class KeyLookups {
   async #send(): Promise<void> {
     this.#isScheduled = false;
     const batch = this.#queue.splice(0, KEY_LOOKUP_KEYS_MAX);
-    // Before the answer: a store that is slow gets the next batch while it works on this one.
+    // Started before the answer, so that a slow store gets the next batch while it works on this
+    // one.
     const pause = setTimeout(() => this.#resume(pause), KEY_LOOKUP_PAUSE_MS);
     this.#pause = pause;
     try {

@@ -25,7 +25,7 @@ import {
 import type { KeyEdit } from "./account-store.ts";
 import { insertKey, keyColumns, type KeySummary, type NewKey } from "./key-store.ts";
 
-/** The action of a change of each cap. */
+/** The change-log action of each cap. */
 const CAP_ACTIONS = {
   month: "key.cap",
   week: "key.week-cap",
@@ -40,7 +40,7 @@ type KeyEditAction =
   | "key.tags"
   | "key.disable";
 
-/** Makes a key and notes it. */
+/** Creates a key and records it in the change log. */
 export async function createNotedKey(
   client: PoolClient,
   note: Note,
@@ -51,7 +51,9 @@ export async function createNotedKey(
   return made;
 }
 
-/** A key is in the log by its id, a managed one by its part: of its text, not even the first characters. */
+/**
+ * The change-log entry of a new key. It names the key by its id and contains no part of its text.
+ */
 export function createdKey(
   key: Pick<KeySummary, "keyId" | "orgId" | "name" | "origin" | "requestsPerMinuteCeiling"> &
     Partial<Pick<KeySummary, "caps" | "expiresAtMs" | "models" | "tags">>,
@@ -72,7 +74,7 @@ export function createdKey(
   return { action: "key.create", orgId, target, before: null, after };
 }
 
-/** The fields of a key that an action is about, as the log shows them. */
+/** The fields of a key that each action changes, as the log shows them. */
 const FACTS: Readonly<Record<KeyEditAction, (key: KeySummary) => Facts>> = {
   "key.rename": ({ name }) => ({ name }),
   [CAP_ACTIONS.month]: ({ caps }) => capFact(caps.month),
@@ -93,7 +95,7 @@ export function capFact(capMicroUsd: MicroUsd | null): { readonly cap_usd: strin
   return { cap_usd: usdOrNull(capMicroUsd) };
 }
 
-/** The cap of an organization, and what it was. False: there is no such organization. */
+/** Changes the cap of an organization and records it. False if the organization does not exist. */
 export async function changeOrgCap(
   client: PoolClient,
   note: Note,
@@ -161,7 +163,7 @@ export async function editKeys(
   return after;
 }
 
-/** The log has until when the old secret works; of neither secret, not even the first characters. */
+/** Replaces the secret of one key. The change log contains no part of either secret. */
 async function rotate(
   client: PoolClient,
   note: Note,

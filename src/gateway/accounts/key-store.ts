@@ -35,7 +35,7 @@ export interface KeyRecord {
   readonly name: string;
   /** Requests per minute the key may never exceed. */
   readonly requestsPerMinuteCeiling: number;
-  /** Set by the customer, lower than the ceiling; undefined = the ceiling. */
+  /** Set by the customer, lower than the ceiling; absent if not set. */
   readonly requestsPerMinute?: number;
   readonly disabled: boolean;
   /** From this instant on the key is refused like an unknown one; undefined if it never expires. */
@@ -94,7 +94,7 @@ export interface NewKey {
   readonly tags?: readonly string[];
 }
 
-/** Everything of a key but its digest. */
+/** Every column of a key except its digest. */
 export const keyColumns: Columns<KeySummary> = columns({
   keyId: text("key_id"),
   orgId: text("org_id"),
@@ -110,7 +110,7 @@ export const keyColumns: Columns<KeySummary> = columns({
   tags: computed("coalesce(tags, '{}')", opaque("tags")),
 });
 
-/** Makes a key; what an organization may have is checked by the caller. */
+/** Inserts a key. The caller checks how many keys an organization may have. */
 export async function insertKey(client: PoolClient, key: NewKey): Promise<KeySummary> {
   const { rows } = await client.query<Row>(INSERT_KEY_SQL, [
     createKeyId(),
@@ -129,7 +129,7 @@ export async function insertKey(client: PoolClient, key: NewKey): Promise<KeySum
   return keyColumns.read(rows[0]);
 }
 
-/* Notified like a change: a process may remember that there was no such key. */
+/* Notified like a change, because a process may have cached that there was no such key. */
 const INSERT_KEY_SQL = `
   insert into api_key
     (key_id, org_id, digest, label, name, origin, rpm_ceiling, expires_at, models, tags,

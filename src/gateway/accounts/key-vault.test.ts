@@ -47,7 +47,7 @@ describe("a sealed key", () => {
     );
   });
 
-  test("does not show the key, and is another every time", () => {
+  test("does not contain the key, and differs every time", () => {
     const seals = Array.from({ length: 100 }, () => vault.seal(KEY, CONTEXT));
     expect(new Set(seals.map((each) => each.toString("hex"))).size).toBe(100);
     for (const sealed of seals) expect(sealed.includes(KEY.slice(0, 8))).toBe(false);
@@ -128,7 +128,7 @@ describe("a ring of encryption keys", () => {
     }
   });
 
-  test("that is replaced while the program runs seals and opens by the keys of the moment", () => {
+  test("that is replaced while the program runs seals and opens with the current keys", () => {
     let keys = String(old);
     const followed = openKeyVault(keys, () => keys);
     const sealed = followed?.seal(KEY, CONTEXT) ?? Buffer.alloc(0);
@@ -140,11 +140,11 @@ describe("a ring of encryption keys", () => {
     expect(() => followed?.open(sealed, CONTEXT)).toThrow(SealedKeyFault);
   });
 
-  test("of one key seals what a program of the last release opens", () => {
+  test("of one key seals bytes that the last release can open", () => {
     expect(vaultOf(String(old)).seal(KEY, CONTEXT)[0]).toBe(1);
   });
 
-  test("has different keys, eight at most, and no name tells one", () => {
+  test("has different keys, eight at most, and no name reveals one", () => {
     expect(() => openKeyVault(`${old},${old}`)).toThrow(EncryptionKeyFault);
     const nine = Array.from({ length: 9 }, (_, at) => Buffer.alloc(32, at).toString("base64"));
     expect(() => openKeyVault(nine.join())).toThrow(EncryptionKeyFault);
@@ -154,7 +154,7 @@ describe("a ring of encryption keys", () => {
 });
 
 describe("the encryption key", () => {
-  test("is optional: without one there is no vault", () => {
+  test("is optional; without one there is no vault", () => {
     expect(openKeyVault("")).toBeUndefined();
   });
 

@@ -15,11 +15,11 @@ import {
   type ProviderId,
 } from "../../kernel/index.ts";
 
-/** The context that a key was sealed with; it opens only with the same three values. */
+/** The context of a sealed key, which opens only with the same three values. */
 export interface KeyContext {
   readonly connectionId: string;
   readonly orgId: OrgId;
-  /** `webhook` stands for the secret of one of the organization's webhooks. */
+  /** `webhook` for the secret of one of the organization's webhooks. */
   readonly providerId: ProviderId | "webhook";
 }
 
@@ -27,9 +27,11 @@ export interface KeyContext {
 export interface KeyVault {
   /** Encrypts a provider's key for one connection; the same key twice gives different bytes. */
   seal(providerKey: string, context: KeyContext): Buffer;
-  /** The key again. Throws a `SealedKeyFault` when these bytes were not sealed here for this context. */
+  /**
+   * Decrypts a key. Throws a `SealedKeyFault` if these bytes were not sealed here for this context.
+   */
   open(sealed: Buffer, context: KeyContext): string;
-  /** The names of the encryption keys, which reveal nothing about them. The first one seals. */
+  /** The names of the encryption keys, which do not reveal the keys. The first key seals. */
   readonly keyNames: readonly string[];
   /** The name of the encryption key that opens these bytes; undefined if none does. */
   sealedBy(sealed: Buffer, context: KeyContext): string | undefined;
@@ -62,7 +64,7 @@ export function openKeyVault(
 export function readEncryptionKeys(keysBase64: string): readonly Buffer[] {
   const texts = keysBase64.split(",");
   const keys = texts.map((text) => Buffer.from(text, "base64"));
-  // Node reads over what is not base64: only a text that comes back as it was has been read whole.
+  // Node skips characters that are not base64: compare the text with its own re-encoding.
   const isValid = keys.every(
     (key, at) => key.length === KEY_BYTES && key.toString("base64") === texts[at],
   );
@@ -80,12 +82,12 @@ export function readEncryptionKeys(keysBase64: string): readonly Buffer[] {
   return keys;
 }
 
-/** Between two rotations there are two; whatever does not open is tried with every key. */
+/** Bounded, because every key is tried on bytes that do not open. A rotation needs two. */
 const KEYS_MAX = 8;
 
 /**
- * The problem of a provider's key, in a text that does not repeat it; undefined: none. It will
- * stand in a header, so nothing may be in it that could end the header.
+ * Describes the problem of a provider's key without repeating it; undefined if it has none. The key
+ * is sent in a header, so it must not contain characters that could end the header.
  */
 export function providerKeyProblem(text: string): string | undefined {
   if (text === "") return "it is empty";
@@ -108,9 +110,9 @@ const KEY_BYTES = 32;
 const NONCE_BYTES = 12;
 const TAG_BYTES = 16;
 const NAME_BYTES = 8;
-/** First byte of what is sealed. Version 1 is what every released program opens. */
+/** The first byte of sealed bytes. Every released program can open version 1. */
 const UNNAMED = 1;
-/** The version byte is followed by the name of the key. */
+/** In version 2 the name of the key follows. */
 const NAMED = 2;
 
 interface RingKey {
@@ -125,7 +127,7 @@ function ringKey(bytes: Buffer): RingKey {
 
 /**
  * The format of sealed bytes: version, name of the key (version 2), nonce, tag, encrypted key. The
- * part before the nonce and the context are authenticated too. A single key seals in version 1, so
+ * bytes before the nonce and the context are authenticated too. A single key seals in version 1, so
  * that the previous release can open it.
  */
 class AesVault implements KeyVault {
@@ -198,7 +200,7 @@ function openWith({ key, name }: RingKey, sealed: Buffer, context: KeyContext): 
 
 function authenticated(head: Buffer, context: KeyContext): Buffer {
   const { connectionId, orgId, providerId } = context;
-  // Version 1 as it always was.
+  // Version 1 must stay as it is, so that stored keys open.
   const sealedAs = head.length === 1 ? [UNNAMED] : [NAMED, head.toString("hex")];
   return Buffer.from(JSON.stringify([...sealedAs, connectionId, orgId, providerId]));
 }
@@ -209,7 +211,7 @@ function notOpened(): SealedKeyFault {
   );
 }
 
-/** What a table keeps sealed, with all that opens it. */
+/** A sealed column of one row, with the context that opens it. */
 export interface SealedRow {
   readonly id: string;
   readonly sealed: Buffer;
@@ -218,9 +220,9 @@ export interface SealedRow {
 
 /** A table with sealed columns. */
 export interface SealedRows {
-  /** Behind the id `after`, in the order of the ids; those of at most `max` ids. */
+  /** Lists the rows of at most `max` ids that follow `after`, in the order of the ids. */
   listSealed(after: string, max: number): Promise<readonly SealedRow[]>;
-  /** Replaces what is still as it was; answers how many. */
+  /** Replaces the bytes of rows that have not changed meanwhile; returns their number. */
   reseal(
     changed: readonly (SealedRow & { readonly resealed: Buffer })[],
     by: ChangedBy,
@@ -228,15 +230,15 @@ export interface SealedRows {
 }
 
 export interface Resealed {
-  /** Now sealed with the first key. */
+  /** Rows that were sealed again with the first key. */
   readonly resealed: number;
-  /** Were so before. */
+  /** Rows that were sealed with the first key already. */
   readonly kept: number;
-  /** Ids of rows that no key of the ring opens; they are not changed. */
+  /** Ids of rows that no key opens; they are not changed. */
   readonly unopened: readonly string[];
 }
 
-/** Seals every row with the first encryption key, while they are in use. May be repeated. */
+/** Seals every row with the first encryption key, while the rows are in use. May be repeated. */
 export async function resealRows(
   tables: readonly SealedRows[],
   vault: KeyVault,
@@ -260,7 +262,7 @@ export async function resealRows(
   return { resealed, kept, unopened: [...unopened] };
 }
 
-/** How many rows each encryption key sealed, by its name; "unknown": none of the ring did. */
+/** Counts the rows that each encryption key sealed, by its name; "unknown" for any other key. */
 export async function countSealedBy(
   tables: readonly SealedRows[],
   vault: KeyVault,

@@ -41,8 +41,7 @@ import {
 const DIGEST_BYTES = 32;
 
 /**
- * Organizations and their keys, and the gateway's key lookup. Who changes something is recorded,
- * and what it does is the same.
+ * Stores organizations and their keys, and finds keys for the gateway. Every change is recorded.
  */
 export class PostgresAccountStore implements KeyStore {
   readonly #pool: Pool;
@@ -100,7 +99,7 @@ export class PostgresAccountStore implements KeyStore {
     });
   }
 
-  /** Monthly spend cap from the next request on; `null` removes it. False: no such organization. */
+  /** Sets or removes the monthly cap. False if the organization does not exist. */
   async setOrgCap(orgId: string, capMicroUsd: MicroUsd | null, by: ChangedBy): Promise<boolean> {
     return await this.#changes.write(by, (client, note) =>
       changeOrgCap(client, note, { orgId, capMicroUsd }),
@@ -117,7 +116,9 @@ export class PostgresAccountStore implements KeyStore {
     return result.rows.map(keyColumns.read);
   }
 
-  /** Lists the keys that people see, newest first, disabled ones too. */
+  /**
+   * Lists the keys of an organization except managed ones, newest first, including disabled ones.
+   */
   async listOwnKeys(orgId: OrgId): Promise<readonly KeySummary[]> {
     const { rows } = await this.#pool.query<Row>(
       `select ${keyColumns.sql} from api_key where org_id = $1 and not ${MANAGED_SQL}
@@ -166,7 +167,7 @@ export class PostgresAccountStore implements KeyStore {
     });
   }
 
-  /** The one Playground key of the organization, made on first use; its raw form is never kept. */
+  /** Returns the one Playground key, created on first use without a usable secret. */
   async playgroundKey(orgId: OrgId): Promise<KeyId> {
     const known = await this.#findPlaygroundKey(orgId);
     if (known !== undefined) return known;
@@ -223,10 +224,7 @@ const FIND_PLAYGROUND_KEY_SQL = `
   select key_id from api_key
   where org_id = $1 and origin = 'playground' and disabled_at is null`;
 
-/**
- * Counts under a lock in a separate statement, so that two concurrent calls cannot both take the
- * last place.
- */
+/** Counts under a lock, so that two concurrent calls cannot both take the last place. */
 async function createOwnKey(
   client: PoolClient,
   note: Note,

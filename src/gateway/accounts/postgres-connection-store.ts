@@ -21,7 +21,7 @@ import {
 } from "../../kernel/index.ts";
 import type { KeyVault, SealedRow, SealedRows } from "./key-vault.ts";
 
-/** A connection as people see it; never its key. */
+/** A connection as people see it, without its key. */
 export interface ConnectionSummary {
   readonly connectionId: string;
   readonly orgId: OrgId;
@@ -47,7 +47,9 @@ export type NewConnection = Omit<StoredConnection, "createdAtMs" | "disabledAtMs
  */
 export type ConnectionOwner = OrgId | "operator";
 
-/** A connection with its key sealed, ready to be stored. `providerKeyProblem` found nothing wrong. */
+/**
+ * Seals the key of a connection, ready to be stored. Check the key with `providerKeyProblem` first.
+ */
 export function sealConnection(
   vault: KeyVault,
   wanted: Pick<NewConnection, "orgId" | "providerId" | "keyId" | "name"> & {
@@ -119,10 +121,7 @@ export class PostgresConnectionStore {
     return row === undefined ? undefined : storedColumns.read(row);
   }
 
-  /**
-   * Lists connections with a key, of all organizations, whose ids follow `after`, in the order of
-   * the ids.
-   */
+  /** Lists all organizations' connections with a key, after the id `after`, by id. */
   async listSealed(after: string, max: number): Promise<readonly SealedRow[]> {
     const { rows } = await this.#pool.query<Row>(
       `select ${storedColumns.sql} from connection
@@ -134,10 +133,7 @@ export class PostgresConnectionStore {
     });
   }
 
-  /**
-   * Stores re-encrypted keys and returns their number. A key that has changed in the meantime is
-   * skipped.
-   */
+  /** Stores re-encrypted keys, except those that changed meanwhile; returns their number. */
   async reseal(changed: Parameters<SealedRows["reseal"]>[0], by: ChangedBy): Promise<number> {
     return await this.#changes.write(by, async (client, note) => {
       const { rowCount } = await client.query(RESEAL_SQL, [
@@ -223,7 +219,7 @@ const wasDisabled = columns<Pick<ConnectionSummary, "disabledAtMs">>({
   disabledAtMs: orNull(instantMs("was_disabled_at")),
 });
 
-/** One row always: a creation that made nothing returns whether organization and key are known. */
+/** Always returns one row, which tells whether the organization and the key exist. */
 const CREATE_SQL = `
   with owner as (
     select org_id from org o where org_id = $2 and ($3::text is null

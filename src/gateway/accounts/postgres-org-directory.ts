@@ -36,7 +36,9 @@ export const orgSummary: ColumnsOf<OrgSummary> = {
 export const ORG_AND_WALLET_SQL =
   "from org o join account w on w.account_id = 'wallet:' || o.org_id";
 
-/** A new organization with its empty wallet: id, name, e-mail, whether the e-mail is verified. */
+/**
+ * Inserts an organization with an empty wallet. $1 id, $2 name, $3 e-mail, $4 e-mail is verified.
+ */
 export const CREATE_ORG_SQL = `
   with made as (
     insert into org (org_id, name, email, email_verified) values ($1, $2, $3, $4) returning org_id
@@ -57,7 +59,7 @@ export class PostgresOrgDirectory {
     this.#pool = pool;
   }
 
-  /** Newest first. `search` is a part of the name, the e-mail or the id; empty: all. */
+  /** Newest first. `search` is a part of the name, the e-mail or the id; empty for all. */
   async page(asked: {
     readonly search: string;
     readonly after?: string;
@@ -74,7 +76,7 @@ export class PostgresOrgDirectory {
     return row === undefined ? undefined : orgColumns.read(row);
   }
 
-  /** The names by id; an id that no organization has is not among them. */
+  /** Returns the names by id, without unknown ids. */
   async names(orgIds: readonly string[]): Promise<ReadonlyMap<string, string>> {
     const query = { text: NAMES_SQL, values: [orgIds] };
     const { rows } = await queryInTime<{ org_id: string; name: string }>(this.#pool, query);
@@ -103,7 +105,7 @@ const orgColumns: Columns<ListedOrg> = columns<ListedOrg>({
   ),
 });
 
-// The page is cut before anything is counted.
+// Limits the page before it computes the counts.
 const PAGE_SQL = `
   with o as (
     select * from org

@@ -15,7 +15,7 @@ import {
   type Row,
   text,
 } from "../../kernel/index.ts";
-import type { StoredLimit } from "../limits/limit-ceilings.ts";
+import type { StoredLimit, LimitTarget } from "../limits/limit-ceilings.ts";
 import {
   type AccountRulesRow,
   changeLimit,
@@ -29,7 +29,7 @@ import {
 } from "./account-rules-rows.ts";
 import type { RoutingPolicy } from "./account-rules.ts";
 import type { KeyRecord } from "./key-store.ts";
-import type { EndpointRecord, LimitChange, LimitTarget, NewEndpoint } from "./account-store.ts";
+import type { EndpointRecord, LimitChange, NewEndpoint } from "./account-store.ts";
 
 /** The settings of operators and customers for an organization, in PostgreSQL. */
 export class PostgresRulesStore {
@@ -41,7 +41,7 @@ export class PostgresRulesStore {
     this.#changes = changes;
   }
 
-  /** The key as `KeyStore.findByDigests` would read it now, past every cache. */
+  /** Reads the key as `KeyStore.findByDigests` does, past every cache. */
   async findKey(keyId: string): Promise<KeyRecord | undefined> {
     const { rows } = await this.#read<AccountRulesRow>(
       keyRecordSql("k.key_id = $1 and s.digest = k.digest"),
@@ -111,7 +111,7 @@ export class PostgresRulesStore {
     return rows.map(endpointColumns.read);
   }
 
-  /** False: no such endpoint, or it was removed before. */
+  /** False if there is no such endpoint, or it was removed already. */
   async removeEndpoint(endpointId: string, by: ChangedBy): Promise<boolean> {
     return await this.#changes.write(by, async (client, note) => {
       const { rows } = await client.query<Row>(REMOVE_ENDPOINT_SQL, [endpointId]);
@@ -124,7 +124,9 @@ export class PostgresRulesStore {
     });
   }
 
-  /** Replaces the policy whole; an empty one removes it. False: no such organization. */
+  /**
+   * Replaces the whole policy; an empty one removes it. False if the organization does not exist.
+   */
   async setPolicy(orgId: OrgId, policy: RoutingPolicy, by: ChangedBy): Promise<boolean> {
     const values = policyValues(policy);
     const isEmpty = values.every((value) => value === null);
@@ -161,7 +163,7 @@ const KEYS_MAY_SET_SQL = `
 
 const POLICY_SQL = `select ${policyColumns.sql} from routing_policy where org_id = $1`;
 
-/** The change names the limit's owner as its target. */
+/** The endpoint's settings in the change log. */
 function endpointFacts({ providerId, limits }: EndpointRecord): Facts {
   return {
     provider: providerId,
@@ -229,7 +231,9 @@ const SET_POLICY_SQL = `
     only_providers = excluded.only_providers, ignore_providers = excluded.ignore_providers,
     prompt_logging = excluded.prompt_logging, updated_at = now()`;
 
-/** An empty list is ignored: as a default of `provider.only` it would exclude every provider. */
+/**
+ * An empty list is stored as null: as a default of `provider.only` it would exclude every provider.
+ */
 function policyValues({ timeoutMs, only, ignore, promptLogging }: RoutingPolicy): unknown[] {
   const filled = (list: readonly string[] = []): readonly string[] | null =>
     list.length === 0 ? null : list;

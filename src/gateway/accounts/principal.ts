@@ -1,9 +1,9 @@
-import { isManagedOrigin, type KeyId, type OrgId } from "../../kernel/index.ts";
+import { isManagedOrigin, type KeyId, type OrgId, defined } from "../../kernel/index.ts";
 import type { AccountRules } from "./account-rules.ts";
 import type { OrgSummary } from "./account-store.ts";
 import type { KeyOrigin, KeyRecord } from "./key-store.ts";
 
-/** The accepted caller: the facts of a key that the rest of the gateway may know. */
+/** The authenticated caller, with the facts about its key that the rest of the gateway uses. */
 export interface Principal {
   readonly orgId: OrgId;
   readonly keyId: KeyId;
@@ -13,17 +13,14 @@ export interface Principal {
   readonly requestsPerMinute?: number;
   /** True if the organization has ever held bought or granted credit. */
   readonly funded: boolean;
-  /** Made by the marketplace for its own use: never displayed, billed like any key. */
+  /** True for a key that the marketplace created for its own use; billed like any key. */
   readonly managed: boolean;
   /** Ids of the models that the key may call; undefined: all. */
   readonly models?: ReadonlySet<string>;
   readonly rules: AccountRules;
 }
 
-/**
- * An organization as the console sees it. It has limits and endpoints but no key, so it cannot make
- * calls.
- */
+/** An organization as the console sees it, without a key that could make calls. */
 export interface Organization {
   readonly orgId: OrgId;
   readonly funded: boolean;
@@ -45,10 +42,9 @@ export function toPrincipal(record: KeyRecord): Principal {
     keyId,
     keyOrigin: origin,
     requestsPerMinuteCeiling,
-    ...(requestsPerMinute === undefined ? {} : { requestsPerMinute }),
     funded,
     managed: isManagedOrigin(origin),
-    ...(models === undefined ? {} : { models: new Set(models) }),
+    ...defined({ requestsPerMinute, models: models && new Set(models) }),
     rules,
   };
 }

@@ -104,7 +104,7 @@ test.each<[string, Noted, number]>([
   expect(noted(input)).toBe(breaches);
 });
 
-describe("what the provider did not cause is not counted, neither as bad nor as good", () => {
+describe("an answer that the provider did not cause is not counted, neither as bad nor as good", () => {
   const failing = (status: number) => ({
     refusal: refusal("upstream_error", "rejected", { status }),
     failover: false,
@@ -135,7 +135,7 @@ describe("what the provider did not cause is not counted, neither as bad nor as 
   });
 });
 
-test("a cost replaces the tokens where the cost is billed", () => {
+test("a reported cost replaces the tokens if the cost is billed", () => {
   const bridge = { usage: undefined, reportedCostUsd: "0.02" };
   const image = { modality: "image", billing: "reported_cost" } as const;
   expect(noted({ deployment: image, bridge })).toBe(0);
@@ -152,7 +152,7 @@ test("only chat answers have an output bound", () => {
   expect(noted({ deployment: { modality: "image" }, outputTokens: 0 })).toBe(0);
 });
 
-describe("of a call", () => {
+describe("an attempt of a call", () => {
   const manifest = simulatorManifest({
     provider: "only",
     dialect: "wire_a",
@@ -181,12 +181,12 @@ describe("of a call", () => {
     return counted;
   }
 
-  test("the answer is counted once, for the organization that asked", async () => {
+  test("counts its answer once, for the organization that asked", async () => {
     const breaches = BREACH.substituted | BREACH.usageMissing;
     expect(await countedOf({})).toEqual([["only/m/x", RECIPE_PRINCIPAL.orgId, breaches]]);
   });
 
-  test("a job that is accepted is an answer, as one that is not", async () => {
+  test("counts a job that was accepted as an answer, and one that was not", async () => {
     const accept: CallKind<ParsedChatRequest>["accept"] = () =>
       Promise.resolve({ ok: true, body: "{}" });
     expect(await countedOf({ accept })).toHaveLength(1);

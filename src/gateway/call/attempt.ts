@@ -47,7 +47,11 @@ export async function attemptCandidate<R extends CallRequest>(
   const startedAtMs = ports.clock.nowMs();
   const ran = await dispatch(ports, client, input);
   const noted = { deployment, orgId: client.principal.orgId, request: call.request };
-  const job = await acceptJob(call.kind, ran, { reserve, deployment, startedAtMs });
+  const { accept } = call.kind;
+  const job: JobOutcome =
+    accept === undefined
+      ? { ok: false, result: ran }
+      : await acceptJob(accept, ran, { reserve, deployment, startedAtMs });
   if (job.ok) {
     // The job continues, and so does its hold; the request itself has ended.
     hold.keepOpen();
@@ -77,7 +81,7 @@ export async function attemptCandidate<R extends CallRequest>(
   return end;
 }
 
-/** Dispatches to the end; only what was sent counts in health, pools and metrics. */
+/** Sends the attempt and waits for its end. Health, pools and metrics count only sent attempts. */
 async function dispatch<R extends CallRequest>(
   ports: CallPorts,
   client: ClientExchange,
@@ -135,29 +139,21 @@ type JobOutcome =
   | { readonly ok: true; readonly body: Output }
   | { readonly ok: false; readonly result: AttemptResult };
 
-/** Makes an accepted job durable, for the kinds of calls that have jobs. */
-function acceptJob<R extends CallRequest>(
-  kind: CallKind<R>,
+/** Stores a job that the provider accepted; if it cannot be stored, the attempt has failed. */
+async function acceptJob(
+  accept: NonNullable<CallKind<CallRequest>["accept"]>,
   result: AttemptResult,
   ran: Omit<AcceptedJob, "bridge">,
-): JobOutcome | Promise<JobOutcome> {
-  const { bridge, failure } = result;
-  const isAccepted = failure === undefined && bridge !== undefined;
-  if (kind.accept === undefined || !isAccepted) return { ok: false, result };
-  return jobOutcome(kind.accept({ ...ran, bridge }), result);
-}
-
-async function jobOutcome(
-  accepting: ReturnType<NonNullable<CallKind<CallRequest>["accept"]>>,
-  result: AttemptResult,
 ): Promise<JobOutcome> {
-  const accepted = await accepting;
+  const { bridge, failure } = result;
+  if (failure !== undefined || bridge === undefined) return { ok: false, result };
+  const accepted = await accept({ ...ran, bridge });
   if (accepted.ok) return accepted;
   const unwritten = { refusal: accepted.refusal, failover: false, strike: "neutral" } as const;
   return { ok: false, result: { ...result, failure: unwritten } };
 }
 
-/** Starts one step and ties it to its client: output, slowness, departure. */
+/** Starts the attempt and connects it to the client: output, back-pressure, disconnect. */
 function startAttempt<R extends CallRequest>(
   ports: CallPorts,
   client: ClientExchange,
@@ -229,7 +225,7 @@ function followClient(
   });
   client.onGone(() => {
     const { orgId } = client.principal;
-    if (!ports.drains.hasRoom) {
+    if (!ports.drains.hasCapacity) {
       running.abandon();
       return;
     }
@@ -241,7 +237,7 @@ function followClient(
   });
 }
 
-/** The client left while its request waited for admission: the hold is void, nothing was sent. */
+/** The result for a client that left before the attempt was sent; its hold is voided. */
 function neverSent(): AttemptResult {
   return {
     bridge: undefined,
@@ -261,14 +257,14 @@ export interface NotedAnswer {
   readonly orgId: string;
   readonly request: Pick<CallRequest, "outputTokens">;
   readonly result: AttemptResult;
-  /** The usage or the cost was not believed. */
+  /** True if the reported usage or cost was impossible and was ignored. */
   readonly isImpossible: boolean;
 }
 
 /**
- * Notes the evidence of one live answer about its listing: the parts of the conformance checks that
- * cost nothing, because settlement has read them already. Only 2xx answers count, and of those that
- * failed only the ones that the provider certainly broke.
+ * Records which promises of its listing one live answer broke. It checks only what settlement has
+ * already read, so it costs nothing. Only 2xx answers count; of the failed ones, only those that
+ * the provider certainly broke.
  */
 export function noteConduct({ standing }: Pick<CallPorts, "standing">, noted: NotedAnswer): void {
   const { deployment, orgId, result } = noted;
@@ -303,7 +299,7 @@ function findSubstitution(bridge: AnswerBridge | undefined): Breaches {
   return bridge?.servedModel?.isSubstituted === true ? BREACH.substituted : 0;
 }
 
-/** A job reports its cost at its end, and some report a cost in place of tokens. */
+/** False for videos, and for answers that report a cost instead of tokens. */
 function isUsageDue({ reportedCostUsd }: AnswerBridge, { modality, billing }: Deployment): boolean {
   return modality !== "video" && (billing !== "reported_cost" || reportedCostUsd === undefined);
 }

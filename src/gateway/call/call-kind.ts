@@ -1,7 +1,7 @@
-import type { Deployment, ListedModel } from "../../catalog/index.ts";
+import type { Deployment } from "../../catalog/index.ts";
 import type { Result } from "../../kernel/index.ts";
 import type { ReserveRow } from "../../ledger/index.ts";
-import { tokenCount, type TokenCount } from "../limits/limit-store.ts";
+import type { TokenCount } from "../limits/limit-store.ts";
 import type {
   AnswerBridge,
   CallRequest,
@@ -27,33 +27,19 @@ export interface AcceptedJob {
 /** A modality as a call serves it. */
 export interface CallKind<R extends CallRequest> extends Modality<R> {
   /**
-   * Where the attempt stays open after the answer (videos): makes the job durable and gives the
-   * client's body. A refusal closes the attempt, and nothing is owed.
+   * Set for videos, whose attempts stay open after the answer: stores the job and returns the
+   * client's body. If it refuses, the attempt is closed and nothing is owed.
    */
-  accept?(job: AcceptedJob): Promise<Result<{ readonly body: Output }>>;
+  readonly accept?: (job: AcceptedJob) => Promise<Result<{ readonly body: Output }>>;
 }
 
-/** The estimate that the token windows are claimed by. */
+/** The estimated tokens by which the token windows are claimed. */
 export interface CallTokens extends TokenCount {
   /**
-   * Prompt tokens that stand for no byte of the body: for its media, or a state that is read for
-   * each question; below zero where they are fewer than the bytes of the media. Absent: none.
+   * Estimated prompt tokens minus the bytes of the body. Not 0 for media, and for a state that is
+   * read once per question. Absent counts as 0.
    */
   readonly besideBytes?: number;
-  /** The client cannot bound its output: there is no `max_tokens` to speak of. */
+  /** True if the client cannot bound its output with `max_tokens`. */
   readonly isOutputFixed?: boolean;
-}
-
-export function callTokens<R extends CallRequest>(
-  kind: CallKind<R>,
-  request: R,
-  of: { readonly model: ListedModel | undefined; readonly body: Buffer },
-): CallTokens {
-  const input =
-    kind.inputTokens?.(request, of.model?.deployments ?? []) ?? request.estimatedInputTokens;
-  return {
-    ...tokenCount(input, request.outputTokens),
-    besideBytes: input - of.body.length,
-    isOutputFixed: kind.modality !== "text",
-  };
 }

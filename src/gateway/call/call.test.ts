@@ -72,7 +72,7 @@ function triedBy({ sent }: TestRecipe): string[] {
   return sent.map(({ deployment }) => deployment.providerId);
 }
 
-test("the next candidate is tried at once: no timer runs between an attempt's end and it", async () => {
+test("the next candidate is tried at once after a failed attempt, without a timer", async () => {
   const running = start();
   await promisesOnly();
   const failures: ((call: Dispatched) => void)[] = [
@@ -113,7 +113,7 @@ test("for a client that left nothing is held or sent at another provider", async
   expect(rolled).toEqual([]);
 });
 
-test("a job that its provider accepted is made at no other, though it could not be written down", async () => {
+test("a job that its provider accepted is sent to no other, even if it could not be stored", async () => {
   const recipe = openRecipe({ nowMs: () => 1_767_225_600_000, monotonicMs: () => 0 }, MANIFESTS);
   const client = new RecordedExchange(BODY);
   const unwritten = refusal("gateway_error", "the job could not be written down");
@@ -129,7 +129,7 @@ test("a job that its provider accepted is made at no other, though it could not 
   expect(client.refusal).toBe(unwritten);
 });
 
-test("a candidate that is skipped because its pool is full gives the probe of its circuit back", async () => {
+test("a candidate that is skipped because its pool is full releases the probe of its circuit", async () => {
   const clock = { ms: 0 };
   const recipe = openRecipe(
     { nowMs: () => 1_767_225_600_000 + clock.ms, monotonicMs: () => clock.ms },

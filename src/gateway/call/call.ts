@@ -28,9 +28,9 @@ import { refuseCall, routingDeadlinePassed } from "./refuse.ts";
 import { sumTokens } from "./settle.ts";
 
 /**
- * The way of every call, whatever its modality and wire and whether it streams: accept, claim,
- * hold, attempt until one candidate has served, settle, answer. Rejects only with a fault of our
- * own; what was claimed and held is released by then.
+ * Serves one call of any modality and wire, streamed or not: accept, claim, hold, attempt until one
+ * candidate has served, settle, answer. Rejects only on an internal fault, after releasing
+ * everything that was claimed and held.
  */
 export async function serveCall<R extends CallRequest>(
   ports: CallPorts,
@@ -66,7 +66,10 @@ export async function serveCall<R extends CallRequest>(
   }
 }
 
-/** The refusal that this request would get now; undefined: none. `looking`: read-only ports. */
+/**
+ * Returns the refusal that this request would get now; undefined if it would be admitted. `looking`
+ * has read-only ports.
+ */
 export async function previewCall<R extends CallRequest>(
   looking: CallPorts,
   client: ClientExchange,
@@ -133,7 +136,7 @@ function refuseHold<R extends CallRequest>(
   });
 }
 
-/** Attempts one candidate after the other until one serves; closes every attempt exactly once. */
+/** Tries one candidate after another until one serves; closes every attempt exactly once. */
 async function attemptUntilServed<R extends CallRequest>(
   ports: CallPorts,
   client: ClientExchange,

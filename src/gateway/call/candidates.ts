@@ -1,22 +1,24 @@
 import type { Principal } from "../accounts/principal.ts";
 import type { Deployment } from "../../catalog/index.ts";
 import { refusal, type Refusal, refused, type Result } from "../../kernel/index.ts";
-import { secondsThrottled } from "../limits/never-fits.ts";
 import { allCooling, type RoutePlan } from "../routing/plan-route.ts";
 import type { UpstreamRequest } from "../../formats/index.ts";
 import { type ClaimedScopes, claimScopes, type MarketplaceClaim } from "./claim.ts";
 import { sizeRefusal } from "./limit-refusals.ts";
 import type { CallTokens, Step } from "./call-kind.ts";
 import type { CallPorts } from "./ports.ts";
+import { secondsThrottled } from "../limits/limit-store.ts";
 
 export type CandidatePorts = Pick<CallPorts, "health" | "pools" | "limits" | "clock">;
 
-/** A deployment that may be dispatched to now. How that ended must be reported to its circuit. */
+/** A deployment that may be dispatched to now. The outcome must be reported to its circuit. */
 export interface Candidate {
   readonly step: Step;
-  /** Its slot in the provider's pool, and what else it was admitted by; often nothing. */
+  /**
+   * Its claims in the provider's pool and in the marketplace's limits; undefined if it has none.
+   */
   readonly pool: ClaimedScopes | undefined;
-  /** Monotonic time at which its circuit let it through; reported with the end. */
+  /** Monotonic time at which its circuit admitted it; reported with the outcome. */
   readonly probedMs: number;
 }
 
@@ -29,7 +31,7 @@ export class CandidateList {
   readonly #plan: RoutePlan;
   readonly #encode: Encode;
   #isAtFirst = true;
-  /** Made when the first has failed, which few do. */
+  /** Created only after the first deployment has failed. */
   #others: Iterator<Deployment> | undefined;
   #ready: Step | undefined;
 
@@ -75,10 +77,10 @@ export class CandidateList {
   }
 }
 
-/** A party that takes a slot of a pool. */
+/** The inputs of a claim in a pool. */
 export interface PoolClaim {
   readonly tokens: CallTokens;
-  /** The further claim, once a key of the marketplace is to serve. */
+  /** The additional claim to make when one of the marketplace's keys is to serve. */
   readonly marketplace: MarketplaceClaim | undefined;
 }
 
@@ -88,9 +90,9 @@ export interface WantedCandidate extends PoolClaim {
 }
 
 /**
- * The next candidate whose circuit lets this request through and whose pool has capacity for it.
- * Without one the refusal is that of the pool that has capacity first; when no pool was the reason,
- * that of the circuits.
+ * Returns the next candidate whose circuit admits this request and whose pool has capacity. If
+ * there is none, returns the refusal of the full pool with the shortest wait, or that of the
+ * circuits if no pool was full.
  */
 export async function acquireCandidate(
   ports: CandidatePorts,
@@ -110,7 +112,8 @@ export async function acquireCandidate(
     const entered = await enterPool(ports, principal, { ...call, deployment });
     if (entered.ok) return { ok: true, candidate: { step, pool: entered.pool, probedMs } };
     leaveCircuit(ports, { step, probedMs });
-    // A limit store that does not respond is no verdict on the pool: return its own refusal.
+    // If the limit store does not respond, the pool may still have capacity: return the store's
+    // refusal.
     if (entered.refusal.class !== "rate_limit") return entered;
     full = sooner(full, entered.refusal);
   }
@@ -133,7 +136,9 @@ export function leaveCircuit(
 
 type EnteredPool = Result<{ readonly pool: ClaimedScopes | undefined }>;
 
-/** Takes a place in the pool of a deployment, or returns the refusal of what limits it. */
+/**
+ * Claims a place in the pool of a deployment, or returns the refusal of the limit that is reached.
+ */
 export function enterPool(
   ports: CandidatePorts,
   principal: Principal,
@@ -173,10 +178,7 @@ function poolCooldowns(poolId: string, waitMs: number, nowMs: number): Refusal {
   );
 }
 
-/**
- * Chooses the refusal of the pool that has capacity first. A pool that is too small for the request
- * never has.
- */
+/** Chooses the shorter wait; a pool that is too small for the request never admits it. */
 function sooner(known: Refusal | undefined, other: Refusal): Refusal {
   const waitSeconds = ({ retryable, retryAfterSeconds }: Refusal): number =>
     retryable ? (retryAfterSeconds ?? 0) : Infinity;

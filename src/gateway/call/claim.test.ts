@@ -106,7 +106,7 @@ describe("claims in several slots", () => {
     expect(asked.slice(2)).toEqual(["release 1 3", "release 2 3"]);
   });
 
-  test("leave no trace when a later slot refuses, and ask no further", async () => {
+  test("leave no trace when a later slot refuses, and claim no further", async () => {
     const { run, asked } = scripted([granted(1, 1, 1), refusedBy("key"), granted(1, 1, 3)]);
     expect(await run()).toMatchObject({ ok: false, refusal: { class: "rate_limit" } });
     expect(asked).toEqual(["claim {slot:0}", "claim {slot:1}", "undo 1"]);
@@ -114,7 +114,7 @@ describe("claims in several slots", () => {
 });
 
 describe("a refused claim", () => {
-  test("names its scope, kind and id, and when to come again", async () => {
+  test("names its scope, kind and id, and when to retry", async () => {
     expect(await scripted([refusedBy("key")]).run()).toMatchObject({
       refusal: {
         class: "rate_limit",
@@ -128,7 +128,7 @@ describe("a refused claim", () => {
     });
   });
 
-  test("says what was used, and what the request adds where that is not the same for all", async () => {
+  test("names the use, and the amount of the request where requests differ", async () => {
     const ofKey = { kind: "refused", scope: "key", id: "key:one", limit: 20 } as const;
     const counted = { ...ofKey, retryAfterSeconds: 7, used: 20, asked: 1 };
     const used: Answer = { ...counted, limitKind: "rpm" };
@@ -208,7 +208,7 @@ describe("a request that no empty window would admit", () => {
   const aDifference = fc.oneof(fc.constant(0), fc.integer({ min: -20, max: 20 }));
   const sizes = fc.record({ input: amount, output: amount, besideBytes: aDifference });
 
-  test("is told so, whatever else refuses it, and how large it may be; every other one may retry", async () => {
+  test("is told how large it may be, whatever else refuses it; every other one may retry", async () => {
     const scopes = fc.uniqueArray(aPart, { minLength: 1, selector: ({ id }) => id });
     await fc.assert(
       fc.asyncProperty(scopes, sizes, fc.boolean(), async (all, size, isFull) => {
@@ -245,7 +245,7 @@ describe("a request that no empty window would admit", () => {
   });
 });
 
-test("a request whose client has no max_tokens is told of none", () => {
+test("a refusal to a client without max_tokens does not mention max_tokens", () => {
   const scope = { scope: "key", id: "key:k", limits: { tokensPerMinute: 100 } } as const;
   const parts = [{ slot: "{o}", scopes: [scope] }];
   const told = (isOutputFixed: boolean): string | undefined =>
@@ -254,7 +254,7 @@ test("a request whose client has no max_tokens is told of none", () => {
   expect(told(true)).toMatch(/what fits is at most 80 bytes$/);
 });
 
-test("after the wait that a pool tells, a lone request passes, however often the provider said 429", async () => {
+test("after the wait that a pool reports, a lone request passes, however many 429s came before", async () => {
   const pool: Pool = {
     id: "p",
     capacity: [{ type: "completion", per: "minute", value: 100 }],
@@ -317,7 +317,7 @@ describe("a balance refusal", () => {
     });
   });
 
-  test("says how much output the money would pay, or that it pays not even the input", () => {
+  test("names the output that the money pays for, or that it does not pay for the input", () => {
     expect(refusalFor(115n, 0n).message).toContain(
       "what fits is at most 2 output tokens with this balance; buy credit or lower max_tokens",
     );
@@ -334,7 +334,7 @@ describe("a balance refusal", () => {
     expect(refusalFor(100n, 400n)).toMatchObject({ retryable: true });
   });
 
-  test("is not retryable when this request alone is too dear", () => {
+  test("is not retryable when this request alone costs too much", () => {
     expect(refusalFor(100n, 399n)).toMatchObject({ retryable: false });
   });
 });
@@ -360,7 +360,7 @@ test("a spend cap names its scope and the instant at which it resets", () => {
   });
 });
 
-test("a request above a whole spend cap is told that no reset will help, and what would fit", () => {
+test("a request above a whole spend cap is told that no reset helps, and what would fit", () => {
   const cap = {
     kind: "cap",
     scope: "key",

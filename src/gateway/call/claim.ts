@@ -10,17 +10,16 @@ import {
 } from "../../kernel/index.ts";
 import type { DedicatedEndpoint } from "../accounts/account-rules.ts";
 import type { Principal } from "../accounts/principal.ts";
-import { departedScopes } from "../limits/departed-scopes.ts";
 import { endpointScope, endpointSelfScopes } from "../limits/effective-limits.ts";
 import {
-  type ClaimOutcome,
   type LimitLease,
   type LimitStore,
   orgSlot,
   type ScopeClaim,
   type TokenCount,
+  secondsThrottled,
+  departedScopes,
 } from "../limits/limit-store.ts";
-import { secondsThrottled } from "../limits/never-fits.ts";
 import type { OwnKeys } from "../routing/plan-route.ts";
 import type { CallTokens } from "./call-kind.ts";
 import type { ClientExchange } from "./client-exchange.ts";
@@ -28,11 +27,11 @@ import { claimRefusal, type RefusedClaim, sizeRefusal } from "./limit-refusals.t
 import type { CallPorts } from "./ports.ts";
 import { clientLeft, routingDeadlinePassed, shuttingDown } from "./refuse.ts";
 
-/** The facts that decide which limits a request has to be admitted by. */
+/** The facts that decide which limits apply to a request. */
 export interface LimitedCall {
   readonly modelId: string;
   readonly endpoint: DedicatedEndpoint | undefined;
-  /** Whether the caller's own provider keys serve the request, and whether only they may. */
+  /** The role of the caller's own provider keys: unused, tried first, or the only ones. */
   readonly ownKeys: OwnKeys;
 }
 
@@ -105,10 +104,7 @@ export interface ClaimPart {
   readonly slot: string;
   /** Narrowest first. */
   readonly scopes: readonly ScopeClaim[];
-  /**
-   * The scopes in which the request takes a place after its client has left; undefined for the same
-   * scopes.
-   */
+  /** The scopes of the request after its client has left; undefined if they stay the same. */
   readonly departed?: readonly ScopeClaim[];
 }
 
@@ -122,16 +118,16 @@ export interface ClaimInput {
   /** Monotonic clock, for the windows: a jump of the wall clock must not empty them. */
   readonly monotonicMs: number;
   /**
-   * The time at which this process will have finished reading so many answers of the scope whose
-   * clients have left.
+   * Returns the monotonic time by which this process will have read `count` answers in this scope
+   * whose clients have left.
    */
   readonly endsAtMs?: (orgId: OrgId, shownId: string, count: number) => number;
 }
 
 /**
- * Claims the limits of a request in every slot: all of them, or none with one refusal that leaves
- * no trace. It runs before money is held, so that the cheap check protects the database. A request
- * too large for a limit gets that refusal, even if another limit is full now.
+ * Claims the limits of a request in every slot. If one refuses, undoes the others and returns that
+ * refusal. It runs before money is held, so that the cheap check protects the database. A request
+ * that is larger than a limit gets that refusal, even if another limit is full now.
  */
 export async function claimScopes(
   limits: LimitStore,
@@ -141,21 +137,25 @@ export async function claimScopes(
   if (tooLarge !== undefined) return refused(tooLarge);
   const claimed = new ClaimedScopes(limits);
   for (const part of input.parts) {
-    const answer = claimPart(limits, input, part);
-    // A store in memory answers at once: no turn of the event loop is spent on it.
+    const { slot, scopes, departed } = part;
+    const claim = { orgId: input.principal.orgId, slot, scopes, departed, ...input.tokens };
+    const answer = limits.claim({ ...claim, nowMs: input.monotonicMs });
+    // A store in memory answers synchronously; awaiting it would cost a turn of the event loop.
     const outcome = answer instanceof Promise ? await answer : answer;
     if (outcome.kind === "claimed") {
-      claimed.add(outcome.lease, part.departed);
+      claimed.add(outcome.lease, departed);
       continue;
     }
     claimed.undo(input.monotonicMs);
-    const waited = withThrottle(timed(outcome, input), part.scopes, input.tokens);
+    const waited = withThrottle(timed(outcome, input), scopes, input.tokens);
     return refused(claimRefusal(waited, input.nowMs));
   }
   return { ok: true, claimed };
 }
 
-/** A place of a departed client is free when its answer was read, or given up. */
+/**
+ * Sets the wait until the place of a departed client is free: when its answer was read or aborted.
+ */
 function timed(outcome: RefusedClaim, input: ClaimInput): RefusedClaim {
   if (outcome.kind !== "refused" || outcome.isDeparted !== true) return outcome;
   const { id, limit, used = limit } = outcome;
@@ -166,10 +166,7 @@ function timed(outcome: RefusedClaim, input: ClaimInput): RefusedClaim {
   return { ...outcome, retryAfterSeconds };
 }
 
-/**
- * A throttled window may be empty and still too small; the request then waits only for the
- * throttle.
- */
+/** A throttled window may be empty and yet too small: the request then waits for the throttle. */
 function withThrottle(
   outcome: RefusedClaim,
   scopes: readonly ScopeClaim[],
@@ -181,25 +178,16 @@ function withThrottle(
   return { ...outcome, retryAfterSeconds: Math.max(seconds, inWindow) };
 }
 
-function claimPart(
-  limits: LimitStore,
-  { principal, tokens, monotonicMs }: ClaimInput,
-  { slot, scopes, departed }: ClaimPart,
-): ClaimOutcome | Promise<ClaimOutcome> {
-  const { orgId } = principal;
-  return limits.claim({ orgId, slot, scopes, departed, ...tokens, nowMs: monotonicMs });
-}
-
 type ClaimedIn = Pick<LimitStore, "depart" | "release" | "undo">;
 
-/** Everything that one request has claimed, in one or more slots: released together, once. */
+/** All claims of one request, in one or more slots. They are released together, exactly once. */
 export class ClaimedScopes {
   readonly #limits: ClaimedIn;
-  /** Grown by `concat`, which gives a list of its very length: most requests wait with one. */
+  /** Grown with `concat`, which allocates the exact length: most requests hold one lease. */
   #leases: readonly LimitLease[] = NO_LEASES;
   /** The scopes of each lease after the client has left. */
   #departed: readonly (readonly ScopeClaim[] | undefined)[] = NO_SCOPES;
-  /** The smallest over all scopes; `Number.MAX_SAFE_INTEGER` where nothing limits them. */
+  /** The smallest remainder of all scopes; `Number.MAX_SAFE_INTEGER` if none has such a limit. */
   remainingRequests: number = Number.MAX_SAFE_INTEGER;
   remainingTokens: number = Number.MAX_SAFE_INTEGER;
   /** Pacing delay of the request in milliseconds. */
@@ -217,10 +205,7 @@ export class ClaimedScopes {
     this.queueMs = Math.max(this.queueMs, lease.queueMs);
   }
 
-  /**
-   * Moves the claim out of the places of connected clients. Returns the scopes in which it still
-   * holds a place.
-   */
+  /** Moves the claim to the scopes of departed clients, and returns these scopes. */
   depart(nowMs: number): readonly ScopeClaim[] {
     for (const [at, lease] of this.#leases.entries()) {
       const departed = this.#departed[at];
@@ -229,12 +214,12 @@ export class ClaimedScopes {
     return this.#departed.flatMap((scopes) => scopes ?? []);
   }
 
-  /** Ends the leases and puts the observed tokens in place of the estimated ones. */
+  /** Ends the leases and replaces the estimated tokens by the observed ones. */
   release(observed: TokenCount, nowMs: number): void {
     for (const lease of this.#takeLeases()) this.#limits.release(lease, observed, nowMs);
   }
 
-  /** Takes everything back, as if it had never been claimed. */
+  /** Undoes all claims, as if they had never been made. */
   undo(nowMs: number): void {
     for (const lease of this.#takeLeases()) this.#limits.undo(lease, nowMs);
   }
@@ -266,13 +251,13 @@ export class MarketplaceClaim {
     return ownKey !== undefined || this.#isClaimed ? [] : [this.#part];
   }
 
-  /** The claims of an admitted candidate are not made again. */
+  /** Notes that a candidate was admitted, so that this part is not claimed twice. */
   admitted({ ownKey }: Deployment): void {
     this.#isClaimed ||= ownKey === undefined;
   }
 }
 
-/** Undefined if nothing is left to claim, because it counted from the start or never will. */
+/** Undefined if there is nothing to claim later: it was claimed at the start, or does not apply. */
 export function marketplaceClaim(
   ports: Pick<CallPorts, "scopesOf">,
   principal: Principal,
@@ -286,7 +271,7 @@ export function marketplaceClaim(
 }
 
 /**
- * Waits as long as a paced request has to; ends early when the client leaves or this process shuts
+ * Waits for the pacing delay of a request; refuses early if the client leaves or this process shuts
  * down. The shared timer is coarse: a request may start one tick late, never early.
  */
 export function waitForPacing(

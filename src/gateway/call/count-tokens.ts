@@ -15,7 +15,7 @@ import {
 } from "../../kernel/index.ts";
 import { fetchJson } from "../../upstream/index.ts";
 import type { Principal } from "../accounts/principal.ts";
-import { orgSlot, type ScopeClaim, tokenCount } from "../limits/limit-store.ts";
+import { orgSlot, type ScopeClaim, NO_TOKENS } from "../limits/limit-store.ts";
 import { planRoute } from "../routing/plan-route.ts";
 import { type ClaimedScopes, claimScopes } from "./claim.ts";
 import type { CallKind } from "./call-kind.ts";
@@ -31,8 +31,8 @@ export interface CountedCall {
 }
 
 /**
- * Asks the first provider of the call to count, if its wire can. Otherwise, or if that fails, the
- * answer is an estimate that is marked as one. Free.
+ * Asks the first provider of the call to count, if its wire supports that. Otherwise, or if that
+ * fails, answers with an estimate that is marked as such. Free of charge.
  */
 export async function serveCountTokens(
   deps: CallPorts,
@@ -74,7 +74,10 @@ export async function serveCountTokens(
   });
 }
 
-/** Chooses the counter: a deployment, the gateway itself, or a request that names no usable model. */
+/**
+ * Returns the deployment that counts, or undefined if the gateway estimates. Refuses a request that
+ * names no usable model.
+ */
 function chooseCounter(
   deps: CallPorts,
   principal: Principal,
@@ -87,7 +90,7 @@ function chooseCounter(
     modality: "text",
     controls: request.controls,
     servabilityProblem: (deployment) => chat.servabilityProblem(request, deployment),
-    // A half-open circuit waits for a probe whose outcome is reported; a count reports none.
+    // A half-open circuit needs a probe that reports its outcome; a count reports none.
     isHealthy: ({ id }) => deps.health.mayTry(id, nowMs) === "yes",
   });
   const plan = planRoute(asSent);
@@ -130,9 +133,7 @@ async function askProvider(
   return asked.counter.read(await running.ended);
 }
 
-const NO_TOKENS = tokenCount(0, 0);
-
-/** The rest of the minute after a counted request, for the headers of its answer. */
+/** The requests that are left in this minute, for the headers of the answer. */
 export interface Counted {
   readonly remainingRequests: number;
 }
@@ -164,8 +165,8 @@ export async function countSetting(
 }
 
 /**
- * Claims one change of a setting by a person of this organization; released when it was made,
- * undone when it was refused.
+ * Claims one change of a setting by a person of this organization; the caller releases the claim if
+ * the change was made, and undoes it if it was refused.
  */
 export async function claimOrgSetting(
   ports: Pick<CallPorts, "limits" | "clock">,

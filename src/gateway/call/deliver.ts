@@ -14,13 +14,13 @@ import type { CallPorts } from "./ports.ts";
 type DeliveryPorts = Pick<CallPorts, "clock" | "deadlines" | "timeouts">;
 
 /**
- * The way of one answer to its client. The first output writes the 200 with its headers; a silent
- * stream is kept open; nothing follows the last bytes.
+ * Writes one answer to its client. The first output writes the 200 with its headers, a silent
+ * stream gets keep-alives, and nothing follows the last bytes.
  */
 export class Delivery implements OutputSink, Deadline {
   dueMs: number = Number.POSITIVE_INFINITY;
   watchedAt = -1;
-  /** Monotonic time from which a stream that its provider has answered is begun without content. */
+  /** Monotonic time at which the 200 of a stream is written even without content. */
   readonly commitDueMs: number;
   /** The headers of the attempt that may serve: set before it is sent. */
   headers: ServedHeaders = {};
@@ -40,7 +40,7 @@ export class Delivery implements OutputSink, Deadline {
         : ports.clock.monotonicMs() + commitSilenceMs;
   }
 
-  /** The bridge whose answer is being delivered from now on. */
+  /** Sets the bridge whose answer is delivered from now on, and returns it. */
   carry(bridge: AnswerBridge): AnswerBridge {
     this.#bridge = bridge;
     return bridge;
@@ -59,7 +59,7 @@ export class Delivery implements OutputSink, Deadline {
 
   commit(): void {
     this.#begin();
-    // The head alone would wait for the first bytes.
+    // The server sends the headers only with the first bytes of the body.
     const bytes = this.#bridge?.keepAlive();
     if (bytes !== undefined) this.#writable = this.#client.write(bytes);
   }
@@ -113,7 +113,7 @@ export interface EndedCall {
   readonly debited: MicroUsd;
 }
 
-/** The last bytes leave after the settlement, so that the reported cost is final. */
+/** Ends the answer after settlement, so that the reported cost is final. */
 export function answerClient(client: ClientExchange, call: EndedCall): void {
   const { delivery, ended, stream, debited } = call;
   const last = ended.at(-1);
@@ -135,7 +135,7 @@ export function answerClient(client: ClientExchange, call: EndedCall): void {
   }
 }
 
-/** A throttled candidate says less than a failed one: the last failure that is not a rate limit. */
+/** Chooses the last failure that is not a rate limit, because it explains more. */
 function chooseRefusal(ended: readonly EndedAttempt[]): Refusal | undefined {
   const refusals = ended.flatMap(({ result }) => result.failure?.refusal ?? []);
   return refusals.findLast((each) => each.class !== "rate_limit") ?? refusals.at(-1);

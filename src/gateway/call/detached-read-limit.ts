@@ -1,16 +1,18 @@
 import type { OrgId } from "../../kernel/index.ts";
 import type { ScopeClaim } from "../limits/limit-store.ts";
 
-/** A request whose client left, and until when its answer is read at the longest. */
+/** A request whose client left while its answer is still read. */
 export interface DepartedRequest {
   readonly orgId: OrgId;
-  /** The scopes in which it has a place until then. */
+  /** The scopes in which it holds a place meanwhile. */
   readonly scopes: readonly Pick<ScopeClaim, "id" | "shownId">[];
-  /** Monotonic milliseconds. */
+  /** The latest end of the reading, in monotonic milliseconds. */
   readonly endsAtMs: number;
 }
 
-/** Bounds how many answers are read on after their client left, and knows whose they are. */
+/**
+ * Bounds how many answers are still read after their clients left, and records their organizations.
+ */
 export class DetachedReadLimit {
   readonly #max: number;
   readonly #reading: Set<DepartedRequest> = new Set();
@@ -23,8 +25,8 @@ export class DetachedReadLimit {
     return this.#reading.size;
   }
 
-  /** False: the bound is reached, the answer is to be cut instead of read on. */
-  get hasRoom(): boolean {
+  /** False if the bound is reached: the answer must be aborted instead of read to its end. */
+  get hasCapacity(): boolean {
     return this.#reading.size < this.#max;
   }
 

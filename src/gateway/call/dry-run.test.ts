@@ -121,7 +121,7 @@ const step = fc.oneof(
 /** The message for a request without enough balance. */
 const FITTING_OUTPUT = /what fits is at most (\d+) output tokens with this balance/;
 
-test("what a dry run says would happen to a request is what happens to it, and a lower max_tokens that it names is admitted", async () => {
+test("a request ends as its dry run predicts, and a lower max_tokens that it names is admitted", async () => {
   const steps = fc.array(step, { minLength: 1, maxLength: 20 });
   const account = fc.record({
     credit: amount,
@@ -190,7 +190,7 @@ test("what a dry run says would happen to a request is what happens to it, and a
   expect(lowerings).toBeGreaterThan(5);
 });
 
-test("the bytes that a request is told to fit in are true beside images, which are no bytes", async () => {
+test("the number of bytes that a refusal names is right for a request with images", async () => {
   const vision = { ...textModel("m/sees"), input_modalities: ["text", "image"] };
   const { deps } = openRecipe({ nowMs: () => 0, monotonicMs: () => 1_000 }, [
     simulatorManifest({

@@ -67,7 +67,7 @@ function heldCall(answers: Answers = {}) {
 const closing = (attempt: bigint): CloseRow => ({ attemptId: attempt as AttemptId }) as CloseRow;
 const REFUSED: ReserveOutcome = { kind: "unavailable", reason: "no" };
 
-test("a call that a fault of ours ended owes nothing and holds nothing", async () => {
+test("a call that an internal fault ended owes nothing and holds nothing", async () => {
   const { hold, closed, said, pool } = heldCall();
   await hold.reserve(reserveOf(1n), pool());
   hold.giveUp();
@@ -84,7 +84,7 @@ test("a call that was never held leaves no trace in any limit", () => {
   expect(said).toEqual(["own undone"]);
 });
 
-test("a refused hold releases the slot in the pool at once, and the others when it is answered", async () => {
+test("a refused hold releases the slot in the pool at once, and the others with the answer", async () => {
   const { hold, said, pool } = heldCall({ reserved: REFUSED });
   await hold.reserve(reserveOf(1n), pool());
   expect(said).toEqual(["pool undone"]);
@@ -102,7 +102,7 @@ test("a call that ended well has nothing left to give up", async () => {
   expect(said).toEqual(["own released 12"]);
 });
 
-test("each attempt leaves its pool with its own tokens, the call with all of them", async () => {
+test("each attempt leaves its pool with its own tokens, and the call with all of them", async () => {
   const { hold, said, pool } = heldCall();
   await hold.reserve(reserveOf(1n), pool());
   hold.leavePool(tokenCount(3, 0));
@@ -112,7 +112,7 @@ test("each attempt leaves its pool with its own tokens, the call with all of the
   expect(said).toEqual(["pool released 3", "pool released 6", "own released 9"]);
 });
 
-test("after a failover it is the new attempt that is given up, or none when it was refused", async () => {
+test("after a failover, a fault gives up the new attempt, or none if it was refused", async () => {
   const rolled = heldCall();
   await rolled.hold.reserve(reserveOf(1n), undefined);
   await rolled.hold.roll(closing(1n), reserveOf(2n), undefined);
@@ -134,7 +134,7 @@ describe("a hold that the ledger refused twice in a row", () => {
     heldMicroUsd: microUsd(9n),
   };
 
-  test("is refused the third time without it, gives its place back, and is exactly the answer", async () => {
+  test("is refused the third time without the ledger, by the same answer, and frees its place", async () => {
     const { hold, asked, said, pool } = heldCall({ reserved: SHORT });
     for (let n = 0; n < 3; n += 1) {
       expect(await hold.reserve(reserveOf(1n), pool())).toBe(SHORT);

@@ -16,7 +16,7 @@ import {
   type ReserveRow,
 } from "../../ledger/index.ts";
 import type { AttemptResult } from "../../upstream/index.ts";
-import { type ScopeClaim, type TokenCount, tokenCount } from "../limits/limit-store.ts";
+import { type ScopeClaim, type TokenCount, NO_TOKENS } from "../limits/limit-store.ts";
 import type { CallKind, CallTokens } from "./call-kind.ts";
 import type { Candidate, CandidateList } from "./candidates.ts";
 import type { ClaimedScopes, LimitedCall, MarketplaceClaim } from "./claim.ts";
@@ -25,7 +25,7 @@ import type { CallPorts } from "./ports.ts";
 import { toAttemptOutcome, type Settlement } from "./settle.ts";
 import type { AttemptTrace, RequestTrace } from "./trace.ts";
 
-/** A request that was read and planned. It is made once and never changed. */
+/** A request that was read and planned. Its fields never change. */
 export interface AcceptedCall<R extends CallRequest> {
   readonly kind: CallKind<R>;
   readonly request: R;
@@ -35,9 +35,9 @@ export interface AcceptedCall<R extends CallRequest> {
   readonly conversation: string | undefined;
   /** The estimate that the token windows are claimed by. */
   readonly tokens: CallTokens;
-  /** The facts that decide by which limits it is claimed. */
+  /** The facts that decide which limits apply. */
   readonly limited: LimitedCall;
-  /** The claim to make once a key of the marketplace is to serve it. */
+  /** The claim to make when one of the marketplace's keys is to serve it. */
   readonly marketplace: MarketplaceClaim | undefined;
   /** Longest time until a provider is tried. */
   readonly timeoutMs: number;
@@ -63,7 +63,7 @@ export interface EndedAttempt {
   readonly settlement: Settlement;
   /** The debit of the settlement; the ledger's figure counts when it differs. */
   readonly debitMicroUsd: MicroUsd;
-  /** The tokens that it put into the token windows. */
+  /** The tokens that it counts for in the token windows. */
   readonly tokens: TokenCount;
 }
 
@@ -91,12 +91,14 @@ export class CallHold {
     return this.#own;
   }
 
-  /** The client left: see `ClaimedScopes`. */
+  /** Moves the claims of a client that left; see `ClaimedScopes.depart`. */
   depart(): readonly ScopeClaim[] {
     return this.#own.depart(this.#ports.clock.monotonicMs());
   }
 
-  /** Holds the worst case of the first attempt; a refusal gives its place in the pool back. */
+  /**
+   * Holds the worst case of the first attempt. If that is refused, undoes the claim in the pool.
+   */
   reserve(row: ReserveRow, pool: ClaimedScopes | undefined): Promise<ReserveOutcome> {
     this.#pool = pool;
     const { ledger, shortfalls } = this.#ports;
@@ -127,12 +129,12 @@ export class CallHold {
     return this.#opened(next, outcome);
   }
 
-  /** The attempt outlives the request: a job of the provider continues. */
+  /** Leaves the attempt open after the request, because the provider's job continues. */
   keepOpen(): void {
     this.#open = undefined;
   }
 
-  /** The attempt is over: its place in the pool is free. */
+  /** Releases the place in the pool after an attempt has ended. */
   leavePool(tokens: TokenCount): void {
     this.#pool?.release(tokens, this.#ports.clock.monotonicMs());
     this.#pool = undefined;
@@ -140,8 +142,8 @@ export class CallHold {
 
   release(tokens: TokenCount): void {
     this.leavePool(tokens);
-    // Money that the call has not used up is free: the ledger may now hold a reserve that it
-    // refused before.
+    // The unused part of the reserve is available again: the ledger may now accept a reserve that
+    // it refused before.
     if (this.#heldOf !== undefined) this.#ports.shortfalls.forget(this.#heldOf);
     this.#own.release(tokens, this.#ports.clock.monotonicMs());
   }
@@ -155,14 +157,14 @@ export class CallHold {
   }
 
   /**
-   * Ends the hold after an internal fault: nothing is charged, and no money stays held until a
-   * restart.
+   * Ends the hold after an internal fault: charges nothing, and releases the money at once instead
+   * of at the next restart.
    */
   giveUp(): void {
     if (this.#heldOf === undefined) return this.undo();
     const open = this.#open;
     if (open !== undefined) void this.close(faultRow(open, this.#ports.clock.nowMs()));
-    this.release(tokenCount(0, 0));
+    this.release(NO_TOKENS);
   }
 
   #opened(row: ReserveRow, outcome: ReserveOutcome): ReserveOutcome {
@@ -178,8 +180,8 @@ export class CallHold {
 }
 
 /**
- * The hold of the next attempt: its highest cost. Whenever the attempt ends, its prices are those
- * at the instant in its id, which comes from the ledger's clock.
+ * Builds the hold of the next attempt: its highest cost. Whenever the attempt ends, its prices are
+ * those at the instant in its id, which comes from the ledger's clock.
  */
 export function attemptToHold<R extends CallRequest>(
   ports: Pick<CallPorts, "ledger">,
@@ -228,7 +230,7 @@ export function attemptToHold<R extends CallRequest>(
   return { ok: true, candidate, reserve, headers, trace };
 }
 
-/** The candidate itself, but where its prices are other ones by now. */
+/** Returns the candidate with its prices at the attempt's instant. */
 function pricedCandidate(candidate: Candidate, attemptId: AttemptId): Candidate {
   const { step } = candidate;
   if (step.deployment.datedPrices === undefined) return candidate;
@@ -249,7 +251,7 @@ function buildServedHeaders(
   return {
     provider: step.deployment.providerId,
     attempts: reserve.ordinal,
-    // Left out where nothing limits them.
+    // Left out if nothing limits them.
     ...(remainingRequests !== Number.MAX_SAFE_INTEGER && { remainingRequests }),
     ...(remainingTokens !== Number.MAX_SAFE_INTEGER && { remainingTokens }),
     ...(queueMs > 0 && { queueMs }),
@@ -257,7 +259,7 @@ function buildServedHeaders(
   };
 }
 
-/** The request's knowledge of an attempt that has ended. */
+/** The inputs of a closing row besides the ended attempt. */
 interface ClosedFrom {
   /** `committed` is true once the headers of a 200 have left. */
   readonly client: Pick<ClientExchange, "gone" | "committed">;

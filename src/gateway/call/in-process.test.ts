@@ -50,7 +50,7 @@ function open(change: Partial<CallPorts> = {}, outcome: AuthOutcome = KNOWN) {
   return { call, ports, sent, lines, asked, texts, abort };
 }
 
-test("an answer is passed on, and the call is counted and logged like one of a client", async () => {
+test("an in-process answer is passed on, and its call is counted and logged like a client's", async () => {
   const { call, ports, sent, lines, asked, texts } = open();
   const ended = call();
   await promisesOnly();
@@ -67,7 +67,7 @@ test("an answer is passed on, and the call is counted and logged like one of a c
   expect([...ports.metrics.requests]).toEqual([["/v1/chat/completions|200|", 1]]);
 });
 
-test("a key that is not accepted sends nothing", async () => {
+test("an in-process call with an invalid key sends nothing", async () => {
   const { call, sent, lines } = open({}, refused(refusal("auth", "no such key")));
   expect((await call()).refusal).toMatchObject({ class: "auth", status: 401 });
   expect(sent).toEqual([]);
@@ -91,7 +91,7 @@ test.each([
   expect(ports.metrics.inFlight).toBe(0);
 });
 
-test("a caller who leaves is a client who left", async () => {
+test("an in-process caller who aborts counts as a client who left", async () => {
   const { call, sent, lines, texts, abort, ports } = open();
   const ended = call();
   await promisesOnly();

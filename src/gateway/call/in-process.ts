@@ -16,9 +16,7 @@ import type { CallPorts } from "./ports.ts";
 import type { RequestTrace, Tracing } from "./trace.ts";
 import { type FaultLog, refuseBeforeBody, reportFault } from "./refuse.ts";
 
-/**
- * The dependencies of calls from within this process; they share them with the gateway's listener.
- */
+/** The dependencies of calls made inside this process, shared with the listener. */
 export interface InProcessDeps {
   readonly ports: CallPorts;
   readonly authenticator: Pick<Authenticator, "authenticate">;
@@ -38,7 +36,7 @@ export interface LoggedCall {
   readonly unreachedProviders: readonly string[];
 }
 
-/** The log of requests, however they came in. */
+/** The log of requests from any listener or from inside this process. */
 export interface CallLog extends FaultLog {
   answered(
     call: LoggedCall,
@@ -58,13 +56,13 @@ export interface InProcessRequest {
   /** The path that a client would call, for records. */
   readonly route: string;
   readonly body: Buffer;
-  /** Aborted: the caller has left. What is under way is settled at what was observed. */
+  /** Aborted when the caller leaves; a running attempt is then settled by what was observed. */
   readonly signal: AbortSignal;
   /** Takes the answer's bytes as they become ready; must not throw. */
   readonly onOutput: (output: Output) => void;
 }
 
-/** The end of such a call. A stream may also have ended with the error event of its wire. */
+/** The end of an in-process call. A stream may also have ended with an error event. */
 export interface InProcessEnd {
   /** Undefined if the call was answered, or if its caller left. */
   readonly refusal: Refusal | undefined;
@@ -115,7 +113,7 @@ export async function callInProcess<R extends CallRequest>(
   return { refusal, debitMicroUsd };
 }
 
-/** The client's end of such a call: output is passed on at once, and an abort is its departure. */
+/** Passes output to the caller at once, and treats an abort as a disconnect. */
 class InProcessExchange implements ClientExchange {
   readonly requestId: RequestId;
   readonly route: string;
@@ -165,12 +163,12 @@ class InProcessExchange implements ClientExchange {
     return this.#request.signal.aborted;
   }
 
-  /** True once a status was sent; everything after it belongs to that answer. */
+  /** True once a status was sent. */
   get committed(): boolean {
     return this.status !== 0;
   }
 
-  /** A request made here has no headers that change how it is read. */
+  /** In-process requests have no headers. */
   header(): undefined {
     return undefined;
   }
@@ -179,7 +177,7 @@ class InProcessExchange implements ClientExchange {
     this.#goneListener = listener;
   }
 
-  /** Never slow: every write is taken. */
+  /** Ignored, because this client is never slow. */
   onWritable(): void {}
 
   begin(_contentType: string, served: ServedHeaders): void {
@@ -206,7 +204,7 @@ class InProcessExchange implements ClientExchange {
     this.write(last);
   }
 
-  /** The answer is incomplete without its end mark. */
+  /** Does nothing: without its end mark the answer is recognizably incomplete. */
   cut(): void {}
 
   answer(contentType: string, served: ServedHeaders, body: WholeBody): void {
@@ -229,7 +227,7 @@ class InProcessExchange implements ClientExchange {
     this.hasBroken = true;
   }
 
-  /** The call has ended: its caller may keep the signal for others. */
+  /** Removes the listener, because the caller may reuse its signal for other calls. */
   close(): void {
     this.#request.signal.removeEventListener("abort", this.#leave);
   }

@@ -11,8 +11,13 @@ import {
   unreachable,
 } from "../../kernel/index.ts";
 import type { ReserveOutcome } from "../../ledger/index.ts";
-import type { ClaimOutcome, ScopeClaim, TokenCount } from "../limits/limit-store.ts";
-import { mostTokens, neverFits } from "../limits/never-fits.ts";
+import {
+  type ClaimOutcome,
+  type ScopeClaim,
+  type TokenCount,
+  mostTokens,
+  neverFits,
+} from "../limits/limit-store.ts";
 import type { CallTokens } from "./call-kind.ts";
 
 export type RefusedClaim = Exclude<ClaimOutcome, { kind: "claimed" }>;
@@ -98,7 +103,10 @@ export function sizeRefusal(
   return undefined;
 }
 
-/** The largest input with the output asked for, and the other way round. A byte counts as a token. */
+/**
+ * Names the largest input that fits with the requested output, and the largest output that fits
+ * with this input. One byte counts as one token.
+ */
 function fittingWords(most: TokenCount, asked: CallTokens): string {
   const { promptTokens: input, completionTokens: output, besideBytes = 0 } = asked;
   const mayLower = output > 0 && asked.isOutputFixed !== true;
@@ -125,7 +133,7 @@ function fittingWords(most: TokenCount, asked: CallTokens): string {
   return `what fits is at most ${together.join(", ")}`;
 }
 
-/** Renders `: 60 used in the last minute`. Omitted for limits that every request uses equally. */
+/** Renders, for example, `: 60 used in the last minute`; empty for kinds whose use is not named. */
 function usedWords({ limitKind, used, asked }: RefusedClaim & { kind: "refused" }): string {
   const when = USED_WHEN[limitKind];
   if (when === undefined || used === undefined) return "";
@@ -157,12 +165,12 @@ const NEXT_STEP = {
 export interface HoldAsked {
   readonly needed: MicroUsd;
   /**
-   * The most output tokens that so much money pays; undefined if the price does not depend on them.
+   * The most output tokens that this amount pays for; undefined if they do not change the price.
    */
   readonly outputWithin: (micros: bigint) => number | undefined;
 }
 
-/** The error of a refused hold: the numbers and the next step. */
+/** The error of a refused hold, with the amounts and the next step. */
 export function reserveRefusal(
   outcome: Exclude<ReserveOutcome, { kind: "reserved" }>,
   principal: Pick<Principal, "orgId" | "keyId" | "keyOrigin">,
@@ -255,7 +263,7 @@ function payableWords(
       };
 }
 
-/** As messages name a period. */
+/** The words for a period in messages. */
 const PERIOD_WORDS = {
   day: { adjective: "daily", now: "today" },
   week: { adjective: "weekly", now: "this week" },

@@ -32,13 +32,13 @@ type Listing = Pick<Deployment, "providerId" | "modelId">;
 /** One request that has ended, as its metrics count it. */
 export interface EndedRequest {
   readonly route: string;
-  /** 0: nothing was answered. */
+  /** HTTP status; 0 if nothing was answered. */
   readonly status: number;
   readonly refusal: Refusal | undefined;
   readonly isStream: boolean;
-  /** The client left before the answer ended. */
+  /** True if the client left before the answer ended. */
   readonly gone: boolean;
-  /** The answer had begun and ended with an error. */
+  /** True if the answer had begun and ended with an error. */
   readonly hasBroken: boolean;
   readonly durationMs: number;
   readonly trace?: KeptTrace;
@@ -46,7 +46,7 @@ export interface EndedRequest {
 
 type RequestEnd = "served" | "refused" | "failed" | "gone";
 
-/** Histograms of one route; the same for all its requests, so that none makes a text to find them. */
+/** Histograms of one route, cached so that a request builds no label text to find them. */
 interface RouteSeries {
   readonly overhead: Histogram;
   readonly durations: Map<RequestEnd, Histogram>;
@@ -71,7 +71,7 @@ export class GatewayMetrics {
   readonly limitRefusals: Map<string, number> = new Map();
   /** `provider|error class` to attempts that were followed by one at another candidate. */
   readonly failovers: Map<string, number> = new Map();
-  /** `provider` to requests sent again, as the kept connection of their first had ended. */
+  /** `provider` to requests that were sent again because the reused connection had been closed. */
   readonly resends: Map<string, number> = new Map();
   /** Requests between their first byte and their last. */
   inFlight = 0;
@@ -107,7 +107,9 @@ export class GatewayMetrics {
     add(this.limitRefusals, `${scope}|${kind}|${refusal.origin ?? ""}`);
   }
 
-  /** A request reaches its first provider, after so much time of our own. */
+  /**
+   * Records the gateway's own time in milliseconds before a request was sent to its first provider.
+   */
   dispatched(route: string, ownMs: number): void {
     this.#openRoute(route).overhead.observe(ownMs / 1000);
   }
@@ -123,7 +125,7 @@ export class GatewayMetrics {
     this.served(deployment, result.bridge?.servedModel);
   }
 
-  /** Notes the known debt of an attempt. */
+  /** Records the usage and the cost of a settled attempt. */
   attemptSettled(
     deployment: Deployment,
     ended: {
@@ -139,7 +141,7 @@ export class GatewayMetrics {
     this.listings.settled(deployment, { result, usage, cost });
   }
 
-  /** Notes a debt to a provider for something that outlived its request. */
+  /** Records a debt to a provider for a job that outlived its request. */
   owed(listing: Listing, cost: Cost): void {
     this.listings.cost(listing, cost);
   }
@@ -175,7 +177,7 @@ export class GatewayMetrics {
   }
 }
 
-/** The plain counters of a gateway, read when they are asked for; listings are folded. */
+/** The plain counters of a gateway, read at each scrape. */
 function callFamilies(metrics: GatewayMetrics): readonly Family[] {
   const { fold } = metrics;
   return [
@@ -199,12 +201,13 @@ function callFamilies(metrics: GatewayMetrics): readonly Family[] {
   ];
 }
 
-/** One more of `key`. */
+/** Increments the counter of `key`. */
 export function add(counter: Map<string, number>, key: string): void {
   counter.set(key, (counter.get(key) ?? 0) + 1);
 }
 
-function toListingKey({ providerId, modelId }: Listing): string {
+/** The listing as the label text of a plain counter. */
+export function toListingKey({ providerId, modelId }: Listing): string {
   return `${providerId}|${modelId}`;
 }
 
@@ -216,10 +219,10 @@ function classifyEnd({ gone, refusal, hasBroken, status }: EndedRequest): Reques
   return hasBroken || status >= FAULT_STATUS ? "failed" : "served";
 }
 
-/** The buckets of tokens, in the order in which they are counted and by the names they are shown. */
+/** The public names of the token buckets, in the order in which they are counted. */
 const TOKEN_KINDS = Object.values(TOKEN_BUCKETS);
 
-/** All series of one listing, or of all that have no place of their own. */
+/** All series of one listing, or of all listings without series of their own. */
 interface ListingSeries {
   readonly labels: ListingLabels;
   readonly isOther: boolean;
@@ -238,7 +241,7 @@ interface Cost {
   readonly reserveMicroUsd: MicroUsd;
 }
 
-/** The counts by listing: found by two maps, so that an attempt costs little. */
+/** The counts by listing, found through two maps so that an attempt costs little. */
 class ListingCounts {
   readonly #fold: ListingFold;
   readonly #attempts = new HistogramFamily("tm_attempt_duration_seconds");
@@ -260,7 +263,7 @@ class ListingCounts {
     series.firstOutput.observe(firstOutputMs / 1000);
   }
 
-  /** Notes the known use and debt of an attempt. */
+  /** Records the usage and the cost of a settled attempt. */
   settled(
     listing: Listing,
     ended: { readonly result: AttemptResult; readonly usage: Usage | null; readonly cost: Cost },

@@ -20,17 +20,20 @@ import type { DedicatedEndpoint } from "../accounts/account-rules.ts";
 import type { Organization, Principal } from "../accounts/principal.ts";
 import { explainRoute } from "../routing/explain-route.ts";
 import { hasEquals, type PlanInput, planRoute } from "../routing/plan-route.ts";
-import { type CallKind, callTokens } from "./call-kind.ts";
+import type { CallKind, CallTokens } from "./call-kind.ts";
 import { CandidateList } from "./candidates.ts";
 import { marketplaceClaim } from "./claim.ts";
 import type { ClientExchange } from "./client-exchange.ts";
 import type { AcceptedCall } from "./hold.ts";
 import type { CallPorts } from "./ports.ts";
+import { tokenCount } from "../limits/limit-store.ts";
 
 type AcceptOutcome<R extends CallRequest> =
   { readonly ok: true; readonly call: AcceptedCall<R> } | (Refused & { readonly request?: R });
 
-/** Reads and plans: everything that can refuse a request before anything is claimed for it. */
+/**
+ * Reads a request and plans its route: every check that can refuse it before anything is claimed.
+ */
 export function acceptCall<R extends CallRequest>(
   ports: CallPorts,
   client: ClientExchange,
@@ -53,7 +56,7 @@ export function acceptCall<R extends CallRequest>(
   }
   const limited = { modelId, endpoint, ownKeys: plan.ownKeys };
   const marketplace = marketplaceClaim(ports, principal, limited);
-  const tokens = callTokens(kind, request, { model, body: client.body });
+  const tokens = estimateTokens(kind, request, { model, body: client.body });
   const timeoutMs = Math.min(
     ports.timeouts.routingMs,
     principal.rules.policy?.timeoutMs ?? Infinity,
@@ -61,6 +64,21 @@ export function acceptCall<R extends CallRequest>(
   const { trace } = client;
   const asked = { kind, request, candidates, conversation };
   return { ok: true, call: { ...asked, tokens, limited, marketplace, timeoutMs, trace } };
+}
+
+/** Estimates the tokens by which the token windows are claimed. */
+export function estimateTokens<R extends CallRequest>(
+  kind: CallKind<R>,
+  request: R,
+  of: { readonly model: ListedModel | undefined; readonly body: Buffer },
+): CallTokens {
+  const input =
+    kind.inputTokens?.(request, of.model?.deployments ?? []) ?? request.estimatedInputTokens;
+  return {
+    ...tokenCount(input, request.outputTokens),
+    besideBytes: input - of.body.length,
+    isOutputFixed: kind.modality !== "text",
+  };
 }
 
 /** The model that an id means for one caller. */
@@ -87,7 +105,7 @@ export function findModel(
   return { model: catalog.find(modelId), endpoint: undefined };
 }
 
-/** The plan's input of one call, whatever its kind. */
+/** Builds the planner's input for one call of any kind. */
 export function callPlanInput<R extends CallRequest>(
   ports: Pick<CallPorts, "opensOwnKeys" | "clock" | "standing" | "affinity"> & {
     readonly health: Pick<CallPorts["health"], "mayTry">;
@@ -115,9 +133,9 @@ export function callPlanInput<R extends CallRequest>(
 }
 
 /**
- * By what a request is known as one of a conversation: the name that its caller gave it, else how
- * its messages begin. Undefined where nothing depends on it, which costs no digest. It is never
- * another organization's.
+ * Returns the digest that identifies a request's conversation: from the name that its caller gave
+ * it, or else from the beginning of its messages. Undefined if the model has no deployments of
+ * equal priority, which saves the digest. Two organizations never share one.
  */
 export function identifyConversation(
   { orgId, keyId }: Pick<Principal, "orgId" | "keyId">,
@@ -144,8 +162,8 @@ export interface PlanNeeds {
 }
 
 /**
- * The plan's input for this caller: with its organization's policy, and with its own provider keys
- * where this installation can open them.
+ * Builds the planner's input for this caller, with its organization's policy and, if this
+ * installation can decrypt them, its own provider keys.
  */
 export function planInput(
   ports: Pick<CallPorts, "opensOwnKeys" | "standing">,
@@ -171,9 +189,9 @@ function ownKeyCopy(principal: Principal, deployment: Deployment): Deployment | 
 }
 
 /**
- * The most that a call with this body could hold, whichever candidate serves it. It is read,
- * planned and quoted like a call, including providers that cool down now. Nothing is held or sent,
- * and no limit is claimed.
+ * Returns the most that a call with this body could hold, whichever candidate serves it. The body
+ * is read, planned and quoted like a call's; providers in cooldown are included. Nothing is held or
+ * sent, and no limit is claimed.
  */
 export function quoteCall<R extends CallRequest>(
   ports: Pick<CallPorts, "catalog" | "opensOwnKeys" | "clock" | "standing" | "affinity" | "ledger">,
@@ -200,8 +218,8 @@ export function quoteCall<R extends CallRequest>(
 }
 
 /**
- * The largest output bound with which this request would cost at most `micros`; 0: not even one
- * token fits. Undefined if the client cannot lower its price by it.
+ * Returns the largest output bound with which this request costs at most `micros`; 0 if not even
+ * one token fits. Undefined if the bound does not change the price.
  */
 export function outputWithin<R extends CallRequest>(
   kind: CallKind<R>,

@@ -29,13 +29,13 @@ export interface CallTimeouts {
   readonly commitSilenceMs: number;
 }
 
-/** Everything that a call works with; made once, in `app`. */
+/** The dependencies of a call; created once, in `app`. */
 export interface CallPorts {
   readonly clock: Clock;
   readonly deadlines: Deadlines;
   readonly catalog: { readonly current: Catalog };
   readonly health: DeploymentHealth;
-  /** Failed requests of the last minute: repeats of one are one strike. */
+  /** Failed requests of the last minute; repeats of one request count as one strike. */
   readonly repeats: RepeatedFailures;
   /** Remembers which deployment served a conversation last. */
   readonly affinity: Affinity;
@@ -55,9 +55,7 @@ export interface CallPorts {
   /** The reserves that the ledger refused a moment ago. */
   readonly shortfalls: Pick<Shortfalls, "find" | "asking" | "note" | "forget">;
   readonly upstream: UpstreamClient;
-  /**
-   * True if there is a key that opens customers' own provider keys; without it they are not used.
-   */
+  /** True if this installation can decrypt customers' provider keys; else they are not used. */
   readonly opensOwnKeys: boolean;
   readonly timeouts: CallTimeouts;
   /** The limit scopes of a principal, narrowest first. */

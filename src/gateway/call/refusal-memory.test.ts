@@ -58,7 +58,7 @@ test("a key has 600 refused requests a minute, and its organization 1,800", () =
   for (const key of [FUNDED, ...others, fourth]) expect(opened.check(key)).toBeUndefined();
 });
 
-test("after the wait that it is told, a key whose window of refused requests is full is read again", () => {
+test("a key whose window of refused requests is full is read again after the announced wait", () => {
   fc.assert(
     fc.property(fc.array(fc.nat(70_000), { minLength: 1, maxLength: 80 }), (waits) => {
       const { clock, opened, refuse } = windows();
@@ -81,7 +81,7 @@ test("after the wait that it is told, a key whose window of refused requests is 
   );
 });
 
-test("a change ends the memory of the caller's own full minute, and not of its refused requests", () => {
+test("a change drops the caller's own full minute, but not its window of refused requests", () => {
   const { opened, refuse } = windows();
   const full = refusal("rate_limit", "1 a minute", {
     origin: "gateway_admission",
@@ -99,7 +99,7 @@ test("a change ends the memory of the caller's own full minute, and not of its r
   expect(opened.check(UNFUNDED)).toMatchObject({ limit: { id: "refusals:key_a" } });
 });
 
-test("without credit it is 20, whether requests are refused or served, until there is credit", () => {
+test("an organization without credit has 20 refused requests a minute, until it has credit", () => {
   const { opened, refuse } = windows();
   refuse(UNFUNDED, 20);
   expect(opened.check(UNFUNDED)).toMatchObject({ status: 429, limit: { kind: "rpm" } });
@@ -118,7 +118,7 @@ test("without credit it is 20, whether requests are refused or served, until the
   expect(served.opened.check(FUNDED)).toBeUndefined();
 });
 
-test("of 60 unaffordable requests of an organization without credit, 16 at once, its 20 get through", async () => {
+test("of 60 unaffordable requests without credit, 16 at a time, 20 are read", async () => {
   const { opened } = windows();
   let running: object[] = [];
   let passed = 0;
@@ -136,7 +136,7 @@ test("of 60 unaffordable requests of an organization without credit, 16 at once,
   expect(passed).toBe(20);
 });
 
-test("requests without credit that are admitted or gone make room for others, of any key", () => {
+test("requests without credit that are admitted or gone let others in, of any key", () => {
   const { opened } = windows();
   const requests = Array.from({ length: 20 }, () => ({}));
   for (const request of requests) expect(opened.enter(UNFUNDED, request)).toBeUndefined();
@@ -190,7 +190,7 @@ function open(nowMs = RESET_MS - 10_000) {
 }
 
 describe("a remembered refusal", () => {
-  test("is the ledger's own answer, from its second in a row on", () => {
+  test("is the ledger's own answer, from the second in a row on", () => {
     const { shortfalls, answered } = open();
     answered(hold(50n), LOW);
     expect(shortfalls.find(hold(50n))).toBeUndefined();
@@ -198,7 +198,7 @@ describe("a remembered refusal", () => {
     expect(shortfalls.find(hold(50n))).toBe(LOW);
   });
 
-  test("is good for 250 ms from when the ledger was asked, and no longer", () => {
+  test("is valid for 250 ms from the time of the question, and no longer", () => {
     const { shortfalls, answered, pass } = open();
     answered(hold(50n), LOW);
     const asked = shortfalls.asking("org_a" as OrgId);
@@ -223,7 +223,7 @@ describe("a remembered refusal", () => {
     expect(shortfalls.find(hold(51n))).toBeUndefined();
   });
 
-  test("says nothing about another key, which has a cap of its own, or another organization", () => {
+  test("does not apply to another key, which has a separate cap, or another organization", () => {
     const { shortfalls, refused } = open();
     refused(hold(50n), LOW);
     expect(shortfalls.find(hold(50n, "key_b"))).toBeUndefined();
@@ -258,7 +258,7 @@ describe("a change", () => {
     expect(shortfalls.find(hold(50n))).toBe(LOW);
   });
 
-  test("while the ledger is asked makes its answer one of before, which is not remembered", () => {
+  test("while the ledger is asked makes its answer outdated, so that it is not cached", () => {
     const { shortfalls, answered } = open();
     answered(hold(50n), LOW);
     const asked = shortfalls.asking("org_a" as OrgId);
@@ -282,11 +282,11 @@ test.each([
   expect(shortfalls.find(hold(50n))).toBe(LOW);
 });
 
-describe("what is remembered is bounded", () => {
+describe("the memory of refusals is bounded", () => {
   const others = (count: number): readonly ReserveRow[] =>
     Array.from({ length: count }, (_, n) => hold(50n, `key_${n}`, `org_${n}`));
 
-  test("the refusal that is the oldest is forgotten", () => {
+  test("and drops the oldest refusal", () => {
     const { shortfalls, refused } = open();
     refused(hold(50n), LOW);
     for (const row of others(SHORTFALLS_MAX - 1)) refused(row, LOW);
@@ -296,7 +296,7 @@ describe("what is remembered is bounded", () => {
     expect(shortfalls.find(hold(50n, "key_z", "org_z"))).toBe(LOW);
   });
 
-  test("the organization that was refused first is watched no more", () => {
+  test("and stops to watch the organization that was refused first", () => {
     const { shortfalls, answered } = open();
     answered(hold(50n), LOW);
     for (const row of others(SHORTFALLS_MAX - 1)) answered(row, LOW);

@@ -17,7 +17,7 @@ import {
   type LimitStore,
   orgSlot,
   type ScopeClaim,
-  tokenCount,
+  NO_TOKENS,
 } from "../limits/limit-store.ts";
 
 export interface RefusalWindowOptions {
@@ -30,16 +30,16 @@ export interface RefusalWindowOptions {
 }
 
 /**
- * Windows of refused requests. They cost nothing and use up none of the caller's windows, but
- * reading them is work: above these windows a key is refused before its body is read. A window that
- * is full is remembered here, so that a request within them asks no store.
+ * Windows that bound refused requests. Refused requests are free and use none of the caller's other
+ * windows, but reading them is work: a key that exceeds these windows is refused before its body is
+ * read. A full window is remembered here, so that further requests need no store.
  */
 export class RefusalWindows {
   readonly #options: RefusalWindowOptions;
   readonly #full = new ExpiringCache<FullWindow>(MEMORY_MS, KEY_CACHE_ENTRIES_MAX);
   /** Requests of organizations without credit whose refusal or admission is not known yet. */
   readonly #undecided = new Map<OrgId, Set<object>>();
-  /** The rest of the window of refused requests of such an organization, at the last one. */
+  /** The refusals that were left in the window of such an organization after its last one. */
   readonly #left = new ExpiringCache<number>(MEMORY_MS, KEY_CACHE_ENTRIES_MAX);
   readonly #scopes = new WeakMap<Principal, readonly ScopeClaim[]>();
 
@@ -78,15 +78,18 @@ export class RefusalWindows {
     return undefined;
   }
 
-  /** It is admitted, refused or gone. Does nothing when it was not let in, or has left. */
+  /**
+   * Ends the undecided state of a request that was admitted or refused, or whose client left. Does
+   * nothing if it was never entered or has left already.
+   */
   leave({ orgId }: Principal, request: object): void {
     const undecided = this.#undecided.get(orgId);
     if (undecided?.delete(request) === true && undecided.size === 0) this.#undecided.delete(orgId);
   }
 
   /**
-   * The limits of this organization, or of all, may have changed. The windows of refused requests
-   * stay, as the organization cannot change those.
+   * Forgets full limits of this organization, or of all, because they may have changed. Full
+   * windows of refused requests stay, because an organization cannot change those.
    */
   forget(orgId: OrgId | undefined): void {
     this.#full.drop((full) => full.isOfLimits && (orgId === undefined || full.orgId === orgId));
@@ -110,7 +113,8 @@ export class RefusalWindows {
       this.#left.set(principal.orgId, left, this.#options.clock.monotonicMs());
     }
     if (left > 0) return;
-    // The window has just become full: a claim that it refuses says for how long.
+    // The window has just become full: one more claim is refused, with the time until it has
+    // capacity.
     const second = counted.kind === "claimed" ? this.#claim(principal) : counted;
     const refused = second instanceof Promise ? await second : second;
     if (refused.kind === "refused") this.#remember(principal, windowRefusal(refused), false);
@@ -187,12 +191,11 @@ interface FullWindow {
   readonly isOfLimits: boolean;
 }
 
-const NO_TOKENS = tokenCount(0, 0);
 const ORG_FACTOR = 3;
 /** A charge can stay in a window of a minute for up to 61 seconds. */
 const MEMORY_MS = 61_000;
 
-/** Credit lifts what was remembered without it. */
+/** Includes the credit state, so that buying credit lifts a remembered refusal. */
 function toMemoryKey(principal: Principal): string {
   return `${principal.keyId}:${String(isUnfunded(principal))}`;
 }
@@ -202,7 +205,7 @@ function isUnfunded({ funded, managed, rules }: Principal): boolean {
   return !funded && !managed && rules.connections.length === 0 && rules.endpoints.length === 0;
 }
 
-/** The refusal is for the caller's own requests per minute. */
+/** True if the refusal is for the caller's own requests per minute. */
 function isFullMinute({ origin, limit }: Refusal): boolean {
   return (
     origin === "gateway_admission" &&
@@ -248,13 +251,14 @@ export interface AskedHold {
 }
 
 /**
- * The reserves that the ledger refused a moment ago for want of money, so that a key which sends
- * the same again and again is refused without it. It never admits. Its answers are the ledger's, at
- * most `SHORTFALL_MS` old, and only to reserves that the ledger would have refused for the same
- * reason. What this process changes of an organization, or is notified of, counts at once.
+ * Caches reserves that the ledger refused for lack of money, so that a key that repeats such a
+ * request is refused without the ledger. It never admits a request. It returns only answers of the
+ * ledger that are at most `SHORTFALL_MS` old, and only for reserves that the ledger would have
+ * refused for the same reason. A change of an organization that this process makes or is notified
+ * of drops its entries at once.
  *
- * Only the second refusal in a row is remembered: the first begins to watch its organization, so
- * that one which is served costs two reads of a map and no entry.
+ * Only the second refusal in a row is cached: the first one starts to watch the organization. An
+ * organization that is served costs two reads of a map and no entry.
  */
 export class Shortfalls {
   readonly #clock: Clock;
@@ -265,14 +269,14 @@ export class Shortfalls {
     this.#clock = clock;
   }
 
-  /** The ledger's refusal of this hold; undefined: the ledger must be asked. */
+  /** The cached refusal of this reserve; undefined if the ledger must decide. */
   find({ orgId, keyId, reserveMicroUsd }: ReserveRow): Shortfall | undefined {
     const unchanged = this.#watched.get(orgId);
     if (unchanged === undefined) return undefined;
     const known = this.#known.get(keyId, this.#clock.monotonicMs());
     if (known === undefined || known.unchanged !== unchanged) return undefined;
     const { outcome, refusedMicroUsd } = known;
-    // A larger one may break a rule that is checked earlier, and has to get that one's answer.
+    // A larger reserve may break a rule that is checked earlier, and must get that rule's answer.
     if (reserveMicroUsd > refusedMicroUsd || reserveMicroUsd <= freeUnder(outcome))
       return undefined;
     return this.#isOver(outcome) ? undefined : outcome;
@@ -284,18 +288,18 @@ export class Shortfalls {
     return unchanged && { unchanged, askedAtMs: this.#clock.monotonicMs() };
   }
 
-  /** Notes the ledger's answer to it. */
+  /** Notes the ledger's answer to a reserve. */
   note(row: ReserveRow, outcome: ReserveOutcome, asked: AskedHold | undefined): void {
     if (outcome.kind !== "low_balance" && outcome.kind !== "cap") return;
     const { orgId, keyId, reserveMicroUsd: refusedMicroUsd } = row;
     const unchanged = this.#watched.get(orgId);
     if (unchanged === undefined) this.#watch(orgId);
-    // A hold that was sent before a change may have the answer of before it.
+    // A reserve that was sent before a change may have been answered by the earlier state.
     if (unchanged === undefined || unchanged !== asked?.unchanged) return;
     this.#known.set(keyId, { outcome, refusedMicroUsd, unchanged }, asked.askedAtMs);
   }
 
-  /** Something of this organization changed that may leave it more money, or of any. */
+  /** Drops the entries of an organization that may have more money now; undefined drops all. */
   forget(orgId: OrgId | undefined): void {
     if (orgId === undefined) this.#watched.clear();
     else this.#watched.delete(orgId);
@@ -311,13 +315,13 @@ export class Shortfalls {
     this.#watched.set(orgId, {});
   }
 
-  /** A cap is another one in another month. */
+  /** True if the refusal is by a cap whose period has ended. */
   #isOver(outcome: Shortfall): boolean {
     return outcome.kind === "cap" && this.#clock.nowMs() >= outcome.resetAtMs;
   }
 }
 
-/** The most that could be held when this was answered. */
+/** The amount that could still be held when the ledger answered. */
 function freeUnder(outcome: Shortfall): bigint {
   if (outcome.kind === "low_balance") return outcome.availableMicroUsd;
   const { capMicroUsd, settledMicroUsd, inFlightMicroUsd } = outcome;

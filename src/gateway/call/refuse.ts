@@ -21,7 +21,7 @@ export interface RefusedCall {
   readonly family?: CallFamily;
 }
 
-/** Refuses before any dispatch: the id stays known, nothing is owed. */
+/** Refuses a request before any dispatch and records it under its id. Nothing is owed. */
 export function refuseCall(ports: CallPorts, client: ClientExchange, input: RefusedCall): void {
   recordRefused(ports, client, input);
   if (NOT_THE_CALLERS_DOING.has(input.refusal.origin)) {
@@ -35,8 +35,9 @@ export function refuseCall(ports: CallPorts, client: ClientExchange, input: Refu
 }
 
 /**
- * Lets a request in, which has to leave `refusals` again, or refuses it: a caller whose window of refused requests is full, before its body is read. Recorded like
- * any other refusal, but no further one in that window.
+ * Refuses a caller whose window of refused requests is full, before its body is read; returns true
+ * if it did. The refusal is recorded like any other, but not counted in that window. A request that
+ * is let in must leave `refusals` again.
  */
 export function refuseBeforeBody(ports: CallPorts, client: ClientExchange): boolean {
   const value = ports.refusals.enter(client.principal, client);
@@ -90,9 +91,8 @@ export interface FaultLog {
 }
 
 /**
- * The one place where faults of the gateway's requests become answers: a store that does not
- * answer is a 503 on every route. Anything else is a bug of ours: logged with the request id, never
- * charged above the reserve.
+ * Turns a fault of a request into an answer, on every route. A store that does not answer is a 503.
+ * Anything else is a bug: it is logged with the request id and never charged above the reserve.
  */
 export function reportFault(log: FaultLog, requestId: RequestId, fault: unknown): Refusal {
   if (isStoreFault(fault)) {
@@ -128,13 +128,13 @@ export function routingDeadlinePassed(timeoutMs: number): Refusal {
   );
 }
 
-/** Sent to no client: the record of a request whose client went away before anything was sent. */
+/** Recorded for a request whose client left before anything was sent; never sent. */
 export function clientLeft(): Refusal {
   return CLIENT_HAS_LEFT;
 }
 const CLIENT_HAS_LEFT = refusal("gateway_error", "the client left before anything was sent");
 
-/** A request that waited for its pace when this process began to shut down. */
+/** Refuses a request that waited for its pacing turn when this process began to shut down. */
 export function shuttingDown(): Refusal {
   return refusal(
     "gateway_error",

@@ -128,7 +128,7 @@ export const routeAnswer = shape((is: DefineField<ShownRoute>) => ({
   ]),
 }));
 
-/** Kinds of requests that `for` names, in the order in which its refusal has them. */
+/** The values of `for`, in the order in which its refusal lists them. */
 const KINDS = ["chat", "messages", "images", "videos", "decisions"] as const;
 
 /** The dry run; the body is that of the route that `for` names. */

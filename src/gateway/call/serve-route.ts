@@ -13,13 +13,13 @@ import type { Principal } from "../accounts/principal.ts";
 import type { LimitStore, TokenCount } from "../limits/limit-store.ts";
 import { explainRoute } from "../routing/explain-route.ts";
 import type { DeploymentHealth } from "../routing/health.ts";
-import { type CallKind, callTokens, type Step } from "./call-kind.ts";
+import type { CallKind, Step } from "./call-kind.ts";
 import { previewCall } from "./call.ts";
 import { enterPool } from "./candidates.ts";
 import { type LimitedCall, marketplaceClaim } from "./claim.ts";
 import type { ClientExchange } from "./client-exchange.ts";
 import { countRequest } from "./count-tokens.ts";
-import { callPlanInput, identifyConversation, findModel } from "./plan.ts";
+import { callPlanInput, identifyConversation, findModel, estimateTokens } from "./plan.ts";
 import type { CallPorts } from "./ports.ts";
 import { refuseCall } from "./refuse.ts";
 import { type ExcludedStep, routeAnswer, type ShownStep } from "./route-contract.ts";
@@ -48,7 +48,9 @@ export async function serveRoute(
   refuseCall(ports, client, { refusal: invalidRequest(message) });
 }
 
-/** The dry run of one kind of call; `wire`: the one it comes on, where there are several. */
+/**
+ * Binds the dry run of one kind of call; `wire` is the client's wire, for kinds that have several.
+ */
 export function bindDryRun<R extends CallRequest>(kind: CallKind<R>, wire?: WireId): DryRun {
   return (ports, client) => runDry(ports, client, { kind, wire });
 }
@@ -96,7 +98,7 @@ async function walkRoute<R extends CallRequest>(
   const conversation = identifyConversation(principal, request, model);
   const input = callPlanInput(ports, principal, { kind, request, model, conversation });
   const explained = explainRoute(input);
-  const tokens = callTokens(kind, request, { model, body });
+  const tokens = estimateTokens(kind, request, { model, body });
   const { ownKeys } = explained;
   const limited = { modelId: request.modelId, endpoint, ownKeys };
   const steps: ShownStep[] = [];
@@ -167,7 +169,7 @@ function lookingLimits({ limits, clock }: Pick<CallPorts, "limits" | "clock">): 
       return outcome;
     },
     depart: () => undefined,
-    // Undone already.
+    // Already undone by `claim`.
     release: () => undefined,
     undo: () => undefined,
     cool: () => undefined,
@@ -183,7 +185,7 @@ function lookingHealth(health: DeploymentHealth): DeploymentHealth {
   };
 }
 
-/** A call would be refused by them; what a dry run reads was not the ledger's answer. */
+/** Reads cached refusals as a call does, but adds none. */
 function lookingShortfalls(shortfalls: CallPorts["shortfalls"]): CallPorts["shortfalls"] {
   return {
     find: (row) => shortfalls.find(row),

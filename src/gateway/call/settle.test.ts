@@ -50,8 +50,8 @@ function result(input: {
   };
 }
 
-describe("what an attempt owes", () => {
-  test("an hour of the cache owes its price to who asked for it, and any write's to others", () => {
+describe("the debt of an attempt", () => {
+  test("with one-hour cache writes has their price if they were requested, else that of any write", () => {
     const prices = { ...deployment.prices, cacheWrite1h: 500n };
     const listing = { ...deployment, prices } as Deployment;
     const hourly = { ...USAGE, cacheWrite1h: 4 };
@@ -71,7 +71,7 @@ describe("what an attempt owes", () => {
     });
   });
 
-  test("a complete answer owes every bucket at its own price", () => {
+  test("with a complete answer has every bucket at its own price", () => {
     expect(computeSettlement(result({ usage: USAGE }), deployment)).toEqual({
       usage: USAGE,
       basis: "reported",
@@ -79,12 +79,12 @@ describe("what an attempt owes", () => {
     });
   });
 
-  test("an answer that reported no usage owes nothing: a guess is never billed", () => {
+  test("is zero without reported usage: a guess is never billed", () => {
     const settled = computeSettlement(result({}), deployment);
     expect(settled).toEqual({ usage: null, basis: "none", costPicoUsd: 0n });
   });
 
-  test("a reported cost beyond a million dollars above the reserve is not believed", () => {
+  test("ignores a reported cost of more than a million dollars above the reserve", () => {
     const listing = { ...deployment, billing: "reported_cost" } as Deployment;
     const settled = computeSettlement(result({ usage: USAGE, cost: "1e11" }), listing);
     expect(settled).toMatchObject({ basis: "none", flag: "usage_impossible", costPicoUsd: 0n });
@@ -108,7 +108,7 @@ describe("what an attempt owes", () => {
     expect(settled).toEqual(flagged);
   });
 
-  test("usage of a listing without a context length is believed up to 2^31 tokens", () => {
+  test("believes usage up to 2^31 tokens for a listing without a context length", () => {
     const most = { ...ZERO_USAGE, prompt: 2 ** 31 };
     expect(computeSettlement(result({ usage: most }), deployment)).toMatchObject({ usage: most });
     const more = { ...most, completion: 1 };
@@ -117,7 +117,7 @@ describe("what an attempt owes", () => {
     });
   });
 
-  test("an excess over the reserve beyond a million dollars is not believed either", () => {
+  test("ignores usage that costs more than a million dollars above the reserve", () => {
     const dear = { ...deployment, prices: { ...deployment.prices, prompt: 10n ** 13n } };
     const usage = { ...ZERO_USAGE, prompt: 1_000_000 };
     const settled = computeSettlement(result({ usage }), dear as Deployment);
@@ -129,12 +129,12 @@ describe("what an attempt owes", () => {
     expect(held).toMatchObject({ basis: "reported", costPicoUsd: 10n ** 19n });
   });
 
-  test("a stream that died owes what had been reported until then", () => {
+  test("of a stream that died is what had been reported until then", () => {
     const died = result({ usage: USAGE, failed: "upstream_error", hasOutput: true });
     expect(computeSettlement(died, deployment)).toMatchObject({ basis: "partial", usage: USAGE });
   });
 
-  test("an answer that broke a bound owes what had been delivered, and before that nothing", () => {
+  test("of an answer that broke a bound is what had been delivered, or zero before any output", () => {
     const broken = { usage: USAGE, failed: "gateway_error" } as const;
     const after = computeSettlement(result({ ...broken, hasOutput: true }), deployment);
     expect(after).toMatchObject({ basis: "partial", usage: USAGE });
@@ -142,7 +142,7 @@ describe("what an attempt owes", () => {
     expect(before).toMatchObject({ basis: "none", costPicoUsd: 0n });
   });
 
-  test("refused content costs nothing, whatever the provider reports", () => {
+  test("is zero for refused content, whatever the provider reports", () => {
     const refused = result({ usage: USAGE, failed: "content_policy" });
     expect(computeSettlement(refused, deployment)).toMatchObject({
       basis: "none",
@@ -150,12 +150,12 @@ describe("what an attempt owes", () => {
     });
   });
 
-  test("an answer that cannot be represented costs nothing", () => {
+  test("is zero for an answer that cannot be represented", () => {
     const unusable = result({ usage: USAGE, failed: "gateway_error" });
     expect(computeSettlement(unusable, deployment)).toMatchObject({ costPicoUsd: 0n });
   });
 
-  test("a reported_cost listing owes the provider's own figure, digit by digit", () => {
+  test("of a reported_cost listing is the provider's own figure, digit by digit", () => {
     const reported = { ...deployment, billing: "reported_cost" } as Deployment;
     const settled = computeSettlement(result({ usage: USAGE, cost: "0.0123456789" }), reported);
     expect(settled).toMatchObject({ basis: "reported", costPicoUsd: 12_345_678_900n });

@@ -1,4 +1,4 @@
-import { type Deployment, exactCost, type PriceSheet } from "../../catalog/index.ts";
+import { type Deployment, exactCost } from "../../catalog/index.ts";
 import {
   HOUR_SKU,
   isWithinExcess,
@@ -16,16 +16,16 @@ import {
 } from "../../kernel/index.ts";
 import type { AttemptOutcome, ReportFlag, SettlementBasis } from "../../ledger/index.ts";
 import type { AttemptResult } from "../../upstream/index.ts";
-import { type TokenCount, tokenCount } from "../limits/limit-store.ts";
+import { type TokenCount, tokenCount, NO_TOKENS } from "../limits/limit-store.ts";
 
-/** The debt of one ended attempt, and its reason. */
+/** The cost of one ended attempt, and its basis. */
 export interface Settlement {
   readonly usage: Usage | null;
   readonly basis: SettlementBasis;
   readonly costPicoUsd: PicoUsd;
-  /** The debt to the provider, where it has prices of its own; absent: the cost. */
+  /** The amount owed to the provider, if it has purchase prices; absent if it is the cost. */
   readonly owedPicoUsd?: PicoUsd;
-  /** The fault of the provider's report; such a report is not believed. */
+  /** Set if the provider's report was impossible and was ignored. */
   readonly flag?: ReportFlag;
 }
 
@@ -34,12 +34,12 @@ const NOTHING: Settlement = { usage: null, basis: "none", costPicoUsd: ZERO_PICO
 const IMPOSSIBLE: Settlement = { ...NOTHING, flag: "usage_impossible" };
 
 /**
- * Debits what the provider reported and nothing else: the whole of a complete answer, or what had
- * been reported before a stream died. Refused content and an answer that cannot be represented
- * cost nothing, whatever they report. A delivered image without usage is what its listing declares.
- * Usage or a cost that is impossible is not believed: it
- * settles like none, so that a broken report can neither fill the accounts nor stop a closing.
- * An hour of the cache that the request did not ask for costs what any write costs.
+ * Computes the debit from the provider's report and nothing else: the whole report of a complete
+ * answer, or the part that was reported before a stream broke. Refused content and answers that
+ * cannot be represented cost nothing, whatever they report. A delivered image without usage costs
+ * what its listing declares. Impossible usage or cost is ignored, so that a wrong report can
+ * neither spoil the accounts nor stop a closing. One-hour cache writes that were not requested cost
+ * what any cache write costs.
  */
 export function computeSettlement(
   result: AttemptResult,
@@ -68,24 +68,16 @@ export function computeSettlement(
       : IMPOSSIBLE;
   }
   if (counted === undefined || deployment.prices === null) return NOTHING;
-  const priced = pricedUsage(deployment.prices, counted);
+  const { purchase } = deployment.prices;
+  const priced = {
+    costPicoUsd: exactCost(deployment.prices, counted),
+    ...(purchase !== undefined && { owedPicoUsd: exactCost(purchase, counted) }),
+  };
   const isPayable = Object.values(priced).every((amount) =>
     isWithinExcess(amount, reserveMicroUsd),
   );
   if (!isPayable) return IMPOSSIBLE;
   return { usage: counted, basis: isDeclared ? "declared" : basis, ...priced };
-}
-
-/** The customer's debit for the usage, and the debt to the provider. */
-function pricedUsage(
-  prices: PriceSheet,
-  usage: Usage,
-): Pick<Settlement, "costPicoUsd" | "owedPicoUsd"> {
-  const costPicoUsd = exactCost(prices, usage);
-  const { purchase } = prices;
-  return purchase === undefined
-    ? { costPicoUsd }
-    : { costPicoUsd, owedPicoUsd: exactCost(purchase, usage) };
 }
 
 function dropUnaskedUsage(usage: Usage | undefined, asksHourWrites: boolean): Usage | undefined {
@@ -111,10 +103,10 @@ export function observedTokens(
 ): TokenCount {
   const { usage } = settlement;
   if (usage !== null) return tokenCount(promptTokensTotal(usage), outputTokensTotal(usage));
-  return complete ? estimate : tokenCount(0, 0);
+  return complete ? estimate : NO_TOKENS;
 }
 
-/** The generation record's terms for how an attempt ended. */
+/** Names the end of an attempt as the generation record does. */
 export function toAttemptOutcome(result: AttemptResult, clientGone: boolean): AttemptOutcome {
   if (clientGone) return "client_disconnected";
   if (result.failure === undefined) return "completed";
@@ -132,6 +124,6 @@ export function sumTokens(ended: readonly { readonly tokens: TokenCount }[]): To
         sum.promptTokens + tokens.promptTokens,
         sum.completionTokens + tokens.completionTokens,
       ),
-    tokenCount(0, 0),
+    NO_TOKENS,
   );
 }

@@ -21,29 +21,28 @@ export interface TracedRequest {
   readonly startedMs: number;
 }
 
-/**
- * Collects times and figures of a running request. Whether they become a trace is decided when the
- * request ends.
- */
+/** Collects times and figures of a request; its end decides if they become a trace. */
 export interface RequestTrace {
-  /** The key was accepted. `traceparent` is the caller's header, which is parsed from now on. */
+  /** Notes the accepted caller; `traceparent` is the caller's header. */
   accepted(principal: Principal, traceparent: string | undefined): void;
-  /** A recipe runs: until `served` there may be more to note. */
+  /** Notes that serving has begun; more may be noted until `served`. */
   serving(): void;
   served(): void;
   /** Notes the subject of the call, once its body was read. */
   asked(call: { readonly request: CallRequest; readonly wire: WireId | undefined }): void;
-  /** The caller's limits are claimed from now on. */
+  /** Notes that claiming the caller's limits begins. */
   claiming(): void;
-  /** They were, or refused the request. */
+  /** Notes that the limits were claimed, or that they refused the request. */
   claimed(refused: Refusal | undefined): void;
-  /** It has waited for its pace since its limits were claimed. */
+  /** Notes the end of the pacing delay, which began after the claim. */
   queued(): void;
-  /** An attempt is about to be held. */
+  /** Begins the notes of an attempt, before it is held. */
   attempt(held: TracedAttempt): AttemptTrace;
   /** Notes the debit of all attempts together. */
   debited(debitMicroUsd: MicroUsd): void;
-  /** The client has its answer or has left. Says the trace's id when the trace is kept. */
+  /**
+   * Notes that the client has its answer or has left. Returns the trace's id if the trace is kept.
+   */
   closed(end: ClosedRequest): string | undefined;
 }
 
@@ -60,15 +59,15 @@ export interface TracedAttempt {
 export interface AttemptTrace {
   readonly reserveLane: LaneNote;
   readonly settleLane: LaneNote;
-  /** Held, to be sent at once, or refused. */
+  /** Notes that the attempt was held and is sent next, or that its hold was refused. */
   reserved(refused: Refusal | undefined): void;
-  /** It is sent. Gives the `traceparent` that its provider gets; undefined: none. */
+  /** Notes that the attempt is sent; returns its `traceparent`, undefined if none is sent. */
   sent(): string | undefined;
-  /** The provider's answer has ended. */
+  /** Notes that the provider's answer has ended. */
   ended(nowMs: number): void;
-  /** Notes the end; absent for a job that continues. */
+  /** Notes the outcome; not called for a job that continues. */
   observed(end: ObservedAttempt): void;
-  /** Its end is in the journal, or on its way there. */
+  /** Notes that the closing row is in the journal or queued for it. */
   settled(debitMicroUsd: MicroUsd): void;
 }
 
@@ -80,10 +79,10 @@ export interface ObservedAttempt {
 
 /** The end of a request as its client saw it. */
 export interface ClosedRequest {
-  /** 0: nothing was answered. */
+  /** HTTP status; 0 if nothing was answered. */
   readonly status: number;
   readonly refusal: Refusal | undefined;
-  /** The client left before its answer ended. */
+  /** True if the client left before its answer ended. */
   readonly isGone: boolean;
   readonly nowMs: number;
 }

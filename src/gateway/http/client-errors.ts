@@ -18,11 +18,11 @@ import { closeConnection } from "./connections.ts";
 import { addRefusalHeaders, baseHeaders } from "./response-headers.ts";
 import type { RouteTable } from "./route-table.ts";
 
-/** The request that a connection is answering, if there is one. */
+/** The request that a connection is answering. */
 export interface OpenRequest {
   /** True once the whole answer has been written. */
   readonly isAnswered: boolean;
-  /** Refuses it while its body still arrives; false when it is being served. */
+  /** Refuses it while its body still arrives; false if it is being served already. */
   refuseUnread(value: Refusal): boolean;
 }
 
@@ -35,12 +35,12 @@ export interface ClientErrorOptions {
   readonly openRequestOf: (socket: Duplex) => OpenRequest | undefined;
 }
 
-/** Answers what the parser refuses, wherever an answer can still be written, and closes. */
+/** Answers requests that the parser refuses, if it still can, and closes the connection. */
 export function answerClientErrors(server: Server, options: ClientErrorOptions): void {
   const answered = new WeakSet<Duplex>();
   server.on("clientError", (fault: ClientFault, socket) => {
     if (!socket.writable) {
-      // A connection that is being closed is read for a moment; nothing more is written to it.
+      // A connection that is being closed is still read for a moment, but no longer written to.
       if (!answered.has(socket)) socket.destroy();
       return;
     }
@@ -80,7 +80,7 @@ function toParserRefusal(code: string | undefined): Refusal {
   );
 }
 
-/** The path of the request line, where the faulty bytes begin with one. */
+/** The path of the request line; empty if the faulty bytes do not begin with one. */
 function readPath({ rawPacket }: ClientFault): string {
   const line = rawPacket?.toString("latin1", 0, 256) ?? "";
   return /^[A-Z]+ (\/[^ ?\r\n]*)/.exec(line)?.[1] ?? "";
@@ -149,7 +149,7 @@ export class RequestLog {
     this.#log.warn({ request_id: requestId, err: fault }, "the database did not answer a request");
   }
 
-  /** Bytes that were not a request, or did not become one in time. */
+  /** Logs bytes that were no valid request, or did not become one in time. */
   unreadable(requestId: RequestId, { class: error, status }: Refusal): void {
     this.#log.info({ request_id: requestId, route: "unknown", status, error }, "request");
   }

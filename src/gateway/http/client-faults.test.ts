@@ -153,7 +153,7 @@ describe("bytes that are not a request get the documented error body", () => {
     await vi.waitFor(() => expect(logged()).toContain(id), PATIENCE);
   });
 
-  test("and none inside of another request's answer", async () => {
+  test("but never inside another request's answer", async () => {
     const { port } = await listeners.listen(
       [
         get("/v1/models", async (exchange) => {

@@ -14,14 +14,14 @@ import {
   WRITE_IDLE_TIMEOUT_MS,
 } from "../../kernel/index.ts";
 
-/** Counts a server's connections; what is over the bound is refused with an answer, then closed. */
+/** Bounds a server's connections. Further connections are answered with a refusal and closed. */
 export class ConnectionBound {
   readonly #refused = new WeakSet<Duplex>();
   #open = 0;
   #refusedOpen = 0;
 
   constructor(server: Server, bound: { readonly max: number; readonly lingerMs: number }) {
-    // One listener for all of them: each of its own would be kept as long as its connection.
+    // One shared listener, because a separate one would be kept for as long as its connection.
     const onClosed = (): void => {
       this.#open -= 1;
     };
@@ -44,7 +44,7 @@ export class ConnectionBound {
     });
   }
 
-  /** The refusal of requests on this connection; undefined when it is within the bound. */
+  /** The refusal of requests on this connection; undefined if it is within the bound. */
   findRefusal(socket: Duplex): Refusal | undefined {
     return this.#refused.has(socket) ? TOO_MANY_CONNECTIONS : undefined;
   }
@@ -64,9 +64,9 @@ const TOO_MANY_CONNECTIONS: Refusal = refusal(
 const closing = new WeakSet<Duplex>();
 
 /**
- * Ends a connection after what was written to it. It is read for `LINGER_MS` more, because a
- * connection that is closed with unread bytes is reset, and the client loses the answer; then it is
- * destroyed, because a client that keeps its half open would hold the descriptor.
+ * Ends a connection after its last written bytes. It is read for `lingerMs` more, because closing
+ * it with unread bytes would reset it and lose the answer. Then it is destroyed, because a client
+ * that keeps its side open would hold the descriptor.
  */
 export function closeConnection(socket: Duplex, lingerMs: number): void {
   if (closing.has(socket)) return;
@@ -75,7 +75,7 @@ export function closeConnection(socket: Duplex, lingerMs: number): void {
   destroyAfter(socket, lingerMs);
 }
 
-/** Destroys the connection after that time, unless it has closed before. */
+/** Destroys the connection after `ms`, unless it has closed before. */
 function destroyAfter(socket: Duplex, ms: number): void {
   const timer = setTimeout(() => socket.destroy(), ms);
   timer.unref();
@@ -89,7 +89,7 @@ export function hasUnreadBody(request: IncomingMessage): boolean {
   return encoding !== undefined || Number(length ?? 0) > 0;
 }
 
-/** Reads the rest of a body and forgets it. A body over the bound takes its connection with it. */
+/** Reads and discards the rest of a body. A body over the bound has its connection destroyed. */
 export function discardBody(request: IncomingMessage, onEnd: () => void): void {
   let bytes = 0;
   request.on("data", (chunk: Buffer) => {
@@ -106,17 +106,19 @@ export interface ClientTimeouts {
   readonly headersMs: number;
   /** From the first byte of a request to the end of its body; at least `headersMs`. */
   readonly bodyMs: number;
-  /** Longest time in which a client takes no byte of an answer. */
+  /** Longest time in which a client may read no byte of an answer. */
   readonly writeIdleMs: number;
   /**
    * How long a connection that is being closed is still read, so that its client sees the answer.
    */
   readonly lingerMs: number;
-  /** Between two checks of all connections: headers and bodies may be late by that much. */
+  /**
+   * The interval between two checks of all connections, by which headers and bodies may be late.
+   */
   readonly checkEveryMs: number;
 }
 
-/** The time limits of the program; tests, which do not wait a minute, have others. */
+/** The time limits of the program; tests use shorter ones. */
 export const CLIENT_TIMEOUTS: ClientTimeouts = {
   headersMs: REQUEST_HEADERS_TIMEOUT_MS,
   bodyMs: REQUEST_BODY_TIMEOUT_MS,
@@ -125,7 +127,7 @@ export const CLIENT_TIMEOUTS: ClientTimeouts = {
   checkEveryMs: 5_000,
 };
 
-/** A whole answer that its client has not taken yet. */
+/** A whole answer that its client has not read yet. */
 export interface UnreadAnswer {
   readonly keyId: KeyId;
   readonly bytes: number;
@@ -154,7 +156,9 @@ export class UnreadAnswers {
     this.#bounds = bounds;
   }
 
-  /** An answer may exceed the bounds by itself; then it waits alone. */
+  /**
+   * Adds an answer, and destroys others until the bounds hold. One answer alone may exceed them.
+   */
   add(answer: UnreadAnswer): void {
     this.#waiting.add(answer);
     this.#count(answer, answer.bytes);
@@ -171,7 +175,7 @@ export class UnreadAnswers {
     if (this.#waiting.delete(answer)) this.#waiting.add(answer);
   }
 
-  /** Does nothing when it does not wait. */
+  /** Does nothing if it is not waiting. */
   remove(answer: UnreadAnswer): void {
     if (this.#waiting.delete(answer)) this.#count(answer, -answer.bytes);
   }
@@ -195,8 +199,8 @@ export class UnreadAnswers {
 }
 
 /**
- * Responses that close their connections while the instance drains. A kept connection would carry
- * another request to a listener that is about to close.
+ * A response class that closes its connection while the instance drains, because a kept connection
+ * would carry another request to a listener that is about to close.
  */
 export function drainingResponse(isDraining: () => boolean): typeof ServerResponse {
   return class DrainingResponse<Request extends IncomingMessage> extends ServerResponse<Request> {

@@ -29,7 +29,7 @@ import { get, post, postSmall, RouteTable, type RequestTarget, type Route } from
 /** The stores that the routes use besides serving calls. */
 export type StoredDeps = RecordDeps & Pick<LimitDeps, "rules"> & { readonly videos: VideoReadDeps };
 
-/** Every route of the gateway, each with the recipe that serves it. */
+/** Every route of the gateway, each with the function that serves it. */
 export function gatewayRoutes(
   ports: CallPorts,
   records: StoredDeps,

@@ -158,7 +158,7 @@ describe("a connection is closed when its client is too slow", () => {
     await vi.waitFor(async () => expect(await connectionsOf(server)).toBe(0), PATIENCE);
   });
 
-  test("but not one that reads now and then, and its answer arrives whole", async () => {
+  test("except a client that reads now and then: its answer arrives whole", async () => {
     const clientTimeouts = { ...NO_TIMEOUTS, writeIdleMs: 60_000 };
     let passedMs = 0;
     const clock = { ...systemClock, monotonicMs: () => passedMs };
@@ -299,7 +299,7 @@ describe("a handler that crashes", () => {
     });
   });
 
-  test("before the key was checked answers in the shape of the path, too", async () => {
+  test("before the key was checked is answered in the format of the path, too", async () => {
     const authenticate = (): Promise<never> => Promise.reject(new Error("a bug in a recipe"));
     const { body } = await crashed("/v1/messages", {
       authenticator: { authenticate, forget: () => undefined },
@@ -307,7 +307,7 @@ describe("a handler that crashes", () => {
     expect(body).toMatchObject({ type: "error", error: { error_type: "gateway_error" } });
   });
 
-  test("inside of a stream breaks the connection, so that nothing passes for complete", async () => {
+  test("inside a stream breaks the connection, so that the answer cannot pass for complete", async () => {
     const serve: Route["serve"] = async (exchange) => {
       exchange.begin("text/event-stream", {});
       exchange.write("data: 1\n\n");

@@ -5,7 +5,7 @@ import type { Authenticator, AuthOutcome } from "../accounts/authenticate.ts";
 import type { Principal } from "../accounts/principal.ts";
 import { reportFault } from "../call/refuse.ts";
 import type { GatewayMetrics } from "../call/metrics.ts";
-import type { RequestTrace, Tracing } from "../call/trace.ts";
+import type { Tracing } from "../call/trace.ts";
 import {
   type BufferPool,
   type ClientAddresses,
@@ -17,7 +17,6 @@ import {
   createRequestId,
   refusal,
   type Refusal,
-  type RequestId,
 } from "../../kernel/index.ts";
 import { findAmbiguity, readBody } from "./read-body.ts";
 import { answerClientErrors, type OpenRequest, type RequestLog } from "./client-errors.ts";
@@ -47,28 +46,25 @@ export interface GatewayServerOptions {
   readonly log: RequestLog;
   /** Undefined if no traces are exported. */
   readonly tracing?: Tracing | undefined;
-  /** The memory in which bodies of several chunks are put together. */
+  /** The buffers in which bodies of several chunks are joined. */
   readonly bodyPool: BufferPool;
-  /** Refuses a caller whose body is not worth reading; false: nothing is to be refused. */
+  /** Refuses a caller before its body is read; returns false if it is let in. */
   readonly refuseBeforeBody: (exchange: HttpExchange) => boolean;
-  /** An exchange has ended that `refuseBeforeBody` has let in. */
+  /** Called when an exchange ends that `refuseBeforeBody` has let in. */
   readonly onEnded: (exchange: HttpExchange) => void;
-  /** Refuses an authenticated request whose body was not taken; its id has to stay known. */
+  /** Refuses and records an authenticated request whose body could not be read. */
   readonly refuseUnread: (exchange: HttpExchange, value: Refusal) => void;
-  /**
-   * Whether this instance may take traffic, which `/readyz` reports, and whether it is about to
-   * stop.
-   */
+  /** The state for `/readyz`, and whether this instance is about to stop. */
   readonly readiness: Pick<Readiness, "isReady" | "isDraining">;
 }
 
 const KEEP_ALIVE_MS = 65_000;
-/** Fixed: `*` means every name but `authorization`, in what browsers send without cookies. */
+/** A fixed list: for requests without cookies, `*` allows every name except `authorization`. */
 const PREFLIGHT_HEADERS = "authorization, content-type, x-api-key, *";
 const PREFLIGHT_SECONDS = "86400";
 const PROBE_PATHS: ReadonlySet<string> = new Set(["/livez", "/healthz", "/readyz"]);
 
-/** The gateway's listener: a strict parser, bounded in time and size, in front of the recipes. */
+/** The gateway's listener: a strict HTTP parser with bounds on time and size. */
 export function createGatewayServer(options: GatewayServerOptions): Server {
   const { headersMs, bodyMs, lingerMs, checkEveryMs } = options.clientTimeouts;
   const server = createServer(
@@ -101,7 +97,7 @@ export function createGatewayServer(options: GatewayServerOptions): Server {
   return server;
 }
 
-/** The caller, who was identified elsewhere, and the gateway's path. */
+/** A call whose caller was identified elsewhere. */
 export interface KnownCall {
   readonly principal: Principal;
   /** Path and query, as a client of the gateway would send them. */
@@ -109,8 +105,8 @@ export interface KnownCall {
 }
 
 /**
- * Serves a request of a known caller that came in through another listener: the console's
- * playground. After authentication it takes the gateway's routes, limits and records.
+ * Serves a request of a known caller that arrived at another listener: the console's playground. It
+ * has the same routes, limits and records as any authenticated request.
  */
 export function serveKnownCaller(
   options: GatewayServerOptions,
@@ -120,7 +116,7 @@ export function serveKnownCaller(
   new RequestWalk(options, socket.request, socket.response, call).start();
 }
 
-/** One request on its way down: path, key, route, body, recipe. */
+/** Serves one request in order: path, key, route, body, call. */
 class RequestWalk implements OpenRequest {
   readonly #options: GatewayServerOptions;
   readonly #request: IncomingMessage;
@@ -158,7 +154,14 @@ class RequestWalk implements OpenRequest {
       response,
       requestId,
       route: this.#known?.route.path ?? "unknown",
-      trace: this.#known && this.#beginTrace(requestId, this.#known.route),
+      trace:
+        this.#known &&
+        options.tracing?.begin({
+          requestId,
+          method: request.method ?? "GET",
+          route: this.#known.route.path,
+          startedMs: this.#startedMs,
+        }),
       errorWire: options.routes.findErrorWire(this.#path),
       clock: options.clock,
       startedMs: this.#startedMs,
@@ -177,7 +180,8 @@ class RequestWalk implements OpenRequest {
     const method = this.#request.method ?? "GET";
     if (method === "OPTIONS") return this.#preflight();
     if (this.#isProbe(method)) return;
-    if (REMOVED_PATHS.has(this.#path)) return this.#refuse(noSuchRoute(method, this.#path));
+    if (REMOVED_PATHS.has(this.#path))
+      return this.#exchange.refuse(noSuchRoute(method, this.#path));
     const { authorization } = this.#request.headers;
     const outcome = this.#options.authenticator.authenticate(
       authorization,
@@ -193,17 +197,11 @@ class RequestWalk implements OpenRequest {
     }
   }
 
-  #beginTrace(requestId: RequestId, route: Route): RequestTrace | undefined {
-    const { method = "GET" } = this.#request;
-    const startedMs = this.#startedMs;
-    return this.#options.tracing?.begin({ requestId, method, route: route.path, startedMs });
-  }
-
   get isAnswered(): boolean {
     return this.#exchange.isAnswered;
   }
 
-  /** True once the answer has left or the connection has ended. */
+  /** True once the answer was sent or the connection has ended. */
   get isOver(): boolean {
     return this.#response.closed;
   }
@@ -215,21 +213,21 @@ class RequestWalk implements OpenRequest {
     return true;
   }
 
-  /** Refuses, and closes the connection after it. */
+  /** Refuses the request, and then closes the connection. */
   refuseLast(value: Refusal): void {
     this.#exchange.closeAfterRefusal(this.#options.clientTimeouts.lingerMs);
-    this.#refuse(value);
+    this.#exchange.refuse(value);
   }
 
   #authenticated(outcome: AuthOutcome): void {
     if (outcome.ok) this.#accept(outcome.principal);
-    else this.#refuse(outcome.refusal);
+    else this.#exchange.refuse(outcome.refusal);
   }
 
   #accept(principal: Principal): void {
     const known = this.#known;
     if (known === undefined) {
-      return this.#refuse(noSuchRoute(this.#request.method ?? "GET", this.#path));
+      return this.#exchange.refuse(noSuchRoute(this.#request.method ?? "GET", this.#path));
     }
     this.#exchange.accept(principal);
     if (known.route.method === "GET") return this.#serve(known);
@@ -239,7 +237,7 @@ class RequestWalk implements OpenRequest {
     const { bodyPool: pool, clock } = this.#options;
     const readFromMs = clock.monotonicMs();
     readBody(this.#request, { bytesMax: known.route.bodyBytesMax, pool }, (read) => {
-      // The rest may arrive while a refused connection is being closed.
+      // The rest of the body may arrive while a refused connection is being closed.
       if (this.#exchange.isAnswered) {
         if (read.ok) read.loan?.giveBack();
         return;
@@ -253,8 +251,8 @@ class RequestWalk implements OpenRequest {
   }
 
   /**
-   * A recipe that has ended no longer reads its body. One that failed may still read it, so its
-   * buffer is not reused.
+   * Returns the body's buffer to the pool after success. After a failure the body may still be
+   * read, so the buffer is not reused.
    */
   #serve(known: { readonly route: Route; readonly id?: string }, loan?: LentBuffer): void {
     const { trace } = this.#exchange;
@@ -276,11 +274,7 @@ class RequestWalk implements OpenRequest {
   #crashed(fault: unknown): void {
     const value = reportFault(this.#options.log, this.#exchange.requestId, fault);
     if (this.#exchange.committed) this.#response.destroy();
-    else this.#refuse(value);
-  }
-
-  #refuse(value: Refusal): void {
-    this.#exchange.refuse(value);
+    else this.#exchange.refuse(value);
   }
 
   #preflight(): void {
@@ -340,7 +334,7 @@ class RequestWalk implements OpenRequest {
 const NO_BODY = Buffer.alloc(0);
 
 function noSuchRoute(method: string, path: string): Refusal {
-  // The default route of some clients, which a setting can change to the supported one.
+  // Some clients use this route by default, and can be set to the supported one.
   const next =
     path === "/v1/responses"
       ? "use POST /v1/chat/completions (in your client, choose the chat completions API)"

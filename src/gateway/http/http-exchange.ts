@@ -29,14 +29,14 @@ export interface ExchangeInput {
   readonly response: ServerResponse;
   readonly requestId: RequestId;
   readonly route: string;
-  /** The shape of this path's errors. */
+  /** The wire whose format errors of this path have. */
   readonly errorWire: Pick<Wire, "errorBody">;
   readonly clock: Clock;
   /** Monotonic time of its first byte. */
   readonly startedMs: number;
   readonly deadlines: Deadlines;
   readonly clientAddresses: ClientAddresses;
-  /** Longest time in which the client takes no byte of an answer. */
+  /** Longest time in which the client may read no byte of an answer. */
   readonly writeIdleMs: number;
   /** Counts whole answers that clients have not read. */
   readonly unread: UnreadAnswers;
@@ -44,7 +44,7 @@ export interface ExchangeInput {
   readonly baseHeaders: (requestId: string) => HeaderList;
   /** The trace of the request; undefined if no traces are exported. */
   readonly trace: RequestTrace | undefined;
-  /** Called last, when the connection is done with this exchange. */
+  /** Called last, when the exchange has ended. */
   readonly onClosed: () => void;
 }
 
@@ -62,9 +62,7 @@ export class HttpExchange implements ClientExchange, Deadline {
   readonly unreachedProviders: string[] = [];
   refusal: Refusal | undefined;
   ownTimeFromMs: number;
-  /**
-   * For the metrics: whether the answer was a stream, and whether the stream ended with an error.
-   */
+  /** For the metrics: the answer was a stream; it ended with an error. */
   isStream = false;
   hasBroken = false;
 
@@ -88,7 +86,7 @@ export class HttpExchange implements ClientExchange, Deadline {
     this.#followEnd(input);
   }
 
-  /** Recipes run after authentication, so the principal always exists. */
+  /** Set before a route serves, because that happens after authentication. */
   get principal(): Principal {
     assert(this.#principal !== undefined, "the key was accepted before a recipe runs");
     return this.#principal;
@@ -133,11 +131,11 @@ export class HttpExchange implements ClientExchange, Deadline {
     list.push("content-type", contentType, "cache-control", "no-cache", "x-accel-buffering", "no");
     addServedHeaders(list, headers);
     const { request, response } = this.#input;
-    // A client of HTTP/1.0 knows no chunks: its answer ends with the connection.
+    // HTTP/1.0 has no chunks: the answer ends with the connection.
     this.#isChunked = request.httpVersionMinor > 0;
     if (this.#isChunked) list.push("transfer-encoding", "chunked");
     response.writeHead(200, list);
-    // Chunks are framed here, each in one write; the server would make four of every event.
+    // Chunks are framed here, each in one write; the server would use four writes for each.
     response.chunkedEncoding = false;
   }
 
@@ -189,7 +187,7 @@ export class HttpExchange implements ClientExchange, Deadline {
   }
 
   cut(): void {
-    // A reset: where the end of the connection is the end of the body, a plain close would lie.
+    // A reset, because a plain close could be taken for the end of the body.
     this.#input.request.socket.resetAndDestroy();
   }
 
@@ -212,7 +210,7 @@ export class HttpExchange implements ClientExchange, Deadline {
     return this.#finishing;
   }
 
-  /** A refusal will close the connection: nothing more that comes by it is believed. */
+  /** Makes the next refusal close the connection, because nothing further on it can be trusted. */
   closeAfterRefusal(lingerMs: number): void {
     this.#lingerMs = lingerMs;
   }
@@ -233,7 +231,7 @@ export class HttpExchange implements ClientExchange, Deadline {
     if (this.#lingerMs !== undefined) closeConnection(this.#input.request.socket, this.#lingerMs);
   }
 
-  /** A client that takes no byte for too long has left. */
+  /** Ends the answer of a client that has read no byte for too long. */
   onDue(): void {
     const { response } = this.#input;
     // A pipelined answer has no socket yet: an earlier answer comes first, and that one has a time
@@ -242,7 +240,7 @@ export class HttpExchange implements ClientExchange, Deadline {
     else response.destroy();
   }
 
-  /** Some of the waiting bytes were sent; once all of them were, the deadline ends. */
+  /** Renews the deadline when some of the waiting bytes were sent. */
   #moved(): void {
     if (this.dueMs !== Number.POSITIVE_INFINITY) this.#boundWriting();
   }
@@ -253,7 +251,7 @@ export class HttpExchange implements ClientExchange, Deadline {
     const framed = this.#isChunked ? encodeChunk(output, bytes) : output;
     if (this.#hasSent) return response.write(framed, chooseEncoding(output, bytes), onTaken);
     this.#hasSent = true;
-    // A text would be joined with the head, whose parts the server then keeps as long as the stream.
+    // The server would join a text with the head, and keep its parts as long as the stream.
     return response.write(typeof framed === "string" ? Buffer.from(framed) : framed, onTaken);
   }
 
@@ -289,7 +287,7 @@ export class HttpExchange implements ClientExchange, Deadline {
     if (response.writableLength > 0) this.#boundWriting();
   }
 
-  /** One after the other: each that was taken is a sign that the client reads. */
+  /** Writes one slice after another; each sent slice shows that the client reads. */
   #writeSlices(slices: Iterator<Output>, onWritten: () => void): void {
     const { response, unread } = this.#input;
     if (response.destroyed) return;
@@ -303,7 +301,7 @@ export class HttpExchange implements ClientExchange, Deadline {
     response.write(next.value, () => this.#writeSlices(slices, onWritten));
   }
 
-  /** Drops the rest of the answer if its client reads nothing of it for too long. */
+  /** Starts or renews the deadline after which a client that reads nothing is disconnected. */
   #boundWriting(): void {
     const { clock, deadlines, writeIdleMs } = this.#input;
     this.dueMs = clock.monotonicMs() + writeIdleMs;
@@ -350,9 +348,9 @@ function* iterateSlices(pieces: readonly Output[]): Generator<Output, undefined>
 }
 
 const EMPTY = Buffer.alloc(0);
-/** W3C Trace Context: where a caller says which trace its request belongs to. */
+/** The W3C Trace Context header that names the caller's trace. */
 const TRACEPARENT = "traceparent";
-/** RFC 9112, section 7.1. */
+/** The last chunk (RFC 9112, section 7.1). */
 const LAST_CHUNK = "0\r\n\r\n";
 
 /**

@@ -14,13 +14,13 @@ import {
 /** A request body. */
 export interface ReadBody {
   readonly body: Buffer;
-  /** The buffer that holds it, when that is on loan. */
+  /** The pooled buffer that holds it; undefined if it is not pooled. */
   readonly loan: LentBuffer | undefined;
 }
 
 /**
- * Reads a request body, counting while it reads: over `bytesMax` it is refused; the refusal reads
- * the rest. `done` is called exactly once, and not at all when the client leaves first.
+ * Reads a request body and refuses it over `bytesMax`; the refusal reads the rest. `done` is called
+ * once, or never if the client leaves first.
  */
 export function readBody(
   request: IncomingMessage,
@@ -43,7 +43,7 @@ export function readBody(
   });
 }
 
-/** Calls `done` with the chunks, or with none when there are more than `bytesMax` bytes. */
+/** Calls `done` with the chunks, or with undefined if there are more than `bytesMax` bytes. */
 function collect(
   request: IncomingMessage,
   bytesMax: number,
@@ -73,10 +73,7 @@ function collect(
   });
 }
 
-/**
- * The chunks as one. The buffer is lent only now, so a slow upload keeps none of the pool from
- * others.
- */
+/** Joins the chunks. The buffer is lent only now, so that slow uploads do not occupy the pool. */
 function joined(chunks: readonly Buffer[], bytes: number, pool: BufferPool): ReadBody {
   const [only] = chunks;
   // One chunk is the common case: no copy.
@@ -94,9 +91,9 @@ function tooLarge(bytesMax: number): Refused {
 }
 
 /**
- * Refuses a request that a proxy in front of the gateway could read in another way than it does.
- * The parser accepts requests without a version, keeps the first of several keys or hosts, and
- * believes the last of several encodings.
+ * Refuses a request that a proxy in front of the gateway could read differently. Node's parser
+ * accepts requests without a version, keeps the first of several keys or hosts, and uses the last
+ * of several encodings.
  */
 export function findAmbiguity(request: IncomingMessage): Refusal | undefined {
   if (request.httpVersionMajor !== 1) return invalidRequest("send the request with HTTP/1.1");

@@ -54,7 +54,7 @@ test("a lease that is lost with the database makes no instance unready", async (
   expect(readiness.isReady).toBe(true);
 });
 
-test("a lease that is lost for over 5 s while the database answers does, until it is back", async () => {
+test("a lease lost for over 5 s while the database answers makes its instance unready", async () => {
   const readiness = open();
   readiness.serve();
   isHeld = false;
@@ -67,7 +67,7 @@ test("a lease that is lost for over 5 s while the database answers does, until i
   expect(readiness.isReady).toBe(true);
 });
 
-test("a database that became silent after it had answered is not a reason either", async () => {
+test("a database that became silent after an answer makes no instance unready", async () => {
   const readiness = open();
   readiness.serve();
   isHeld = false;
@@ -77,7 +77,7 @@ test("a database that became silent after it had answered is not a reason either
   expect(readiness.isReady).toBe(true);
 });
 
-test("books that went back make an instance unready at once: they wait for a person", () => {
+test("a rolled-back ledger makes an instance unready at once, until an operator acts", () => {
   let isStopped = false;
   const readiness = new Readiness({
     clock,

@@ -26,21 +26,21 @@ export interface ReadinessOptions {
   readonly isLeaseHeld: () => boolean;
   /** True if the ledger was rolled back, so that no instance takes traffic until it is reopened. */
   readonly isStopped?: () => boolean;
-  /** Rejects when the database does not answer. Asked only while the lease is lost. */
+  /** Rejects if the database does not answer. Called only while the lease is lost. */
   readonly pingDatabase: () => Promise<void>;
   /** Settings that wait for a restart, by name. Default: none. */
   readonly waitingSettings?: () => readonly string[];
 }
 
 const CHECK_EVERY_MS = 1_000;
-/** A lease that was lost to an outage is renewed sooner than that. */
+/** Longer than it takes to renew a lease after an outage. */
 const FENCED_AFTER_MS = 5_000;
 
 /**
- * Decides whether this instance may take traffic. A probe queries no store. A fault that all
- * instances share makes none of them unready: a balancer without instances would lose the answers
+ * Decides whether this instance may take traffic; a probe queries no store. A fault that all
+ * instances share makes none unready, because a balancer without instances would lose the answers
  * that say when to retry. A rolled-back ledger does, because it waits for an operator. Created once
- * the catalog is built and the ledger has been joined.
+ * the catalog is built and the ledger was joined.
  */
 export class Readiness {
   readonly #options: ReadinessOptions;
@@ -84,12 +84,12 @@ export class Readiness {
     };
   }
 
-  /** All listeners are open. */
+  /** Call this when all listeners are open. */
   serve(): void {
     if (this.#state === "starting") this.#state = "serving";
   }
 
-  /** This instance is about to stop: balancers send their requests elsewhere. */
+  /** Call this before the instance stops, so that balancers send their requests elsewhere. */
   drain(): void {
     this.#state = "draining";
   }
@@ -116,12 +116,12 @@ export class Readiness {
     }
   }
 
-  /** A person decides when it ends: a balancer need not wait for it. */
+  /** True while an operator must decide, which is no state to wait out. */
   get #isStopped(): boolean {
     return this.#options.isStopped?.() === true;
   }
 
-  /** The database answers other instances, and this one has still lost its lease. */
+  /** True if the database answers, but this instance has lost its lease for too long. */
   get #isFencedAlone(): boolean {
     const { clock, isLeaseHeld } = this.#options;
     if (this.#aloneSinceMs === undefined || isLeaseHeld()) return false;

@@ -58,7 +58,9 @@ export function addServedHeaders(list: HeaderList, served: ServedHeaders): Heade
 /** Official clients retry every 429 and 5xx unless a header forbids it. */
 const NEVER_RETRY = new Set(["insufficient_quota", "auth"]);
 
-/** The longest wait of a minute's window. That of an hour's or a day's is not for a client to sleep. */
+/**
+ * The longest wait of a one-minute window in seconds. A client should not sleep for longer windows.
+ */
 const SLEEP_SECONDS_MAX = RETRY_AFTER_SECONDS_MAX + 1;
 
 export function addRefusalHeaders(list: HeaderList, refusal: Refusal): HeaderList {
@@ -84,7 +86,7 @@ export function addRefusalHeaders(list: HeaderList, refusal: Refusal): HeaderLis
     list.push(HEADERS.upstreamStatus.name, String(refusal.upstreamStatus));
   }
   const bug = refusal.class === "gateway_error" && refusal.status === 500;
-  // Official clients would send it again at once or after `retry-after`, asleep for so long.
+  // Official clients would otherwise retry at once, or sleep for all of `retry-after`.
   const isLong = (refusal.retryAfterSeconds ?? 0) > SLEEP_SECONDS_MAX;
   const notSoon =
     (refusal.status === 429 || refusal.status === 503) && (!refusal.retryable || isLong);
@@ -98,10 +100,10 @@ function headerSafe(text: string): string {
   return text.replace(/[^\x21-\x7e]/g, "?").slice(0, 2_048);
 }
 
-/** One response header: its name, whether a browser's script may read it, and what it says. */
+/** One response header. */
 interface ResponseHeader {
   readonly name: string;
-  /** Named in `access-control-expose-headers`. */
+  /** True if it is named in `access-control-expose-headers`. */
   readonly exposed: boolean;
   readonly on: "every answer" | "served answers" | "refusals";
   readonly doc: string;
@@ -127,10 +129,7 @@ type HeaderKey =
   | "retryAfter"
   | "shouldRetry";
 
-/**
- * Every response header of the gateway. The writer, CORS and the reference page are generated from
- * it.
- */
+/** Every response header of the gateway; the source of CORS and of the reference page. */
 export const HEADERS: Readonly<Record<HeaderKey, ResponseHeader>> = {
   requestId: header("x-request-id", "every answer", {
     exposed: true,
@@ -194,7 +193,7 @@ export const HEADERS: Readonly<Record<HeaderKey, ResponseHeader>> = {
   }),
   capReset: header(ANSWER_HEADERS.capReset, "refusals", {
     exposed: false,
-    doc: "start of the next UTC day, week or month, when the spend cap that was reached starts anew",
+    doc: "when the cap resets: start of the next UTC day, week or month; only when a spend cap was reached",
   }),
   retryAfter: header(ANSWER_HEADERS.retryAfter, "refusals", {
     exposed: true,

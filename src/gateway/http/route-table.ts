@@ -6,12 +6,12 @@ import type { HttpExchange } from "./http-exchange.ts";
 export interface Route {
   readonly method: "GET" | "POST";
   /**
-   * As listed. `{id}` as the last segment takes the rest of the path (model ids have slashes), in the
-   * middle one segment.
+   * The documented path. `{id}` as the last segment matches the rest of the path, because model ids
+   * have slashes; elsewhere it matches one segment.
    */
   readonly path: string;
   readonly bodyBytesMax: number;
-  /** Answers HEAD as it answers GET, but for the body. */
+  /** True if HEAD is answered like GET, without the body. */
   readonly answersHead?: boolean;
   serve(exchange: HttpExchange, target: RequestTarget): Promise<void>;
 }
@@ -19,11 +19,11 @@ export interface Route {
 export interface RequestTarget {
   /** The raw query string after the `?`; the few routes that need it parse it. */
   readonly queryText: string;
-  /** The decoded `{id}` of the path; undefined where the route has none. */
+  /** The decoded `{id}` of the path; undefined if the route has none. */
   readonly id: string | undefined;
 }
 
-/** Finds routes by method and path: fixed paths by one lookup, `{id}` paths by what is around. */
+/** Finds routes by method and path: fixed paths by one look-up, `{id}` paths by pattern. */
 export class RouteTable {
   readonly routes: readonly Route[];
   readonly #wires: WireTable;
@@ -44,7 +44,7 @@ export class RouteTable {
     this.#patterns.sort((a, b) => Number(endsWithId(a.route)) - Number(endsWithId(b.route)));
   }
 
-  /** The wire in whose shape errors of this path are answered, whether it is a route or not. */
+  /** The wire whose format errors of this path have, whether or not it is a route. */
   findErrorWire(path: string): Wire {
     return this.#wires.ofPath(path);
   }

@@ -77,7 +77,7 @@ describe("defaults", () => {
     expect(findRequestsPerMinuteCeiling(origin)).toBe(ceiling);
   });
 
-  test("an operator's configured limits replace the specified ones, a key's own lower limit stays", () => {
+  test("configured limits replace the specified ones, and a key's own lower limit stays", () => {
     const configured = limitScopes({
       orgRequestsPerMinute: 1_000,
       unfundedRequestsPerMinute: 10,
@@ -109,7 +109,7 @@ describe("an organization without credit", () => {
     expect(rpmOf({ ...unfunded, requestsPerMinute: 5 })).toBe(5);
   });
 
-  test("the twenty is a window of its own, named like the scope it belongs to", () => {
+  test("the twenty is a separate window, named like its scope", () => {
     expect(scopesOf(unfunded)).toEqual([
       { scope: "key", id: "key:key_1", limits: defaultLimits },
       {
@@ -233,10 +233,10 @@ describe("limits of a model", () => {
   });
 });
 
-describe("what is remembered", () => {
+describe("the cache of scopes", () => {
   const key = withLimits({ source: "self", scope: "model", modelId: "acme/m", concurrent: 1 });
 
-  test("the same question gives the very same array", () => {
+  test("the same arguments give the very same array", () => {
     expect(scopesOf(key)).toBe(scopesOf(key));
     expect(scopesOf(key, { modelId: "acme/m" })).toBe(scopesOf(key, { modelId: "acme/m" }));
     const asked = { modelId: "acme/m", ownKeysOnly: true };
@@ -261,13 +261,13 @@ describe("a dedicated endpoint", () => {
     });
   });
 
-  test("knows no default and no contract, without credit no twenty", () => {
+  test("has no default, no contract, and no twenty without credit", () => {
     const contract = { source: "contract", scope: "org", requestsPerMinute: 1 } as const;
     expect(endpointSelfScopes(withLimits(contract), "acme/m")).toEqual([]);
     expect(endpointSelfScopes(unfunded, "acme/m")).toEqual([]);
   });
 
-  test("is limited by what the customer set, and uses up no requests where that says none", () => {
+  test("is limited by the customer's own limits, and uses up no others", () => {
     const model: StoredLimit = { source: "self", scope: "model", modelId: "acme/m", concurrent: 2 };
     const key = withLimits(own({ requestsPerMinute: 7 }), model, { ...model, modelId: "acme/x" });
     expect(endpointSelfScopes(key, "acme/m")).toEqual([
@@ -283,7 +283,7 @@ describe("a dedicated endpoint", () => {
   });
 });
 
-describe("whatever is stored", () => {
+describe("for any stored limits", () => {
   const modelIds = ["acme/a", "acme/b"];
   const values = fc.record(
     {

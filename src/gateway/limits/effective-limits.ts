@@ -11,6 +11,7 @@ import {
   TRIAL_KEY_REQUESTS_PER_MINUTE,
   UNFUNDED_REQUESTS_PER_MINUTE,
   unreachable,
+  defined,
 } from "../../kernel/index.ts";
 import {
   type EndpointLimits,
@@ -41,7 +42,7 @@ export interface LimitedKey extends LimitedOrg {
   readonly keyId: KeyId;
   readonly keyOrigin: Origin;
   readonly requestsPerMinuteCeiling: number;
-  /** Set by the customer; it can only lower the ceiling. */
+  /** Set by the customer; can only lower the ceiling. */
   readonly requestsPerMinute?: number;
 }
 
@@ -57,22 +58,21 @@ export const SPECIFIED_LIMITS: LimitDefaults = {
 export interface AskedRequest {
   readonly modelId?: string;
   /**
-   * Set if only the organization's own provider keys serve the request: the limits for
+   * True if only the organization's own provider keys serve the request, so that the limits for
    * organizations without credit do not apply. Default false.
    */
   readonly ownKeysOnly?: boolean;
   /**
-   * Set to claim only the limits that own keys were exempt from, when none of them served the
+   * True to claim only the limits from which own keys are exempt, after none of them has served the
    * request. Default false.
    */
   readonly unfundedOnly?: boolean;
 }
 
 /**
- * Returns a function that lists the scopes that a request of a key must be admitted by, narrowest
- * first: the key, the model where a stored limit names it, the organization. They depend on the
- * (immutable) record only, and are remembered for as long as it lives: the same question gives the
- * same array.
+ * Returns a function that lists the scopes that must admit a request, narrowest first: the key, the
+ * model if a stored limit names it, the organization. They depend only on the immutable key record
+ * and are cached with it, so that the same arguments give the same array.
  */
 export function limitScopes(
   defaults: LimitDefaults = SPECIFIED_LIMITS,
@@ -104,14 +104,14 @@ export function endpointScope(endpoint: {
   return { scope: "endpoint", id: `endpoint:${endpoint.endpointId}`, limits: endpoint.limits };
 }
 
-/** One scope before it is claimed: where its limits come from. */
+/** The limits of one scope, with their sources. */
 export interface LimitRow {
   readonly scope: "key" | "model" | "org";
   /** Identity in the limit store. */
   readonly id: string;
-  /** The id that callers see; the same as `id` where one name is enough. */
+  /** The id that callers see; often the same as `id`. */
   readonly shownId: string;
-  /** Set for a model under one key; what callers are shown of that key. */
+  /** Set for a model under one key; `shownKeyId` is the id that callers see. */
   readonly keyId?: KeyId;
   readonly shownKeyId?: string;
   /** The highest limits that the customer may set. */
@@ -120,13 +120,13 @@ export interface LimitRow {
   readonly contract: LimitValues;
   /** The limits that the customer set; a value above the ceiling has no effect. */
   readonly self: LimitValues;
-  /** The scope's limit: the lower of what is set and what applies without it. */
+  /** The limits that apply: the lower of the customer's and those that apply without it. */
   readonly limits: LimitValues;
-  /** Requests per minute of what is not exempt; only until the organization holds credit. */
+  /** Requests per minute of requests that are not exempt, until the organization has credit. */
   readonly unfundedRequestsPerMinute?: number;
 }
 
-/** The scopes of a request in full, narrowest first, as `limitScopes` claims them. */
+/** The rows behind the scopes that `limitScopes` lists, narrowest first. */
 export function limitRows(
   key: LimitedKey,
   modelId: string | undefined,
@@ -146,7 +146,7 @@ export function orgLimitRows(
   return [...models, orgRow(org, defaults)];
 }
 
-/** The rows of a request to a dedicated endpoint: only what the customer set. */
+/** The rows of a request to a dedicated endpoint: only the limits that the customer set. */
 export function endpointSelfRows(
   key: LimitedKey,
   modelId: string | undefined,
@@ -186,8 +186,8 @@ export function findRequestsPerMinuteCeiling(origin: Origin): number {
 }
 
 /**
- * The results for a key, remembered while its record lives: once for every model that a stored
- * limit names, and once for all others, so that made-up model ids take no memory.
+ * Caches results with a key's record: one for each model that a stored limit names, and one for all
+ * others, so that invented model ids take no memory.
  */
 class ScopeMemo<T> {
   readonly #known: WeakMap<LimitedKey, Remembered<T>> = new WeakMap();
@@ -224,11 +224,11 @@ function mapNamedModels<T>({ keyId, rules }: LimitedKey): Map<string, T | undefi
   return named.length === 0 ? undefined : new Map(named.map((modelId) => [modelId, undefined]));
 }
 
-/** The scopes of a request that counts in full, and of an exempt one; often the same array. */
+/** The scopes of a request that is not exempt, and of an exempt one; often the same array. */
 interface ScopeSet {
   readonly counted: readonly ScopeClaim[];
   readonly exempt: readonly ScopeClaim[];
-  /** The scopes that an exempt request is spared. */
+  /** The scopes from which a request is exempt. */
   readonly unfunded: readonly ScopeClaim[];
 }
 
@@ -240,7 +240,7 @@ function scopeSet(key: LimitedKey, modelId: string | undefined, defaults: LimitD
   return { counted: isLimitedMore ? rows.flatMap(toClaims) : exempt, exempt, unfunded };
 }
 
-/* If the customer does not limit requests, those to an endpoint do not use up the default. */
+/* Requests to an endpoint use up a limit only if the customer set one, never the default. */
 function toSelfClaim(row: LimitRow): ScopeClaim {
   const isCounted = row.limits.requestsPerMinute !== undefined;
   return isCounted ? toClaim(row) : { ...toClaim(row), countsRequests: false };
@@ -284,7 +284,7 @@ function keyRow(key: LimitedKey, defaults: LimitDefaults): LimitRow {
     shownId: `key:${presentKeyId(key)}`,
     ceilings: keyCeilings(key, undefined, defaults),
     contract: keyContract(limits, keyId),
-    self: takeLower(stored, requestsPerMinute === undefined ? {} : { requestsPerMinute }),
+    self: takeLower(stored, defined({ requestsPerMinute })),
     ...unfundedLimit(key, defaults),
   });
 }
@@ -302,7 +302,7 @@ function orgRow(org: LimitedOrg, defaults: LimitDefaults): LimitRow {
   });
 }
 
-/** The row of the model under this key, as far as a limit is stored. */
+/** The row of the model under this key; empty if no limit is stored for it. */
 function keyModelRow(
   key: LimitedKey,
   modelId: string,
@@ -314,7 +314,7 @@ function keyModelRow(
   return rows.map((row) => ({ ...row, shownKeyId: presentKeyId(key) }));
 }
 
-/** The row of the model in the whole organization, as far as a limit is stored. */
+/** The row of the model in the organization; empty if no limit is stored for it. */
 function orgModelRow(
   { orgId, rules: { limits } }: LimitedOrg,
   modelId: string,
@@ -335,21 +335,12 @@ function modelRow(
   if (Object.keys(held).length === 0) return [];
   const shownId = `model:${of.modelId}`;
   const { keyId } = of;
-  return [
-    {
-      scope: "model",
-      id: `${shownId}@${owner}`,
-      shownId,
-      ...(keyId === undefined ? {} : { keyId }),
-      ceilings,
-      contract,
-      self,
-      limits: held,
-    },
-  ];
+  const id = `${shownId}@${owner}`;
+  const identity = { scope: "model", id, shownId, ...defined({ keyId }) } as const;
+  return [{ ...identity, ceilings, contract, self, limits: held }];
 }
 
-/** A scope that always has limits: its ceilings, unless the customer set less. */
+/** The row of a scope that always has limits: its ceilings, or the customer's lower values. */
 function boundedRow(of: Omit<LimitRow, "limits">): LimitRow {
   const limits = takeLower(of.ceilings, of.self);
   const { requestsPerMinute = 0 } = limits;

@@ -1,4 +1,4 @@
-import type { KeyId } from "../../kernel/index.ts";
+import { type KeyId, defined } from "../../kernel/index.ts";
 
 export interface LimitValues {
   readonly requestsPerMinute?: number;
@@ -9,14 +9,14 @@ export interface LimitValues {
 /**
  * A limit that replaces or lowers a default of one organization.
  *
- * - `self`: set by the customer; it only ever lowers.
- * - `contract`: set by the operator; it replaces the default, and of a key the ceiling.
+ * - `self`: set by the customer; can only lower the default.
+ * - `contract`: set by the operator; replaces the default, and the ceiling of a key.
  */
 export interface StoredLimit extends LimitValues {
   readonly source: "self" | "contract";
   /** `model` limits one model, in the whole organization or, with `keyId`, under one key. */
   readonly scope: "org" | "key" | "model";
-  /** A contract of scope `key` without it holds for every key of the organization. */
+  /** Absent in a contract of scope `key` that applies to every key of the organization. */
   readonly keyId?: KeyId;
   readonly modelId?: string;
 }
@@ -24,20 +24,18 @@ export interface StoredLimit extends LimitValues {
 /** The identity of a stored limit, without its values. */
 export type LimitTarget = Pick<StoredLimit, "source" | "scope" | "keyId" | "modelId">;
 
-/** Limits of a dedicated endpoint; they stand in place of the defaults for its traffic. */
+/** The limits of a dedicated endpoint, which replace the defaults for its traffic. */
 export interface EndpointLimits extends LimitValues {
   /** A hard limit (`rps`): one more request in the same second is refused. */
   readonly requestsPerSecond?: number;
-  /** Requests leave at this even rate and wait for it, `waitMsMax` at most (`rps_queue`). */
+  /** Requests wait to be sent at this even rate, at most `waitMsMax` (`rps_queue`). */
   readonly paced?: { readonly perSecond: number; readonly waitMsMax: number };
 }
-/**
- * The limits an installation gives to every organization; the specification's unless configured.
- */
+/** The default limits of every organization; the specification's unless configured. */
 export interface LimitDefaults {
   readonly orgRequestsPerMinute: number;
   readonly unfundedRequestsPerMinute: number;
-  /** Above 0, it replaces the ceiling of every key. */
+  /** If above 0, replaces the ceiling of every key. */
   readonly keyRequestsPerMinute: number;
   readonly tokensPerMinute: number;
   readonly concurrentRequests: number;
@@ -70,10 +68,7 @@ export function keyCeilings(
   };
 }
 
-/**
- * The ceilings of a key that does not exist yet: those of a contract for every key, or else the
- * defaults.
- */
+/** The ceilings of a new key: those of a contract for every key, or else the defaults. */
 export function newKeyCeilings(
   requestsPerMinuteCeiling: number,
   limits: readonly StoredLimit[],
@@ -87,7 +82,7 @@ export function newKeyCeilings(
   };
 }
 
-/** The ceilings of an organization, in all or for one model. */
+/** The ceilings of an organization, in total or for one model. */
 export function orgCeilings(
   limits: readonly StoredLimit[],
   modelId: string | undefined,
@@ -112,16 +107,12 @@ export function keyContract(limits: readonly StoredLimit[], keyId: KeyId): Limit
   };
 }
 
-/** The values of the stored limit of this name; none when it is not stored. */
+/** The values of the stored limit with this target; empty if there is none. */
 export function findValues(limits: readonly StoredLimit[], name: LimitTarget): LimitValues {
   const stored = limits.find((limit) => isNamed(limit, name));
   if (stored === undefined) return {};
   const { requestsPerMinute, tokensPerMinute, concurrent } = stored;
-  return {
-    ...(requestsPerMinute === undefined ? {} : { requestsPerMinute }),
-    ...(tokensPerMinute === undefined ? {} : { tokensPerMinute }),
-    ...(concurrent === undefined ? {} : { concurrent }),
-  };
+  return defined({ requestsPerMinute, tokensPerMinute, concurrent });
 }
 
 /** True if the stored limit has this target. */

@@ -22,7 +22,7 @@ export class LimitStoreCounts {
     if (!asked.isAnswered) this.#faults += 1;
   }
 
-  /** An answer did not come in time. */
+  /** Counts a call that was not answered in time. */
   late(): void {
     this.#isUp = false;
     this.#faults += 1;

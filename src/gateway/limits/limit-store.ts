@@ -1,32 +1,37 @@
-import type { LimitKind, LimitScope, OrgId } from "../../kernel/index.ts";
+import {
+  DEPARTED_MODELS_MAX,
+  type LimitKind,
+  type LimitScope,
+  type OrgId,
+} from "../../kernel/index.ts";
 
-/** Tokens of one request: in all, and how they split. */
+/** The tokens of one request: their total and its two parts. */
 export interface TokenCount {
   readonly tokens: number;
   readonly promptTokens: number;
   readonly completionTokens: number;
 }
 
-/** A capacity that a provider declared: so much in any window of this length. */
+/** A capacity that a provider declared, for any window of this length. */
 export interface DeclaredWindow {
   readonly kind: "request" | "prompt" | "completion";
   /**
-   * A window of an hour has buckets of a minute, a window of a day buckets of 24 minutes. A charge
-   * counts for the window and at most one bucket longer.
+   * In seconds. A window of an hour has buckets of one minute, a window of a day buckets of 24
+   * minutes. A charge counts for the window and at most one bucket longer.
    */
   readonly seconds: 60 | 3_600 | 86_400;
   readonly limit: number;
 }
 
-/** Requests that leave at an even rate: a short burst is delayed. */
+/** An even rate at which requests are sent; a short burst is delayed. */
 export interface Pace {
-  /** Above 0; need not be whole. */
+  /** Above 0; may be a fraction. */
   readonly perSecond: number;
-  /** Longest turn to wait for, in milliseconds; beyond it the request is refused. */
+  /** The longest wait in milliseconds; a request that would wait longer is refused. */
   readonly waitMsMax: number;
 }
 
-/** The limits one scope may carry; undefined = this scope does not limit it. */
+/** The limits of one scope; an absent field is not limited. */
 export interface LimitSet {
   readonly requestsPerMinute?: number;
   readonly tokensPerMinute?: number;
@@ -44,18 +49,16 @@ export interface ScopeClaim {
   /** The id that callers see, where it differs from `id` (`model:<model id>` of one organization). */
   readonly shownId?: string;
   readonly limits: LimitSet;
-  /**
-   * The limits that apply again when it is not throttled any more; absent if it is not throttled.
-   */
+  /** The limits that apply when the throttle has ended; absent if the scope is not throttled. */
   readonly whole?: { readonly limits: LimitSet; readonly inSeconds: number };
   /**
-   * False: the request neither counts in nor is refused by what this scope allows in requests
-   * (traffic that is exempt from the rule for organizations without credit). Default true.
+   * False if the limits on the number of requests do not apply, for traffic that is exempt from the
+   * rule for organizations without credit. Default true.
    */
   readonly countsRequests?: boolean;
 }
 
-/** Tokens are the estimate, replaced by the observed ones at `release`. */
+/** A claim of one request, whose tokens are an estimate that `release` corrects. */
 export interface LimitClaim extends TokenCount {
   readonly orgId: OrgId;
   /**
@@ -66,15 +69,15 @@ export interface LimitClaim extends TokenCount {
   /** Narrowest scope first, because the refusal names the first that refuses. */
   readonly scopes: readonly ScopeClaim[];
   /**
-   * Scopes whose concurrency has to have a free place, which the claim itself does not take: calls
-   * take it whose client left. Asked last.
+   * Scopes of calls whose clients have left. They must have a free place, but the claim does not
+   * take it. Checked last.
    */
   readonly departed?: readonly ScopeClaim[] | undefined;
   /** Monotonic milliseconds of the caller; a shared store uses its own clock instead. */
   readonly nowMs: number;
 }
 
-/** A granted claim: pass it to `release` exactly once. Opaque to the caller. */
+/** A granted claim, opaque to the caller. Pass it to `release` or `undo` exactly once. */
 export interface LimitLease {
   readonly remainingRequests: number;
   readonly remainingTokens: number;
@@ -89,19 +92,16 @@ export type ClaimOutcome =
       readonly scope: LimitScope;
       readonly limitKind: LimitKind;
       readonly id: string;
-      /** The limit of the scope; 0 while it cools. */
+      /** The limit of the scope; 0 during a cooldown. */
       readonly limit: number;
       readonly retryAfterSeconds: number;
-      /**
-       * The use at the claim, and the amount that this request adds; absent while the scope cools
-       * or queues.
-       */
+      /** The use, and the amount that this request adds; absent for a cooldown or a full queue. */
       readonly used?: number;
       readonly asked?: number;
       /** True if only calls whose clients have left count. */
       readonly isDeparted?: true;
     }
-  /** The store did not answer: fail closed. */
+  /** The store did not answer; the request must be refused. */
   | { readonly kind: "unavailable" };
 
 /** The use of a scope at this moment. */
@@ -116,29 +116,30 @@ export interface LimitStore {
   /** Claims all of the scopes, or none; a refused claim leaves no trace in any of them. */
   claim(claim: LimitClaim): ClaimOutcome | Promise<ClaimOutcome>;
   /**
-   * Moves the claim of a client that has left: it takes a place in these scopes of its slot, even
-   * if they are full, and frees those that it was claimed for. Other charges stay. At most once.
+   * Moves the place of a client that has left from the claimed scopes to these scopes of the same
+   * slot, even if they are full. Other charges stay. At most once for each lease.
    */
   depart(lease: LimitLease, departed: readonly ScopeClaim[], nowMs: number): void;
   /** Ends the concurrency lease and replaces estimated tokens by the observed ones. */
   release(lease: LimitLease, observed: TokenCount, nowMs: number): void;
   /**
-   * Takes the whole claim back as if it had never been made, because the request was refused later.
-   * A paced turn that others already wait behind stays unused, as it cannot be given twice.
+   * Undoes the whole claim, because the request was refused later. A pacing turn that others
+   * already wait behind stays unused.
    */
   undo(lease: LimitLease, nowMs: number): void;
   /**
-   * The use of each of these scopes, in their order; claims nothing. Undefined if the store does
-   * not answer.
+   * Reads the use of each of these scopes, in their order. Undefined if the store does not answer.
    */
   peek(
     asked: Pick<LimitClaim, "slot" | "scopes" | "nowMs">,
   ): Promise<readonly ScopeUsage[] | undefined>;
-  /** Refuses every claim on scope `id`, kind `capacity`, for `seconds`; a longer rest stays. */
+  /**
+   * Refuses every claim on scope `id` for `seconds`, with kind `capacity`; a longer cooldown stays.
+   */
   cool(slot: string, id: string, seconds: number, nowMs: number): void;
 }
 
-/** The slot of an organization: its own scope, its keys and its models. */
+/** The slot of an organization, with its own scope, its keys and its models. */
 export function orgSlot(orgId: OrgId): string {
   return `{org:${orgId}}`;
 }
@@ -148,6 +149,8 @@ export function tokenCount(promptTokens: number, completionTokens: number): Toke
   return { tokens: promptTokens + completionTokens, promptTokens, completionTokens };
 }
 
+export const NO_TOKENS: TokenCount = tokenCount(0, 0);
+
 /** The kind that a refusal by a declared window is reported as. */
 export function kindOfWindow({ kind, seconds }: DeclaredWindow): LimitKind {
   if (seconds !== 60) return "capacity";
@@ -155,19 +158,123 @@ export function kindOfWindow({ kind, seconds }: DeclaredWindow): LimitKind {
 }
 
 /**
- * Virtual scheduling: the time of the next free slot represents the whole queue. First
- * come, first served, without a queue to keep. Times are whole microseconds.
+ * The wait of a request that arrives at `nowUs`. The time of the next free turn represents the
+ * whole first-in, first-out queue (virtual scheduling). Times are whole microseconds.
  */
 export function pacingWaitUs(nextSlotUs: number, nowUs: number): number {
   return Math.max(0, nextSlotUs - nowUs);
 }
 
-/** From one turn to the next; rounded up, so that the pace is never exceeded. */
+/** Microseconds from one turn to the next, rounded up so that the pace is never exceeded. */
 export function pacingIntervalUs(pace: Pace): number {
   return Math.ceil(1_000_000 / pace.perSecond);
 }
 
-/** The longest wait that is still accepted. */
+/** The longest accepted wait in microseconds. */
 export function pacingWaitUsMax(pace: Pace): number {
   return Math.floor(pace.waitMsMax * 1000);
+}
+
+/** The amount by which one request charges a window. */
+export function countCharge(
+  window: DeclaredWindow,
+  tokens: TokenCount,
+  countsRequests: boolean,
+): number {
+  if (window.kind === "request") return countsRequests ? 1 : 0;
+  return window.kind === "prompt" ? tokens.promptTokens : tokens.completionTokens;
+}
+
+/** A limit that is smaller than one request, so that waiting does not help. */
+export interface NeverFits {
+  readonly scope: ScopeClaim;
+  readonly kind: LimitKind;
+  readonly limit: number;
+  readonly asked: number;
+}
+
+/**
+ * Finds the first limit that would refuse a request of this size even if it were idle; undefined if
+ * the request fits. Only token limits can be too small: every other limit allows at least one
+ * request.
+ */
+export function neverFits(
+  scopes: readonly ScopeClaim[],
+  tokens: TokenCount,
+): NeverFits | undefined {
+  for (const scope of scopes) {
+    const { tokensPerMinute: limit, windows } = scope.whole?.limits ?? scope.limits;
+    if (limit !== undefined && tokens.tokens > limit) {
+      return { scope, kind: "tpm", limit, asked: tokens.tokens };
+    }
+    for (const window of windows ?? []) {
+      const asked = window.kind === "request" ? 0 : countCharge(window, tokens, true);
+      if (asked <= window.limit) continue;
+      return { scope, kind: kindOfWindow(window), limit: window.limit, asked };
+    }
+  }
+  return undefined;
+}
+
+/** Seconds until no throttle makes these scopes too small for the request; 0: none does. */
+export function secondsThrottled(scopes: readonly ScopeClaim[], tokens: TokenCount): number {
+  const waits = scopes.map(({ whole, ...now }) =>
+    whole !== undefined && neverFits([now], tokens) !== undefined ? whole.inSeconds : 0,
+  );
+  return Math.max(0, ...waits);
+}
+
+/** The most tokens that all of these scopes allow one request; infinite if none limits them. */
+export function mostTokens(scopes: readonly ScopeClaim[]): TokenCount {
+  const limits = scopes.map(({ whole, limits: now }) => whole?.limits ?? now);
+  const windows = limits.flatMap((each) => each.windows ?? []);
+  const ofKind = (kind: "prompt" | "completion"): number =>
+    Math.min(...windows.flatMap((each) => (each.kind === kind ? [each.limit] : [])));
+  return {
+    tokens: Math.min(...limits.map(({ tokensPerMinute = Infinity }) => tokensPerMinute)),
+    promptTokens: ofKind("prompt"),
+    completionTokens: ofKind("completion"),
+  };
+}
+
+const departedOf = new WeakMap<
+  readonly ScopeClaim[],
+  Map<string | undefined, readonly ScopeClaim[]>
+>();
+
+/**
+ * The scopes of calls whose clients have left: for each model as many as the widest of these scopes
+ * allows in flight, and four times that for all models together. A provider that sends nothing then
+ * blocks its own model only, and the number of unread answers is bounded. Empty if concurrency is
+ * not limited. Returns the same array on every call, because a shared store caches what it derives
+ * from it.
+ */
+export function departedScopes(
+  { slot, scopes }: Pick<LimitClaim, "slot" | "scopes">,
+  modelId: string | undefined,
+): readonly ScopeClaim[] {
+  let byModel = departedOf.get(scopes);
+  if (byModel === undefined) departedOf.set(scopes, (byModel = new Map()));
+  const known = byModel.get(modelId) ?? buildDepartedScopes({ slot, scopes }, modelId);
+  byModel.set(modelId, known);
+  return known;
+}
+
+function buildDepartedScopes(
+  { slot, scopes }: Pick<LimitClaim, "slot" | "scopes">,
+  modelId: string | undefined,
+): readonly ScopeClaim[] {
+  const widest = scopes.findLast(({ limits }) => limits.concurrent !== undefined);
+  const concurrent = widest?.limits.concurrent;
+  if (widest === undefined || concurrent === undefined) return [];
+  const all: ScopeClaim = {
+    scope: widest.scope,
+    id: `departed@${slot}`,
+    shownId: widest.shownId ?? widest.id,
+    limits: { concurrent: DEPARTED_MODELS_MAX * concurrent },
+  };
+  if (modelId === undefined) return [all];
+  const shownId = `model:${modelId}`;
+  const ofModel = { id: `departed:${modelId}@${slot}`, shownId, limits: { concurrent } };
+  return [{ scope: "model", ...ofModel }, all];
 }

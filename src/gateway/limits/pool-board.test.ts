@@ -29,7 +29,7 @@ function inFlight(board: PoolBoard, nowMs: number): readonly (number | undefined
   return [scopes[1]?.limits.concurrent, scopes[0]?.limits.concurrent];
 }
 
-describe("a pool that a provider said 429 for", () => {
+describe("a pool after a provider's 429", () => {
   test("cools down here at once, in the store, and with the other instances", () => {
     const { board, cooled, reported } = fixture();
     expect(board.cooldownMs("p", 1_000)).toBe(0);
@@ -74,7 +74,7 @@ describe("a pool that a provider said 429 for", () => {
     expect(inFlight(board, 0)).toEqual([1_000, 500]);
   });
 
-  test("cools down without limits too, but is nothing to a store that has none of its scopes", () => {
+  test("cools down without limits too, but not in a store that has none of its scopes", () => {
     const { board, cooled, reported } = fixture();
     board.throttled(unlimited, 5, 0);
     expect(board.cooldownMs("u", 0)).toBe(5_000);
@@ -92,7 +92,7 @@ describe("a pool that a provider said 429 for", () => {
   });
 });
 
-test("unused pools do not pile up, and one that still cools down is not lost", () => {
+test("unused pools do not accumulate, and one that still cools down is kept", () => {
   const { board } = fixture();
   for (let n = 0; n < 1_000; n += 1) board.throttled({ ...unlimited, id: `once_${n}` }, 5, n);
   board.throttled(pool, 60, 60_000);
@@ -114,7 +114,7 @@ test("pools that get 429 again and again do not keep the others from being forgo
   expect(board.throttledCount).toBe(3);
 });
 
-describe("a pool that another instance got a 429 for", () => {
+describe("a pool after another instance's 429", () => {
   test("cools down and shrinks here as well, without another notice", () => {
     const { board, cooled, reported } = fixture();
     board.learn("p", 5_000, 0);
@@ -123,7 +123,7 @@ describe("a pool that another instance got a 429 for", () => {
     expect([cooled, reported]).toEqual([[], []]);
   });
 
-  test("is as it was when that rest is over already", () => {
+  test("does not change if that cooldown is over already", () => {
     const { board } = fixture();
     board.learn("p", 0, 0);
     expect(inFlight(board, 0)).toEqual([1_000, 500]);
@@ -150,7 +150,7 @@ describe("a pool that another instance got a 429 for", () => {
 });
 
 describe("claims", () => {
-  test("are the very same as long as nothing about them changes", () => {
+  test("are the very same objects until their limits change", () => {
     const { board } = fixture();
     const first = board.buildClaim(pool, org, 0);
     expect(board.buildClaim(pool, org, 500_000)?.scopes).toBe(first?.scopes);

@@ -23,21 +23,21 @@ export interface PoolBoardOptions {
   readonly onCooldown?: (poolId: string, forMs: number) => void;
 }
 
-/** More than can be added in the same time, so that unused pools do not accumulate. */
+/** More than one is checked for each that is added, so that old pools do not accumulate. */
 const SWEPT_PER_THROTTLE = 2;
 
 /**
- * This process's knowledge of the pools: which rest after a 429, and how much of each is usable.
+ * Tracks, for this process, which pools cool down after a 429 and how much of each is usable.
  *
- * A 429 takes a fifth of what was usable, down to a tenth of what was declared; each quiet second
- * gives one percent of it back. Usable is never more than declared.
+ * A 429 reduces the usable capacity by a fifth, down to a tenth of the declared capacity. Each
+ * second without a 429 restores one percent of the declared capacity, up to all of it.
  */
 export class PoolBoard {
   readonly #limits: PoolBoardOptions["limits"];
   readonly #onCooldown: PoolBoardOptions["onCooldown"];
-  /** Keyed by the pool object: claims start empty with a new catalog and go with the old one. */
+  /** Keyed by the pool object, so that the claims of an old catalog are dropped with it. */
   readonly #claims: WeakMap<Pool, PoolClaims> = new WeakMap();
-  /** By pool id, so that it outlives a catalog. A pool that nothing is wrong with is not in it. */
+  /** By pool id, so that it outlives a catalog. Pools without a recent 429 are absent. */
   readonly #throttles: Map<string, PoolThrottle> = new Map();
 
   constructor({ limits, onCooldown }: PoolBoardOptions) {
@@ -45,14 +45,14 @@ export class PoolBoard {
     this.#onCooldown = onCooldown;
   }
 
-  /** Pools with which something is, or was a moment ago, wrong. */
+  /** The number of pools with a recent 429. */
   get throttledCount(): number {
     return this.#throttles.size;
   }
 
   /**
-   * Undefined if the pool has no limits, there is nothing to claim. While nothing changes, the same
-   * organization gets the very same claim.
+   * Returns the claim of an organization; undefined if the pool has no limits. Returns the same
+   * object until the limits change.
    */
   buildClaim(pool: Pool, orgId: OrgId, nowMs: number): PoolClaim | undefined {
     if (!hasLimits(pool)) return undefined;
@@ -64,20 +64,20 @@ export class PoolBoard {
     return claims.of(orgId, usablePercent(this.#findThrottle(pool.id, nowMs), nowMs), nowMs);
   }
 
-  /** Milliseconds that the pool still cools down; 0 = it does not. */
+  /** Milliseconds until the cooldown of the pool ends; 0 if it does not cool down. */
   cooldownMs(poolId: string, nowMs: number): number {
     const throttle = this.#findThrottle(poolId, nowMs);
     return throttle === undefined ? 0 : Math.max(0, throttle.cooldownUntilMs - nowMs);
   }
 
-  /** Whole percent of what was declared that is used at most. */
+  /** The usable share of the declared capacity, in whole percent. */
   usablePercent(poolId: string, nowMs: number): number {
     return usablePercent(this.#findThrottle(poolId, nowMs), nowMs);
   }
 
   /**
-   * A provider said 429: the pool cools down for all its deployments, `seconds` and 60 at most, and
-   * shrinks for a while. Several within a second are one.
+   * Handles a provider's 429: the pool cools down for all its deployments, for `seconds` but at
+   * most 60, and its capacity shrinks. Several 429s within a second count as one.
    */
   throttled(pool: Pool, seconds: number, nowMs: number): void {
     const known = this.#findThrottle(pool.id, nowMs);
@@ -97,8 +97,8 @@ export class PoolBoard {
   }
 
   /**
-   * Records that another instance received a 429 and cools down for this long from now on. Repeated
-   * notices of the same 429 change nothing.
+   * Handles the notice that another instance received a 429 and cools down for `forMs` from now on.
+   * Repeated notices of one 429 change nothing.
    */
   learn(poolId: string, forMs: number, nowMs: number): void {
     if (forMs <= 0) return;
@@ -106,7 +106,7 @@ export class PoolBoard {
     this.#remember(poolId, applyRemoteCooldown(known, { cooldownMs: forMs, nowMs }), nowMs);
   }
 
-  /** Pools without a 429 for longest stand first, and leave when they are over. */
+  /** Moves the pool to the end and drops the oldest entries that have expired. */
   #remember(poolId: string, throttle: PoolThrottle, nowMs: number): void {
     this.#throttles.delete(poolId);
     this.#throttles.set(poolId, throttle);

@@ -1,11 +1,8 @@
-import { assert, type OrgId } from "../../kernel/index.ts";
+import { assert, type OrgId, defined } from "../../kernel/index.ts";
 import type { DeclaredWindow, LimitSet, ScopeClaim } from "./limit-store.ts";
 import { secondsUntilWhole } from "./pool-throttle.ts";
 
-/**
- * Shared capacity: that which a provider declared, or which an operator states for several
- * listings.
- */
+/** Capacity that listings share, declared by a provider or by the operator. */
 export interface Pool {
   readonly id: string;
   readonly capacity: readonly {
@@ -16,7 +13,7 @@ export interface Pool {
   readonly tokensPerMinute?: number;
   readonly requestsPerSecond?: number;
   readonly concurrent?: number;
-  /** Whole percent of every limit that one organization may use: rounded down, at least 1. */
+  /** The share of every limit that one organization may use, in whole percent. */
   readonly orgSharePercent: number;
 }
 /** The claim to make before a dispatch into a pool. */
@@ -27,9 +24,9 @@ export interface PoolClaim {
 }
 
 /**
- * The scopes in which a request of the organization has to fit: its share of the pool, then the
- * pool itself. Of every declared limit `usablePercent` (1 to 100) is usable now, and of that the
- * share is the pool's percentage; both are rounded down and at least 1.
+ * Builds the claim of an organization: its share of the pool, then the pool itself. `usablePercent`
+ * (1 to 100) of every declared limit is usable now, and the share is the pool's percentage of that.
+ * Both are rounded down, to at least 1.
  */
 export function poolClaim(pool: Pool, orgId: OrgId, usablePercent: number): PoolClaim {
   const declared = declaredLimits(pool);
@@ -58,7 +55,7 @@ export function poolClaim(pool: Pool, orgId: OrgId, usablePercent: number): Pool
   };
 }
 
-/** The slot under which a shared store keeps a pool with all shares of it. */
+/** The slot under which a shared store keeps a pool and all its shares. */
 export function poolSlot(poolId: string): string {
   return `{pool:${poolId}}`;
 }
@@ -73,11 +70,11 @@ export function hasLimits(pool: Pool): boolean {
   return capacity.length > 0 || (tokensPerMinute ?? requestsPerSecond ?? concurrent) !== undefined;
 }
 
-/** `percent` of a limit, rounded down and at least 1; exact for whole numbers. */
+/** Computes `percent` of a limit, rounded down, at least 1. Exact for whole numbers. */
 export function portion(limit: number, percent: number): number {
   assert(Number.isSafeInteger(limit) && limit > 0, "a pool's limit is a whole number above 0");
   assert(Number.isInteger(percent) && percent >= 1 && percent <= 100, "a portion is 1 to 100 %");
-  // Whole hundreds separately from the remainder: the product of a large limit would not be exact.
+  // Computed in hundreds plus the rest, because the product of a large limit would not be exact.
   const rest = limit % 100;
   const hundreds = (limit - rest) / 100;
   return Math.max(1, hundreds * percent + Math.floor((rest * percent) / 100));
@@ -85,7 +82,7 @@ export function portion(limit: number, percent: number): number {
 
 const SECONDS = { minute: 60, hour: 3_600, day: 86_400 } as const;
 
-/** Requests per minute are a limit of their own, so that callers see what remains of them. */
+/** Requests per minute are a separate limit, so that callers see how many are left. */
 function declaredLimits(pool: Pool): LimitSet {
   const { tokensPerMinute, requestsPerSecond, concurrent } = pool;
   const isPlain = ({ type, per }: Pool["capacity"][number]): boolean =>
@@ -96,39 +93,36 @@ function declaredLimits(pool: Pool): LimitSet {
     .map(({ type, per, value }): DeclaredWindow => {
       return { kind: type, seconds: SECONDS[per], limit: value };
     });
-  return {
-    ...(requestsPerMinute !== undefined && { requestsPerMinute }),
-    ...(tokensPerMinute !== undefined && { tokensPerMinute }),
-    ...(requestsPerSecond !== undefined && { requestsPerSecond }),
-    ...(concurrent !== undefined && { concurrent }),
-    ...(windows.length > 0 && { windows }),
-  };
+  return defined({
+    requestsPerMinute,
+    tokensPerMinute,
+    requestsPerSecond,
+    concurrent,
+    windows: windows.length > 0 ? windows : undefined,
+  });
 }
 
 function portionOfAll(limits: LimitSet, percent: number): LimitSet {
   const { requestsPerMinute, tokensPerMinute, requestsPerSecond, concurrent, windows } = limits;
-  const of = (limit: number): number => portion(limit, percent);
-  return {
-    ...(requestsPerMinute !== undefined && { requestsPerMinute: of(requestsPerMinute) }),
-    ...(tokensPerMinute !== undefined && { tokensPerMinute: of(tokensPerMinute) }),
-    ...(requestsPerSecond !== undefined && { requestsPerSecond: of(requestsPerSecond) }),
-    ...(concurrent !== undefined && { concurrent: of(concurrent) }),
-    ...(windows !== undefined && {
-      windows: windows.map((each) => ({ ...each, limit: of(each.limit) })),
-    }),
-  };
+  const of = (limit: number | undefined): number | undefined =>
+    limit === undefined ? undefined : portion(limit, percent);
+  return defined({
+    requestsPerMinute: of(requestsPerMinute),
+    tokensPerMinute: of(tokensPerMinute),
+    requestsPerSecond: of(requestsPerSecond),
+    concurrent: of(concurrent),
+    windows: windows?.map((each) => ({ ...each, limit: portion(each.limit, percent) })),
+  });
 }
 
-/** An organization is dropped after one to two of these periods without a claim. */
+/** In milliseconds; an organization is dropped after one to two periods without a claim. */
 const ROUND_MS = 600_000;
-/**
- * The organizations that are remembered in each period; those of the previous period are kept too.
- */
+/** The most organizations of one period; those of the previous period are kept too. */
 const ORGS_PER_ROUND_MAX = 10_000;
 
 /**
- * The claims of one pool by organization. The very same one comes back as long as nothing about it
- * changes: a shared store prepares a claim's scopes once. Memory is bounded by two generations.
+ * Caches the claims of one pool by organization. Returns the same object until the limits change,
+ * because a shared store prepares a claim's scopes once. Two generations bound the memory.
  */
 export class PoolClaims {
   readonly #pool: Pool;
@@ -159,7 +153,7 @@ export class PoolClaims {
     return claim;
   }
 
-  /** The usable share changed: every claim states another limit now. */
+  /** Drops all claims, because the usable share and so every limit has changed. */
   #startOver(usablePercent: number, nowMs: number): void {
     this.#percent = usablePercent;
     this.#turn(nowMs);

@@ -25,7 +25,7 @@ function percentAt(throttle: PoolThrottle | undefined, second: number): number {
   return usablePercent(throttle, second * 1000);
 }
 
-describe("what is usable of a pool", () => {
+describe("the usable part of a pool", () => {
   test("is all that was declared, until a 429 takes a fifth", () => {
     expect(percentAt(undefined, 0)).toBe(100);
     expect(percentAt(throttledAt(0), 0)).toBe(80);
@@ -85,7 +85,7 @@ describe("what is usable of a pool", () => {
   });
 });
 
-describe("the rest of a pool", () => {
+describe("the cooldown of a pool", () => {
   test("is sixty seconds at most", () => {
     expect(afterTooMany(undefined, { cooldownMs: 300_000, nowMs: 5 }).cooldownUntilMs).toBe(60_005);
   });
@@ -112,7 +112,7 @@ describe("the rest of a pool", () => {
   });
 });
 
-describe("what others say of a pool", () => {
+describe("the notice of another instance", () => {
   const remote = applyRemoteCooldown(undefined, { cooldownMs: 5_000, nowMs: 0 });
 
   test("cools it down and shrinks it here too, and is not broadcast", () => {

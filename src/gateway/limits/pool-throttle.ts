@@ -3,19 +3,19 @@ import { RETRY_AFTER_SECONDS_MAX } from "../../kernel/index.ts";
 /** The effect of a pool's latest 429s. Times are monotonic milliseconds. */
 export interface PoolThrottle {
   readonly cooldownUntilMs: number;
-  /** The end of the rest that the other instances know of. */
+  /** The end of the cooldown that the other instances know of. */
   readonly broadcastUntilMs: number;
   /** Whole percent of the declared capacity that was usable right after the latest 429. */
   readonly percent: number;
-  /** The latest 429. */
+  /** The time of the latest 429. */
   readonly latestMs: number;
-  /** The 429 that shrank the pool last; others that follow it at once shrink nothing. */
+  /** The time of the last 429 that shrank the pool; 429s right after it shrink nothing. */
   readonly shrunkAtMs: number;
 }
 
-/** One more time that the provider said 429. */
+/** A further 429 of the provider. */
 export interface TooMany {
-  /** The length of the pool's cooldown; a longer one that is running stays. */
+  /** The length of the pool's cooldown; a running cooldown that ends later stays. */
   readonly cooldownMs: number;
   readonly nowMs: number;
 }
@@ -24,10 +24,10 @@ const SHRINK_TO_PERCENT = 80;
 const USABLE_PERCENT_MIN = 10;
 /** Concurrent requests are throttled together, so their 429s count as one. */
 const TOGETHER_MS = 1_000;
-/** The notice of another instance's cooldown arrives late, and with the other's clock. */
+/** Tolerance for notices of other instances, which arrive late and by another clock. */
 const REMOTE_NOTICE_MS = 1_000;
 
-/** Four fifths of what was usable, at least a tenth of what was declared. */
+/** The throttle after a 429: four fifths of the usable share, at least 10 percent. */
 export function afterTooMany(known: PoolThrottle | undefined, event: TooMany): PoolThrottle {
   const { nowMs } = event;
   const before = usablePercent(known, nowMs);
@@ -42,9 +42,7 @@ export function afterTooMany(known: PoolThrottle | undefined, event: TooMany): P
   };
 }
 
-/**
- * Another instance received a 429 and notified the others: the same, unless it is known already.
- */
+/** The throttle after another instance's notice of a 429, unless that 429 is known already. */
 export function applyRemoteCooldown(known: PoolThrottle | undefined, event: TooMany): PoolThrottle {
   const cooldownUntilMs = cooldownEnd(known, event);
   const isKnown = known !== undefined && cooldownUntilMs - known.cooldownUntilMs < REMOTE_NOTICE_MS;
@@ -73,10 +71,7 @@ export function shouldBroadcast(
   return broadcastUntilMs <= nowMs || cooldownUntilMs - broadcastUntilMs >= TOGETHER_MS;
 }
 
-/**
- * True once there is nothing to remember; until then a late notice of the cooldown must be
- * recognized.
- */
+/** True once even a late notice of the cooldown can have no effect. */
 export function isOver(throttle: PoolThrottle, nowMs: number): boolean {
   const hasCooledDown = nowMs > throttle.cooldownUntilMs + REMOTE_NOTICE_MS;
   return hasCooledDown && usablePercent(throttle, nowMs) === 100;

@@ -5,15 +5,15 @@ import type { TokenCount } from "./limit-store.ts";
 
 /** The charges of one second of the last minute, to scopes of one slot. */
 export interface RecentCharge extends TokenCount {
-  /** Whole seconds ago, rounded down: never older than it is. */
+  /** Age in whole seconds, rounded down. */
   readonly ageSeconds: number;
   readonly scopeIds: readonly string[];
   readonly requests: number;
 }
 
 /**
- * The history that a shared limit store reads when it has lost its data. Answers with nothing when
- * the slot is new, or of a kind that is not recorded.
+ * The history from which a shared limit store is refilled after it has lost its data. Empty if the
+ * slot is new, or of a kind that is not recorded.
  */
 export interface RecentUse {
   recentUse(slot: string): Promise<readonly RecentCharge[]>;
@@ -27,8 +27,8 @@ export interface PoolMember {
 
 /**
  * Reads the use of a slot's limits from the attempts of the last minute. It overestimates: an
- * attempt without a report counts with its estimate, as prompt and as completion, and exempt
- * requests and those with a customer's own provider key count like all others.
+ * attempt without a report counts its estimate both as prompt and as completion tokens, and exempt
+ * requests and requests on a customer's own provider key count too.
  */
 export class PostgresRecentUse {
   readonly #pool: Pool;
@@ -37,7 +37,7 @@ export class PostgresRecentUse {
     this.#pool = pool;
   }
 
-  /** The journal does not know which listings share a pool; `membersOf` does. */
+  /** `membersOf` lists the listings of a pool, which the journal does not record. */
   recentUse(
     slot: string,
     membersOf: (poolId: string) => readonly PoolMember[],
@@ -127,17 +127,19 @@ function tokensSql(observed: string): string {
 }
 
 /*
- * A request that was sent to several candidates counts once, but once in the pool of each
- * candidate.
+ * A request that was sent to several candidates counts once, but in a pool once for each attempt.
  */
 const REQUESTS_SQL = "count(*) filter (where ordinal = 1) as requests";
 
-/* By the attempt's id, which carries this database's clock and finds the rows of all by itself. */
+/*
+ * The attempt's id contains the time by this database's clock, and has an index over all
+ * organizations.
+ */
 const RECENT_SQL = "attempt_id >= attempt_id_at(now() - interval '62 seconds')";
 
 /*
- * The request's id, which carries the gateway's clock, only finds the rows of an organization in
- * their index: an hour is more than any clock is off.
+ * The request's id contains the time by the gateway's clock. It only narrows the index scan of an
+ * organization; no clock is an hour off.
  */
 const RECENT_OF_ORG_SQL = `${RECENT_SQL}
     and request_id >= (lpad(to_hex(

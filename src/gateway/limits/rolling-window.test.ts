@@ -4,7 +4,7 @@ import { runs } from "../../../test/support/depth.ts";
 import { RollingWindow } from "./rolling-window.ts";
 
 describe("a rolling window", () => {
-  test("a charge counts at 60 seconds and has left at 61", () => {
+  test("counts a charge at 60 seconds and has dropped it at 61", () => {
     const window = new RollingWindow();
     window.advance(1_000);
     window.add(7);
@@ -14,7 +14,7 @@ describe("a rolling window", () => {
     expect(window.total).toBe(0);
   });
 
-  test("a long silence empties it, whatever it held", () => {
+  test("is empty after a long silence", () => {
     const window = new RollingWindow();
     window.advance(10);
     window.add(3);
@@ -25,7 +25,7 @@ describe("a rolling window", () => {
     expect(window.secondsUntilLeft(1)).toBe(61);
   });
 
-  test("a correction reaches the second of the charge while it is inside, and not after", () => {
+  test("corrects the second of a charge while it is inside, and not after", () => {
     const window = new RollingWindow();
     window.advance(5);
     window.add(100);
@@ -37,7 +37,7 @@ describe("a rolling window", () => {
     expect(window.total).toBe(0);
   });
 
-  test("a correction never makes a second negative", () => {
+  test("never makes a second negative by a correction", () => {
     const window = new RollingWindow();
     window.advance(5);
     window.add(10);
@@ -60,7 +60,7 @@ describe("a rolling window", () => {
     expect(window.secondsUntilLeft(2)).toBe(1);
   });
 
-  test("counts what a plain list of charges counts, for any history", () => {
+  test("counts the same as a plain list of charges, for any history", () => {
     const step = fc.record({
       wait: fc.oneof(fc.integer({ min: 0, max: 3 }), fc.integer({ min: 0, max: 130 })),
       amount: fc.integer({ min: 0, max: 50 }),

@@ -1,6 +1,6 @@
-import type { DeclaredWindow, TokenCount } from "./limit-store.ts";
+import type { DeclaredWindow } from "./limit-store.ts";
 
-/** The seconds for which a charge counts: while `now - bucket <= 60`. */
+/** A charge counts while `now - bucket <= 60` seconds. */
 export const WINDOW_SECONDS = 60;
 
 const RING_SLOTS = 64;
@@ -11,7 +11,7 @@ const RING_MASK = RING_SLOTS - 1;
  * anywhere inside a second leaves at the start of the 61st second after it, so it counts for more
  * than 60 and at most 61 seconds: no rolling 60 seconds is ever under-counted.
  *
- * Seconds never go backwards here; the owner of the window sees to that.
+ * The caller must never pass a second that is earlier than the last one.
  */
 export class RollingWindow {
   readonly #ring = new Float64Array(RING_SLOTS);
@@ -33,7 +33,7 @@ export class RollingWindow {
     return this.#ring[this.#newest & RING_MASK] ?? 0;
   }
 
-  /** Moves to `second`: buckets that are older than the window leave. */
+  /** Moves to `second` and drops the buckets that are older than the window. */
   advance(second: number): void {
     const steps = second - this.#newest;
     if (steps === 0) return;
@@ -50,7 +50,7 @@ export class RollingWindow {
   }
 
   /**
-   * Changes the charge of an earlier `second` by `delta`, when that second is still inside. A bucket
+   * Changes the charge of an earlier `second` by `delta`, if it is still in the window. A bucket
    * never falls below zero.
    */
   correct(second: number, delta: number): void {
@@ -62,7 +62,7 @@ export class RollingWindow {
     this.#sum += after - before;
   }
 
-  /** Seconds until at least `amount` of what counts now has left; until all has, when it is more. */
+  /** Seconds until at least `amount` has left the window, or everything if that is less. */
   secondsUntilLeft(amount: number): number {
     let left = 0;
     for (let age = WINDOW_SECONDS; age > 0; age -= 1) {
@@ -90,15 +90,15 @@ export class RollingWindow {
 const STEP_BACK_MS_MAX = (WINDOW_SECONDS + 1) * 1000;
 
 /**
- * Turns the caller's clock into seconds that never go backwards. A small step back (callers that
- * read the clock in another order than they claim) holds the second; a step larger than the window
- * is a changed wall clock, and time continues from where it was instead of stopping for hours.
+ * Turns the caller's clock into seconds that never go backwards. After a small step back, as when
+ * callers read the clock before they claim, the second stays. A step larger than the window is a
+ * changed clock: time then continues from its last value instead of standing still for hours.
  */
 export class SteadySeconds {
   #latestMs = 0;
   #shiftMs = 0;
 
-  /** Microseconds of the last `at`; they never go backwards either. */
+  /** The time of the last `at` in microseconds; never goes backwards either. */
   get latestUs(): number {
     return Math.floor(this.#latestMs * 1000);
   }
@@ -111,19 +111,9 @@ export class SteadySeconds {
   }
 }
 
-/** Length in seconds of one bucket of a declared window: a window has sixty, whatever its length. */
+/** Length in seconds of one bucket; every declared window has sixty. */
 export function bucketSeconds(window: DeclaredWindow): number {
   return window.seconds / WINDOW_SECONDS;
-}
-
-/** The amount by which one request charges a window. */
-export function countCharge(
-  window: DeclaredWindow,
-  tokens: TokenCount,
-  countsRequests: boolean,
-): number {
-  if (window.kind === "request") return countsRequests ? 1 : 0;
-  return window.kind === "prompt" ? tokens.promptTokens : tokens.completionTokens;
 }
 
 interface LongRing {
@@ -132,7 +122,7 @@ interface LongRing {
   readonly length: number;
 }
 
-/** The declared windows of one scope; each is made when it is first asked for. */
+/** The declared windows of one scope, each created on first use. */
 export class DeclaredWindows {
   readonly #rings: Map<string, LongRing> = new Map();
 
@@ -145,19 +135,19 @@ export class DeclaredWindows {
     this.#at(window, second).ring.add(amount);
   }
 
-  /** Changes what was charged at `chargedAt`, when that still counts at `second`. */
+  /** Changes the charge of `chargedAt`, if it still counts at `second`. */
   correct(window: DeclaredWindow, chargedAt: number, second: number, delta: number): void {
     const { ring, length } = this.#at(window, second);
     ring.correct(Math.floor(chargedAt / length), delta);
   }
 
-  /** Seconds until at least `amount` of what counts has left. */
+  /** Seconds until at least `amount` has left the window. */
   secondsUntilLeft(window: DeclaredWindow, second: number, amount: number): number {
     const { ring, length } = this.#at(window, second);
     return (ring.newestSecond + ring.secondsUntilLeft(amount)) * length - second;
   }
 
-  /** True if nothing counts at `second` any more. */
+  /** True if no charge counts at `second` any more. */
   isEmpty(second: number): boolean {
     for (const { ring, length } of this.#rings.values()) {
       ring.advance(Math.floor(second / length));

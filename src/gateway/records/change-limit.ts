@@ -10,8 +10,15 @@ import {
   type Refusal,
   refused,
   type Result,
+  type JsonDocument,
+  readJsonObject,
+  type Refused,
+  type SchemaCheck,
+  schemaCheck,
+  WordTable,
+  defined,
 } from "../../kernel/index.ts";
-import type { LimitChange, LimitTarget } from "../accounts/account-store.ts";
+import type { LimitChange } from "../accounts/account-store.ts";
 import type { RulesStore } from "../accounts/postgres-rules-store.ts";
 import {
   type CeilingKey,
@@ -21,12 +28,18 @@ import {
   type LimitDefaults,
   orgCeilings,
   type StoredLimit,
+  type LimitTarget,
 } from "../limits/limit-ceilings.ts";
 import { unknownModel } from "../routing/plan-route.ts";
-import { LIMIT_NAMES, LIMIT_WORDS } from "./contract/limit-change.ts";
-import type { LimitRequest } from "./limit-request.ts";
+import {
+  LIMIT_NAMES,
+  LIMIT_WORDS,
+  LimitChange as Body,
+  LimitValues,
+  NamedLimit,
+} from "./contract/limit-change.ts";
 
-/** The actor who changes a limit: a virtual key, or a person of the organization with a console session. */
+/** Who changes a limit: a virtual key, or a person with a console session. */
 export type LimitActor =
   | { readonly kind: "key"; readonly orgId: OrgId; readonly keyId: KeyId }
   | { readonly kind: "person"; readonly orgId: OrgId };
@@ -37,7 +50,7 @@ export interface ChangeLimitDeps {
   readonly limitDefaults: LimitDefaults;
 }
 
-/** A change that may be made and is not made yet. */
+/** A permitted change that is not made yet. */
 export interface PlannedChange {
   readonly orgId: OrgId;
   readonly target: LimitTarget;
@@ -45,8 +58,8 @@ export interface PlannedChange {
 }
 
 /**
- * Checks whether the actor may make this change: the key and the model it names, the scope, the
- * ceilings, the number of limits. Reads only; the refusal names the field and the ceiling.
+ * Checks whether the actor may make this change: the key and the model that it names, the scope,
+ * the ceilings, the number of limits. Only reads. The refusal names the field and the ceiling.
  */
 export async function planLimitChange(
   deps: ChangeLimitDeps,
@@ -63,8 +76,7 @@ export async function planLimitChange(
   const target: LimitTarget = {
     source: "self",
     scope,
-    ...(named === undefined ? {} : { keyId: named.keyId }),
-    ...(modelId === undefined ? {} : { modelId }),
+    ...defined({ keyId: named?.keyId, modelId }),
   };
   const { limits } = known;
   const isStored = limits.some((limit) => isNamed(limit, target));
@@ -82,7 +94,7 @@ export async function planLimitChange(
   return { ok: true, orgId: actor.orgId, target, change };
 }
 
-/** Makes a planned change; answers what is stored then. */
+/** Makes a planned change and returns the stored limit. */
 export async function makeLimitChange(
   rules: RulesStore,
   planned: PlannedChange,
@@ -179,4 +191,85 @@ function limitCountProblem(
   const own = limits.filter(({ source, scope }) => source === "self" && scope === "model");
   if (own.length < MODEL_LIMITS_PER_ORG_MAX) return undefined;
   return `the organization has limits of ${own.length} models, and ${MODEL_LIMITS_PER_ORG_MAX} is the most; remove one first: send null for each of its values`;
+}
+
+/** The checked body of `POST /api/admission-limits`: one limit and its changes. */
+export interface LimitRequest {
+  readonly scope: NamedLimit["scope"];
+  /** As sent; `planLimitChange` checks whether the caller may name it. */
+  readonly keyId?: string;
+  /** Present if and only if the scope is `model`; as sent. */
+  readonly modelId?: string;
+  /** Whole numbers of at least 1, or null to remove a limit; at least one field is set. */
+  readonly change: LimitChange;
+}
+
+/** Reads a body, or returns the 400 that names the field and its valid values. */
+export function readLimitRequest(body: Buffer): Result<{ readonly request: LimitRequest }> {
+  const read = readJsonObject(body, WORDS);
+  if (!read.ok) return read;
+  const misnamed = findNameProblem(read.doc);
+  if (misnamed !== undefined) return invalid(misnamed);
+  const fields = JSON.parse(body.toString()) as NamedLimit & LimitValues;
+  const problem =
+    findProblem(checkNamed, fields) ??
+    findPlacementProblem(fields) ??
+    findProblem(checkValues, fields);
+  if (problem !== undefined) return invalid(problem);
+  const words = LIMIT_WORDS.filter((word) => fields[word] !== undefined);
+  if (words.length === 0) return invalid(NOTHING_CHANGES);
+  const { scope, key_id: keyId, model: modelId } = fields;
+  const request: LimitRequest = {
+    scope,
+    ...defined({ keyId, modelId }),
+    change: Object.fromEntries(words.map((word) => [LIMIT_NAMES[word], fields[word]])),
+  };
+  return { ok: true, request };
+}
+
+function invalid(message: string): Refused {
+  return refused(invalidRequest(message));
+}
+
+/** The scan must know the one key that is refused at every depth. */
+const WORDS = new WordTable(["__proto__"]);
+const MESSAGES = { missing: 'is missing; send "org" or "key" or "model"', unknown: "" };
+const checkNamed = schemaCheck(NamedLimit, MESSAGES);
+const checkValues = schemaCheck(LimitValues, MESSAGES);
+const NOTHING_CHANGES =
+  "rpm, tpm and concurrency are all missing; send at least one, or null to remove your limit";
+
+const FIELDS: readonly string[] = Object.keys(Body.properties);
+const ECHOED_CHARS_MAX = 64;
+
+/** The problem of an unknown or duplicated field. */
+function findNameProblem(doc: JsonDocument): string | undefined {
+  const names = new Set<string>();
+  for (const key of doc.keys(0)) {
+    const name = doc.text(key);
+    if (!FIELDS.includes(name)) {
+      const shown = name.slice(0, ECHOED_CHARS_MAX);
+      return `${shown} is not a field of this route; it accepts ${FIELDS.join(", ")}`;
+    }
+    if (names.has(name)) return `${name} is duplicated; send it once`;
+    names.add(name);
+  }
+  return undefined;
+}
+
+function findProblem(check: SchemaCheck, fields: object): string | undefined {
+  const fault = check(fields);
+  return fault === undefined ? undefined : `${String(fault.path[0])} ${fault.message}`;
+}
+
+function findPlacementProblem({ scope, key_id: keyId, model }: NamedLimit): string | undefined {
+  if (scope === "model") {
+    return model === undefined ? 'model is missing; scope "model" needs the id of one' : undefined;
+  }
+  if (model !== undefined) {
+    return `model does not go with scope "${scope}"; leave it out, or set scope to "model"`;
+  }
+  return scope === "org" && keyId !== undefined
+    ? 'key_id does not go with scope "org"; leave it out, or set scope to "key"'
+    : undefined;
 }

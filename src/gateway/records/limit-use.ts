@@ -14,29 +14,29 @@ import {
 import { orgSlot, type ScopeClaim, type ScopeUsage } from "../limits/limit-store.ts";
 import type { RecordStore } from "./postgres-record-store.ts";
 
-/** The parts that the routes about limits work with. */
+/** The dependencies of the routes about limits. */
 export interface LimitDeps extends CallPorts {
   readonly records: RecordStore;
   readonly rules: RulesStore;
 }
 
-/** As much of that as reading them takes. */
+/** The dependencies for reading limits. */
 export type LimitUseDeps = Pick<
   LimitDeps,
   "catalog" | "clock" | "limits" | "limitDefaults" | "rules" | "scopesOf"
 >;
 
-/** A scope and what counts in it; undefined when the limit store did not answer. */
+/** A scope and its use, which is undefined if the limit store did not answer. */
 export interface UsedScope {
   readonly claim: ScopeClaim;
   readonly usage: ScopeUsage | undefined;
-  /** True if only calls count whose clients have left and whose answers are still read. */
+  /** True if it counts only calls whose clients have left and whose answers are still read. */
   readonly isDeparted: boolean;
 }
 
-/** The limits of one caller, for one model or in general, with what is left of them. */
+/** The limits of one caller, for one model or in general, with their use. */
 export interface LimitUse {
-  /** True if the caller may use the model, or asked for none. */
+  /** True if the caller may use the model, or named none. */
   readonly isServed: boolean;
   readonly endpoint: DedicatedEndpoint | undefined;
   readonly rows: readonly LimitRow[];
@@ -44,7 +44,7 @@ export interface LimitUse {
   readonly scopes: readonly UsedScope[];
 }
 
-/** Reads the caller's rules past every cache, and what counts in each of its scopes. */
+/** Reads the caller's rules past every cache, and the use of each of its scopes. */
 export async function readLimitUse(
   deps: LimitUseDeps,
   caller: Principal,

@@ -1,6 +1,6 @@
 import type { OrgId } from "../../kernel/index.ts";
 
-/** The traffic of a listing in a span of time, in sums that can be added up. */
+/** The traffic of a listing in a span of time. Sums of several spans can be added. */
 export interface ListingSums {
   readonly providerId: string;
   readonly modelId: string;
@@ -12,15 +12,15 @@ export interface ListingSums {
   /** Hours with calls, and the hours in which at least one call succeeded. */
   readonly usedHours: number;
   readonly upHours: number;
-  /** Streamed answers that arrived: the only ones with a first token to wait for. */
+  /** Complete streamed answers, which alone have a time to the first token. */
   readonly streamed: number;
   readonly streamedTokens: number;
   readonly streamedMs: number;
-  /** The number of first bytes by span of milliseconds. */
+  /** The number of first bytes in each span of milliseconds. */
   readonly firstBytes: ReadonlyMap<number, number>;
 }
 
-/** The figures of sums; null where the sums do not say. Null if there is nothing that says it. */
+/** The figures of sums; null if there is nothing to compute a figure from. */
 export interface ListingFigures {
   readonly calls: number;
   /** The share of calls, 0 to 1. */
@@ -40,12 +40,12 @@ export interface ListingFilter {
 }
 
 export interface ListingHistory {
-  /** By UTC day, the oldest first; days without calls are not there. */
+  /** By UTC day, oldest first, without days that have no calls. */
   readonly days: readonly ListingSums[];
   readonly hours: readonly ListingSums[];
 }
 
-/** The figures of several spans of time together. */
+/** Computes the figures of several spans of time together. */
 export function computeFigures(sums: readonly ListingSums[]): ListingFigures {
   const total = (of: (each: ListingSums) => number): number =>
     sums.reduce((sum, each) => sum + of(each), 0);
@@ -68,7 +68,7 @@ export function computeFigures(sums: readonly ListingSums[]): ListingFigures {
   };
 }
 
-/** Counts by span, added up. */
+/** Adds counts by span. */
 export function countsTogether(
   all: readonly ReadonlyMap<number, number>[],
 ): ReadonlyMap<number, number> {
@@ -83,7 +83,7 @@ function computeShare(part: number, whole: number): number | null {
   return whole === 0 ? null : part / whole;
 }
 
-/** The smallest span that as large a share of the counts does not exceed. */
+/** The middle in milliseconds of the span that contains this percentile. */
 function findPercentile(counts: ReadonlyMap<number, number>, share: number): number | null {
   const all = [...counts.values()].reduce((sum, count) => sum + count, 0);
   let left = Math.ceil(all * share);
@@ -97,7 +97,7 @@ function findPercentile(counts: ReadonlyMap<number, number>, share: number): num
 const EXACT_BELOW_MS = 32;
 const SPANS_PER_DOUBLING = 16;
 
-/** The middle of a span as `first_byte_span` numbers them, in whole milliseconds. */
+/** The middle in whole milliseconds of a span that `first_byte_span` numbers. */
 export function spanMiddleMs(span: number | null): number | null {
   if (span === null || span < EXACT_BELOW_MS) return span;
   const doublings = Math.floor(span / SPANS_PER_DOUBLING) - 1;

@@ -13,7 +13,7 @@ import {
 const ATTEMPT_HOUR_SQL =
   "timestamptz '2025-01-01T00:00Z' + (attempt_id >> 22) / 3600000 * interval '1 hour'";
 
-/** An answer of a provider about the request itself is not its failure. */
+/** Error classes that blame the request: they are no failures of the provider. */
 const BLAMES = (Object.keys(REFUSALS) as RefusalClass[]).filter(
   (errorClass) =>
     toRequestStatus({ attempts: 1, outcome: "failed", errorClass }) === "rejected_by_provider",
@@ -21,7 +21,7 @@ const BLAMES = (Object.keys(REFUSALS) as RefusalClass[]).filter(
 export const FAILED_SQL = `outcome in ('failed', 'timeout', 'reset', 'stream_died')
   and coalesce(error_class, '') not in (${BLAMES.map((each) => `'${each}'`).join(", ")})`;
 
-/* An answer in one piece has no first token to wait for. */
+/* An answer in one piece has no time to the first token. */
 const STREAMED_SQL =
   "outcome = 'completed' and stream and completion > 0 and duration_ms > first_byte_ms";
 
@@ -62,7 +62,7 @@ const SUMS = [
   "lost",
 ] as const;
 const SUMS_SQL = SUMS.map((column) => `sum(${column}) as ${column}`).join(", ");
-/** Over rows of one span each: a span that is not null has only streamed answers. */
+/** For rows of one span each; only streamed answers have a span. */
 const SPANS_SQL = `
   coalesce(array_agg(span order by span) filter (where span is not null), '{}'),
   coalesce(array_agg(streamed order by span) filter (where span is not null), '{}')`;
@@ -103,7 +103,9 @@ export const FORGET_DAY_SQL: readonly string[] = [
     and hour < ($2::date + 1)::timestamp at time zone 'utc'`,
 ];
 
-/** Hours that are over: not summed up yet, or only before its late attempts had ended. */
+/**
+ * The newest hour that is over and was not summed yet, or only before its late attempts had ended.
+ */
 export const DUE_HOUR_SQL = `
   select due.hour, extract(epoch from due.hour)::bigint as seconds
   from generate_series(date_trunc('hour', now()) - interval '${LISTING_HOURS_KEPT - 24} hours',
@@ -127,7 +129,9 @@ export const MARK_HOUR_SQL = `
   insert into listing_hour (hour, folded_at) values ($1, now())
   on conflict (hour) do update set folded_at = excluded.folded_at`;
 
-/** Days that are over for every organization, and not checked yet for showing across organizations. */
+/**
+ * The oldest day that is summed for every organization and not yet published across organizations.
+ */
 export const UNPUBLISHED_DAY_SQL = `
   select to_char(u.day, 'YYYY-MM-DD') as day from usage_day u
   where u.is_done and not u.is_published
@@ -142,7 +146,7 @@ export function isOfManySql(calls: string, weight: string): string {
     and sum(${calls}) >= ${PUBLIC_FIGURES_CALLS_MIN} and 2 * max(${weight}) <= sum(${weight})`;
 }
 
-/** $1 is the day. Streams are left out if too few organizations used them. */
+/** $1 is the day. Figures of streams are left out if too few organizations used them. */
 export const PUBLISH_DAY_SQL = `
   with known as (
     select provider_id, model_id, sum(succeeded) as succeeded, sum(failed) as failed,
@@ -176,7 +180,7 @@ export const PUBLISH_DAY_SQL = `
 
 export const MARK_PUBLISHED_SQL = "update usage_day set is_published = true where day = $1";
 
-/** Deletes everything that is older than anything that is shown. */
+/** Deletes everything that is older than the oldest sums that are shown. */
 export const PRUNE_SQL: readonly string[] = [
   `delete from listing_day_sum
     where day <= (now() at time zone 'utc')::date - ${LISTING_DAYS_KEPT}`,

@@ -11,7 +11,7 @@ import type { VerificationState } from "../verification/verification.ts";
 import { ModelFilters, type Verdicts } from "./contract/models.ts";
 import { queryReader } from "./read-query.ts";
 
-/** Which models `GET /v1/models` lists, and in which order. Absent filters match everything. */
+/** The models that `GET /v1/models` lists, and their order. Absent filters match everything. */
 export interface ModelFilter extends Omit<
   ModelFilters,
   "max_prompt_price" | "max_completion_price"
@@ -43,9 +43,9 @@ const LISTS: ReadonlySet<string> = new Set(["input_modality", "supported_paramet
 const SINGLE_NAMES = Object.keys(ModelFilters.properties).filter((name) => !LISTS.has(name));
 
 /**
- * The models that fit, in the order asked for; `newest` is the order of the catalog. What a
- * provider decides (price, context, logging, parameters, verdict) must hold for one and the same
- * provider: a cheap one that keeps prompts and a dear one that keeps none do not make a cheap model
+ * Returns the models that fit, in the requested order; `newest` is the order of the catalog. All
+ * filters of providers (price, context, logging, parameters, verdict) must fit the same provider: a
+ * cheap provider that keeps prompts and an expensive one that keeps none do not make a cheap model
  * that keeps none.
  */
 export function filterModels(
@@ -61,7 +61,7 @@ export function filterModels(
   return ordered(found, filter.sort, models).map(({ model }) => model);
 }
 
-/** Each model is judged once, and compared by that; equal ones stay in the order of the catalog. */
+/** Sorts by one key for each model; models with equal keys stay in the order of the catalog. */
 function ordered(
   found: readonly Found[],
   order: ModelFilters["sort"],
@@ -104,17 +104,17 @@ type Ranks = ReadonlyMap<ListedModel, number>;
 
 // Weak: a swapped catalog takes the order of its names with it.
 const nameRanks = new WeakMap<readonly ListedModel[], Ranks>();
-/** A number of names that are compared within milliseconds. */
+/** The number of names that are sorted in one turn, which takes milliseconds. */
 const NAMES_AT_ONCE = 500;
 
-/** Puts the names of a catalog in order, once and without holding up other requests. */
+/** Ranks the names of a catalog, once and without blocking other requests. */
 export async function rankNames(models: readonly ListedModel[]): Promise<void> {
   if (nameRanks.has(models)) return;
   const starts = Array.from({ length: Math.ceil(models.length / NAMES_AT_ONCE) }, (_, at) => at);
   const slices = await mapInTurns(starts, (at) =>
     models.slice(at * NAMES_AT_ONCE, (at + 1) * NAMES_AT_ONCE).sort(byName),
   );
-  // Parts that are in order are quickly put in order as a whole.
+  // Sorting sorted parts is fast.
   nameRanks.set(models, rankByName(slices.flat().sort(byName)));
 }
 
@@ -186,7 +186,7 @@ function lowest({ fitting }: Found, sku: "prompt" | "completion"): bigint | unde
     );
 }
 
-/** Models without a price by the token come last. */
+/** Models without a price per token come last. */
 function byPrice(a: bigint | undefined, b: bigint | undefined): number {
   if (a === undefined || b === undefined) return Number(a === undefined) - Number(b === undefined);
   return a < b ? -1 : a > b ? 1 : 0;

@@ -18,7 +18,7 @@ import {
 import { requestIdFrom } from "../../ledger/index.ts";
 import { MANAGED_SQL } from "../accounts/key-store.ts";
 
-/** The reason of a refusal, if the customer can do something about it. */
+/** The cause of a refusal, by what the customer can do about it. */
 export type RefusalCause =
   | "balance"
   /** The credit was sufficient, but running requests held it. */
@@ -30,7 +30,7 @@ export type RefusalCause =
   | "provider"
   | "request";
 
-/** A cap of a key that is used up, or nearly. A key may have one of each period. */
+/** A cap of a key that is used by 80 percent or more. A key may have one cap for each period. */
 export interface CappedKey {
   readonly keyId: KeyId;
   readonly name: string;
@@ -39,21 +39,21 @@ export interface CappedKey {
   readonly spentMicroUsd: MicroUsd;
 }
 
-/** The recent fate of an organization's requests. */
+/** The facts about an organization's recent requests from which notices are made. */
 export interface NoticeFacts {
   /** The causes of refusals in the last hour, of the newest thousand refused requests. */
   readonly refused: Readonly<Partial<Record<RefusalCause, number>>>;
-  /**
-   * The least that a request refused in the last 15 minutes could have cost; null if there is none.
-   */
+  /** The smallest reserve that was refused in the last 15 minutes; null if there is none. */
   readonly neededMicroUsd: MicroUsd | null;
-  /** The same amount for requests that the organization's cap refused. */
+  /**
+   * The smallest reserve that the organization's cap refused in that time; null if there is none.
+   */
   readonly neededUnderCapMicroUsd: MicroUsd | null;
   /** The first request that was refused for lack of money since the last dispatched one. */
   readonly refusedSinceMs: number | null;
   /** Caps of keys that are used by 80% or more, fullest first. */
   readonly cappedKeys: readonly CappedKey[];
-  /** Models that were asked for in the last hour, by the newest requests. */
+  /** The models of the newest requests of the last hour. */
   readonly models: readonly string[];
 }
 
@@ -75,10 +75,7 @@ const ROWS_MAX = 1_000;
 /** Enough for 20 keys: each has up to three caps. */
 const CAPS_MAX = 60;
 
-/**
- * $1 organization, $2 first id of the last hour, $3 of the last day. The cost of this query is
- * bounded.
- */
+/** $1 organization, $2 first request id of the last hour, $3 of the last day. Bounded work. */
 export const NOTICE_FACTS_SQL = `
   with lately as (
     select ${CAUSE_SQL} as cause, model_id, created_at,
@@ -138,7 +135,7 @@ export const NOTICE_FACTS_SQL = `
       (select model_id from lately where cause = 'provider')
     ) m where model_id is not null) as models`;
 
-/** $1 organization, $2 first id: how many of the newest were refused for what. */
+/** $1 organization, $2 first request id. Counts the newest refused requests by cause. */
 export const REFUSED_CAUSES_SQL = `
   select cause, count(*)::integer as requests from (
     select ${CAUSE_SQL} as cause from refused_request

@@ -1,5 +1,4 @@
 import type { Pool } from "pg";
-
 import {
   attemptIdFrom,
   type Columns,
@@ -17,41 +16,43 @@ import {
   type Row,
   text,
 } from "../../kernel/index.ts";
-import { readCreatedAt, TWO_DAYS_OF_IDS } from "../../ledger/index.ts";
+import { readCreatedAt, TWO_DAYS_OF_IDS, type FlaggedListing } from "../../ledger/index.ts";
 
 /** Figures of one UTC day, model, provider or organization. */
 export interface DeskFigures {
   readonly requests: number;
   readonly failedRequests: number;
   readonly debitMicroUsd: MicroUsd;
-  /** The part of the debits that is left after providers are paid. */
+  /** The debits minus the amounts owed to providers. */
   readonly marginMicroUsd: MicroUsd;
 }
 
-/** How business goes, from sums: none of these questions reads the journal. */
+/** The operator's overview. It is read from sums, never from the journal. */
 export interface Desk {
   /** Seven days and today, newest first; a day without calls is left out. */
   readonly days: readonly ({ readonly day: string } & DeskFigures)[];
-  /** Most spend of these days first, ten at most. */
+  /** The ten organizations with the most spend in these days. */
   readonly orgs: readonly ({ readonly orgId: OrgId; readonly name: string } & DeskFigures)[];
-  /** Of the last day, those that failed a tenth of at least twenty calls; most failures first. */
+  /**
+   * Providers that failed a tenth of at least twenty calls in the last day; most failures first.
+   */
   readonly providers: readonly {
     readonly providerId: string;
     readonly attempts: number;
     readonly failed: number;
   }[];
-  /** How many organizations had credit and have less than a cent, and those that used most. */
+  /** The number of organizations that had credit and have less than a cent. */
   readonly outOfCredit: number;
   readonly empty: readonly {
     readonly orgId: OrgId;
     readonly name: string;
     readonly balanceMicroUsd: MicroUsd;
   }[];
-  /** Up to when calls are summed up; null: none are. */
+  /** The time up to which calls are summed; null if none are. */
   readonly untilMs: number | null;
 }
 
-/** A thing that an operator looked up, and whose it is. */
+/** A record that an operator looked up, with its organization. */
 export interface Found {
   readonly kind: "organization" | "person" | "key" | "purchase" | "request";
   readonly id: string;
@@ -63,7 +64,7 @@ export interface Found {
 const FOUND_MAX = 20;
 const KEY_LABEL_CHARS = "tm_vk_".length + 6;
 
-/** What operators ask of all organizations together; no customer ever does. */
+/** Queries over all organizations: for operators, never for a customer. */
 export class PostgresOperatorDesk {
   readonly #pool: Pool;
 
@@ -89,14 +90,15 @@ export class PostgresOperatorDesk {
     };
   }
 
-  /** The last 30 days of one organization by model, most spend first, 20 at most. */
+  /** The last 30 days of one organization by model, most spend first; at most 20 models. */
   async usageOf(orgId: OrgId): Promise<readonly ({ readonly modelId: string } & DeskFigures)[]> {
     return (await this.#rows(USAGE_SQL, [orgId])).map(usageColumns.read);
   }
 
   /**
-   * Finds what `asked` names whole: an id of a request, an organization or a purchase, the number
-   * of a receipt, an e-mail address, or the beginning of a key, of which only the label is read.
+   * Finds the record that `asked` names in full: an id of a request, an organization, a key or a
+   * purchase, the number of a receipt, an e-mail address or an organization's name; or a key by its
+   * first characters.
    */
   async lookUp(asked: string): Promise<readonly Found[]> {
     const { sql, values } = readQuestion(asked.trim());
@@ -110,7 +112,7 @@ export class PostgresOperatorDesk {
 
 export type OperatorDesk = Public<PostgresOperatorDesk>;
 
-/** Sums of days since an instant, and of the hours of days that are not summed up. */
+/** Sums since an instant: of days, and of the hours of days that are not summed yet. */
 export function partsSinceSql(since: string): string {
   const columnsOf = `org_id, provider_id, model_id, attempts, succeeded, failed, requests,
     failed_requests, debit, margin, losses, lost`;
@@ -195,7 +197,7 @@ interface Question {
   readonly values: unknown[];
 }
 
-/** One thing has one form: no question reads a table that cannot have it. */
+/** Chooses the one query for the form of the text. */
 function readQuestion(asked: string): Question {
   const requestId = parseRequestId(asked);
   if (requestId !== undefined)
@@ -220,13 +222,16 @@ function readQuestion(asked: string): Question {
   return { sql: ORG_SQL, values: [asked] };
 }
 
-/** The attempts of a request are near its own time, which its id carries. */
+/** The ids of attempts within two days of the time in the request's id. */
 function findAttemptSpan(requestId: string): readonly bigint[] {
   const first = attemptIdFrom(readCreatedAt(requestId));
   return [first - TWO_DAYS_OF_IDS, first + TWO_DAYS_OF_IDS];
 }
 
-/* The index begins with the organization: one probe for each, in the days that can have it. */
+/*
+ * The index begins with the organization, so each one is probed, within the days that can contain
+ * the request.
+ */
 const REQUEST_SQL = `
   select 'request' as kind, $1::text as id, 'Request' as label, o.org_id, o.name as org_name
   from org o where o.org_id in (select org_id from refused_request where request_id = $1::uuid)
@@ -257,3 +262,48 @@ const EMAIL_SQL = `
 const ORG_SQL = `
   select 'organization' as kind, org_id as id, email as label, org_id, name as org_name from org
   where org_id = $1 or lower(name) = lower($1)`;
+
+/** The attempts at a listing that were sold for less than its provider is owed. */
+export interface ListingLoss {
+  readonly providerId: string;
+  readonly modelId: string;
+  readonly attempts: number;
+  readonly lostMicroUsd: MicroUsd;
+}
+
+/**
+ * Listings that lost money in the last `days`, largest loss first. Read from sums, which contain an
+ * hour soon after its end.
+ */
+export async function listingLosses(pool: Pool, days: number): Promise<readonly ListingLoss[]> {
+  return (await pool.query<Row>(LOSSES_SQL, [days])).rows.map(lossColumns.read);
+}
+
+const counted = {
+  providerId: text("provider_id"),
+  modelId: text("model_id"),
+  attempts: count("attempts"),
+} as const;
+const lossColumns = columns<ListingLoss>({ ...counted, lostMicroUsd: micro("lost") });
+
+const LOSSES_SQL = `
+  select provider_id, model_id, sum(losses)::bigint as attempts, sum(lost)::bigint as lost
+  from (${partsSinceSql("now() - $1::integer * interval '1 day'")}) part where losses > 0
+  group by 1, 2 order by sum(lost) desc, 1, 2`;
+
+/** Listings whose providers reported impossible usage in the last `days`, with counts. */
+export async function flaggedListings(
+  pool: Pool,
+  days: number,
+): Promise<readonly FlaggedListing[]> {
+  return (await pool.query<Row>(FLAGGED_SQL, [days])).rows.map(flaggedColumns.read);
+}
+
+const flaggedColumns = columns<FlaggedListing>({ flag: text("error_class"), ...counted });
+
+// The condition on ids, which contain the time, excludes older partitions.
+const FLAGGED_SQL = `
+  select error_class, provider_id, model_id, count(*) as attempts from attempt
+  where attempt_id >= attempt_id_at(now() - $1::integer * interval '1 day')
+    and error_class = 'usage_impossible'
+  group by 1, 2, 3 order by 4 desc, 2, 3`;

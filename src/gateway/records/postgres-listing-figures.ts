@@ -7,12 +7,12 @@ import {
 } from "./listing-figures.ts";
 import type { ReportSources } from "./report-sources.ts";
 
-/** The most rows; the oldest beyond them are left out. */
+/** The most rows of a query; the oldest beyond them are left out. */
 const ROWS_MAX = 50_000;
 
 export type ListingFiguresStore = Public<PostgresListingFigures>;
 
-/** Figures of listings from PostgreSQL. A day that is not summed up is put together from hours. */
+/** Figures of listings from PostgreSQL. A day that is not summed yet is computed from its hours. */
 export class PostgresListingFigures {
   readonly #sources: Pick<ReportSources, "run">;
 
@@ -20,7 +20,7 @@ export class PostgresListingFigures {
     this.#sources = sources;
   }
 
-  /** An organization's own calls since some instants. */
+  /** The sums of an organization's own calls, by day and by hour, since these instants. */
   async own(
     filter: ListingFilter,
     from: { readonly dayMs: number; readonly hourMs: number },
@@ -39,7 +39,7 @@ export class PostgresListingFigures {
     };
   }
 
-  /** The sums of all organizations, for days on which they reveal nothing about a single one. */
+  /** The sums over all organizations, for days on which they reveal nothing about one of them. */
   async published(fromDayMs: number): Promise<readonly ListingSums[]> {
     const from = [new Date(fromDayMs)];
     const rows = await this.#sources.run(
@@ -108,7 +108,7 @@ function readSumsRow(row: Row): ListingSums {
 
 const DAY_MS = 86_400_000;
 
-/** Days of listings that have hours and no sum yet. */
+/** Computes the days that have hours but no sum yet. */
 function daysOfHours(
   hours: readonly ListingSums[],
   days: readonly ListingSums[],

@@ -56,16 +56,13 @@ import { TOKENS_AND_DEBIT } from "./report-parts.ts";
 import { ATTEMPTED_SQL } from "./request-pages.ts";
 import { attemptedSql, findSums, type RequestSpan } from "./request-rows.ts";
 
-/** $1 is the organization. The marketplace's managed keys are reported by their purpose. */
+/** $1 is the organization. Selects the managed keys, which are reported by their purpose. */
 export const MANAGED_KEY_SQL: string = `
   select key_id as managed_id, origin from api_key where org_id = $1 and ${MANAGED_SQL}`;
 
 export type RecordStore = Public<PostgresRecordStore>;
 
-/**
- * Reads of the journal, each for one organization. A request is its attempts; its id carries when
- * it came.
- */
+/** Reads the journal for one organization. A request is the set of its attempts. */
 export class PostgresRecordStore implements SpendReads {
   readonly #pool: Pool;
 
@@ -88,7 +85,7 @@ export class PostgresRecordStore implements SpendReads {
     return rows.map(periodColumns.read);
   }
 
-  /** Newest first; attempts of one request are one row, its debit the sum. */
+  /** Requests, newest first. The debit of a request is the sum over its attempts. */
   async usagePage(
     query: UsageQuery,
   ): Promise<{ readonly rows: readonly UsageRow[]; readonly nextCursor: string | null }> {
@@ -118,7 +115,7 @@ export class PostgresRecordStore implements SpendReads {
     return noticeFacts(row);
   }
 
-  /** The causes of refusals since then, most first; of the newest ten thousand. */
+  /** Counts the causes of the newest ten thousand refusals since `fromMs`, most frequent first. */
   async refusedFor(orgId: OrgId, fromMs: number): Promise<readonly RefusedFor[]> {
     const values = [orgId, requestIdFrom(fromMs)];
     return (await this.#read<RefusedFor>(REFUSED_CAUSES_SQL, values)).rows;
@@ -199,7 +196,7 @@ const MONTH_SPEND_SQL = `
   from m, s, org o left join api_key k on k.key_id = $2
   where o.org_id = $1 and ($2 is null or k.org_id = o.org_id)`;
 
-/** $1 organization, $2 key, or null: all. What resets last comes first. */
+/** $1 organization, $2 key or null for all keys. The week comes before the day. */
 const PERIOD_SPEND_SQL = `
   with d as (select (now() at time zone 'utc')::date as today,
     date_trunc('week', now() at time zone 'utc')::date as monday)
@@ -261,7 +258,7 @@ const groupColumns: Columns<FoundGroup> = columns({
 
 const LAST_ID = "ffffffff-ffff-ffff-ffff-ffffffffffff";
 
-/** The requests that a query asks for: before its cursor, where it has one. */
+/** The range of request ids of a query, which ends at its cursor if it has one. */
 export function toRequestSpan(query: UsageQuery): RequestSpan {
   const end = query.toMs === undefined ? LAST_ID : requestIdFrom(query.toMs);
   const cursor = query.cursor ?? LAST_ID;
@@ -269,8 +266,8 @@ export function toRequestSpan(query: UsageQuery): RequestSpan {
 }
 
 /**
- * Sums of requests by one of their columns; by provider, of attempts, which may be of several. Days
- * that are over come from the sums of the reports, on the same snapshot as the rest.
+ * Sums requests by one of their columns; by provider it sums attempts, since a request may have
+ * attempts at several. Past days come from the daily sums, on the same snapshot as the rest.
  */
 export async function readUsageGroups(
   client: PoolClient,
@@ -296,7 +293,7 @@ export async function readUsageGroups(
   return (await client.query<Row>(text, values)).rows;
 }
 
-// A request's day is the one its id carries, so that days and the bounds of a query agree.
+// The day is that of the request's id, so that days agree with the bounds of a query.
 const GROUP_SQL: Readonly<Record<Grouping, string>> = {
   day: "to_char(coalesce(request_day, request_day(request_id)), 'YYYY-MM-DD')",
   model: "model_id",

@@ -12,10 +12,11 @@ import {
   type RequestId,
   type Row,
   ZERO_MICRO_USD,
+  type Public,
+  defined,
 } from "../../kernel/index.ts";
 import { requestIdFrom } from "../../ledger/index.ts";
-import * as activity from "./key-activity.ts";
-import * as listings from "./listing-activity.ts";
+import * as activity from "./activity.ts";
 import {
   PRICED_ATTEMPTS_SQL,
   pricedAttempt,
@@ -35,8 +36,7 @@ import {
   type SizeFilter,
   sizesQuery,
 } from "./tokens-by-size.ts";
-import { type ReportRow, usageReport } from "./usage-report-rows.ts";
-import { type ReportPlan, reportQuery } from "./usage-report-sql.ts";
+import { type ReportPlan, reportQuery, type ReportRow, usageReport } from "./report-query.ts";
 import type {
   ReportedRequest,
   ReportFilter,
@@ -49,11 +49,10 @@ import type {
 import * as wallet from "./wallet-lines.ts";
 
 /**
- * The console's reports on the journal: long ones, on connections of their own with a statement
- * time limit, so that they never slow the gateway. A report that takes too long rejects with
+ * The console's reports on the journal. They run on separate connections with a statement time
+ * limit, so that they never slow the gateway; a report that takes too long rejects with
  * `ReportTimeout`. Requests are reported as far back as the journal goes, a wallet from its
- * beginning. Days that are over are read from sums where there are any; what they say is what the
- * journal says.
+ * beginning. Past days are read from daily sums if there are any, with the same results.
  */
 export class PostgresUsageReports {
   readonly #sources: ReportSources;
@@ -86,8 +85,8 @@ export class PostgresUsageReports {
   }
 
   /**
-   * The tokens of attempts at chat, by model and by the bounds that they are above. Undefined if
-   * they are too many to read one by one.
+   * The tokens of chat attempts, by model and by the bounds that they exceed. Undefined if there
+   * are too many attempts to read one by one.
    */
   async tokensBySize(
     filter: SizeFilter,
@@ -97,7 +96,7 @@ export class PostgresUsageReports {
     return sizedTokens(await this.#rows<Row>(text, values));
   }
 
-  /** Refused requests are among them. */
+  /** A page of requests, including refused ones. */
   async requests(filter: ReportFilter, page: RequestPageQuery): Promise<RequestPage> {
     return await this.#run((client) => readRequests(client, filter, page));
   }
@@ -107,7 +106,7 @@ export class PostgresUsageReports {
     let cursor: string | null | undefined;
     while (cursor !== null) {
       const limit = REPORT_FILE_PAGE_ROWS;
-      const page = { limit, ...(cursor === undefined ? {} : { cursor }) };
+      const page = { limit, ...defined({ cursor }) };
       const { rows, nextCursor }: RequestPage = await this.requests(filter, page);
       yield rows;
       cursor = nextCursor;
@@ -138,7 +137,7 @@ export class PostgresUsageReports {
     return rows.map(activity.keyActivityColumns.read);
   }
 
-  /** One key's last `days` UTC days, oldest first, empty ones too. */
+  /** The last `days` UTC days of one key, oldest first, including empty ones. */
   async keyDays(
     orgId: OrgId,
     keyId: KeyId,
@@ -159,10 +158,7 @@ export class PostgresUsageReports {
     });
   }
 
-  /**
-   * A request of the organization that succeeded, the first where it has few; undefined if none
-   * did.
-   */
+  /** A successful request of the organization, the first one if it has few; undefined if none. */
   async firstSuccess(orgId: OrgId): Promise<RequestId | undefined> {
     const sql = activity.FIRST_SUCCESS_SQL;
     const { rows } = await this.#sources.runNow((client) =>
@@ -171,19 +167,19 @@ export class PostgresUsageReports {
     return rows[0]?.request_id;
   }
 
-  /** The activity for all customers together, in the last 24 hours, of the newest 200,000 attempts. */
-  async providerActivity(): Promise<readonly listings.ProviderActivity[]> {
-    const rows = await this.#rows<Row>(listings.PROVIDER_ACTIVITY_SQL, []);
-    return rows.map(listings.providerActivityColumns.read);
+  /** Reads the newest 200,000 attempts of all customers in the last 24 hours. */
+  async providerActivity(): Promise<readonly activity.ProviderActivity[]> {
+    const rows = await this.#rows<Row>(activity.PROVIDER_ACTIVITY_SQL, []);
+    return rows.map(activity.providerActivityColumns.read);
   }
 
-  /** The substitutions in the same attempts; a listing that substituted nothing has no row. */
-  async substitutions(): Promise<readonly listings.Substitution[]> {
-    const rows = await this.#rows<Row>(listings.SUBSTITUTIONS_SQL, []);
-    return rows.map(listings.substitutionColumns.read);
+  /** Reads the substitutions in the same attempts, only of listings that have some. */
+  async substitutions(): Promise<readonly activity.Substitution[]> {
+    const rows = await this.#rows<Row>(activity.SUBSTITUTIONS_SQL, []);
+    return rows.map(activity.substitutionColumns.read);
   }
 
-  /** Newest first. */
+  /** A page of the wallet, newest line first. */
   async walletLines(
     orgId: OrgId,
     page: { readonly limit: number; readonly cursor?: string },
@@ -193,7 +189,7 @@ export class PostgresUsageReports {
       const rolledDays = await findRolledDays(client, orgId);
       const { text, values } = wallet.walletQuery(
         { orgId, rolledDays },
-        { rows: page.limit + 1, ...(cursor === undefined ? {} : { cursor }) },
+        { rows: page.limit + 1, ...defined({ cursor }) },
       );
       return (await client.query<wallet.WalletRow>(text, values)).rows;
     });
@@ -215,8 +211,8 @@ export class PostgresUsageReports {
   }
 }
 
-/** The reports that the console needs; a test may stand in with less. */
-export type UsageReports = Pick<PostgresUsageReports, keyof PostgresUsageReports>;
+/** The reports of the console. */
+export type UsageReports = Public<PostgresUsageReports>;
 
 /** A request with its attempts. */
 export interface RequestDetails {

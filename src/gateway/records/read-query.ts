@@ -6,6 +6,7 @@ import {
   refused,
   type Result,
   schemaCheck,
+  defined,
 } from "../../kernel/index.ts";
 import { type Grouping, UsageParameters } from "./contract/usage.ts";
 import type { UsageQuery } from "./record-rows.ts";
@@ -48,7 +49,7 @@ function readValue(texts: readonly string[], type: unknown): string | number | r
   return type === "integer" && /^\d{1,9}$/.test(first) ? Number(first) : first;
 }
 
-/** Values with commas between them, or the name several times. */
+/** Accepts values separated by commas, and repeated names. */
 function splitEntries(texts: readonly string[]): readonly string[] {
   return texts.flatMap((text) => text.split(","));
 }
@@ -60,7 +61,7 @@ export interface ReadUsageQuery {
   readonly groupBy?: Grouping;
 }
 
-/** `format` decides; without it the `accept` header does, with JSON preferred for equal weights. */
+/** `format` chooses JSON or CSV, or else the `accept` header; JSON for equal weights. */
 export function readUsageQuery(
   query: URLSearchParams,
   accept: string | undefined,
@@ -72,13 +73,8 @@ export function readUsageQuery(
   const toMs = to === undefined ? undefined : parseMoment(to);
   return {
     ok: true,
-    range: {
-      ...(fromMs === undefined ? {} : { fromMs }),
-      ...(toMs === undefined ? {} : { toMs }),
-      ...(cursor === undefined ? {} : { cursor }),
-    },
-    ...(limit === undefined ? {} : { limit }),
-    ...(groupBy === undefined ? {} : { groupBy }),
+    range: defined({ fromMs, toMs, cursor }),
+    ...defined({ limit, groupBy }),
     isFile: format === undefined ? prefersCsv(accept) : format === "csv",
   };
 }

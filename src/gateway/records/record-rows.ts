@@ -40,7 +40,7 @@ export interface AttemptRecord {
   readonly errorClass: string | null;
   /** The model that the provider reported; null: none. */
   readonly served: ServedModel | null;
-  /** The headers of the answer, where this was the last attempt. */
+  /** The headers of the answer, if this was the last attempt. */
   readonly answered: AnsweredHeaders;
   readonly usage: Usage | null;
   readonly reserveMicroUsd: MicroUsd;
@@ -49,17 +49,17 @@ export interface AttemptRecord {
   readonly sheet: SettledSheet;
 }
 
-/** The prices that an attempt is settled by: those at its admission, by the size of its prompt. */
+/** The price sheet that settles an attempt: the one at its admission for the size of its prompt. */
 export interface SettledSheet {
   readonly pinId: string;
-  /** Prompt, cached and written tokens together; 0: the prices are for any prompt. */
+  /** The bound of prompt, cached and written tokens together; 0 for a sheet without a bound. */
   readonly abovePromptTokens: number;
 }
 
-/** Pico-dollars a token. */
+/** Prices in pico-dollars per token. */
 export type PinnedPrices = BySku<PicoUsd>;
 
-/** An attempt with the prices of its sheet; null where they were not kept. */
+/** An attempt with the prices of its sheet; null if they are not stored. */
 export interface PricedAttempt extends AttemptRecord {
   readonly prices: PinnedPrices | null;
 }
@@ -78,10 +78,10 @@ export interface RequestRecord {
   readonly refused?: Refused;
 }
 
-/** The facts that are kept of a request which the gateway refused. */
+/** The stored facts about a request that the gateway refused. */
 export interface Refused {
   readonly errorClass: string;
-  /** Null if it was not kept, as for a client that had left. */
+  /** Null if it was not stored, as for a client that had left. */
   readonly reason: RefusalReason | null;
 }
 
@@ -151,7 +151,7 @@ export const attemptColumns: Columns<AttemptRecord> = columns({
   }),
 });
 
-/** The columns that the attempts of a request have in common, and that are kept of a refused one. */
+/** The columns that all attempts of a request share, and that a refused request has too. */
 export const requestColumns: Columns<
   Pick<RequestRecord, "keyId" | "modelId" | "route" | "stream">
 > = columns({

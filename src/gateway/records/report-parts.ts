@@ -10,7 +10,7 @@ export interface ReportQuery {
 export type Bind = (value: unknown) => string;
 
 export const TOKENS: readonly string[] = Object.values(TOKEN_BUCKETS);
-/** The token buckets, and the cache writes that are kept for an hour. */
+/** The token buckets, and one-hour cache writes. */
 export const SKUS: readonly string[] = Object.values(SKU_NAMES);
 export const TOKENS_AND_DEBIT: readonly string[] = ["debit", ...TOKENS];
 
@@ -27,14 +27,14 @@ export function idsOfDay(day: string): { readonly first: bigint; readonly end: b
   return { first: attemptIdFrom(startMs), end: attemptIdFrom(startMs + DAY_MS) };
 }
 
-/** The ids of the hour that starts at an instant. */
+/** The first attempt id of an hour and the first of the hour after. */
 export function idsOfHour(startMs: number): { readonly first: bigint; readonly end: bigint } {
   return { first: attemptIdFrom(startMs), end: attemptIdFrom(startMs + HOUR_MS) };
 }
 
 /**
- * The attempts of all other days, oldest first. The ranges of ids are literals, so that the planner
- * skips the tables of those days.
+ * The condition for attempts outside these days, which are sorted. The ranges of ids are literals,
+ * so that the planner skips the tables of these days.
  */
 export function attemptsOutsideSql(days: readonly string[]): string {
   const ranges: string[] = [];
@@ -48,8 +48,8 @@ export function attemptsOutsideSql(days: readonly string[]): string {
 }
 
 /**
- * The days whose sums of this organization are valid, `YYYY-MM-DD`, oldest first, for this
- * transaction. No day leaves the journal before it ends, so everything else is in the journal.
+ * The days for which this organization's sums are valid in this transaction, `YYYY-MM-DD`, oldest
+ * first. The lock keeps all other days in the journal until the transaction ends.
  */
 export async function findRolledDays(client: PoolClient, orgId: OrgId): Promise<readonly string[]> {
   await client.query("lock table only attempt in access share mode");

@@ -2,13 +2,13 @@ import { DatabaseError, type Pool, type PoolClient } from "pg";
 
 import { beginLocally, isStoreFault, type Clock, type ReplicaWatch } from "../../kernel/index.ts";
 
-/** A replica of the primary, and how old what it says is. */
+/** A replica of the primary, and a watch on its age. */
 export interface ReportReplica {
   readonly pool: Pool;
   readonly watch: Pick<ReplicaWatch, "isThere" | "ageMs">;
 }
 
-/** Called when the replica served something: its data is of this instant or younger. */
+/** Called after the replica has served a query: its data is from `asOfMs` or later. */
 export type AsOfListener = (asOfMs: number) => void;
 
 /**
@@ -41,7 +41,7 @@ export class ReportSources {
     return asOfMs === undefined ? undefined : Math.max(0, Math.round(this.#clock.nowMs() - asOfMs));
   }
 
-  /** Runs a query that may be as old as the replica is. */
+  /** Runs a query whose data may be as old as the replica's. */
   async run<T>(query: (client: PoolClient) => Promise<T>, onServed?: AsOfListener): Promise<T> {
     const replica = this.#replica;
     if (replica === undefined || !replica.watch.isThere()) return await this.runNow(query);
@@ -62,12 +62,12 @@ export class ReportSources {
     return await this.runNow(query);
   }
 
-  /** Runs a query about this moment: money, keys, and rows that were made a second ago. */
+  /** Runs a query that needs current data: money, keys, and rows from a second ago. */
   async runNow<T>(query: (client: PoolClient) => Promise<T>): Promise<T> {
     return await onConnection(this.#primary, (client) => this.#read(client, query));
   }
 
-  /** On one snapshot; one core at most, since the gateway's batches come first. */
+  /** Runs on one snapshot, with a time limit for each statement. */
   async #read<T>(client: PoolClient, query: (client: PoolClient) => Promise<T>): Promise<T> {
     await client.query("begin isolation level repeatable read read only");
     await beginLocally(client, { statementTimeoutMs: this.#statementTimeoutMs });
@@ -87,7 +87,7 @@ async function onConnection<T>(pool: Pool, work: (client: PoolClient) => Promise
     isWell = true;
     return value;
   } catch (fault) {
-    // Only after a database error is the connection usable for a rollback.
+    // The connection can roll back only after a database error.
     const rollback = fault instanceof DatabaseError ? client?.query("rollback") : undefined;
     isWell = (await rollback?.catch(() => undefined)) !== undefined;
     throw asTimeout(fault);
@@ -98,7 +98,7 @@ async function onConnection<T>(pool: Pool, work: (client: PoolClient) => Promise
 
 const SQLSTATE_QUERY_CANCELED = "57014";
 
-/** Other reports may also have held every connection for too long. */
+/** Also covers waiting for a connection while other reports hold them all. */
 function asTimeout(fault: unknown): unknown {
   const isCanceled = fault instanceof DatabaseError && fault.code === SQLSTATE_QUERY_CANCELED;
   const isWaitOver =
@@ -108,7 +108,7 @@ function asTimeout(fault: unknown): unknown {
   return new ReportTimeout("this report took too long; choose a shorter range", { cause: fault });
 }
 
-/** It went away, or had to drop what was being read: the primary can still answer. */
+/** True if the replica failed or cancelled the query, so that the primary may still answer. */
 function isReplicaFault(fault: unknown): boolean {
   const isOfServer = isStoreFault(fault) || fault instanceof DatabaseError;
   return isOfServer || fault instanceof ReplicaAwayFault;

@@ -73,11 +73,14 @@ function reportedRequest(row: Row): ReportedRequest {
   };
 }
 
-/* $1 organization, $2 first request, $3 the one after the last, $4 rows. */
+/* $1 organization, $2 first request id, $3 the id after the last, $4 rows. */
 const RANGE_SQL = "request_id >= $2::uuid and request_id < $3::uuid";
 const UNION_SQL = "\n    union all ";
 
-/** $1 to $4: the newest requests that a provider was asked for. */
+/**
+ * The newest requests that were sent to a provider. $1 organization, $2 first request id, $3 the id
+ * after the last, $4 rows.
+ */
 export const ATTEMPTED_SQL: string = [
   endedRequestsSql("$1", RANGE_SQL),
   openRequestsSql("$1", RANGE_SQL),
@@ -86,10 +89,9 @@ export const ATTEMPTED_SQL: string = [
   .join(UNION_SQL);
 
 /**
- * A page of requests: by time it is read from an index, in another order it sorts all that match.
- * A refused one that has attempts after all (the answer about its hold was lost) is reported with
- * them. They are of about the same time by any clock that is halfway right, so that a few days are
- * searched.
+ * Reads a page of requests. By time it is read from an index; in another order all matching
+ * requests are sorted. A refused request that has attempts after all, because the answer about its
+ * hold was lost, is reported by its attempts. They are searched within two days of the refusal.
  */
 export async function readRequests(
   client: PoolClient,
@@ -100,7 +102,7 @@ export async function readRequests(
   const values: unknown[] = [orgId, requestIdFrom(fromMs), requestIdFrom(toMs), limit + 1];
   const $ = (value: unknown): string => `$${values.push(value)}`;
   const { sorted, order, behind } = orderSql(sort, readCursor(cursor, sort), $);
-  // Worded like the condition of the partial index of attempts that did not complete.
+  // Matches the condition of the partial index of attempts that did not complete.
   const isRare = statuses?.includes("succeeded") === false;
   const rare = isRare ? " and outcome is distinct from 'completed'" : "";
   const parts = [
@@ -116,7 +118,8 @@ export async function readRequests(
     select * from (select p.*, (${sorted})::bigint as sorted from (${part}) p where ${match}) v
     where ${behind} order by ${order} limit $4)`;
   const page = `select * from (${parts.map(firstSql).join(UNION_SQL)}) u order by ${order} limit $4`;
-  // The planner cannot know how few requests match a status, and would read and sort all of them.
+  // The planner overestimates how many requests match a status, and would read and sort all of
+  // them.
   if (sort.by === "time") await client.query("set local enable_sort = off");
   const found = (await client.query<Row>(namedSql(page, order), values)).rows;
   const rows = found.slice(0, limit).map(reportedRequest);
@@ -158,7 +161,7 @@ function namedSql(requests: string, order: string): string {
   left join api_key k on k.key_id = r.key_id and k.org_id = $1 order by ${order}`;
 }
 
-/** The sort expressions of a request's row; by time the ids alone decide. */
+/** The sort expressions; by time the id alone decides. */
 const SORTED_BY: Readonly<Record<RequestSort["by"], string>> = {
   time: "0",
   cost: "debit",
@@ -169,7 +172,7 @@ const SORTED_BY: Readonly<Record<RequestSort["by"], string>> = {
   attempts: "attempts",
 };
 
-/** The place after which a list continues. */
+/** The position after which a list continues. */
 interface SortedPlace {
   readonly value: string;
   readonly requestId: string;
@@ -193,7 +196,7 @@ function writeCursor({ by, direction }: RequestSort, row: Row): string {
   return by === "time" && direction === "desc" ? String(row["request_id"]) : place.join(".");
 }
 
-/** Undefined if the first page is asked for, or the cursor is of another order. */
+/** Undefined for the first page, or if the cursor belongs to another order. */
 function readCursor(text: string, sort: RequestSort): SortedPlace | undefined {
   const [id = "", value = "0", direction = "desc", by = "time"] = text.split(".").toReversed();
   const requestId = parseRequestId(id);

@@ -20,12 +20,12 @@ import {
 } from "./report-parts.ts";
 import type { ReportFilter } from "./usage-reports.ts";
 
-/** The end of a request as the sums store it; its public status is derived when it is read. */
+/** The end of a request as the sums store it; the public status is derived on reading. */
 export const END_SQL: string = `case when outcome = 'completed' then 'ok'
       when attempts = 0 then 'none/' || error_class
       else outcome || '/' || coalesce(error_class, '') end`;
 
-/** The status of an end: `toRequestStatus`, written out from its own answers. */
+/** The public status of an end: a SQL version of `toRequestStatus`, generated from its results. */
 export function statusOfEndSql(end: string): string {
   const whens = ATTEMPT_OUTCOMES.flatMap((outcome) => {
     const classifyEnd = (errorClass: string | null): string =>
@@ -61,16 +61,16 @@ export const ENDED_COLUMNS_SQL: string = `request_id, key_id, model_id, provider
       1 + coalesce((earlier).attempts, 0) as attempts, coalesce(outcome, 'failed') as outcome,
       error_class, first_byte_ms, basis, ${sumsSql()}`;
 
-/** Requests that have ended, each of which is its last attempt. */
+/** Requests that have ended; the final attempt's row stands for the request. */
 export function endedRequestsSql(org: string, where: string): string {
   return `select ${ENDED_COLUMNS_SQL} from attempt where final and org_id = ${org} and ${where}
       and request_id not in (select request_id from hold where org_id = ${org} and not annulled)`;
 }
 
 /**
- * Requests with an open attempt, which are few, with what their finished ones have used: an attempt
- * that ended late may be behind the open one. Each is looked up: joined as a whole, many holds of
- * one organization would have the planner read the attempts of all.
+ * Requests with an open attempt, which are few, with the usage of their finished attempts. A
+ * finished attempt may have a later ordinal than the open one. Each request is looked up
+ * separately, because a join over many holds would make the planner read all attempts.
  */
 export function openRequestsSql(org: string, where: string): string {
   const ofLast = (column: string, ofOpen: string): string =>
@@ -115,7 +115,7 @@ export function mayBeRefused({ providerIds, statuses }: ReportFilter): boolean {
   return providerIds === undefined && isAsked !== false;
 }
 
-/** The condition that a filter puts on requests. No key of the marketplace can be asked for by its id. */
+/** The SQL condition of a filter. Managed keys cannot be selected by their ids. */
 export function matchSql(
   filter: Omit<ReportFilter, "fromMs" | "toMs">,
   { org, status }: { readonly org: string; readonly status: string },
@@ -145,18 +145,20 @@ export interface RequestSpan {
   readonly end: string;
 }
 
-/** Requests by their ids, with the whole days that can be read from sums. */
+/** A range of request ids, with the whole days that can be read from sums. */
 export interface SummedSpan extends RequestSpan {
   readonly wholeFromMs: number;
   readonly wholeToMs: number;
-  /** Days whose sums hold, `YYYY-MM-DD`. */
+  /** The days with valid sums, `YYYY-MM-DD`. */
   readonly rolledDays: readonly string[];
 }
 
-/** Days have names of four-figure years. */
+/** The last day with a year of four digits. */
 const LAST_DAY_MS = Date.UTC(9999, 11, 31);
 
-/** On one snapshot with what reads it. */
+/**
+ * Finds the days of a span that can be read from sums. Call it in the transaction that reads them.
+ */
 export async function findSums(
   client: PoolClient,
   orgId: OrgId,
@@ -171,9 +173,9 @@ export async function findSums(
 }
 
 /**
- * Every request of a span that reached a provider, with its end: from its own row (`request_id`) or
- * from a daily sum (`request_day`). Both give the same figures. If a request in a sum turns out to
- * be in flight, its row is subtracted.
+ * Reads every request of a span that reached a provider exactly once: from its own row
+ * (`request_id`) or from a daily sum (`request_day`). Both give the same figures. If a request in a
+ * sum turns out to be in flight, its row is subtracted.
  */
 export function attemptedSql(of: SummedSpan, org: string, $: Bind): string {
   const { rolledDays, wholeFromMs, wholeToMs } = of;
@@ -206,7 +208,7 @@ export function attemptedSql(of: SummedSpan, org: string, $: Bind): string {
   ].join(UNION_SQL);
 }
 
-/** Rows of `usage_sum` that are of a span. */
+/** The condition for rows of `usage_sum` in a span. */
 export function inSumsSql(of: SummedSpan, org: string, $: Bind): string {
   return `org_id = ${org} and day = any (${$(of.rolledDays)}::date[])
       and request_day >= ${$(isoDay(of.wholeFromMs))}::date

@@ -11,13 +11,13 @@ import { claimRefusal } from "../call/limit-refusals.ts";
 import { refuseCall } from "../call/refuse.ts";
 import { unknownModel } from "../routing/plan-route.ts";
 import { makeLimitChange, planLimitChange } from "./change-limit.ts";
-import { readLimitRequest } from "./limit-request.ts";
+import { readLimitRequest } from "./change-limit.ts";
 import { type LimitDeps, readLimitUse } from "./limit-use.ts";
 import { presentChangedLimit, presentLimits } from "./show-limits.ts";
 
 /**
- * `GET /v1/limits?model=`: the limits of the calling key now, with or without one model. Uses up no
- * limit. It shows a change of limits at once, while requests take seconds to see it.
+ * `GET /v1/limits?model=`: the limits of the calling key now, with or without one model. It uses no
+ * limit. It shows a changed limit at once, while requests see it after seconds.
  */
 export async function serveLimits(
   deps: LimitDeps,
@@ -44,8 +44,8 @@ export async function serveLimits(
 
 /**
  * `POST /api/admission-limits` with a virtual key: lowers a limit of that key, of a model under it
- * or, where the organization allows it, of the organization. Free; counts in a window of its own.
- * What is refused has changed nothing and counts nothing.
+ * or, where the organization allows it, of the organization. Free; counted in a separate window. A
+ * refused change has no effect and is not counted.
  */
 export async function serveAdmissionLimits(
   deps: LimitDeps,
@@ -65,7 +65,7 @@ export async function serveAdmissionLimits(
   if (!made.ok) return refuse(made.refusal);
   const { stored } = made;
   const { scopes } = await readLimitUse(deps, principal, request.modelId);
-  // A key sets no limit of another one.
+  // A limit with a key is always one of the calling key.
   const named = stored.keyId === undefined ? {} : { shownKeyId: presentKeyId(principal) };
   const body = Buffer.from(printJson(presentChangedLimit({ ...stored, ...named }, scopes)));
   const { remainingRequests } = counted;

@@ -1,17 +1,17 @@
 import type { ClientExchange } from "../call/client-exchange.ts";
-import type { Catalog } from "../../catalog/index.ts";
-import { parseRequestId, printJson, refusal } from "../../kernel/index.ts";
+import type { Catalog, ListedModel } from "../../catalog/index.ts";
+import { parseRequestId, printJson, refusal, listPieces, defined } from "../../kernel/index.ts";
 import { unknownModel } from "../routing/plan-route.ts";
 import { messagesModel, modelEntry, ModelPage, type Verdicts } from "./contract/models.ts";
 import { generation, usagePage } from "./contract/usage.ts";
-import { modelListA, modelListB } from "./list-models.ts";
 import { filterModels, rankNames, readModelFilter } from "./model-query.ts";
 import { queryReader, readUsageQuery } from "./read-query.ts";
 import type { RecordStore } from "./postgres-record-store.ts";
 import type { UsageQuery } from "./record-rows.ts";
 import type { UsageCsv } from "./usage-csv.ts";
+import type { ListingVerification } from "../verification/verification.ts";
 
-/** The parts that the read routes work with. */
+/** The dependencies of the read routes. */
 export interface RecordDeps {
   readonly catalog: { readonly current: Catalog };
   readonly records: RecordStore;
@@ -80,11 +80,11 @@ export async function serveUsage(
     read.groupBy === undefined ? undefined : deps.records.usageGroups(usageQuery, read.groupBy),
   ]);
   const { rows, nextCursor } = page;
-  const shown = { balance, month, rows, nextCursor, ...(groups === undefined ? {} : { groups }) };
+  const shown = { balance, month, rows, nextCursor, ...defined({ groups }) };
   json(exchange, printJson(usagePage.show(shown)));
 }
 
-/** `GET /v1/generation?id=`. The id of another organization reads like an unknown one. */
+/** `GET /v1/generation?id=`. An id of another organization is answered like an unknown one. */
 export async function serveGeneration(
   deps: RecordDeps,
   exchange: ClientExchange,
@@ -111,4 +111,68 @@ function speaksWireB(exchange: ClientExchange): boolean {
 
 function json(exchange: ClientExchange, body: string): void {
   exchange.answer(JSON_TYPE, {}, Buffer.from(body));
+}
+
+/** `GET /v1/models` in the wire_a shape, as JSON in pieces. */
+export function modelListA(
+  models: readonly ListedModel[],
+  verdicts: Verdicts,
+): Promise<readonly Buffer[]> {
+  const frame = { before: '{"object":"list","data":[', after: "]}" };
+  return listPieces(models, (model) => entryText(model, verdicts), frame);
+}
+
+interface KeptEntry {
+  readonly seen: string;
+  readonly text: string;
+}
+
+// Weak: a swapped catalog takes its entries with it.
+const keptEntries = new WeakMap<ListedModel, KeptEntry>();
+
+/** Cached until a verdict changes, because any client may request the list. */
+function entryText(model: ListedModel, verdicts: Verdicts): string {
+  const seen = model.deployments.map((each) => verdictText(verdicts.of(each))).join();
+  const kept = keptEntries.get(model);
+  if (kept?.seen === seen) return kept.text;
+  const text = JSON.stringify(modelEntry.show({ model, verdicts }));
+  keptEntries.set(model, { seen, text });
+  return text;
+}
+
+function verdictText({ state, verdict, suspect }: ListingVerification): string {
+  return `${state} ${verdict?.checkedAtMs ?? ""} ${suspect?.sinceMs ?? ""}`;
+}
+
+/** `GET /v1/models` in the wire_b shape, as JSON in pieces. */
+export function modelListB(
+  models: readonly ListedModel[],
+  query: ModelPage,
+): Promise<readonly Buffer[]> {
+  const page = cutPage(models, query);
+  const rest = JSON.stringify({
+    has_more: page.hasMore,
+    first_id: page.models[0]?.id ?? null,
+    last_id: page.models.at(-1)?.id ?? null,
+  });
+  const frame = { before: '{"data":[', after: `],${rest.slice(1)}` };
+  return listPieces(page.models, (model) => JSON.stringify(messagesModel.show(model)), frame);
+}
+
+function cutPage(
+  models: readonly ListedModel[],
+  query: ModelPage,
+): { models: readonly ListedModel[]; hasMore: boolean } {
+  let rest = models;
+  if (query.after_id !== undefined) {
+    rest = rest.slice(rest.findIndex((model) => model.id === query.after_id) + 1);
+  }
+  if (query.before_id !== undefined) {
+    const at = rest.findIndex((model) => model.id === query.before_id);
+    rest = at === -1 ? rest : rest.slice(0, at);
+    const start = Math.max(0, rest.length - (query.limit ?? rest.length));
+    return { models: rest.slice(start), hasMore: start > 0 };
+  }
+  const limit = query.limit ?? rest.length;
+  return { models: rest.slice(0, limit), hasMore: rest.length > limit };
 }

@@ -1,4 +1,9 @@
-import { OUTPUT_TOKENS_DEFAULT, OUTPUT_TOKENS_MAX, OUTPUT_TOKENS_MIN } from "../../kernel/index.ts";
+import {
+  OUTPUT_TOKENS_DEFAULT,
+  OUTPUT_TOKENS_MAX,
+  OUTPUT_TOKENS_MIN,
+  defined,
+} from "../../kernel/index.ts";
 import type { MonthSpend, PeriodSpend } from "../../ledger/index.ts";
 import type { DedicatedEndpoint } from "../accounts/account-rules.ts";
 import { endpointScope, type LimitRow } from "../limits/effective-limits.ts";
@@ -20,7 +25,7 @@ export interface ShownLimits {
   readonly spend: {
     readonly org: MonthSpend;
     readonly key: MonthSpend;
-    /** The spend of the key's caps by the week and the day. */
+    /** The spend under the key's weekly and daily caps. */
     readonly periods: readonly PeriodSpend[];
   };
 }
@@ -50,7 +55,7 @@ export function presentLimits({ modelId, use, spend }: ShownLimits): Limits {
   };
 }
 
-/** The stored limit, and its effect. */
+/** The answer of a change: the stored limit, and the limits that apply. */
 export function presentChangedLimit(
   stored: StoredLimit & { readonly shownKeyId?: string },
   scopes: readonly UsedScope[],
@@ -58,8 +63,7 @@ export function presentChangedLimit(
   const { scope, keyId, shownKeyId = keyId, modelId } = stored;
   return {
     scope,
-    ...(shownKeyId === undefined ? {} : { key_id: shownKeyId }),
-    ...(modelId === undefined ? {} : { model: modelId }),
+    ...defined({ key_id: shownKeyId, model: modelId }),
     stored: presentValues(stored),
     effective: effective(scopes),
   };
@@ -70,7 +74,7 @@ function effective(scopes: readonly UsedScope[]): Effective {
   const rpm = tightest(scopes, "requestsPerMinute", ({ requests }) => requests);
   const tpm = tightest(scopes, "tokensPerMinute", ({ tokens }) => tokens);
   const concurrency = tightest(scopes, "concurrent", ({ inFlight }) => inFlight);
-  // The calls of the requested model, which are narrower than those of all models together.
+  // The first one found is the narrowest: calls of the requested model.
   const departed = scopes.find(({ isDeparted }) => isDeparted)?.usage?.inFlight ?? null;
   return {
     rpm: { limit: rpm.limit, remaining: rpm.left, bound_by: rpm.boundBy },
@@ -84,7 +88,7 @@ function effective(scopes: readonly UsedScope[]): Effective {
   };
 }
 
-/** Null if nothing limits it; of what is used, that the limit store did not answer. */
+/** Null if nothing limits it, or, for `used` and `left`, if the limit store did not answer. */
 interface Tightest {
   readonly limit: number | null;
   readonly used: number | null;
@@ -105,7 +109,7 @@ function tightest(
     const used = usage === undefined ? null : usedOf(usage);
     const left = used === null ? null : Math.max(0, limit - used);
     const remaining = left ?? limit;
-    // As in a refusal, of two that are as tight the narrower is named.
+    // If two scopes have the same remainder, the narrower one is named, as in a refusal.
     if (remaining >= leastLeft) continue;
     leastLeft = remaining;
     found = { limit, used, left, boundBy: claim.shownId ?? claim.id };
@@ -118,7 +122,7 @@ function presentRow(row: LimitRow): LimitScope {
   return {
     scope,
     id,
-    ...(shownKeyId === undefined ? {} : { key_id: shownKeyId }),
+    ...defined({ key_id: shownKeyId }),
     ...presentValues(
       unfunded === undefined ? row.limits : takeLower(row.limits, { requestsPerMinute: unfunded }),
     ),

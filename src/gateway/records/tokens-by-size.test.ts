@@ -3,7 +3,7 @@ import { expect, test } from "vitest";
 import { SIZED_ATTEMPTS_MAX } from "../../kernel/core/constants.ts";
 import { sizedTokens } from "./tokens-by-size.ts";
 
-test("of more attempts than are read nothing is said, rather than a part", () => {
+test("with more attempts than are read, the result is undefined instead of a part", () => {
   const row = {
     model_id: "a",
     prompt_above: 0,

@@ -41,7 +41,7 @@ export interface SizedTokens {
   readonly usage: Usage;
 }
 
-/** Media made by a route of their own have tokens that compare with no other model's. */
+/** Routes whose tokens cannot be compared between models. */
 const MEDIA_ROUTES = [
   "/v1/images/generations",
   "/images/generations",
@@ -50,8 +50,8 @@ const MEDIA_ROUTES = [
 ];
 
 /**
- * The chat tokens of one organization by model and by size. It reads one attempt more than it may
- * count, which shows whether it has read them all.
+ * Sums the chat tokens of one organization by model and size. It reads one attempt more than it may
+ * count, to detect that there are more.
  */
 export function sizesQuery(filter: SizeFilter, bounds: SizeBounds): ReportQuery {
   const { orgId, fromMs, toMs, modelId = null } = filter;
@@ -86,7 +86,7 @@ export function sizesQuery(filter: SizeFilter, bounds: SizeBounds): ReportQuery 
   return { text: sql, values };
 }
 
-/** A bucket begins at its bound; what is above a bound begins one token later. */
+/** `width_bucket` includes the bound, while "above" excludes it. */
 function toLowerBounds(bounds: readonly number[]): number[] {
   return bounds.map((bound) => bound + 1);
 }

@@ -40,7 +40,7 @@ const row: UsageRow = {
   basis: null,
 };
 
-test("a file that takes too long is broken off, however fast its client reads", async () => {
+test("a file that takes too long is reset, however fast its client reads", async () => {
   let pages = 0;
   const records = {
     usagePage: async () => {
@@ -55,7 +55,7 @@ test("a file that takes too long is broken off, however fast its client reads", 
   expect(pages).toBe(11);
 });
 
-test("more groups than a file may have are refused, not left out", async () => {
+test("more groups than a file may have are refused, not omitted", async () => {
   const group: UsageGroup = {
     group: "key_1",
     requests: 1,

@@ -24,7 +24,7 @@ import type { ReadUsageQuery } from "./read-query.ts";
 const CONTENT_TYPE = "text/csv; charset=utf-8";
 const RETRY_AFTER_SECONDS = 10;
 
-/** Usage as a file for a spreadsheet: read and sent page by page, as fast as the client takes it. */
+/** Usage as a CSV file, read and sent page by page, as fast as the client reads it. */
 export class UsageCsv {
   readonly #records: RecordStore;
   readonly #clock: Clock;
@@ -36,7 +36,9 @@ export class UsageCsv {
     this.#clock = clock;
   }
 
-  /** Sends every row, or at most `limit`; a file that cannot be finished ends in a reset. */
+  /**
+   * Sends every row, or at most `limit`. The connection is reset if the file cannot be completed.
+   */
   async serve(exchange: ClientExchange, asked: ReadUsageQuery): Promise<void> {
     const { orgId } = exchange.principal;
     const underWay = this.#underWay.get(orgId) ?? 0;
@@ -98,7 +100,7 @@ export class UsageCsv {
   }
 }
 
-/** A column of a file: its name, and what it has of a row. */
+/** A column of the file: its name, and its value for a row. */
 type Field<R> = readonly [name: string, show: (row: R) => string | null];
 
 const FIGURES: readonly Field<Pick<UsageRow, "usage" | "debitMicroUsd">>[] = [
@@ -135,7 +137,7 @@ function renderLines<R>(fields: readonly Field<R>[], rows: readonly R[]): string
   return rows.map((row) => `${csvLine(fields.map(([, show]) => show(row)))}\r\n`).join("");
 }
 
-/** `usage.csv`, `usage-by-day-from-2026-04-01-to-2026-05-01.csv`. */
+/** For example `usage.csv`, or `usage-by-day-from-2026-04-01-to-2026-05-01.csv`. */
 function fileName({ groupBy, range }: ReadUsageQuery): string {
   const parts = ["usage"];
   if (groupBy !== undefined) parts.push(`by-${groupBy}`);
@@ -156,7 +158,7 @@ function tooManyFiles(): ReturnType<typeof refusal> {
   );
 }
 
-/** Lets a writer wait until the client has taken what it was given, or is gone. */
+/** Lets a writer wait until the client can take more bytes, or is gone. */
 class ClientPace {
   readonly #exchange: ClientExchange;
   #goOn: () => void = () => undefined;

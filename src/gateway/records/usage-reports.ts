@@ -43,11 +43,11 @@ export type StatusCounts = Readonly<Record<RequestStatus, number>>;
 /** A request with several attempts is one request; its cost and tokens are their sum. */
 export interface ReportFigures {
   readonly requests: number;
-  /** They add up to `requests`. */
+  /** The counts add up to `requests`. */
   readonly byStatus: StatusCounts;
   readonly debitMicroUsd: MicroUsd;
   readonly usage: Usage;
-  /** Measured on last attempts, and at most 3.2 percent off: first bytes are counted by spans. */
+  /** Measured on last attempts. Up to 3.2 percent off, because first bytes are counted by span. */
   readonly firstByteP50Ms: number | null;
   readonly firstByteP95Ms: number | null;
 }
@@ -70,11 +70,12 @@ export interface ReportBucket {
 export interface UsageReport {
   readonly totals: ReportFigures;
   readonly bucket: "five_minutes" | "hour" | "day";
-  /** Oldest first, empty ones too. Groups beyond the largest seven are `other`. */
+  /** Oldest first, including empty ones. Groups beyond the largest seven are `other`. */
   readonly series: readonly ReportBucket[];
   /**
-   * Most spend first, 200 at most, of which the last is then `other`; managed keys are `playground`
-   * and `optimize`. Requests that have none (a refused one has no provider) are `none`.
+   * Most spend first, at most 200; beyond that the last one is `other`. Managed keys are
+   * `playground` and `optimize`. Requests without a value, such as the provider of a refused one,
+   * are `none`.
    */
   readonly groups: readonly { readonly group: string; readonly figures: ReportFigures }[];
 }

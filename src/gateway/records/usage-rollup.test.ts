@@ -30,7 +30,7 @@ function scripted(answers: readonly (boolean | Error)[]) {
   return { rolling, warnings, calledAtMs };
 }
 
-test("what is due is done piece by piece, and searched again every minute", async () => {
+test("due days are summed piece by piece, and searched again every minute", async () => {
   const { rolling, calledAtMs } = scripted([true, true, false, false]);
   await vi.advanceTimersByTimeAsync(3 * USAGE_ROLLUP_PAUSE_MS + USAGE_ROLLUP_EVERY_MS);
   const pause = USAGE_ROLLUP_PAUSE_MS;
@@ -46,7 +46,7 @@ test("a failure is logged and retried", async () => {
   await rolling.close();
 });
 
-test("nothing is begun after the end, and what was begun is waited for", async () => {
+test("after its close the job starts nothing, and waits for running work", async () => {
   const { rolling, calledAtMs } = scripted([true, true, true]);
   await vi.advanceTimersByTimeAsync(USAGE_ROLLUP_PAUSE_MS);
   await rolling.close();

@@ -1,5 +1,5 @@
+import * as listingSql from "./listing-sums-sql.ts";
 import { DatabaseError, type Pool, type PoolClient } from "pg";
-
 import {
   Job,
   lockedConnection,
@@ -12,12 +12,12 @@ import {
   USAGE_ROLLUP_EVERY_MS,
   USAGE_ROLLUP_ORGS_MAX,
   USAGE_ROLLUP_PAUSE_MS,
+  HOUR_SKU_NAME,
 } from "../../kernel/index.ts";
-import * as listingSql from "./listing-sums-sql.ts";
-import { idsOfDay, idsOfHour } from "./report-parts.ts";
-import * as sql from "./usage-rollup-sql.ts";
+import { idsOfDay, idsOfHour, SKUS } from "./report-parts.ts";
+import { END_SQL, ENDED_COLUMNS_SQL, withEarlier } from "./request-rows.ts";
 
-/** Every process may run one; the store lets one of them work at a time. */
+/** Starts the rollup job. Every process may run one; only one works at a time. */
 export function startUsageRollup(options: { readonly rollup: UsageRollup; readonly log: Logger }): {
   close(): Promise<void>;
 } {
@@ -37,14 +37,14 @@ export function startUsageRollup(options: { readonly rollup: UsageRollup; readon
   return job;
 }
 
-/** The longest time that batches of the gateways may wait for a lock of a day's table. */
+/** Longest time in milliseconds that the gateways' batches may wait for a day's table. */
 const LOCK_TIMEOUT_MS = 100;
 const SQLSTATE_LOCK_TIMEOUT = "55P03";
 const ON_ONE_SNAPSHOT = "begin isolation level repeatable read";
 
 /**
- * Sums up the days of the journal that are over, an organization's day at a time, so that long
- * reports are quick. Reports are the same without it.
+ * Sums the past days of the journal by organization, so that long reports are fast. Reports have
+ * the same results without it.
  */
 export class PostgresUsageRollup {
   readonly #pool: Pool;
@@ -54,8 +54,8 @@ export class PostgresUsageRollup {
   }
 
   /**
-   * A bounded piece of what is due; false: nothing is left, or another process is at it. Ended
-   * anywhere, it is simply done again.
+   * Sums a bounded part of the days that are due. False if none is left, or another process is
+   * working. An interrupted part is done again.
    */
   async rollSome(): Promise<boolean> {
     const client = await lockedConnection(this.#pool, "tokenmarket usage sums");
@@ -66,7 +66,7 @@ export class PostgresUsageRollup {
       isSpent = false;
       return hasMore;
     } finally {
-      // Closed, not released, after a fault: its state is not known.
+      // After a fault the connection is closed, because its state is unknown.
       await unlockConnection(client, isSpent);
     }
   }
@@ -74,9 +74,9 @@ export class PostgresUsageRollup {
 
 export type UsageRollup = Public<PostgresUsageRollup>;
 
-/** False: nothing is left to do. */
+/** False if nothing is left to do. */
 async function rollBatches(client: PoolClient): Promise<boolean> {
-  for (const forget of sql.forgetRetiredSql) await client.query(forget);
+  for (const forget of FORGET_RETIRED_SQL) await client.query(forget);
   for (let batches = 0; batches < USAGE_ROLLUP_BATCHES_MAX; batches++) {
     if (!(await rollBatch(client))) return false;
   }
@@ -87,9 +87,9 @@ interface OrgRow {
   readonly org_id: string;
 }
 
-/** False: nothing is due, or not now. */
+/** False if nothing is due, or a day is locked now. */
 async function rollBatch(client: PoolClient): Promise<boolean> {
-  const { rows: stale } = await client.query<OrgRow & { day: string }>(sql.STALE_ORGS_SQL, [
+  const { rows: stale } = await client.query<OrgRow & { day: string }>(STALE_ORGS_SQL, [
     USAGE_ROLLUP_ORGS_MAX,
   ]);
   const day = stale[0]?.day;
@@ -97,7 +97,7 @@ async function rollBatch(client: PoolClient): Promise<boolean> {
     const ofDay = stale.filter((row) => row.day === day);
     return await rollOrgs(client, day, ofDay);
   }
-  const { rows } = await client.query<{ day: string; is_watched: boolean }>(sql.DUE_DAY_SQL, [
+  const { rows } = await client.query<{ day: string; is_watched: boolean }>(DUE_DAY_SQL, [
     `${USAGE_ROLLUP_DELAY_HOURS} hours`,
   ]);
   const [due] = rows;
@@ -105,31 +105,31 @@ async function rollBatch(client: PoolClient): Promise<boolean> {
   if (!due.is_watched) return await watchDay(client, due.day);
   const ids = idsOfDay(due.day);
   const unrolled = [due.day, ids.first, ids.end, USAGE_ROLLUP_ORGS_MAX];
-  const { rows: orgs } = await client.query<OrgRow>(sql.UNROLLED_ORGS_SQL, unrolled);
+  const { rows: orgs } = await client.query<OrgRow>(UNROLLED_ORGS_SQL, unrolled);
   if (orgs.length > 0) return await rollOrgs(client, due.day, orgs);
-  await client.query(sql.FINISH_DAY_SQL, [due.day]);
+  await client.query(FINISH_DAY_SQL, [due.day]);
   return true;
 }
 
-/** Committed before anything of the day is summed up, so that no change is ever missed. */
+/** Starts to record changes of a day; committed before it is summed, so that none is missed. */
 async function watchDay(client: PoolClient, day: string): Promise<boolean> {
   try {
     await transact(client, async () => {
       await client.query(`set local lock_timeout = ${LOCK_TIMEOUT_MS}`);
-      await client.query(sql.watchDaySql(day));
-      await client.query(sql.REMEMBER_DAY_SQL, [day]);
+      await client.query(watchDaySql(day));
+      await client.query(REMEMBER_DAY_SQL, [day]);
     });
     return true;
   } catch (fault) {
-    // Another process is writing into this day, so it is retried next time.
+    // Another process is writing to this day: retried next time.
     if (fault instanceof DatabaseError && fault.code === SQLSTATE_LOCK_TIMEOUT) return false;
     throw fault;
   }
 }
 
 /**
- * All on one snapshot, with the sums of its listings: a change that it does not see is committed
- * later, and its note, which it does not see either, stays.
+ * Sums usage and listings on one snapshot. A change that the snapshot does not see is committed
+ * later, and its note, which the snapshot does not see either, stays.
  */
 async function rollOrgs(
   client: PoolClient,
@@ -138,12 +138,12 @@ async function rollOrgs(
 ): Promise<boolean> {
   const orgIds = orgs.map((row) => row.org_id);
   const ids = idsOfDay(day);
-  const forget = [...sql.FORGET_SQL, ...listingSql.FORGET_DAY_SQL];
+  const forget = [...FORGET_SQL, ...listingSql.FORGET_DAY_SQL];
   await transact(
     client,
     async () => {
       for (const text of forget) await client.query(text, [orgIds, day]);
-      for (const text of [sql.ROLL_SQL, listingSql.SUM_DAY_SQL]) {
+      for (const text of [ROLL_SQL, listingSql.SUM_DAY_SQL]) {
         await client.query(text, [orgIds, day, ids.first, ids.end]);
       }
     },
@@ -152,10 +152,7 @@ async function rollOrgs(
   return true;
 }
 
-/**
- * Sums up how listings served: a bounded piece of what is due. False: nothing is left. Only days
- * whose every later change leaves a note are summed up for good; of the others, hours are.
- */
+/** Sums a bounded part of the listings' hours and days that are due; false if nothing is left. */
 async function rollListings(client: PoolClient): Promise<boolean> {
   if ((await rollHour(client)) || (await publishDay(client))) return true;
   for (const prune of listingSql.PRUNE_SQL) await client.query(prune);
@@ -179,7 +176,7 @@ async function rollHour(client: PoolClient): Promise<boolean> {
   return true;
 }
 
-/** Published once: requests that end later are not shown across organizations. */
+/** Publishes a day once; requests that end later are not included. */
 async function publishDay(client: PoolClient): Promise<boolean> {
   const { rows } = await client.query<{ day: string }>(listingSql.UNPUBLISHED_DAY_SQL);
   const [due] = rows;
@@ -194,3 +191,109 @@ async function publishDay(client: PoolClient): Promise<boolean> {
   );
   return true;
 }
+
+/** $1 is the time after its end at which a day is due, as an interval. */
+const DUE_DAY_SQL = `
+  select to_char(d.day, 'YYYY-MM-DD') as day, u.day is not null as is_watched
+  from pg_inherits i
+  join pg_class c on c.oid = i.inhrelid
+  cross join lateral to_date(substring(c.relname from '^attempt_([0-9]{8})$'), 'YYYYMMDD') as d(day)
+  left join usage_day u on u.day = d.day
+  where i.inhparent = 'attempt'::regclass and u.is_done is not true
+    and (d.day + 1)::timestamp at time zone 'utc' + $1::interval < clock_timestamp()
+  order by d.day desc limit 1`;
+
+/** Makes every later change of this day leave a note. `day` has only digits and hyphens. */
+export function watchDaySql(day: string): string {
+  return `create or replace trigger usage_is_watched
+    after insert or update on attempt_${day.replaceAll("-", "")}
+    for each row execute function note_usage_change('${day}')`;
+}
+
+export const REMEMBER_DAY_SQL = "insert into usage_day (day) values ($1) on conflict do nothing";
+
+export const FINISH_DAY_SQL = "update usage_day set is_done = true where day = $1";
+
+/**
+ * $1 the day, $2 its first id, $3 the id after its last, $4 rows. Finds organizations without a
+ * rollup by skipping through the index from one organization to the next.
+ */
+const UNROLLED_ORGS_SQL = `
+  with recursive org as (
+    (select org_id from attempt where attempt_id >= $2 and attempt_id < $3
+    order by org_id limit 1)
+    union all
+    select (select a.org_id from attempt a
+      where a.attempt_id >= $2 and a.attempt_id < $3 and a.org_id > org.org_id
+      order by a.org_id limit 1)
+    from org where org.org_id is not null
+  )
+  select org_id from org
+  where org_id is not null
+    and not exists (select from usage_rolled r where r.org_id = org.org_id and r.day = $1)
+  limit $4`;
+
+/** $1 is the number of rows. Finds organizations whose sums of a day are no longer valid. */
+const STALE_ORGS_SQL = `
+  select to_char(day, 'YYYY-MM-DD') as day, org_id from (
+    select distinct s.day, s.org_id from usage_stale s
+    join usage_day u on u.day = s.day
+    where not exists (select from retired_day r where r.day = s.day)
+  ) stale
+  order by day, org_id limit $1`;
+
+/** $1 organizations, $2 the day. Deletes only notes whose changes this snapshot sees. */
+const FORGET_SQL: readonly string[] = [
+  "delete from usage_stale where day = $2 and org_id = any ($1)",
+  "delete from usage_sum where day = $2 and org_id = any ($1)",
+  "delete from usage_rolled where day = $2 and org_id = any ($1)",
+];
+
+const SUMMED = ["debit", ...SKUS];
+const SUMMED_SQL = SUMMED.map((column) => `coalesce(sum(${column}), 0) as ${column}`).join(", ");
+
+/**
+ * $1 organizations, $2 the day, $3 its first id, $4 the id after its last. Rolls up the requests
+ * whose last attempt is of that day, even if other attempts are open. Attempts of the day are
+ * counted separately, since a request can span days.
+ */
+export const ROLL_SQL = `
+  with request as materialized (
+    select *, ${END_SQL} as status, first_byte_span(first_byte_ms) as span from (
+      select org_id, attempt_id, ${withEarlier(HOUR_SKU_NAME)} as ${HOUR_SKU_NAME},
+        ${ENDED_COLUMNS_SQL}
+      from attempt where org_id = any ($1) and attempt_id >= $3 and attempt_id < $4 and final
+    ) ended
+  ), span as (
+    select org_id, request_day(request_id) as request_day, model_id, key_id, provider_id, status,
+      span, count(*) as requests, max(attempt_id) as last_attempt_id, ${SUMMED_SQL}
+    from request group by 1, 2, 3, 4, 5, 6, 7
+  ), summed as (
+    insert into usage_sum (org_id, day, request_day, model_id, key_id, provider_id, status,
+      requests, last_attempt_id, first_byte_spans, first_byte_counts, ${SUMMED.join(", ")})
+    select org_id, $2::date, request_day, model_id, key_id, provider_id, status, sum(requests),
+      max(last_attempt_id),
+      coalesce(array_agg(span order by span) filter (where span is not null), '{}'),
+      coalesce(array_agg(requests order by span) filter (where span is not null), '{}'),
+      ${SUMMED_SQL}
+    from span group by 1, 2, 3, 4, 5, 6, 7
+  ), taken as (
+    select org_id, sum(debit) as debit from attempt
+    where org_id = any ($1) and attempt_id >= $3 and attempt_id < $4 group by 1
+  ), refused as (
+    select r.org_id, array_agg(request_id) as ids
+    from request r join refused_request f using (request_id) group by 1
+  )
+  insert into usage_rolled (org_id, day, debit, also_refused)
+  select org.org_id, $2::date, coalesce(t.debit, 0), coalesce(f.ids, '{}')
+  from unnest($1::text[]) as org(org_id)
+  left join taken t on t.org_id = org.org_id
+  left join refused f on f.org_id = org.org_id`;
+
+/** Deletes the rows of days that were removed from the journal. */
+const FORGET_RETIRED_SQL: readonly string[] = [
+  "usage_sum",
+  "usage_stale",
+  "usage_rolled",
+  "usage_day",
+].map((table) => `delete from ${table} t using retired_day r where r.day = t.day`);

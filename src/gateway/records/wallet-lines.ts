@@ -18,13 +18,13 @@ export interface WalletLine {
     | "correction"
     | "other";
   readonly ref: string;
-  /** Above zero: into the wallet. */
+  /** Positive if it increases the balance. */
   readonly amountMicroUsd: MicroUsd;
 }
 
 export interface WalletRow {
   readonly at_ms: bigint;
-  /** The transfer; -1: the usage of a day. */
+  /** The id of the transfer; -1 for the usage of a day. */
   readonly id: bigint;
   readonly kind: string;
   readonly ref: string;
@@ -32,8 +32,8 @@ export interface WalletRow {
 }
 
 /**
- * Newest first, `rows` at most. A day's usage is at its first instant. What a wallet pays of what
- * it owes is not a line: the refund or dispute was one.
+ * Reads at most `rows` lines, newest first. A day's usage is at its first instant. Paying a debt is
+ * not a line, because the refund or dispute that caused it was one.
  */
 export function walletQuery(
   of: { readonly orgId: OrgId; readonly rolledDays: readonly string[] },

@@ -77,7 +77,7 @@ function inputOf({ unpriced, cooling, unservable, controls }: Case): PlanInput {
 
 const NOTHING: Case = { unpriced: [], cooling: [], unservable: [], controls: {} };
 
-test("every deployment that is left out says why", () => {
+test("every excluded deployment has a reason", () => {
   const explained = explainRoute(
     inputOf({ ...NOTHING, unpriced: ["p1"], cooling: ["p2"], unservable: ["p3"] }),
   );

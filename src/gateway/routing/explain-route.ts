@@ -12,11 +12,11 @@ import {
  * A plan in full: which deployments would be tried in which order, and why the others would not.
  */
 export interface RouteExplanation {
-  /** As the planner orders them; empty exactly when there is a refusal. */
+  /** In the planner's order; empty if and only if there is a refusal. */
   readonly candidates: readonly Deployment[];
   readonly excluded: readonly ExcludedDeployment[];
   readonly refusal: Refusal | undefined;
-  /** See `RoutePlan`. */
+  /** See `RoutePlan.ownKeys`. */
   readonly ownKeys: OwnKeys;
 }
 

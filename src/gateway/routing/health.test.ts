@@ -140,8 +140,8 @@ describe("the other instances", () => {
   });
 });
 
-describe("memory", () => {
-  test("of 40,000 deployments, each used once, only those of the last half minute or so are kept", () => {
+describe("the memory of circuits", () => {
+  test("keeps only those of the last half minute or so of 40,000 deployments used once", () => {
     const health = new MemoryDeploymentHealth();
     const perSecond = 100;
     for (let n = 0; n < 40_000; n += 1) {
@@ -150,7 +150,7 @@ describe("memory", () => {
     expect(health.circuitCount).toBeLessThan(perSecond * 30 * 2);
   });
 
-  test("asking, starting and what says nothing of health keep nothing", () => {
+  test("keeps nothing for questions, starts and neutral outcomes", () => {
     const health = new MemoryDeploymentHealth();
     for (let n = 0; n < 100; n += 1) {
       health.mayTry(`id ${n}`, 0);
@@ -160,7 +160,7 @@ describe("memory", () => {
     expect(health.circuitCount).toBe(0);
   });
 
-  test("an open circuit is kept until long after its cooldown", () => {
+  test("keeps an open circuit until long after its cooldown", () => {
     const health = struck();
     for (let n = 0; n < 500; n += 1) health.report(`id ${n}`, "success", n * 1_000);
     expect(health.mayTry("sick", 500_000)).toBe("probe");
@@ -219,7 +219,7 @@ describe("a closed circuit", () => {
     expect(play(script).phase).toBe(phase);
   });
 
-  test("strikes are forgotten after thirty seconds", () => {
+  test("drops strikes after thirty seconds", () => {
     const old = play("xx");
     const closed = after(old, "strike", 31_000);
     expect(closed.phase).toBe("closed");
@@ -261,14 +261,14 @@ describe("an open circuit", () => {
     expect(after(once, "success", 6_200)).toBe(HEALTHY);
   });
 
-  test("a probe without a verdict frees the place and changes nothing else", () => {
+  test("is unchanged by a neutral probe, which lets the next one start", () => {
     for (const outcome of ["neutral", "aborted"] as const) {
       const freed = after(withProbe(open, 6_000, 20_000), outcome, 6_100);
       expect(freed).toEqual({ ...open, probeStartedMs: 6_000 });
     }
   });
 
-  test("doubles up to a minute while probes fail", () => {
+  test("doubles its cooldown up to a minute while probes fail", () => {
     const cools: number[] = [];
     let state: CircuitState = open;
     let nowMs = openedAtMs;
@@ -280,20 +280,20 @@ describe("an open circuit", () => {
     expect(cools).toEqual([10_000, 20_000, 40_000, 60_000, 60_000, 60_000]);
   });
 
-  test("requests that were under way when it opened do not change it", () => {
+  test("is not changed by requests that were in flight when it opened", () => {
     for (const outcome of ["success", "strike", "timeout"] as const) {
       expect(after(open, outcome, openedAtMs + 1_000)).toBe(open);
     }
   });
 
-  test("nor do those that end when it is half-open: they are not probes", () => {
+  test("is not changed by such requests when half-open, because they are no probes", () => {
     const probing = withProbe(open, 6_000, 20_000);
     for (const outcome of ["success", "strike", "timeout", "neutral", "aborted"] as const) {
       expect(after(probing, outcome, 7_000, { startedMs: openedAtMs })).toBe(probing);
     }
   });
 
-  test("a probe that outlived its lease has its say and leaves the next one its place", () => {
+  test("counts a probe that outlived its lease, and keeps the next one's place", () => {
     const second = withProbe(withProbe(open, 6_000, 20_000), 26_000, 20_000);
     const isRemote = after(second, "success", 27_000, { startedMs: 6_000 });
     expect(permission(isRemote, 27_001)).toBe("no");
@@ -313,7 +313,7 @@ describe("another instance's notice", () => {
     expect(permission(withProbe(reported, 9_000, 20_000), 9_001)).toBe("no");
   });
 
-  test("holds no longer than a circuit ever cools, and one that is over says nothing", () => {
+  test("lasts no longer than any cooldown, and has no effect when it is over", () => {
     expect(permission(afterNotice(HEALTHY, 1e9, 1_000), 1_000 + 72_000)).toBe("probe");
     expect(afterNotice(HEALTHY, 0, 1_000)).toBe(HEALTHY);
   });
@@ -353,7 +353,7 @@ describe("another instance's notice", () => {
   });
 });
 
-test("what is well and quiet is forgotten, and so is an unused cooldown", () => {
+test("healthy, idle circuits and unused cooldowns are dropped", () => {
   const busy = play("s");
   expect(isForgettable(busy, 29_000)).toBe(false);
   expect(isForgettable(busy, 31_000)).toBe(true);
@@ -400,7 +400,7 @@ const aHappening: fc.Arbitrary<Happening> = fc.record({
   ms: fc.integer({ min: 0, max: 90_000 }),
 });
 
-test("nothing stays open permanently: once a provider is well, traffic flows, whatever was before", () => {
+test("no circuit stays open permanently: a healthy provider gets traffic after any history", () => {
   const histories = fc.array(aHappening, { maxLength: 60 });
   fc.assert(
     fc.property(histories, fc.integer({ min: 0, max: 3_000 }), (steps, tripMs) => {

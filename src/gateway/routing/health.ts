@@ -2,37 +2,34 @@ import { unreachable } from "../../kernel/index.ts";
 
 /** The health of every deployment, as far as this process knows. Times are monotonic. */
 export interface DeploymentHealth {
-  /**
-   * Tells whether a request may be sent. It changes nothing, because a plan asks for many
-   * deployments and tries one.
-   */
+  /** Returns whether a request may be sent; changes nothing. */
   mayTry(deploymentId: string, nowMs: number): "yes" | "probe" | "no";
   /**
-   * Takes the one probe of a half-open circuit, right before it is sent. False: another request
-   * has it, or the circuit is cooling. True for a closed circuit, which needs no probe.
+   * Takes the one probe of a half-open circuit, right before it is sent. False if another request
+   * has taken it or the circuit is cooling. True for a closed circuit, which needs no probe.
    */
   startProbe(deploymentId: string, nowMs: number): boolean;
   /**
-   * Reports how an attempt ended. A caller admitted by `startProbe` reports exactly once:
-   * `aborted` when nothing was sent after all, which frees the probe's place. `startedMs` is the time
-   * of that `startProbe`, by which an attempt from before the circuit opened is known from a probe;
-   * left out, the attempt counts as the newest probe.
+   * Reports how an attempt ended. A caller admitted by `startProbe` reports exactly once: `aborted`
+   * when nothing was sent after all, which frees the probe's place. `startedMs` is the time of that
+   * `startProbe`, which distinguishes a probe from an attempt that began before the circuit opened.
+   * Without it the attempt counts as the newest probe.
    */
   report(deploymentId: string, outcome: HealthOutcome, nowMs: number, startedMs?: number): void;
 }
 
 export interface HealthOptions {
-  /** Gives numbers in [0, 1). Default `Math.random`. */
+  /** Returns numbers in [0, 1). Default `Math.random`. */
   readonly random?: () => number;
-  /** A probe that has not reported after so many milliseconds loses its place. Default 20 s. */
+  /** Milliseconds after which a probe that has not reported is replaced. Default 20 s. */
   readonly probeLeaseMs?: number;
-  /** Notified of each circuit that opened by what was seen here; must not throw. */
+  /** Called for each circuit that this process's outcomes opened; must not throw. */
   readonly onOpened?: (deploymentId: string, forMs: number) => void;
 }
 
 /*
- * As long as a stream may take to its first headers. A probe that never reports holds the circuit
- * half-open no longer than that; a slow one that is still on its way is joined by a second.
+ * As long as a stream may take to its first headers. After this time a second probe may be sent,
+ * whether the first is slow or never reports.
  */
 const PROBE_LEASE_MS = 20_000;
 const SWEPT_PER_NEW_CIRCUIT = 2;
@@ -83,8 +80,8 @@ export class MemoryDeploymentHealth implements DeploymentHealth {
   }
 
   /**
-   * Another instance's circuit opened, and cools for so long from now on: no traffic until then.
-   * What comes after, the probes of this process decide.
+   * Handles the notice that another instance's circuit opened: no traffic for `forMs` from now on.
+   * Then this process's own probes decide.
    */
   learn(deploymentId: string, forMs: number, nowMs: number): void {
     const after = afterNotice(this.#findCircuit(deploymentId), forMs, nowMs);
@@ -138,28 +135,25 @@ export interface ClosedCircuit {
   readonly phase: "closed";
   /** Outcomes of the last 30 seconds, oldest first, one bucket a second. */
   readonly buckets: readonly Bucket[];
-  /** Half-strikes since the last success: a strike is two, a timeout one. */
+  /** Half-strikes since the last success: a strike counts two, a timeout one. */
   readonly streak: number;
-  /** Until then no notice of another instance is believed: probes of our own disproved one. */
+  /** Until this time notices of other instances are ignored, because own probes disproved one. */
   readonly ignoreRemoteUntilMs: number;
 }
 
-/** Cooling until `untilMs`, half-open from then on. */
+/** An open circuit: cooling until `untilMs`, half-open from then on. */
 export interface OpenCircuit {
   readonly phase: "open";
   readonly untilMs: number;
-  /**
-   * The time for which our own outcomes made it cool, before the jitter; the next time it is twice
-   * that.
-   */
+  /** The cooldown in milliseconds by own outcomes, before jitter; the next one is twice as long. */
   readonly coolMs: number;
   /** True if another instance's notice opened the circuit or prolonged it. */
   readonly isRemote: boolean;
   /** Successful probes so far. */
   readonly probeSuccesses: number;
-  /** When the newest probe was started. */
+  /** The start of the newest probe. */
   readonly probeStartedMs: number;
-  /** That probe holds the only place until then; 0 = the place is free. */
+  /** Until this time that probe is the only one; 0 if another may be sent. */
   readonly probeUntilMs: number;
 }
 
@@ -188,14 +182,14 @@ const COOL_MS_MIN = 5_000;
 const COOL_MS_MAX = 60_000;
 const JITTER = 0.2;
 const NOTICE_MS_MAX = COOL_MS_MAX * (1 + JITTER);
-/** Longer than any notice holds, so that the one that was disproved is not believed after all. */
+/** Longer than any notice lasts, so that a disproved notice has no effect later. */
 const IGNORE_REMOTE_MS = 600_000;
-/** An open circuit that is not tried for so long after its cooldown is forgotten. */
+/** An open circuit is dropped if it is not tried for this time after its cooldown. */
 const FORGOTTEN_MS = 600_000;
 
 /**
- * The circuit after an attempt. `random` in [0, 1) spreads the cooling time by 20 % either way.
- * Times are of one monotonic clock.
+ * Returns the circuit after an attempt. `random` in [0, 1) varies the cooldown by up to 20 percent.
+ * All times are of one monotonic clock.
  */
 export function nextCircuitState(state: CircuitState, ended: Ended, random: number): CircuitState {
   return state.phase === "closed"
@@ -204,10 +198,9 @@ export function nextCircuitState(state: CircuitState, ended: Ended, random: numb
 }
 
 /**
- * The circuit after another instance's notice: closed, it cools down as notified; cooling, it may
- * be extended once. While it is half-open, and for as long as its own successes continue after a
- * cooldown by notice, only its own outcomes count: an instance that reaches no provider silences no
- * other.
+ * Returns the circuit after another instance's notice. A closed circuit cools down as notified; a
+ * cooling one may be extended once. A half-open circuit, and one whose own successes disproved a
+ * notice, ignores it: an instance that reaches no provider must not silence the others.
  */
 export function afterNotice(state: CircuitState, forMs: number, nowMs: number): CircuitState {
   const untilMs = nowMs + Math.min(forMs, NOTICE_MS_MAX);
@@ -222,20 +215,20 @@ export function afterNotice(state: CircuitState, forMs: number, nowMs: number): 
     : state;
 }
 
-/** Whether a request may be sent; `probe` allows only the one that tests a half-open circuit. */
+/** Returns whether a request may be sent; `probe` allows one that tests a half-open circuit. */
 export function permission(state: CircuitState, nowMs: number): "yes" | "probe" | "no" {
   if (state.phase === "closed") return "yes";
   return nowMs >= state.untilMs && nowMs >= state.probeUntilMs ? "probe" : "no";
 }
 
-/** Marks a probe as on its way; should it never report, another may be sent after `leaseMs`. */
+/** Marks a probe as sent. If it never reports, another may be sent after `leaseMs`. */
 export function withProbe(state: CircuitState, nowMs: number, leaseMs: number): CircuitState {
   return state.phase === "closed"
     ? state
     : { ...state, probeStartedMs: nowMs, probeUntilMs: nowMs + leaseMs };
 }
 
-/** True if the state has nothing to remember, or has not been read for long. */
+/** True if the state has nothing to remember, or was not tried for long. */
 export function isForgettable(state: CircuitState, nowMs: number): boolean {
   if (state.phase === "open") {
     return nowMs >= Math.max(state.untilMs, state.probeUntilMs) + FORGOTTEN_MS;
@@ -265,9 +258,9 @@ function afterOutcome(
 
 function afterProbe(state: OpenCircuit, ended: Ended, random: number): CircuitState {
   const { outcome, nowMs, startedMs } = ended;
-  // Requests that were already on their way when the circuit opened say nothing new.
+  // Attempts from before the circuit opened carry no new evidence.
   if (nowMs < state.untilMs || startedMs < state.untilMs) return state;
-  // A probe that outlived its lease still has its say, but the place is another's by now.
+  // A probe that outlived its lease still counts, but a later probe stays the only one.
   const holds = startedMs >= state.probeStartedMs;
   const left = holds ? { ...state, probeUntilMs: 0 } : state;
   switch (outcome) {
@@ -302,7 +295,7 @@ function toSecond(nowMs: number): number {
   return Math.floor(nowMs / 1000);
 }
 
-/* Sums are in half-strikes, so that a timeout is a whole number too. */
+/* Computed in half-strikes, so that a timeout is a whole number. */
 function mustOpen(buckets: readonly Bucket[], streak: number): boolean {
   let successes = 0;
   let strikes = 0;
@@ -325,7 +318,7 @@ function halves(outcome: "strike" | "timeout"): number {
   return outcome === "strike" ? HALVES_PER_STRIKE : 1;
 }
 
-/* A streak ends with a success, and is forgotten with the window it happened in. */
+/* A streak ends with a success, or when its window has passed. */
 function recentStreak(state: ClosedCircuit, second: number): number {
   const newest = state.buckets.at(-1);
   return newest !== undefined && second - newest.second < WINDOW_SECONDS ? state.streak : 0;

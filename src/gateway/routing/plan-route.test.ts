@@ -85,7 +85,7 @@ test("without controls every deployment is a candidate, in the order of the cata
   expect(plan()).toEqual(["one", "two", "three"]);
 });
 
-test("of equals the one that served the conversation last is first; one with old prices stays last", () => {
+test("among equals the one that served last is first; one with old prices stays last", () => {
   const checked = { on: "2026-01-01", by: "page", age: "old", ageUntilMs: Infinity } as const;
   const of = [deployment("one"), deployment("two"), deployment("old", { checked })];
   expect(plan({ model: model(of), servedLast: "two/m" })).toEqual(["two", "one", "old"]);
@@ -183,8 +183,8 @@ describe("a listing that live answers made suspect", () => {
   });
 });
 
-describe("where verified listings are required", () => {
-  test("only they are candidates", () => {
+describe("if verified listings are required", () => {
+  test("only these are candidates", () => {
     expect(plan(standingOf({ verified: ["three", "two"] }))).toEqual(["two", "three"]);
   });
 
@@ -232,7 +232,7 @@ describe("a customer's own provider keys", () => {
     ]);
   });
 
-  test("that do not serve the model read exactly like an id that never existed", () => {
+  test("that do not serve the model get the refusal of an unknown id", () => {
     const unserved = plan(controls({ connections: "only" }));
     expect(unserved).toBe(plan({ model: undefined, ...controls({ connections: "only" }) }));
     expect(unserved).toMatch(/^404 model_unavailable/);
@@ -322,7 +322,7 @@ test("a fallback is only checked when it is next: translation is not paid in adv
   expect(looked).toEqual(["one", "two"]);
 });
 
-test("a conversation is remembered for five minutes, and only so many are", () => {
+test("conversations are remembered for five minutes, up to a bound", () => {
   const affinity = new Affinity();
   affinity.note("a", "acme/m", 0);
   expect(affinity.servedLast("a", 299_999)).toBe("acme/m");

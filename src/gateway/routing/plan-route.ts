@@ -14,14 +14,11 @@ export interface RoutePlan {
   /** Never empty. */
   readonly first: Deployment;
   /**
-   * The candidates behind the first. Whether one can serve the request as sent is checked when
-   * it is next: across wires that check costs as much as the translation itself.
+   * The candidates after the first. Each is checked for the request only when it is next, because
+   * across wires the check costs as much as the translation.
    */
   readonly others: () => Generator<Deployment>;
-  /**
-   * The role of the caller's own provider keys: only they serve the request, or they are tried
-   * first.
-   */
+  /** The role of the caller's own provider keys for this request. */
   readonly ownKeys: OwnKeys;
 }
 
@@ -29,7 +26,7 @@ export type OwnKeys = "none" | "first" | "only";
 
 /** The part of an organization's routing policy that chooses candidates. */
 export interface PlanPolicy {
-  /** Stand in for `provider.only` and `provider.ignore` of a request that does not send them. */
+  /** The defaults of `provider.only` and `provider.ignore`. */
   readonly only?: readonly string[];
   readonly ignore?: readonly string[];
   readonly promptLogging?: "none";
@@ -51,9 +48,9 @@ export interface PlanInput {
   readonly servabilityProblem: (deployment: Deployment) => Unservable | undefined;
   /** False while the deployment's circuit keeps traffic away. */
   readonly isHealthy: (deployment: Deployment) => boolean;
-  /** Id of the deployment that served this conversation last; of equals it is tried first. */
+  /** Id of the deployment that served this conversation last; tried first among equals. */
   readonly servedLast?: string | undefined;
-  /** The known standing of listings. Default: nothing, and none is needed. */
+  /** The trust in listings. Absent: every listing is trusted. */
   readonly standing?: ListingStanding;
 }
 
@@ -61,7 +58,7 @@ export interface PlanInput {
 export interface ListingStanding {
   /** False if verified listings are required and this one is not verified. */
   mayRoute(deployment: Deployment): boolean;
-  /** True: live answers broke its promises, so it is tried last among its model's deployments. */
+  /** True if live answers broke its promises: it is tried last among its model's deployments. */
   isDistrusted(deployment: Deployment): boolean;
 }
 
@@ -75,11 +72,10 @@ const ROUTE_OF_MODALITY: Readonly<Record<ModalityId, string>> = {
 };
 
 /**
- * Chooses the candidates of a request: listed, of the right modality, allowed by the request's
- * `provider` controls and the organization's policy, able to serve it as sent, priced, healthy;
- * customers' keys before the marketplace's, best priority first, and of equals the one that served
- * this conversation last. The first filter that leaves none
- * names the refusal.
+ * Chooses the candidates of a request: listed, of the right modality, allowed by the `provider`
+ * controls and the organization's policy, able to serve the request, priced, healthy. Customers'
+ * keys come before the marketplace's, then the best priority, and among equals the one that served
+ * this conversation last. The first filter that leaves no candidate determines the refusal.
  */
 export function planRoute(input: PlanInput): PlanOutcome {
   const { model, modelId, controls } = input;
@@ -90,8 +86,7 @@ export function planRoute(input: PlanInput): PlanOutcome {
   const trusted = keepTrusted(named, input.standing);
   if (trusted.length === 0) return toRefused(notVerified(modelId));
   const allowed = withOwnKeys(trusted, input);
-  // Not served by the key's connection: the caller cannot distinguish it from an id that never
-  // existed.
+  // No connection of the caller serves the model: it gets the same refusal as an unknown id.
   if (allowed.length === 0) return toRefused(unknownModel(modelId));
   const usable = allowed.filter((each) => each.prices !== null && input.isHealthy(each));
   const near = putServedLastFirst(usable, input.servedLast);
@@ -126,7 +121,7 @@ function* servable(rest: readonly Deployment[], input: PlanInput): Generator<Dep
   }
 }
 
-/** The refusal of the first filter that leaves none: as sent, priced, healthy. */
+/** The refusal of the first filter that leaves no candidate: able to serve, priced, healthy. */
 function noCandidateRefusal(input: PlanInput, allowed: readonly Deployment[]): Refusal {
   const reasons = allowed.map((each) => input.servabilityProblem(each));
   const eligible = allowed.filter((_, at) => reasons[at] === undefined);
@@ -139,8 +134,8 @@ function noCandidateRefusal(input: PlanInput, allowed: readonly Deployment[]): R
 }
 
 /**
- * The 404 of an id that is not listed, and of one that is listed but unserved: the same message.
- * Of a key that may call some models only it says that this is why, listed or not.
+ * The 404 of a model id that is not listed, or listed but not served: the same message. If the key
+ * may call only some models, the message says so, whether or not the id is listed.
  */
 export function unknownModel(modelId: string, keyModels?: ReadonlySet<string>): Refusal {
   const named = JSON.stringify(modelId.slice(0, 256));
@@ -191,7 +186,9 @@ function applyOrder(
   return deployments.toSorted((a, b) => rank(a) - rank(b));
 }
 
-/** It moves before its equals and no further: of its priority, its age of prices, its owner of the key. */
+/**
+ * Moves the deployment before its equals: those with the same priority, price age and key owner.
+ */
 function putServedLastFirst(
   deployments: readonly Deployment[],
   servedLast: string | undefined,
@@ -219,8 +216,8 @@ function keepTrusted(
 }
 
 /**
- * A caller's own order is kept, because it names providers knowingly. So is the place of its own
- * provider keys: their answers are not the listing's.
+ * Moves distrusted listings to the end. Candidates with the caller's own keys stay, because their
+ * answers do not come from the listing.
  */
 function distrustedLast(
   deployments: readonly Deployment[],
@@ -318,19 +315,21 @@ function noDeploymentMessage(modelId: string, reasons: readonly Unservable[]): s
   return `no listing of ${modelId} accepts every part of this request; ${reasons[0]?.message}`;
 }
 
-/** About as long as providers keep a prompt in their caches. */
+/** In milliseconds; about as long as providers keep a prompt in their caches. */
 const SERVED_MS = 300_000;
-/** Above that the oldest are forgotten: their next request pays for a cold cache, and nothing else. */
+/**
+ * Beyond this number the oldest are dropped, at the cost of a cold cache for their next request.
+ */
 const CONVERSATIONS_MAX = 20_000;
 
 /**
- * Which deployment served a conversation last, in this process: among equals it is tried first, so
- * that a conversation that had to move does not leave a second cache cold by moving back.
+ * Remembers, in this process, which deployment served a conversation last. It is tried first among
+ * equals, so that a conversation that had to move does not lose its cache by moving back.
  */
 export class Affinity {
   readonly #served = new ExpiringCache<string>(SERVED_MS, CONVERSATIONS_MAX);
 
-  /** The id of the deployment. Times are monotonic. */
+  /** Returns the id of the deployment. Times are monotonic. */
   servedLast(conversation: string, nowMs: number): string | undefined {
     return this.#served.get(conversation, nowMs);
   }
@@ -340,7 +339,7 @@ export class Affinity {
   }
 }
 
-/** Whether any two deployments, which are in routing order, have the same priority. */
+/** True if any two deployments have the same priority; they are in routing order. */
 export function hasEquals({ deployments }: ListedModel): boolean {
   for (let at = 1; at < deployments.length; at += 1) {
     if (deployments[at]?.priority === deployments[at - 1]?.priority) return true;

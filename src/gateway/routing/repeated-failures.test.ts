@@ -4,7 +4,7 @@ import { RepeatedFailures } from "./repeated-failures.ts";
 
 const poison = { deploymentId: "d", orgId: "org_1", digest: "one" };
 
-test("a failed request is known again for a minute from when it was counted", () => {
+test("a failed request is recognized for a minute after it was counted", () => {
   const failures = new RepeatedFailures();
   expect(failures.isRepeat(poison, 1_000)).toBe(false);
   expect(failures.isRepeat(poison, 30_000)).toBe(true);

@@ -1,4 +1,4 @@
-/** A request that failed at a deployment, by what makes it the same one again. */
+/** The identity of a request that failed at a deployment. */
 export interface FailedRequest {
   readonly deploymentId: string;
   readonly orgId: string;
@@ -7,7 +7,9 @@ export interface FailedRequest {
 }
 
 const REPEAT_MS = 60_000;
-/** Above that the oldest are forgotten: their repeats count again, which opens a circuit sooner. */
+/**
+ * Beyond this number the oldest are dropped; their repeats count again and open a circuit sooner.
+ */
 const REMEMBERED_MAX = 10_000;
 
 /**
@@ -16,14 +18,14 @@ const REMEMBERED_MAX = 10_000;
  * organizations or of three different requests.
  */
 export class RepeatedFailures {
-  /** When each was counted, oldest first. */
+  /** The time at which each was counted, oldest first. */
   readonly #countedMs: Map<string, number> = new Map();
 
   get size(): number {
     return this.#countedMs.size;
   }
 
-  /** True when it was counted within the last minute; else it is counted now. */
+  /** True if it was counted within the last minute; otherwise counts it now. */
   isRepeat({ deploymentId, orgId, digest }: FailedRequest, nowMs: number): boolean {
     const name = `${deploymentId} ${orgId} ${digest}`;
     const countedMs = this.#countedMs.get(name);

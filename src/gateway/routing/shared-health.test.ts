@@ -25,7 +25,7 @@ class TestShared implements SharedHealth {
   }
 }
 
-describe("what the instances share", () => {
+describe("a shared cooldown", () => {
   const startMs = 1_000_000;
   const clock: Clock = { nowMs: () => 0, monotonicMs: () => startMs + Date.now() };
   const reported: (readonly [string, string, number])[] = [];
@@ -46,7 +46,7 @@ describe("what the instances share", () => {
     vi.useRealTimers();
   });
 
-  test("is received once a second, each kind by its receiver", async () => {
+  test("is read once a second, each kind by its receiver", async () => {
     shared.notices = [
       { kind: "circuit", id: "d", forMs: 4_000 },
       { kind: "pool", id: "p", forMs: 9_000 },
@@ -72,12 +72,12 @@ describe("what the instances share", () => {
     expect(health.mayTry("d", clock.monotonicMs() + 4_000)).toBe("probe");
   });
 
-  test("is published as it is", () => {
+  test("is published unchanged", () => {
     exchange.publish({ kind: "pool", id: "p", forMs: 7 });
     expect(shared.published).toEqual([{ kind: "pool", id: "p", forMs: 7 }]);
   });
 
-  test("is asked for once at a time, and an answer that was long on its way holds no longer", async () => {
+  test("is polled once at a time, and a slow answer does not prolong it", async () => {
     shared.isSlow = true;
     exchange.listen(learners);
     await vi.advanceTimersByTimeAsync(4_000);
@@ -92,7 +92,7 @@ describe("what the instances share", () => {
     expect(shared.polls).toBe(2);
   });
 
-  test("is received again after a poll that never ended, and after one that failed", async () => {
+  test("is read again after a poll that never ended, and after one that failed", async () => {
     shared.isSlow = true;
     exchange.listen(learners);
     await vi.advanceTimersByTimeAsync(6_000);
@@ -110,7 +110,7 @@ describe("what the instances share", () => {
     expect(reported.map(([, id]) => id)).toEqual(["p", "q"]);
   });
 
-  test("is nothing any more after the end, not even what was being asked", async () => {
+  test("has no effect after the close, not even from a running poll", async () => {
     shared.isSlow = true;
     exchange.listen(learners);
     await vi.advanceTimersByTimeAsync(1_000);
@@ -121,7 +121,7 @@ describe("what the instances share", () => {
     expect(shared.polls).toBe(1);
   });
 
-  test("is nothing where there is only one", () => {
+  test("is neither sent nor read by a single instance", () => {
     const alone = new HealthExchange({ shared: undefined, clock });
     alone.listen(learners);
     alone.publish({ kind: "pool", id: "p", forMs: 7 });

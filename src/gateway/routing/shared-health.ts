@@ -63,12 +63,12 @@ export class HealthExchange {
     const poll = { askedMs };
     this.#poll = poll;
     const notices = await shared.read().catch(() => []);
-    // It was abandoned, or the exchange is closed.
+    // The poll was abandoned, or the exchange is closed.
     if (this.#poll !== poll) return;
     this.#poll = undefined;
     const nowMs = this.#clock.monotonicMs();
     for (const { kind, id, forMs } of notices) {
-      // As if it had been said when it was asked: an answer that was long on its way holds no longer.
+      // Counted from the start of the poll, so that a slow answer does not prolong a cooldown.
       const leftMs = forMs - (nowMs - askedMs);
       if (leftMs > 0) learners[kind].learn(id, leftMs, nowMs);
     }
@@ -80,21 +80,15 @@ export interface CooldownNotice {
   readonly kind: "circuit" | "pool";
   /** Deployment id, or pool id. */
   readonly id: string;
-  /** From now on. */
+  /** Milliseconds from now on. */
   readonly forMs: number;
 }
 
-/**
- * Where the instances of one installation share their cooldowns. It only ever keeps traffic
- * away a little longer: without it every instance finds out by itself.
- */
+/** Shares cooldowns among instances; without it every instance detects failures alone. */
 export interface SharedHealth {
   /** Notifies the others; never throws and is never waited for. */
   publish(notice: CooldownNotice): void;
-  /**
-   * The cooldowns that others have published and that still apply; empty when the store does not
-   * answer.
-   */
+  /** The running cooldowns of the others; empty if the store does not answer. */
   read(): Promise<readonly CooldownNotice[]>;
 }
 
@@ -107,8 +101,8 @@ export interface RedisSharedHealthOptions {
 }
 
 /**
- * Cooldowns, in one small key by the server's clock: it forgets by itself, and nothing in it is
- * needed. Each instance has a random name and ignores its own notices.
+ * Stores cooldowns in one small Redis key by the server's clock; they expire and may be lost. Each
+ * instance has a random name and ignores its own notices.
  */
 export class RedisSharedHealth implements SharedHealth {
   readonly #link: Pick<RedisLink, "run">;
@@ -141,8 +135,8 @@ export class RedisSharedHealth implements SharedHealth {
       const member = `${this.#instance} ${kind} ${id}`;
       await this.#link.run("publishCooldown", [KEY], [this.#time(), member, cooldownMs]);
     } catch {
-      // The others find out by themselves. The limit store, on the same link, reports that it is
-      // down.
+      // The others detect failures by themselves. The limit store, on the same link, reports the
+      // fault.
     }
   }
 
@@ -151,7 +145,7 @@ export class RedisSharedHealth implements SharedHealth {
   }
 }
 
-/** The cooldowns of a script's answer: of several instances' notices, the longest. */
+/** Reads the cooldowns of a script's answer, and keeps the longest of each. */
 function keepLongest(answer: unknown): readonly CooldownNotice[] {
   const words: readonly unknown[] = Array.isArray(answer) ? answer : [];
   const longest = new Map<string, CooldownNotice>();
@@ -170,16 +164,16 @@ function parseNotice(member: unknown, forMs: unknown): CooldownNotice | undefine
   return typeof forMs === "number" ? { kind, id, forMs } : undefined;
 }
 
-/** No cooldown is longer: no circuit cools so long, and no pool. */
+/** Longer than any cooldown of a circuit or a pool. */
 const COOLDOWN_MS_MAX = 75_000;
 
 /** The number of cooldowns that are kept; those that end first are dropped. */
 const COOLDOWNS_MAX = 1_000;
 
 /*
- * KEYS: one sorted set, "<instance> <kind> <id>" by the millisecond in which the rest ends. ARGV[1] is
- * the time in microseconds for tests, else empty. A cooldown that would end later than any may was
- * written before the server's clock stepped back: it is not believed.
+ * KEYS: one sorted set, "<instance> <kind> <id>" by the millisecond in which the cooldown ends.
+ * ARGV[1] is the time in microseconds for tests, else empty. A cooldown that ends later than any
+ * can was written before the server's clock stepped back, and is dropped.
  */
 const COMMON = `
 local function serverMs()
@@ -204,7 +198,10 @@ redis.call('PEXPIRE', KEYS[1], ${COOLDOWN_MS_MAX})
 return 1
 `;
 
-/* ARGV: time, own instance. Answers member and milliseconds from now of each rest of the others. */
+/*
+ * ARGV: time, own instance. Answers member and remaining milliseconds of each cooldown of the
+ * others.
+ */
 const READ = `
 local now, own, answer = serverMs(), ARGV[2] .. ' ', {}
 local found = redis.call('ZRANGEBYSCORE', KEYS[1], now + 1, now + ${COOLDOWN_MS_MAX}, 'WITHSCORES')

@@ -16,7 +16,7 @@ interface Interval {
   readonly endedMs: number;
 }
 
-/** A span that has ended, in terms of no exporter. Times are monotonic. */
+/** An ended span, independent of any exporter. Times are monotonic. */
 export interface PlainSpan extends Interval {
   readonly name: string;
   readonly kind: "server" | "client" | "internal";
@@ -30,7 +30,7 @@ export interface PlainSpan extends Interval {
   readonly attributes: SpanAttributes;
 }
 
-/** The spans of a request: the request's own first, then what it did, in the order of its start. */
+/** Builds the spans of a request: its own first, then the inner ones by their starts. */
 export function buildSpans(notes: RequestNotes): readonly PlainSpan[] {
   const spans = [requestSpan(notes)];
   const { claimingMs, claimedMs, claimRefused, queuedMs, context } = notes;
@@ -71,7 +71,7 @@ function requestSpan(notes: RequestNotes): PlainSpan {
   if (notes.debitMicroUsd !== undefined) {
     attributes[ATTRIBUTE.debitMicroUsd] = presentAmount(notes.debitMicroUsd);
   }
-  // As the conventions say: what the caller did wrong does not fail a server's span.
+  // By the semantic conventions, a caller's mistake does not fail a server's span.
   const hasFailed = status >= 500 || (status === 200 && errorType !== undefined);
   const times = { startedMs, endedMs: end?.nowMs ?? startedMs };
   const name = `${method} ${route}`;
@@ -88,7 +88,7 @@ function innerSpan(parent: TraceContext, span: InnerSpan): PlainSpan {
   return { name, kind: "internal", ...placed, startedMs, endedMs, hasFailed, attributes };
 }
 
-/** Its hold, what was sent, and its settlement; each where it has happened. */
+/** Adds the spans of an attempt's hold, dispatch and settlement, as far as they happened. */
 function addAttempt(spans: PlainSpan[], notes: RequestNotes, attempt: AttemptNotes): void {
   const { context } = notes;
   const { held, reservedMs, sentMs, endedMs, settledMs } = attempt;
@@ -114,7 +114,7 @@ function addAttempt(spans: PlainSpan[], notes: RequestNotes, attempt: AttemptNot
   }
 }
 
-/** The question to a provider and its answer: figures and names, never content. */
+/** The span of a request to a provider: figures and names, never content. */
 function attemptSpan(notes: RequestNotes, attempt: AttemptNotes): PlainSpan {
   const { held, end, spanId, sentMs } = attempt;
   const { deployment } = held;
@@ -157,7 +157,7 @@ function addAnswer(
 ): void {
   const { bridge, firstOutputMs } = result;
   const served = bridge?.servedModel;
-  // Another model than the listing allows has a name of the provider's own choosing: any text.
+  // The name of a substituted model is any text of the provider, so it is left out.
   if (served?.isSubstituted === false) attributes[ATTRIBUTE.responseModel] = served.name;
   const reason = bridge?.finishReason;
   if (reason !== undefined) attributes[ATTRIBUTE.finishReasons] = [reason];
@@ -209,7 +209,7 @@ export const SPAN = {
   settle: "ledger.settle",
 } as const;
 
-/** The work of a model by modality: the operation's name, and the first word of the span. */
+/** The operation's name by modality; also the first word of the span's name. */
 const OPERATION = {
   text: "chat",
   image: "generate_content",
@@ -253,7 +253,7 @@ const ATTRIBUTE = {
   translated: "tm.translated",
 } as const;
 
-/** An amount as an attribute, which is a number: for people and sums of samples; the ledger is exact. */
+/** Converts an amount to an attribute, which must be a number and may be inexact. */
 export function presentAmount(amount: MicroUsd): number {
   return Number(amount);
 }

@@ -69,7 +69,7 @@ function request(
 }
 
 describe("a caller's own trace", () => {
-  test("continues: the request is a part of it, and kept when its caller keeps it", async () => {
+  test("continues in the request's spans, which are kept when the caller keeps it", async () => {
     const receiver = await startOtlpReceiver();
     const tracing = await openAt(receiver.url, { TM_TELEMETRY_SAMPLE_PER_MILLION: "0" });
     expect(request(tracing, { traceparent: SAMPLED })).toBe(CALLER.traceId);
@@ -94,7 +94,7 @@ describe("a caller's own trace", () => {
     expect(receiver.spans).toMatchObject([{ traceId: own, parentSpanId: "", links: [CALLER] }]);
   });
 
-  test("is not read before the key was accepted; of such requests only failures are kept", async () => {
+  test("is not read before the key was accepted; only failures of such requests are kept", async () => {
     const receiver = await startOtlpReceiver();
     const tracing = await openAt(receiver.url, { TM_TELEMETRY_SAMPLE_PER_MILLION: "1000000" });
     expect(request(tracing, { traceparent: SAMPLED, isAccepted: false })).toBeUndefined();
@@ -114,7 +114,7 @@ describe("a caller's own trace", () => {
   });
 });
 
-test("an export has the headers and the resource that the operator wrote", async () => {
+test("an export has the operator's headers and resource", async () => {
   const receiver = await startOtlpReceiver();
   const tracing = await openAt("http://127.0.0.1:1/unused", {
     OTEL_EXPORTER_OTLP_TRACES_ENDPOINT: `${receiver.url}/custom/path`,
@@ -140,7 +140,7 @@ test("an export has the headers and the resource that the operator wrote", async
 const FLOOD = { TM_TELEMETRY_SAMPLE_PER_MILLION: "1000000", TM_TELEMETRY_KEPT_PER_SECOND: "10000" };
 const REQUESTS = 4_500;
 
-test("a collector that takes and never answers costs nothing but its spans, which are counted", async () => {
+test("a collector that never answers costs only its spans, which are counted", async () => {
   const receiver = await startOtlpReceiver({ answer: "never" });
   const tracing = await openAt(receiver.url, FLOOD, IMPATIENT_MS);
   // Far above the queue, all at once: what has no place is dropped, and nothing waits for it.

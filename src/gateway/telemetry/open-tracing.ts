@@ -10,20 +10,20 @@ export interface TracingOptions {
   readonly log: Logger;
   /** The version of the program. */
   readonly version: string;
-  /** Longest wait for the collector when the program stops. Default 2 s. */
+  /** Longest wait in milliseconds for the collector when the program stops. Default 2,000. */
   readonly closeMs?: number;
 }
 
-/** Tracing that is on, and how it ends. */
+/** Tracing that is enabled. */
 export interface OpenTracing extends Tracing {
   readonly figures: TraceFigures;
-  /** Sends what waits, as far as the collector takes it. */
+  /** Sends the waiting spans, as far as the collector accepts them in time. */
   close(): Promise<void>;
 }
 
 const CLOSE_MS = 2_000;
 
-/** Undefined where no endpoint is set: then nothing of the exporter is loaded either. */
+/** Opens tracing. Undefined if no endpoint is set; the exporter is then not loaded. */
 export async function openTracing(options: TracingOptions): Promise<OpenTracing | undefined> {
   const { config, clock, log, version, closeMs = CLOSE_MS } = options;
   const url = tracesUrl(config);
@@ -58,7 +58,7 @@ function tracesUrl(config: Config): string | undefined {
   return base === "" ? undefined : `${base.replace(/\/+$/, "")}/v1/traces`;
 }
 
-/** The operator's attributes for this process; its name wins over one among them. */
+/** The resource attributes of this process; the setting for its name takes precedence. */
 function buildResource(config: Config, version: string): Record<string, string> {
   const given = Object.fromEntries(readPairList(config.telemetryResourceAttributes) ?? []);
   const name = config.telemetryServiceName || given["service.name"] || "tokenmarket";

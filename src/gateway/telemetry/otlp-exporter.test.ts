@@ -31,7 +31,7 @@ const SPAN: PlainSpan = {
 };
 const EPOCH_MS = 1_795_438_979_783;
 
-test("a collector reads every kind of value as it was noted, of any length", () => {
+test("a collector reads every kind of value unchanged, of any length", () => {
   const attributes = {
     short: "a",
     "long, with a length of two bytes": "b".repeat(127),
@@ -61,7 +61,7 @@ test("the times of a span are its nanoseconds, which a number cannot hold", () =
   ]);
 });
 
-test("a batch says who caused a span, and whether that is in another process", () => {
+test("a batch names the parent of a span, and whether it is in another process", () => {
   const { context } = SPAN;
   const parent = { ...context, spanId: "00000000000000aa", isRandom: false };
   const { traceId } = context;

@@ -29,19 +29,23 @@ const QUEUE_SPANS_MAX = 2_048;
 const BATCH_SPANS_MIN = 512;
 const BATCH_DELAY_MS = 500;
 const EXPORT_TIMEOUT_MS = 10_000;
-/** The exporter has ended by then; this is the bound should it not have. */
+/** The bound for an export that never ends, although the exporter has a shorter timeout. */
 const SENDING_MS_MAX = 2 * EXPORT_TIMEOUT_MS;
-/** A collector that is down fails every batch, so its failure is logged once in this time. */
+/**
+ * A failed export is logged once in this time, because a collector that is down fails every batch.
+ */
 const FAULT_LOG_MS = 60_000;
 
-/** Sends spans to a collector in batches, one after the other. Only the end of the process waits. */
+/**
+ * Sends spans to a collector in batches, one after another. Nothing waits for it except `close`.
+ */
 export class OtlpTraceSender {
   readonly #options: OtlpOptions;
   readonly #exporter: OTLPExporterBase<SdkSpans>;
   readonly #process: ExportingProcess;
   #open: SdkSpan[] = [];
   readonly #full: SdkSpans[] = [];
-  /** In all batches that are not being sent yet. */
+  /** The number of spans that are not being sent yet. */
   #waiting = 0;
   #timer: NodeJS.Timeout | undefined;
   #sending: Promise<void> | undefined;
@@ -68,7 +72,7 @@ export class OtlpTraceSender {
     else this.#timer ??= setTimeout(() => this.#flush(), BATCH_DELAY_MS).unref();
   }
 
-  /** Sends what waits, as far as the collector takes it in time: a stop does not wait for it. */
+  /** Sends the waiting spans, for at most `closeMs`. */
   async close(closeMs: number): Promise<void> {
     this.#flush();
     const late = new Promise<void>((resolve) => {
@@ -110,7 +114,7 @@ export class OtlpTraceSender {
     }
   }
 
-  /** Without the fault itself: its text may name what was sent with the request. */
+  /** Logs without the fault itself, whose text may contain the request's headers. */
   #noteFault(): void {
     const { clock, log, figures } = this.#options;
     const nowMs = clock.monotonicMs();
@@ -126,7 +130,7 @@ export class OtlpTraceSender {
 /** `ExportResultCode.SUCCESS`. */
 const EXPORTED: ReadonlySet<number> = new Set([0]);
 
-/** The HTTP of OTLP with its retries. */
+/** Builds the exporter for OTLP over HTTP, with its retries. */
 function buildExporter({ url, headers }: OtlpOptions): OTLPExporterBase<SdkSpans> {
   const http = convertLegacyHttpOptions(
     { url, headers: { ...headers }, timeoutMillis: EXPORT_TIMEOUT_MS, concurrencyLimit: 2 },
@@ -134,7 +138,7 @@ function buildExporter({ url, headers }: OtlpOptions): OTLPExporterBase<SdkSpans
     "v1/traces",
     { "Content-Type": "application/x-protobuf" },
   );
-  // A collector's message about spans that it did not take is not read: they are lost.
+  // The collector's message about spans that it rejected is not read.
   const serializer = { serializeRequest: encodeSpans, deserializeResponse: () => ({}) };
   const counted = { name: "span", countItems: (spans: SdkSpans) => spans.length } as const;
   return new OTLPExporterBase(
@@ -167,11 +171,11 @@ export function exportingProcess(
 
 const KINDS = { internal: 0, server: 1, client: 2 } as const;
 const FAILED = 2;
-// Every exported trace counts as sampled, even if that was decided at its end.
+// Every exported trace is marked as sampled, even if that was decided at its end.
 const SAMPLED = 0x01;
 const SAMPLED_RANDOM = 0x03;
 
-/** A span as the official SDK has it. */
+/** Converts a span to the official SDK's format. */
 export function sdkSpan(span: PlainSpan, sinceEpochMs: number, of: ExportingProcess): SdkSpan {
   const { name, kind, context, parent, link, attributes } = span;
   const startTime = hrTime(sinceEpochMs + span.startedMs);

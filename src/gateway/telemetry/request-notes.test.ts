@@ -16,7 +16,7 @@ test.each([
   expect(read).toEqual({ traceId: TRACE, spanId: SPAN, ...expected });
 });
 
-test("a later version may have more behind what is known", () => {
+test("a traceparent of a later version may have further fields", () => {
   expect(parseTraceparent(`cc-${TRACE}-${SPAN}-01-what-the-future`)).toBeDefined();
 });
 
@@ -35,7 +35,7 @@ test.each([
   expect(parseTraceparent(header)).toBeUndefined();
 });
 
-test("a traceparent says what it was made of", () => {
+test("a traceparent is parsed to the context it was made of", () => {
   for (const isSampled of [true, false]) {
     for (const isRandom of [true, false]) {
       const context = { traceId: TRACE, spanId: SPAN, isSampled, isRandom };

@@ -18,14 +18,14 @@ import type { TraceRules } from "./trace-rules.ts";
 
 type AskedCall = Parameters<RequestTrace["asked"]>[0];
 
-/** The consumer that waits for the end of a request whose trace is kept. */
+/** The consumer of the notes of requests whose traces are kept. */
 export interface NotesSink {
   readonly clock: Clock;
   readonly rules: TraceRules;
   export(notes: RequestNotes): void;
 }
 
-/** The value of a lane that is not known yet. */
+/** The value of a time or a number that is not known yet. */
 const UNKNOWN = -1;
 
 /** The notes of one request: fields that are written once, and read only if its trace is kept. */
@@ -118,17 +118,17 @@ export class RequestNotes implements RequestTrace {
     return this.#own;
   }
 
-  /** The caller's span, where this request is part of the caller's trace. */
+  /** The caller's span, if this request is part of the caller's trace. */
   get parent(): TraceContext | undefined {
     return this.#sink.rules.isContinued ? this.#incoming : undefined;
   }
 
-  /** The caller's span, where this request has a trace of its own. */
+  /** The caller's span, if this request has a separate trace. */
   get link(): TraceContext | undefined {
     return this.#sink.rules.isContinued ? undefined : this.#incoming;
   }
 
-  /** True if the trace was chosen before the end of the request. */
+  /** True if the trace is kept whatever the end of the request. */
   get isChosen(): boolean {
     return this.parent?.isSampled ?? this.#sink.rules.isChosen(this.request.requestId);
   }
@@ -145,7 +145,7 @@ export class RequestNotes implements RequestTrace {
     return { traceId, spanId: createSpanId(), isSampled: this.isChosen, isRandom };
   }
 
-  /** A client that left is not waited for by what is settled for it. */
+  /** Exports a kept trace once its client has gone and serving has ended. */
   #exportWhenOver(): void {
     if (!this.#isKept || this.#isServing) return;
     this.#isKept = false;
@@ -153,7 +153,7 @@ export class RequestNotes implements RequestTrace {
   }
 }
 
-/** The notes of one attempt. A time that is `UNKNOWN` has not come. */
+/** The notes of one attempt. A time is `UNKNOWN` until it has come. */
 export class AttemptNotes implements AttemptTrace {
   readonly held: TracedAttempt;
   readonly reserveLane = { waitMs: UNKNOWN, batchRows: UNKNOWN };
@@ -186,7 +186,7 @@ export class AttemptNotes implements AttemptTrace {
   }
 
   sent(): string | undefined {
-    // At once when it was held: the clock need not be read again.
+    // Sent as soon as it was held, so the clock is not read again.
     this.sentMs = this.reservedMs;
     return this.#request.traceparentFor(this);
   }
@@ -205,7 +205,7 @@ export class AttemptNotes implements AttemptTrace {
   }
 }
 
-/** Where in which trace something is: W3C Trace Context, level 2. */
+/** A position in a trace, as in W3C Trace Context, level 2. */
 export interface TraceContext {
   /** 32 hexadecimal characters. */
   readonly traceId: string;
@@ -218,10 +218,10 @@ export interface TraceContext {
 const FORM = /^([0-9a-f]{2})-([0-9a-f]{32})-([0-9a-f]{16})-([0-9a-f]{2})(-.*)?$/;
 const SAMPLED = 0x01;
 const RANDOM = 0x02;
-/** The longest header that is read: a later version of the standard may append to it. */
+/** The longest header that is read; later versions of the standard may append to it. */
 const CHARS_MAX = 256;
 
-/** The context of a `traceparent`; undefined: none that the standard lets one use. */
+/** Parses a `traceparent`; undefined if the standard does not allow its use. */
 export function parseTraceparent(header: string | undefined): TraceContext | undefined {
   if (header === undefined || header.length > CHARS_MAX) return undefined;
   const [, version = "ff", traceId = "", spanId = "", flagText = "", rest] =
@@ -242,7 +242,7 @@ export function formatTraceparent({ traceId, spanId, isSampled, isRandom }: Trac
   return `00-${traceId}-${spanId}-0${flags}`;
 }
 
-/** The trace of a request that came with none: `x-request-id` finds it. Its last 7 bytes are random. */
+/** The trace id of a request without a caller's trace: its request id without hyphens. */
 export function toTraceId(requestId: RequestId): string {
   return requestId.replaceAll("-", "");
 }

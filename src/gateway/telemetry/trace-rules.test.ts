@@ -27,7 +27,7 @@ describe("the share that is kept by chance", () => {
     expect(isChosen(request("00000000000000"), 1_000_000)).toBe(true);
   });
 
-  test("is about the share that was asked for, of real request ids", () => {
+  test("is about the configured share of real request ids", () => {
     const chance = new KeepChance(100_000);
     const ids = Array.from({ length: 20_000 }, () => createRequestId(1_790_000_000_000));
     const kept = ids.filter((id) => chance.hasRequest(id)).length;

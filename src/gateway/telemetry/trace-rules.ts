@@ -9,7 +9,7 @@ export interface TraceRuleSettings {
   readonly telemetryPropagate: string;
 }
 
-/** The facts by which it is decided whether a request's trace is kept. */
+/** The facts that decide whether a request's trace is kept. */
 export interface JudgedRequest {
   readonly startedMs: number;
   readonly isAccepted: boolean;
@@ -69,7 +69,7 @@ function hasFailed({ end, lastAttempt }: JudgedRequest): boolean {
   if (end === undefined || end.isGone) return false;
   const { refusal } = end;
   if (refusal !== undefined) return isFault(refusal);
-  // A stream that has begun ends with an event: what was written first was a 200.
+  // A stream that broke has the status 200, so the last attempt decides.
   const failure = lastAttempt?.result.failure?.refusal;
   return end.status === 0 || (failure !== undefined && isFault(failure));
 }
@@ -80,7 +80,7 @@ function isFault({ class: cls, origin }: Refusal): boolean {
   return !BLAMED_ON_REQUEST.has(cls);
 }
 
-/** A provider that refuses the request itself has not failed. */
+/** Errors by which a provider refuses the request and has not failed. */
 const BLAMED_ON_REQUEST: ReadonlySet<Refusal["class"]> = new Set([
   "invalid_request",
   "context_overflow",
@@ -90,27 +90,27 @@ const BLAMED_ON_REQUEST: ReadonlySet<Refusal["class"]> = new Set([
 ] as const);
 
 const MILLION = 1_000_000n;
-/** Seven bytes: what of a trace id is random. */
+/** The hexadecimal digits of the random part of a trace id, seven bytes. */
 const RANDOM_DIGITS = 14;
 const RANDOM_VALUES = 1n << 56n;
 
 /**
  * Keeps a share of all traces by the last seven bytes of the id, so that every reader of the id
- * decides the same: a trace is kept if their number is at least 1 − the share. Hexadecimal texts of
- * one length sort like their numbers, so the texts are compared.
+ * decides the same: a trace is kept if these bytes, as a fraction, are at least 1 − the share.
+ * Hexadecimal texts of equal length sort like their numbers, so the texts are compared.
  */
 export class KeepChance {
-  /** As a request id has them: the last twelve digits are a group of their own. */
+  /** In the form of a request id, whose last twelve digits are a separate group. */
   readonly #leastTail: string;
 
   constructor(samplePerMillion: number) {
     const least = ((MILLION - BigInt(samplePerMillion)) * RANDOM_VALUES) / MILLION;
-    // A value behind every digit: no trace is kept.
+    // Sorts after every digit, so that no trace is kept.
     const digits = least === RANDOM_VALUES ? "g" : least.toString(16).padStart(RANDOM_DIGITS, "0");
     this.#leastTail = digits === "g" ? digits : `${digits.slice(0, 2)}-${digits.slice(2)}`;
   }
 
-  /** True where the trace has the request's id. */
+  /** For requests whose trace has the request's id. */
   hasRequest(requestId: RequestId): boolean {
     return requestId.slice(-RANDOM_DIGITS - 1) >= this.#leastTail;
   }
@@ -123,7 +123,7 @@ export class KeepChance {
 export class KeepCeiling {
   readonly #failures: LastSecond;
   readonly #others: LastSecond;
-  /** Traces that would have been kept. */
+  /** The number of traces above the ceiling. */
   refused = 0;
 
   constructor(keptPerSecond: number) {
@@ -139,9 +139,9 @@ export class KeepCeiling {
   }
 }
 
-/** At most so many in any second, wherever it begins. */
+/** Allows at most `max` in any span of one second. */
 class LastSecond {
-  /** When the last ones were taken, as a ring. */
+  /** The times of the last ones, as a ring. */
   readonly #takenMs: Float64Array;
   #next = 0;
 
@@ -158,11 +158,11 @@ class LastSecond {
   }
 }
 
-/** How many spans have left and how many have not, since the start. */
+/** Counts of exported and dropped spans since the start. */
 export interface TraceFigures {
   exported: number;
-  /** The queue was full, or the collector did not take them. */
+  /** Spans dropped because the queue was full or the collector failed. */
   dropped: number;
-  /** Whole traces above the ceiling of a second; nothing was made of them. */
+  /** Whole traces above the ceiling of a second, which are not counted as spans. */
   readonly tracesAboveCeiling: number;
 }

@@ -64,7 +64,7 @@ test("fewer than two hundred answers say nothing", () => {
   expect(found).toHaveLength(1);
 });
 
-test("it is found again when it goes on so, and not when it does not", () => {
+test("a suspect listing is found again if the breaches continue, and only then", () => {
   const { found, note } = conductFixture();
   note(200, SUBSTITUTED);
   note(5_000, GOOD);
@@ -73,7 +73,7 @@ test("it is found again when it goes on so, and not when it does not", () => {
   expect(found).toHaveLength(2);
 });
 
-test("each listing is counted for itself", () => {
+test("each listing is counted separately", () => {
   const { found, conduct, note } = conductFixture();
   note(199, SUBSTITUTED);
   conduct.note(listing("lab", "lab/two"), "org-1", SUBSTITUTED);
@@ -81,7 +81,7 @@ test("each listing is counted for itself", () => {
   expect(found).toEqual([]);
 });
 
-test("what is found is what a plain list of the last answers has, for any history", () => {
+test("findings equal those of a plain list of the last answers, for any history", () => {
   const run = fc.record({ bad: fc.boolean(), times: fc.integer({ min: 1, max: 700 }) });
   fc.assert(
     fc.property(fc.array(run, { maxLength: 12 }), (runs) => {
@@ -111,14 +111,14 @@ test("what is found is what a plain list of the last answers has, for any histor
   );
 });
 
-test("what was counted of another manifest is forgotten", () => {
+test("counts under another manifest are dropped", () => {
   const { found, conduct, note } = conductFixture();
   note(199, SUBSTITUTED);
   conduct.note(listing("lab", "lab/one", "cd"), "org-1", SUBSTITUTED);
   expect(found).toEqual([]);
 });
 
-test("what was counted before a passed run is forgotten", () => {
+test("counts from before a passed run are dropped", () => {
   const { found, conduct, note } = conductFixture();
   note(199, SUBSTITUTED);
   conduct.forget(LISTING.id);
@@ -144,7 +144,7 @@ test("a few bad answers of another organization do not help the one that provoke
   expect(found).toEqual([]);
 });
 
-test("where few others ask, the answers of one organization are enough", () => {
+test("the answers of one organization suffice when there are few others", () => {
   const { found, note } = conductFixture();
   note(199, GOOD, "other");
   note(200, SUBSTITUTED, "only");
@@ -162,7 +162,7 @@ test("good answers of one organization do not hide what the others get", () => {
   expect(found).toHaveLength(1);
 });
 
-test("a listing is suspect when it is so without any one organization, over both halves", () => {
+test("a listing is suspect if it is so without any one organization, over both halves", () => {
   const { found, note } = conductFixture();
   for (let n = 0; n < 400; n += 1) {
     note(1, GOOD, "org-1");

@@ -1,15 +1,17 @@
 import { assert } from "../../kernel/index.ts";
 import type { ListingName, LiveBreaches } from "./verdict-store.ts";
 
-/** When live answers make a listing suspect. */
+/** The bounds at which live answers make a listing suspect. */
 export interface ConductPolicy {
-  /** Percent of the answers that may break a promise. */
+  /** The percentage of answers that may break a promise. */
   readonly badPercent: number;
-  /** Fewer answers say nothing. */
+  /** The least number of answers for a judgement. */
   readonly answersMin: number;
 }
 
-/** The promises that an answer can break, one bit each: the number is computed for every answer. */
+/**
+ * The promises that an answer can break, one bit each, because they are computed for every answer.
+ */
 export const BREACH = {
   substituted: 1,
   usageMissing: 2,
@@ -19,7 +21,7 @@ export const BREACH = {
   unreadable: 32,
 } as const;
 
-/** A sum of `BREACH`; 0: the answer kept what the listing promises. */
+/** A sum of `BREACH` values; 0 if the answer kept the listing's promises. */
 export type Breaches = number;
 
 /** A listing as it is watched. */
@@ -30,11 +32,11 @@ export interface WatchedListing extends ListingName {
   readonly modality?: string;
 }
 
-/** Images and videos without usage or cost, whatever the share, before a listing is suspect. */
+/** So many images or videos without usage make a listing suspect, whatever the share. */
 const GIVEN_MEDIA_MAX = 10;
 const MEDIA: ReadonlySet<string | undefined> = new Set(["image", "video"]);
 
-/** Answers after which the older half of what was counted is forgotten. */
+/** The number of answers after which the older half of the counts is dropped. */
 const HALF_WINDOW_ANSWERS = 1_000;
 
 interface Share {
@@ -42,7 +44,7 @@ interface Share {
   bad: number;
 }
 
-/** Half of what is remembered of a listing: at most as many organizations as answers. */
+/** Half of the counts of a listing. It has at most as many organizations as answers. */
 class Half implements Share {
   answers = 0;
   bad = 0;
@@ -58,16 +60,16 @@ class Half implements Share {
 }
 
 interface Watched {
-  /** Counts under another manifest say nothing about this one. */
+  /** Counts under another manifest do not apply. */
   readonly manifestSha256: string;
   older: Half;
   newer: Half;
 }
 
 /**
- * Counts by listing how many of the last one to two thousand answers broke a promise. It makes no
- * requests and blocks nothing. A listing that is found suspect starts at zero, and is found again
- * if the breaches continue.
+ * Counts, for each listing, how many of the last one to two thousand answers broke a promise. It
+ * sends no requests and refuses none. A listing that is found suspect starts again at zero, and is
+ * found again if the breaches continue.
  */
 export class Conduct {
   readonly #policy: ConductPolicy;
@@ -83,7 +85,7 @@ export class Conduct {
     this.#onSuspect = onSuspect;
   }
 
-  /** The listings of the catalog bound how many are counted. */
+  /** Counts one answer. The catalog bounds the number of listings. */
   note(listing: WatchedListing, orgId: string, breaches: Breaches): void {
     const watched = this.#watch(listing);
     const { newer } = watched;
@@ -102,7 +104,7 @@ export class Conduct {
     }
   }
 
-  /** Forgets the counts: the listing has passed a run since. */
+  /** Drops the counts of a listing that has passed a run. */
   forget(listingId: string): void {
     this.#watched.delete(listingId);
   }

@@ -6,24 +6,18 @@ import {
   instantMs,
   columns,
   type Columns,
-  type ColumnsOf,
   type Row,
   text,
+  opaque,
 } from "../../kernel/index.ts";
 import type { Pool } from "pg";
 
-import type {
-  ListingName,
-  ListingVerdict,
-  LiveBreaches,
-  RecordedCheck,
-  SuspectListing,
-} from "./verdict-store.ts";
+import type { ListingName, ListingVerdict, SuspectListing, LiveBreaches } from "./verdict-store.ts";
 
 const LISTINGS_MAX = 20_000;
 const HISTORY_MAX = 20;
 
-/** Where verdicts are kept, for all processes of an installation. */
+/** Stores the verdicts on listings, for all processes of an installation. */
 export class PostgresVerdictStore {
   readonly #pool: Pool;
   readonly #changes: ChangeLog;
@@ -58,14 +52,14 @@ export class PostgresVerdictStore {
     });
   }
 
-  /** The newest conclusive verdict of each listing, or an inconclusive one where it is the only. */
+  /** The newest conclusive verdict of each listing, or an inconclusive one if there is no other. */
   async latest(): Promise<readonly ListingVerdict[]> {
-    // Before the verdicts: what is recorded between the two is read again the next time.
+    // Read before the verdicts, so that verdicts recorded in between are read again the next time.
     const { rows: versions } = await this.#pool.query<Row>(VERSION_SQL);
     const version = String(versions[0]?.["version"]);
     if (this.#read?.version === version) return this.#read.verdicts;
     const { rows } = await this.#pool.query<Row>(LATEST_SQL, [LISTINGS_MAX]);
-    const verdicts = rows.map(readVerdict);
+    const verdicts = rows.map(verdictColumns.read);
     this.#read = { version, verdicts };
     return verdicts;
   }
@@ -73,18 +67,15 @@ export class PostgresVerdictStore {
   /** The verdicts on one listing, newest first, at most 20. */
   async history({ providerId, modelId }: ListingName): Promise<readonly ListingVerdict[]> {
     const { rows } = await this.#pool.query<Row>(HISTORY_SQL, [providerId, modelId, HISTORY_MAX]);
-    return rows.map(readVerdict);
+    return rows.map(verdictColumns.read);
   }
 
   async suspects(): Promise<readonly SuspectListing[]> {
     const { rows } = await this.#pool.query<Row>(SUSPECTS_SQL, [LISTINGS_MAX]);
-    return rows.map((row) => ({
-      ...suspectColumns.read(row),
-      breaches: row["breaches"] as LiveBreaches,
-    }));
+    return rows.map(suspectColumns.read);
   }
 
-  /** Keeps the first finding: a listing that is suspect already stays as it was. */
+  /** Records a suspect listing; one that is suspect already is unchanged. */
   async suspect({ providerId, modelId }: ListingName, breaches: LiveBreaches): Promise<void> {
     const values = [providerId, modelId, JSON.stringify(breaches)];
     await this.#changes.write(LIVE_CHECKS, async (client, note) => {
@@ -101,12 +92,12 @@ export type VerdictStore = Public<PostgresVerdictStore>;
 
 const LIVE_CHECKS = byGateway("live checks");
 
-/** A listing in the change log. */
+/** The name of a listing in the change log. */
 function toTarget({ providerId, modelId }: ListingName): string {
   return `${providerId} ${modelId}`;
 }
 
-const verdictProperties: ColumnsOf<Omit<ListingVerdict, "checks">> = {
+const verdictColumns: Columns<ListingVerdict> = columns({
   providerId: text("provider_id"),
   modelId: text("model_id"),
   upstreamModelId: text("upstream_id"),
@@ -114,40 +105,34 @@ const verdictProperties: ColumnsOf<Omit<ListingVerdict, "checks">> = {
   verdict: text("verdict"),
   checkedAtMs: instantMs("checked_at"),
   source: text("source"),
-};
+  checks: opaque("checks"),
+});
 
-const verdictColumns: Columns<Omit<ListingVerdict, "checks">> = columns(verdictProperties);
-
-const suspectProperties: ColumnsOf<Omit<SuspectListing, "breaches">> = {
+const suspectColumns: Columns<SuspectListing> = columns({
   providerId: text("provider_id"),
   modelId: text("model_id"),
   sinceMs: instantMs("since"),
-};
-
-const suspectColumns: Columns<Omit<SuspectListing, "breaches">> = columns(suspectProperties);
-
-function readVerdict(row: Row): ListingVerdict {
-  return { ...verdictColumns.read(row), checks: row["checks"] as readonly RecordedCheck[] };
-}
+  breaches: opaque("breaches"),
+});
 
 const VERSION_SQL = "select version from verdict_version";
 
 const RECORD_SQL = `select record_verdicts($1, $2, $3, $4, $5, $6, $7, $8)`;
 
-/* A run that could not ask enough says nothing about a listing that has a result. */
+/* An inconclusive run does not replace an earlier result. */
 const LATEST_SQL = `
-  select distinct on (provider_id, model_id) ${verdictColumns.sql}, checks
+  select distinct on (provider_id, model_id) ${verdictColumns.sql}
   from listing_verdict
   order by provider_id, model_id, verdict = 'inconclusive', checked_at desc, verdict_id desc
   limit $1`;
 
 const HISTORY_SQL = `
-  select ${verdictColumns.sql}, checks from listing_verdict
+  select ${verdictColumns.sql} from listing_verdict
   where provider_id = $1 and model_id = $2
   order by checked_at desc, verdict_id desc
   limit $3`;
 
-const SUSPECTS_SQL = `select ${suspectColumns.sql}, breaches from suspect_listing limit $1`;
+const SUSPECTS_SQL = `select ${suspectColumns.sql} from suspect_listing limit $1`;
 
 const SUSPECT_SQL = `
   insert into suspect_listing (provider_id, model_id, breaches) values ($1, $2, $3)

@@ -17,7 +17,7 @@ import {
 import { type ListingName, listingKey } from "./verdict-store.ts";
 import type { KnownRuns, WatchedRunOutcome, WatchState } from "./watch-schedule.ts";
 
-/** Watched runs in PostgreSQL; the lock of a session ends with its connection. */
+/** Watched runs in PostgreSQL. */
 export class PostgresWatchStore {
   readonly #pool: Pool;
 
@@ -25,7 +25,7 @@ export class PostgresWatchStore {
     this.#pool = pool;
   }
 
-  /** Undefined: another process runs a listing at the moment. */
+  /** Opens the session; undefined if another process has it. */
   async open(): Promise<WatchSession | undefined> {
     const lock = await lockedConnection(this.#pool, "tokenmarket conformance watch");
     return lock === undefined ? undefined : new PostgresWatchSession(this.#pool, lock);
@@ -33,8 +33,8 @@ export class PostgresWatchStore {
 }
 
 /**
- * The only session among all processes, until it is closed or its process dies. Its connection does
- * nothing but hold the lock, so a run survives its loss.
+ * The only session among all processes, until it is closed or its process dies. Its connection only
+ * holds the lock, so that a run survives the loss of the connection.
  */
 class PostgresWatchSession {
   readonly #pool: Pool;
@@ -66,7 +66,7 @@ class PostgresWatchSession {
     return { nowMs: first.now.getTime(), known, spentMicroUsd: microUsd(first.spent) };
   }
 
-  /** Notes the run before anything of it is sent. */
+  /** Records a run before its first request is sent. */
   async begin({ providerId, modelId }: ListingName, budgetMicroUsd: MicroUsd): Promise<bigint> {
     await this.#pool.query(FORGET_SQL);
     const begun = [providerId, modelId, budgetMicroUsd];
@@ -133,7 +133,7 @@ const NOW_SQL = `
     where started_at > now() - $1 * interval '1 millisecond'
   ), 0) as spent`;
 
-/* Longer than the longest interval. */
+/* Kept for longer than the longest interval. */
 const FORGET_SQL = "delete from watched_run where started_at < now() - interval '90 days'";
 
 const BEGIN_SQL = `

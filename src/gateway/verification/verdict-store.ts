@@ -9,7 +9,7 @@ export function listingKey({ providerId, modelId }: ListingName): string {
   return `${providerId}/${modelId}`;
 }
 
-/** One check of a recorded run, as the report of the run has it. */
+/** One check of a recorded run, as in the run's report. */
 export interface RecordedCheck {
   readonly id: string;
   readonly status: "pass" | "warn" | "fail" | "skip" | "error";
@@ -32,12 +32,12 @@ export interface ListingVerdict extends ListingName {
   readonly checks: readonly RecordedCheck[];
 }
 
-/** Answers of live traffic that broke a promise of the listing, out of so many. */
+/** Counts of live answers that broke each promise of a listing, out of `answers`. */
 export interface LiveBreaches {
   readonly answers: number;
   readonly substituted: number;
   readonly usageMissing: number;
-  /** Impossible, or in contradiction to itself. */
+  /** Impossible or contradictory usage. */
   readonly usageImpossible: number;
   readonly boundExceeded: number;
   readonly wrongFinish: number;

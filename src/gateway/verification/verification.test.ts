@@ -41,7 +41,7 @@ test.each([
   expect(judgeVerdict(last, DEPLOYMENT, NOW_MS)).toBe(state);
 });
 
-test("while the store does not answer, what was known stays in force", async () => {
+test("while the store does not answer, the known verdicts stay in force", async () => {
   const answers: (() => Promise<readonly ListingVerdict[]>)[] = [
     () => Promise.resolve([verdict()]),
     () => Promise.reject(new Error("away")),
@@ -64,7 +64,7 @@ test("while the store does not answer, what was known stays in force", async () 
   expect(isVerified()).toBe(false);
 });
 
-test("a listing that is suspect no more is reported once, so that its counts start anew", async () => {
+test("a listing that is no longer suspect is reported once, so that its counts start again", async () => {
   const suspect = {
     providerId: "lab",
     modelId: "lab/one",

@@ -8,29 +8,30 @@ import {
 import type { VerdictStore } from "./postgres-verdict-store.ts";
 
 /**
- * - `verified`: the newest run passed, with this manifest and upstream id, at most so long ago.
- * - `verified_in_part`: so it did, but for some checks, which it warned of.
+ * - `verified`: the newest run passed, with this manifest and upstream id, within
+ *   `VERIFIED_FOR_MS`.
+ * - `verified_in_part`: the same, but some checks warned.
  * - `failed`: the newest run failed.
- * - `changed`, `expired`: a passed run that counts no more.
+ * - `changed`, `expired`: a run that passed no longer counts.
  * - `unchecked`: no run has had a result.
  */
 export type VerificationState =
   "verified" | "verified_in_part" | "failed" | "changed" | "expired" | "unchecked";
 
-/** Does a run of the listing as it is now say that it keeps its promises, or most of them? */
+/** True if a run of the current listing passed, in full or in part. */
 export function isPassed(state: VerificationState): boolean {
   return state === "verified" || state === "verified_in_part";
 }
 
 export interface ListingVerification {
   readonly state: VerificationState;
-  /** The run that the state is of; absent where it is `unchecked`. */
+  /** The run behind the state; absent if it is `unchecked`. */
   readonly verdict?: ListingVerdict;
   /** Live traffic shows that the listing breaks its promises. */
   readonly suspect?: SuspectListing;
 }
 
-/** The facts of a deployment with which a verdict is compared. */
+/** The facts of a deployment that a verdict must match. */
 export interface VerifiedListing extends ListingName {
   readonly upstreamModelId: string;
   readonly manifestSha256: string;
@@ -44,20 +45,20 @@ export interface KnownListing extends VerifiedListing {
 
 const UNCHECKED: ListingVerification = Object.freeze({ state: "unchecked" });
 const DAY_MS = 86_400_000;
-/** How long a passed run counts. */
+/** How long a passed run counts, in milliseconds. */
 export const VERIFIED_FOR_MS: number = 30 * DAY_MS;
-/** A verdict of another process is known here after this, in milliseconds. */
+/** The interval in milliseconds in which verdicts of other processes are read. */
 const REFRESH_MS = 10_000;
 
 export interface VerificationOptions {
   readonly store: Pick<VerdictStore, "latest" | "suspects">;
   readonly clock: Pick<Clock, "nowMs">;
   readonly log: Pick<Logger, "warn">;
-  /** A listing is suspect no more, because it has passed a run. */
+  /** Called when a listing is no longer suspect, because it has passed a run. */
   readonly onCleared?: (listingId: string) => void;
 }
 
-/** The standing of every listing, in this process; read again every few seconds. */
+/** The trust in every listing, in this process; read again every few seconds. */
 export class Verification {
   readonly #options: VerificationOptions;
   #verdicts: ReadonlyMap<string, ListingVerdict> = new Map();
@@ -84,7 +85,7 @@ export class Verification {
     return this.#job.close();
   }
 
-  /** While the store does not answer, what was known stays in force. Never rejects. */
+  /** Reads again. While the store does not answer, the known verdicts stay. Never rejects. */
   refresh(): Promise<void> {
     return this.#job.runOnce();
   }
@@ -138,10 +139,12 @@ export function judgeVerdict(
   return verdict.verdict === "warn" ? "verified_in_part" : "verified";
 }
 
-/** A signed report of another program may say anything. */
+/** The bound for percentages in signed reports of other programs. */
 const PERCENT_MAX = 100_000;
 
-/** Whole percent that the newest run found to be billed too much; null: none, or it is not known. */
+/**
+ * The overbilling that the newest run found, in whole percent; null if none, or if it is not known.
+ */
 export function overbilledPercent(verdict: ListingVerdict | undefined): number | null {
   const { evidence } = verdict?.checks.find(({ id }) => id === "C4") ?? {};
   const { percent_too_much: percent } = asObject(evidence) ?? {};

@@ -49,12 +49,12 @@ describe("a listing is due", () => {
       "suspect",
     ],
     [
-      "whose manifest is another than the tested one",
+      "whose manifest differs from the tested one",
       { verdict: verdict(HOUR_MS, { manifestSha256: "cd".repeat(32) }) },
       "changed",
     ],
     [
-      "whose upstream id is another than the tested one",
+      "whose upstream id differs from the tested one",
       { verdict: verdict(HOUR_MS, { upstreamModelId: "two" }) },
       "changed",
     ],
@@ -106,12 +106,12 @@ describe("a listing is not due", () => {
       "retry",
     ],
     [
-      "whose run is under way, or was lost an hour ago",
+      "whose run is in progress, or was lost an hour ago",
       { verdict: verdict(WEEK_MS), attempt: attempt(HOUR_MS, false) },
       "retry",
     ],
     [
-      "of a new manifest, whose run is under way",
+      "of a new manifest, whose run is in progress",
       { verdict: verdict(WEEK_MS, { upstreamModelId: "two" }), attempt: attempt(1, false) },
       "retry",
     ],
@@ -126,7 +126,7 @@ test("a recorded run by hand counts more than a run that was lost before it", ()
   expect(due(runs)).toMatchObject({ isDue: false, reason: "interval" });
 });
 
-test("what is due first comes first", () => {
+test("the listing that is due first comes first", () => {
   const names = ["lab/late", "lab/old", "lab/new", "lab/older"];
   const known = new Map<string, KnownRuns>([
     ["lab/lab/late", { verdict: verdict(HOUR_MS) }],
@@ -149,7 +149,7 @@ const anyName = fc.record({
 });
 
 describe("whatever the listing, its last run and the interval", () => {
-  test("its next run comes a quarter of an interval after it at the earliest, an interval at the latest", () => {
+  test("its next run comes between a quarter of an interval and an interval later", () => {
     fc.assert(
       fc.property(
         anyName,
@@ -164,7 +164,7 @@ describe("whatever the listing, its last run and the interval", () => {
     );
   });
 
-  test("it has found its own time at the third run, and comes once in an interval from then on", () => {
+  test("it has reached its own time at the third run, and comes once in an interval then", () => {
     const late = fc.integer({ min: 0, max: HOUR_MS / 4 });
     fc.assert(
       fc.property(anyName, anyInterval, late, (name, interval, lateMs) => {

@@ -16,15 +16,15 @@ export interface KnownRuns {
   /** The newest run of a watch; those that an operator ended do not count. */
   readonly attempt?: {
     readonly startedMs: number;
-    /** False: it is under way, its process died, or its verdict could not be recorded. */
+    /** False if it is running, its process died, or its verdict could not be recorded. */
     readonly isRecorded: boolean;
   };
-  /** Absent: live traffic shows nothing bad. */
+  /** Absent if the listing is not suspect. */
   readonly suspectSinceMs?: number;
 }
 
 /**
- * Why a listing is to be checked:
+ * The reason to check a listing:
  * - `unchecked`: it never was;
  * - `suspect`: live answers broke its promises since its last run;
  * - `changed`: its last run was of another manifest or upstream id;
@@ -33,17 +33,17 @@ export interface KnownRuns {
  */
 export type DueReason = "unchecked" | "suspect" | "changed" | "retry" | "interval";
 
-/** When a listing is to be checked, and why. */
+/** The due time of a listing, and the reason. */
 export interface DueListing<L extends ListingName = ListingName> {
   readonly listing: L;
-  /** In the past: now. */
+  /** In milliseconds; a time in the past means now. */
   readonly atMs: number;
   readonly reason: DueReason;
 }
 
-/** A run without a result is repeated after this part of the interval. */
+/** A run without a result is repeated after one seventh of the interval. */
 const RETRY_PARTS = 7;
-/** A run may come so much earlier than an interval after the last one, to come at its own time. */
+/** The least time between two runs, as a part of the interval (a quarter). */
 const EARLIEST_PARTS = 4;
 const HASH_VALUES = 2 ** 32;
 
@@ -76,7 +76,7 @@ function computeDue(
     return { atMs: suspectSinceMs, reason: "suspect" };
   }
   const retryMs = lastMs + intervalMs / RETRY_PARTS;
-  // A run that kills its process is not repeated at once: it may have cost money.
+  // A run that ended with its process is not repeated at once, because it may have cost money.
   const isLost = attempt?.isRecorded === false && startedMs > checkedMs;
   if (isLost || verdict === undefined) return { atMs: retryMs, reason: "retry" };
   const isSame =
@@ -88,21 +88,21 @@ function computeDue(
 }
 
 /**
- * When a listing is checked again: at its own time, which comes once in every interval and which no
- * restart changes, so that listings that were checked together are spread over the interval. Never
- * later than an interval after the last run; where its own time comes too early after that, half an
- * interval behind it, once.
+ * Returns the time of the next check: the listing's own time, which comes once in every interval
+ * and does not depend on restarts, so that listings that were checked together are spread over the
+ * interval. If that is too early after the last run, it is half an interval later, once. Never
+ * later than an interval after the last run.
  */
 export function nextRunMs(listing: ListingName, lastMs: number, intervalMs: number): number {
   assert(intervalMs > 0, "an interval takes time");
   const phaseMs = computePhase(listing) * intervalMs;
   const ownMs = (Math.floor((lastMs - phaseMs) / intervalMs) + 1) * intervalMs + phaseMs;
   const isEarly = ownMs - lastMs < intervalMs / EARLIEST_PARTS;
-  // Rounding of so large a sum must not make it later.
+  // The minimum also absorbs rounding errors of so large a sum.
   return Math.min(isEarly ? ownMs + intervalMs / 2 : ownMs, lastMs + intervalMs);
 }
 
-/** From 0 to 1, the same in every process. */
+/** Returns a fraction from 0 to 1, the same in every process. */
 function computePhase(listing: ListingName): number {
   const hash = createHash("sha256").update(listingKey(listing)).digest();
   return hash.readUInt32BE(0) / HASH_VALUES;
@@ -114,13 +114,13 @@ export interface WatchState {
   readonly nowMs: number;
   /** By the key of the listing. */
   readonly known: ReadonlyMap<string, KnownRuns>;
-  /** The cost of the watched runs of the last interval; those without an end count with their budgets. */
+  /** The cost of the watched runs of the last interval; runs without an end count their budgets. */
   readonly spentMicroUsd: MicroUsd;
 }
 
 /**
  * - `recorded`: its verdict is stored;
  * - `unrecorded`: it has none;
- * - `ended`: by the operator, and the listing is as due as it was.
+ * - `ended`: the operator ended it, and the listing is as due as before.
  */
 export type WatchedRunOutcome = "recorded" | "unrecorded" | "ended";

@@ -17,12 +17,12 @@ type AskDeps = Pick<
   "catalog" | "connections" | "upstream" | "opensOwnKeys" | "clock" | "deadlines" | "videos"
 >;
 
-/** Where a job is polled, and with whose key. */
+/** The facts that decide where and with which key a job is polled. */
 export type AskedJob = Pick<VideoJob, "deploymentId" | "connectionId" | "orgId" | "providerJobId">;
 
 /**
- * The deployment that has the job, with the key that it was made with. Undefined if it left the
- * catalog, or the connection was disabled meanwhile, so it cannot be polled.
+ * Finds the deployment of a job, with the key of its request. Undefined if it left the catalog, or
+ * the connection was disabled meanwhile, so that it cannot be polled.
  */
 export async function findDeployment(
   deps: AskDeps,
@@ -36,7 +36,7 @@ export async function findDeployment(
   return ownKeyDeployment(listed, { connectionId, orgId, sealedKey: connection.sealedKey });
 }
 
-/** Asks the provider once how the job is. */
+/** Asks the provider once for the state of a job. */
 export function askAfter(
   deps: AskDeps,
   deployment: Deployment,
@@ -47,7 +47,7 @@ export function askAfter(
   );
 }
 
-/** Cancels the job at the provider, once; whether the provider obeys is its own matter. */
+/** Asks the provider once to cancel a job; it may not obey. */
 export function cancelJob(
   deps: AskDeps,
   deployment: Deployment,
@@ -58,7 +58,7 @@ export function cancelJob(
   );
 }
 
-/** The result of the provider's answer; undefined if there was none in time. */
+/** Interprets the provider's answer; `answer` is undefined if there was none in time. */
 export function toPollResult(
   answer: FetchedAnswer | undefined,
   deployment: Deployment,
@@ -78,7 +78,7 @@ export function toPollResult(
   return { kind: "reported", job: { ...job, served: readServedModel(deployment, job.model) } };
 }
 
-/** A record is small. */
+/** A longer record of a job is not read. */
 const RECORD_BYTES_MAX = 1_048_576;
 
 function fetchRecord(

@@ -35,7 +35,7 @@ function nextPollMsOf(verdict: JobVerdict): number {
   return updateOf(verdict).nextPollMs;
 }
 
-describe("what a provider says", () => {
+describe("a provider's report", () => {
   test.each([
     ["queued", "queued"],
     ["in_progress", "in_progress"],
@@ -49,7 +49,7 @@ describe("what a provider says", () => {
     expect(resultOf(poll(takenJob(), { kind: "reported", job: reported(state) }))).toBe(result);
   });
 
-  test("an end brings its cost, and a completed one its file's last day", () => {
+  test("of an end includes the cost, and of a completed job the file's expiry", () => {
     const job = reported("completed", { costPicoUsd: picoUsd(5n), expiresAtMs: 7 });
     expect(poll(takenJob(), { kind: "reported", job })).toEqual({
       kind: "ended",
@@ -61,7 +61,7 @@ describe("what a provider says", () => {
     });
   });
 
-  test("a job that has started does not wait again, whatever the provider says", () => {
+  test("never returns a started job to the queue", () => {
     const job = takenJob({ state: "in_progress", progress: 40 });
     for (const state of ["queued", "unknown"] as const) {
       expect(poll(job, { kind: "reported", job: reported(state, { progress: 3 }) })).toMatchObject({
@@ -87,7 +87,7 @@ describe("a job that the provider does not know", () => {
   const missed = (polls: number, agoMs: number): TakenJob =>
     takenJob({ takenAtMs: 600_000, missingPolls: polls, missingAtMs: 600_000 - agoMs });
 
-  test("has expired at the third poll that is a minute behind the one before", () => {
+  test("has expired at the third poll that comes a minute after the one before", () => {
     expect(resultOf(poll(takenJob(), { kind: "missing" }))).toBe("queued");
     expect(resultOf(poll(missed(1, MISSING_INTERVAL_MS), { kind: "missing" }))).toBe("queued");
     expect(resultOf(poll(missed(2, MISSING_INTERVAL_MS - 1), { kind: "missing" }))).toBe("queued");
@@ -117,7 +117,7 @@ describe("the deadline", () => {
     );
   });
 
-  test("takes no film away that was finished before any poll", () => {
+  test("does not end a video that was finished before any poll", () => {
     expect(resultOf(poll(late, { kind: "reported", job: reported("completed") }))).toBe(
       "completed",
     );
@@ -142,7 +142,7 @@ describe("the next poll", () => {
     ]);
   });
 
-  test("a film of four minutes is polled some ten times", () => {
+  test("polls a video of four minutes about ten times", () => {
     let job = takenJob({ takenAtMs: firstPollMs });
     let polls = 1;
     for (; job.takenAtMs < 240_000; polls++) {
@@ -153,7 +153,7 @@ describe("the next poll", () => {
     expect(polls).toBe(11);
   });
 
-  test("backs off from a provider that does not answer, up to a minute", () => {
+  test("waits up to a minute for a provider that does not answer", () => {
     const spacings = [0, 1, 2, 3, 4, 1_000].map((pollFailures) =>
       nextPollMsOf(poll(takenJob({ pollFailures }), { kind: "failure" }, 0)),
     );
@@ -251,7 +251,7 @@ describe("any history of polls", () => {
     fc.assert(property, { numRuns: runs(500) });
   });
 
-  test("a provider that does not answer ends nothing before the deadline", () => {
+  test("never ends before the deadline for a provider that does not answer", () => {
     const property = fc.property(steps(failure), (history) => {
       const { ended } = play(history, () => undefined);
       const lastsMs = history.reduce((sum, { waitMs }) => sum + waitMs, 0);

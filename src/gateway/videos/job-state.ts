@@ -17,19 +17,19 @@ export interface ReportedJob extends Omit<ProviderJob, "id" | "model"> {
 /** One poll of the provider. */
 export type PollResult =
   | { readonly kind: "reported"; readonly job: ReportedJob }
-  /** It does not know the job. */
+  /** The provider does not know the job. */
   | { readonly kind: "missing" }
-  /** It had no result: time-out, 429, 5xx, or it cannot be polled at all. */
+  /** The poll had no result: time-out, 429, 5xx, or the job cannot be polled. */
   | { readonly kind: "failure"; readonly retryAfterMs?: number };
 
-/** Why and with what a job has ended. */
+/** The end of a job. */
 export interface EndedJob {
   /** Null: completed. */
   readonly errorCode: VideoErrorCode | null;
   readonly costPicoUsd: PicoUsd | undefined;
   readonly expiresAtMs: number | undefined;
   readonly served?: ServedModel | undefined;
-  /** Status of the answer that ended it; null if no answer did. */
+  /** The HTTP status of the answer that ended it; null if no answer did. */
   readonly upstreamStatus: number | null;
 }
 
@@ -37,24 +37,24 @@ export type JobVerdict =
   | { readonly kind: "continues"; readonly update: JobUpdate }
   | { readonly kind: "ended"; readonly ended: EndedJob };
 
-/** Until each of the first polls, and between all later ones. */
+/** Milliseconds before each of the first polls; later polls use the maximum. */
 const SPACINGS_MS = [5_000, 10_000, 15_000, 20_000, 30_000] as const;
 const SPACING_MS_MAX = 30_000;
 const JITTER = 0.2;
 const FAILURE_SPACING_MS = 10_000;
 const FAILURE_SPACING_MS_MAX = 60_000;
 const MISSING_MAX = 3;
-/** A running job is never shown as done. */
-const RUNNING_PROGRESS_MAX = 99;
+/** The progress of a running job, in percent, is never shown as complete. */
+export const RUNNING_PROGRESS_MAX = 99;
 
-/** From the accepting of a job to the first poll of it. */
+/** Milliseconds from the acceptance of a job to its first poll. */
 export const firstPollMs: number = SPACINGS_MS[0];
-/** Polls that miss a job count when at least so much time is between them. */
+/** Polls that miss a job count only if at least this time in milliseconds is between them. */
 export const MISSING_INTERVAL_MS = 60_000;
 
 /**
- * The effect of a poll on a job: its end, or the news and the time of the next poll. What the
- * provider says comes before the deadline; a poll without a result ends a job only by the deadline.
+ * Returns the effect of a poll on a job: its end, or its update and the time of the next poll. The
+ * provider's report precedes the deadline; a poll without a result ends a job only at the deadline.
  * `random` in [0, 1) spreads the polls.
  */
 export function evaluatePoll(job: TakenJob, poll: PollResult, random: number): JobVerdict {
@@ -110,7 +110,7 @@ function reportedEnd(reported: ReportedJob): EndedJob | undefined {
   }
 }
 
-/** How many polls have missed the job, counting this one if it is late enough. */
+/** The number of polls that missed the job, including this one if it counts. */
 function missingPolls(job: TakenJob): number {
   const { missingPolls: before, missingAtMs, takenAtMs } = job;
   const counts = missingAtMs === null || takenAtMs - missingAtMs >= MISSING_INTERVAL_MS;
@@ -150,17 +150,19 @@ function nextPollMs(job: TakenJob, poll: PollResult, random: number): number {
   }
 }
 
-/** Jitter only adds time: a poll that is too early would be refused or would not count. */
+/**
+ * Adds jitter, which only lengthens the wait: an early poll would be refused or would not count.
+ */
 function waitAtLeast(ms: number, random: number): number {
   return Math.round(ms * (1 + JITTER * random));
 }
 
-/** Doubles with every poll in a row without a result. */
+/** Doubles with every successive poll without a result. */
 function failureSpacingMs(failuresBefore: number): number {
   return Math.min(FAILURE_SPACING_MS * 2 ** failuresBefore, FAILURE_SPACING_MS_MAX);
 }
 
-/** The report of one poll of the provider, when the job has not ended. */
+/** The update of a job that has not ended. */
 export interface JobUpdate {
   readonly state: Exclude<VideoState, "completed" | "failed">;
   /** Never decreases: the store keeps the larger one. */
@@ -169,7 +171,7 @@ export interface JobUpdate {
   readonly isFailure: boolean;
   /** The provider did not know the job. */
   readonly isMissing: boolean;
-  /** Until the next poll. */
+  /** Milliseconds until the next poll. */
   readonly nextPollMs: number;
 }
 
@@ -178,11 +180,8 @@ export interface JobEnd {
   readonly state: "completed" | "failed";
   readonly errorCode: VideoErrorCode | null;
   readonly expiresAtMs: number | null;
-  /**
-   * The cost by the provider's own report, whether or not it is billed; kept for the books with the
-   * provider.
-   */
+  /** The cost that the provider reported, billed or not; needed to settle with the provider. */
   readonly reportedCostPicoUsd?: PicoUsd;
-  /** Closes the attempt with the amount owed, which is zero for a failed job. */
+  /** The closing row of the attempt; its cost is zero for a failed job. */
   readonly close: CloseRow;
 }

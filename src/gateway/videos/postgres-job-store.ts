@@ -65,7 +65,7 @@ const takenColumns: Columns<TakenJob> = columns<TakenJob>({
   missingAtMs: orNull(instantMs("missing_at")),
 });
 
-/** A new job as the columns of its row, in JSON; big integers as texts, so that none is rounded. */
+/** The columns of a new job in JSON, with big integers as texts so that none is rounded. */
 function newJobJson(job: NewVideoJob): string {
   return JSON.stringify({
     job_id: job.jobId,
@@ -99,10 +99,10 @@ export class PostgresJobStore {
   }
 
   /**
-   * Makes an accepted job durable together with its attempt's provider job id, before the client is
-   * answered. False: the attempt was closed meanwhile (recovery), or is about to be because a peer
-   * has declared its instance dead; there is no job. The same job once more changes nothing and
-   * answers the same, so a lost answer can be asked for again.
+   * Stores an accepted job together with its attempt's provider job id, before the client is
+   * answered. False if recovery has closed the attempt, or will because a peer has declared its
+   * instance dead; then no job is stored. Repeating it with the same job changes nothing and
+   * returns the same, so a lost answer can be requested again.
    */
   async accept(job: NewVideoJob): Promise<boolean> {
     assert(isRunning(job), "a job that is accepted has not ended");
@@ -111,16 +111,16 @@ export class PostgresJobStore {
     return row?.accepted === true;
   }
 
-  /** Undefined: no such job of this organization. */
+  /** Undefined if the organization has no such job. */
   async find(orgId: OrgId, jobId: JobId): Promise<VideoJob | undefined> {
     const [row] = await this.#read<Row>(FIND_SQL, [jobId, orgId]);
     return row === undefined ? undefined : jobColumns.read(row);
   }
 
   /**
-   * Takes the one poll of a running job of this organization, unless the last one was less than
-   * `pollMinMs` ago or another process is at it. Undefined: read what is stored. A poll has to
-   * end within `leaseMs`: from then on others may take the poll.
+   * Leases the next poll of a running job of this organization. Undefined if the last poll was less
+   * than `pollMinMs` ago or another process is polling. The poll must end within `leaseMs`; then
+   * others may take it.
    */
   async takeOne(
     orgId: OrgId,
@@ -132,7 +132,7 @@ export class PostgresJobStore {
     return row === undefined ? undefined : takenColumns.read(row);
   }
 
-  /** Takes the polls of up to `limit` running jobs that are due, of anybody; no two processes one. */
+  /** Leases the polls of up to `limit` due jobs of all organizations; no job to two processes. */
   async takeDue(wanted: {
     readonly limit: number;
     readonly leaseMs: number;
@@ -141,17 +141,16 @@ export class PostgresJobStore {
     return rows.map(takenColumns.read);
   }
 
-  /** Stores a poll of a job that continues, and releases its lease. Of an ended job: nothing. */
+  /**
+   * Stores a poll of a job that continues, and releases its lease. Does nothing if it has ended.
+   */
   async keep(jobId: JobId, update: JobUpdate): Promise<void> {
     const { state, progress, isFailure, isMissing, nextPollMs } = update;
     const values = [jobId, state, progress, isFailure, isMissing, nextPollMs, MISSING_INTERVAL_MS];
     await this.#read(KEEP_SQL, values);
   }
 
-  /**
-   * Ends the job and closes its attempt, in one step, once: a second call changes nothing.
-   * Answers the job as it is then.
-   */
+  /** Ends the job and closes its attempt in one step. A second call changes nothing. */
   async finish(jobId: JobId, end: JobEnd): Promise<VideoJob> {
     const { state, errorCode, expiresAtMs, reportedCostPicoUsd, close } = end;
     assert(state === "completed" || close.basis === "none", "a failed job costs nothing");
@@ -169,7 +168,7 @@ export class PostgresJobStore {
     return job;
   }
 
-  /** A lost answer leaves nothing undone that would not be done again: every verb may be repeated. */
+  /** Every method may be repeated after a lost answer. */
   async #read<R extends QueryResultRow>(written: string, values: unknown[]): Promise<readonly R[]> {
     const { rows } = await queryInTime<R>(this.#pool, { text: written, values });
     return rows;
@@ -206,7 +205,7 @@ const TAKE_DUE_SQL = takeSql(
   "$2",
 );
 
-/* Polls that miss a job ($5) count only with so much time between them ($7). */
+/* Polls that miss a job ($5) count only with at least $7 milliseconds between them. */
 const COUNTS_SQL = `$5::boolean and (missing_at is null
       or missing_at <= now() - $7::double precision * interval '1 millisecond')`;
 

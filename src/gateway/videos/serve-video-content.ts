@@ -1,7 +1,7 @@
 import type { ClientExchange, ServedHeaders } from "../call/client-exchange.ts";
 import { countRequest } from "../call/count-tokens.ts";
 import type { Deployment } from "../../catalog/index.ts";
-import { invalidRequest, refusal, type Refusal, unreachable } from "../../kernel/index.ts";
+import { invalidRequest, refusal, type Refusal, unreachable, defined } from "../../kernel/index.ts";
 import { type ContentEnd, fetchContent, ownKeyClassifier } from "../../upstream/index.ts";
 import { contentPath } from "../../formats/index.ts";
 import { findDeployment } from "./ask-video-provider.ts";
@@ -9,13 +9,10 @@ import { findVideo, VIDEO_ERRORS, type VideoReadDeps } from "./serve-video.ts";
 import type { VideoDeps } from "./video-deps.ts";
 import type { VideoJob } from "./video-job.ts";
 
-/** Longest silence of the provider of a file. */
+/** Longest silence of the provider of a file, in milliseconds. */
 const CONTENT_IDLE_MS = 60_000;
 
-/**
- * `GET` and `HEAD /v1/videos/{id}/content`: the file, as the provider sends it. Free; counts one
- * request of the minute, and holds nothing.
- */
+/** `GET /v1/videos/{id}/content`: passes the provider's file through. Counts one request. */
 export async function serveVideoContent(
   deps: VideoReadDeps,
   exchange: ClientExchange,
@@ -74,8 +71,7 @@ async function passOn(
     upstream: deps.upstream,
     deployment,
     path: contentPath(deployment, job.providerJobId),
-    ...(range !== undefined && { range }),
-    ...(ifRange !== undefined && { ifRange }),
+    ...defined({ range, ifRange }),
     headOnly: !exchange.wantsBody,
     idleMs: CONTENT_IDLE_MS,
     bytesMax: deps.videos.contentBytesMax,
@@ -101,10 +97,12 @@ async function passOn(
   else exchange.refuse(passThroughRefusal(deps, deployment, end), served);
 }
 
-/** A file may be private, and another one tomorrow under the same id never is. */
+/** Files are private, so no cache may store them. */
 const ALWAYS = { "cache-control": "private, no-store", "x-content-type-options": "nosniff" };
 
-/** One range of bytes; several would come in a wrapping that is not a video. */
+/**
+ * Accepts one range of bytes; several would be answered in a multipart body, which is not a video.
+ */
 function singleRange(header: string | undefined): string | undefined {
   return header !== undefined && /^bytes=(\d+-\d*|-\d+)$/.test(header) ? header : undefined;
 }
@@ -157,7 +155,7 @@ const NO_MESSAGES = Buffer.alloc(0);
 
 function goneFile(upstreamStatus?: number): Refusal {
   const message = "the provider no longer has the file of this video; generate it again";
-  return refusal("not_found", message, upstreamStatus === undefined ? {} : { upstreamStatus });
+  return refusal("not_found", message, defined({ upstreamStatus }));
 }
 
 function unreachableFile(): Refusal {

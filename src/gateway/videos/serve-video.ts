@@ -13,15 +13,12 @@ import type { VideoDeps } from "./video-deps.ts";
 import type { VideoErrorCode, VideoJob } from "./video-job.ts";
 import type { VideoPoller } from "./video-poller.ts";
 
-/** The parts that the routes which read videos work with. */
+/** The dependencies of the routes that read videos. */
 export interface VideoReadDeps extends VideoDeps {
   readonly poller: VideoPoller;
 }
 
-/**
- * `GET /v1/videos/{id}`: the job's record, after a poll of the provider where the last one was long
- * ago. Free, and counts nothing.
- */
+/** `GET /v1/videos/{id}`: the job, polled if its last poll is old. Free, and not counted. */
 export async function serveVideo(
   deps: VideoReadDeps,
   exchange: ClientExchange,
@@ -30,13 +27,13 @@ export async function serveVideo(
   const found = await findVideo(deps, exchange, id);
   if (!found.ok) return exchange.refuse(found.refusal);
   const { job } = found;
-  // A store that fails from here on takes nothing away from what was read.
+  // If the store fails now, the job that was read is returned.
   const polled = await deps.poller.refresh(job).catch(() => job);
   const { providerId } = polled;
   exchange.answer("application/json", { provider: providerId }, Buffer.from(videoBody(polled)));
 }
 
-/** The job of the caller's organization; another's reads exactly like one that never was. */
+/** Finds the job of the caller's organization; another's is answered like an unknown id. */
 export async function findVideo(
   deps: Pick<VideoDeps, "jobs">,
   exchange: ClientExchange,
@@ -52,7 +49,7 @@ function noSuchVideo(): Refusal {
   return refusal("not_found", "no video has this id; send the id that POST /v1/videos returned");
 }
 
-/** The facts about a job that a client sees: of one that was just accepted, too. */
+/** The fields of a job that a client sees, also right after its acceptance. */
 export type ShownVideo = Pick<
   VideoJob,
   | "jobId"
@@ -81,7 +78,7 @@ export function videoBody(job: ShownVideo): string {
     created_at: seconds(job.startedAtMs),
     completed_at: job.completedAtMs === null ? null : seconds(job.completedAtMs),
     expires_at: job.expiresAtMs === null ? null : seconds(job.expiresAtMs),
-    // A string: so the official clients have it.
+    // A string, as in the official clients.
     seconds: String(job.seconds),
     size: options["size"] ?? null,
     resolution: options["resolution"] ?? null,
@@ -95,7 +92,7 @@ export function videoBody(job: ShownVideo): string {
   });
 }
 
-/** Why there is no video, in our own message: a provider's is not passed on. */
+/** Our messages for a missing video; a provider's message is not passed on. */
 export const VIDEO_ERRORS: Readonly<Record<VideoErrorCode, string>> = {
   video_generation_failed:
     "the provider could not make this video; nothing was charged, try again or change the prompt",

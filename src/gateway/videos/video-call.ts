@@ -8,6 +8,7 @@ import {
   refusal,
   refused,
   type Result,
+  defined,
 } from "../../kernel/index.ts";
 import {
   isVideoAccept,
@@ -20,13 +21,14 @@ import { cancelJob } from "./ask-video-provider.ts";
 import { videoBody } from "./serve-video.ts";
 import type { VideoDeps } from "./video-deps.ts";
 import type { NewVideoJob } from "./video-job.ts";
+import { RUNNING_PROGRESS_MAX } from "./job-state.ts";
 
-/** Videos, with the jobs that are made of what providers accept. */
+/** The call kind of videos, which stores the jobs that providers accept. */
 export function videoCall(deps: VideoDeps): CallKind<ParsedVideoRequest> {
   return { ...videos, accept: (accepted) => acceptVideo(deps, accepted) };
 }
 
-/** Stores the provider's job durably and answers the client; otherwise the provider may stop. */
+/** Stores the provider's job and answers the client. If it cannot be stored, cancels the job. */
 async function acceptVideo(
   deps: VideoDeps,
   accepted: AcceptedJob,
@@ -76,9 +78,9 @@ function createVideoJob(deps: VideoDeps, accepted: AcceptedJob): NewVideoJob {
     attemptId,
     modelId,
     providerId,
-    // A copy with a customer's key has another id; its listing is found by this one.
+    // The listing's id, because a copy with a customer's key has another id.
     deploymentId: `${providerId}/${modelId}`,
-    ...(ownKey === undefined ? {} : { connectionId: ownKey.connectionId }),
+    ...defined({ connectionId: ownKey?.connectionId }),
     providerJobId: job.id,
     reserveMicroUsd,
     seconds,
@@ -89,7 +91,7 @@ function createVideoJob(deps: VideoDeps, accepted: AcceptedJob): NewVideoJob {
   };
 }
 
-/** A job that the provider has finished at once still ends at its first poll. */
+/** A job that the provider has finished at once still ends only at its first poll. */
 function toFirstState({
   state,
   progress = 0,
@@ -100,11 +102,10 @@ function toFirstState({
     : { state: "in_progress", progress: Math.min(progress, RUNNING_PROGRESS_MAX) };
 }
 
-const RUNNING_PROGRESS_MAX = 99;
 const STORE_TRIES = 3;
 const STORE_RETRY_MS = 500;
 
-/** The provider works on it by now: a store that stumbles is asked again. */
+/** Retries a store that fails, because the provider is already working on the job. */
 async function isMadeDurable(deps: VideoDeps, job: NewVideoJob): Promise<boolean> {
   for (let left = STORE_TRIES - 1; ; left--) {
     try {

@@ -1,43 +1,45 @@
 import { type Family, type ListingFold, mapped, oneValue } from "../../kernel/index.ts";
 import type { ConnectionStore } from "../accounts/postgres-connection-store.ts";
-import { add } from "../call/metrics.ts";
+import { add, toListingKey } from "../call/metrics.ts";
 import type { CallPorts } from "../call/ports.ts";
 import type { PollResult } from "./job-state.ts";
 import type { JobStore } from "./postgres-job-store.ts";
 import type { VideoJob } from "./video-job.ts";
 
 export interface VideoSettings {
-  /** Age at which a job is given up. */
+  /** Age at which a job is abandoned. */
   readonly deadlineMs: number;
   /** Shortest time between two polls of one job. */
   readonly pollMinMs: number;
-  /** Between two sweeps over the jobs that are due. */
+  /** The interval between two sweeps over the due jobs. */
   readonly sweepMs: number;
-  /** Longest wait for a provider to say how a job is, or that it is cancelled. */
+  /** Longest wait for a provider's answer to a poll or a cancellation. */
   readonly answerTimeoutMs: number;
-  /** A client waits no longer than that for its provider. */
+  /** Longest wait of a client for a poll. */
   readonly clientWaitMs: number;
-  /** A provider that gave no answer is not polled for so long: it must not hold up all others. */
+  /**
+   * How long a provider that did not answer is not polled, so that it does not delay the others.
+   */
   readonly noAnswerPauseMs: number;
-  /** A longer file is not passed on. */
+  /** The largest file in bytes that is passed through. */
   readonly contentBytesMax: number;
 }
 
-/** The log for remarkable events: the shape of a pino logger. */
+/** The part of a pino logger that videos use. */
 export interface VideoLog {
   warn(detail: object, message: string): void;
   error(detail: object, message: string): void;
 }
 
-/** The parts that the recipes of videos work with, besides those of every recipe. */
+/** The dependencies of videos, besides those of every call. */
 export interface VideoDeps extends CallPorts {
   readonly jobs: JobStore;
-  /** Jobs made with a customer's own provider key are asked after with the same. */
+  /** Finds the customer's own provider key with which a job was made, for its polls. */
   readonly connections: Pick<ConnectionStore, "find">;
   readonly log: VideoLog;
   readonly videos: VideoSettings;
   readonly videoMetrics: VideoMetrics;
-  /** In [0, 1): spreads the polls of providers. */
+  /** Returns numbers in [0, 1) that spread the polls. */
   readonly random: () => number;
 }
 
@@ -49,7 +51,7 @@ export class VideoMetrics {
   readonly ended: Map<string, number> = new Map();
   /** `provider|model` to videos without a reported cost, which were therefore not billed. */
   readonly costMissing: Map<string, number> = new Map();
-  /** `provider|model` to videos that cost more than was held: the platform bears the rest. */
+  /** `provider|model` to videos that cost more than their reserve; the platform pays the rest. */
   readonly costOverReserve: Map<string, number> = new Map();
   /** Sweeps that could not read the jobs. */
   failedSweeps = 0;
@@ -77,8 +79,4 @@ export class VideoMetrics {
   flagged(flag: "costMissing" | "costOverReserve", job: VideoJob): void {
     add(this[flag], toListingKey(job));
   }
-}
-
-function toListingKey({ providerId, modelId }: VideoJob): string {
-  return `${providerId}|${modelId}`;
 }

@@ -19,7 +19,7 @@ export type VideoErrorCode =
   | "video_expired"
   | "video_timeout";
 
-/** The options of the request, as they are shown again: `resolution`, `aspect_ratio`, `size`, … */
+/** The options of the request, returned with the job: `resolution`, `aspect_ratio`, `size`, … */
 export type VideoOptions = Readonly<Record<string, string | boolean>>;
 
 /** A job that a provider has accepted. Its attempt is open in the journal until the job ends. */
@@ -44,32 +44,29 @@ export interface NewVideoJob {
   readonly progress: number;
   /** Wall clock of the dispatch. */
   readonly startedAtMs: number;
-  /** How long it may take from now on. */
+  /** How long it may take from its acceptance on. */
   readonly deadlineMs: number;
 }
 
 export interface VideoJob extends Omit<NewVideoJob, "deadlineMs"> {
   readonly createdAtMs: number;
   readonly completedAtMs: number | null;
-  /** When the provider forgets the file, where it says. */
+  /** When the provider deletes the file, if it says so. */
   readonly expiresAtMs: number | null;
   readonly errorCode: VideoErrorCode | null;
   /** The debit; null until the end. */
   readonly costMicroUsd: MicroUsd | null;
   readonly deadlineAtMs: number;
   readonly polledAtMs: number | null;
-  /** Polls in a row without a result. */
+  /** Successive polls without a result. */
   readonly pollFailures: number;
-  /**
-   * Polls in a row, with at least a minute between them, at which the provider did not know the
-   * job.
-   */
+  /** Successive polls, at least a minute apart, at which the provider did not know the job. */
   readonly missingPolls: number;
 }
 
-/** A job whose poll was taken, with what a poll of its provider is judged by. */
+/** A job whose poll was leased, with the facts that decide the effect of the poll. */
 export interface TakenJob extends VideoJob {
-  /** The store's clock when the poll was taken: the deadline is by the same clock. */
+  /** The time of the lease by the store's clock, which the deadline uses too. */
   readonly takenAtMs: number;
   /** How often it was polled before. */
   readonly polls: number;

@@ -62,7 +62,7 @@ describe("a completed job", () => {
     expect(end).not.toHaveProperty("reportedCostPicoUsd");
   });
 
-  test("owes nothing when the reported cost cannot be, and says so", () => {
+  test("owes nothing when the reported cost is impossible, and is flagged", () => {
     const costPicoUsd = picoUsd(10n ** 19n);
     const { close } = endOfJob(takenJob(), ended({ costPicoUsd }), NOW_MS);
     const flagged = { basis: "none", costPicoUsd: 0n, errorClass: "usage_impossible" };
@@ -92,8 +92,8 @@ describe("a failed job", () => {
   });
 });
 
-describe("what no book could hold", () => {
-  test("a job that was not polled for years has lasted as long as can be written", () => {
+describe("a value that the ledger cannot store", () => {
+  test("is cut to the longest duration for a job that was not polled for years", () => {
     const { close } = endOfJob(takenJob(), ended(), 10 * 365 * 86_400_000);
     expect(close.durationMs).toBe(2_147_483_647);
     expect(endOfJob(takenJob({ startedAtMs: 9 }), ended(), 5).close.durationMs).toBe(0);

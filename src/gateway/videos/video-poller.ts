@@ -7,6 +7,7 @@ import {
   type PicoUsd,
   unreachable,
   ZERO_PICO_USD,
+  defined,
 } from "../../kernel/index.ts";
 import type { AttemptOutcome, CloseRow } from "../../ledger/index.ts";
 import type { FetchedAnswer, RunningFetch } from "../../upstream/index.ts";
@@ -22,22 +23,22 @@ import {
 import type { VideoDeps } from "./video-deps.ts";
 import type { TakenJob, VideoErrorCode, VideoJob } from "./video-job.ts";
 
-/** Most polls at once of one sweep. */
+/** The most polls at once in a sweep. */
 const SWEEP_JOBS_MAX = 50;
-/** A poll, at a job's deadline a cancellation, and storing their results. */
+/** Milliseconds for a poll, a cancellation at the job's deadline, and storing the results. */
 const LEASE_MS = 30_000;
 
 /**
- * Polls the jobs of providers, and stores the results: for a client that asks, and by
- * itself for all that are due, so that a job is settled even if its client never asks.
+ * Polls providers' jobs and stores the results: on a client's request, and in sweeps over all due
+ * jobs, so that a job is settled even if its client never returns.
  */
 export class VideoPoller {
   readonly #deps: VideoDeps;
   readonly #running = new Set<Promise<unknown>>();
   readonly #fetches = new Set<RunningFetch<unknown>>();
-  /** Providers that asked to be left alone, or gave no answer: until when. */
+  /** The end of the pause of providers that asked for one, or did not answer. */
   readonly #cooldownUntilMs = new Map<string, number>();
-  /** Listings whose jobs had an unknown state: logged once. */
+  /** Listings whose jobs had an unknown state, which is logged once. */
   readonly #reportedUnknown = new Set<string>();
   readonly #job: Job;
 
@@ -56,7 +57,7 @@ export class VideoPoller {
     );
   }
 
-  /** Begins to sweep, until `close`. */
+  /** Sweeps from now on, until `close`. */
   start(): void {
     this.#job.start();
   }
@@ -68,12 +69,12 @@ export class VideoPoller {
     await Promise.all([swept, ...this.#running]);
   }
 
-  /** Without its lease an instance sends nothing to providers, polls neither. */
+  /** False without this instance's lease, since it then sends nothing to providers. */
   get #mayPoll(): boolean {
     return !this.#job.isStopping && this.#deps.ledger.healthy;
   }
 
-  /** The job as it is now: after a poll of its provider, where the last one was long ago. */
+  /** Returns the current job, after a poll of its provider if the last one is old. */
   async refresh(job: VideoJob): Promise<VideoJob> {
     const { jobs, videos } = this.#deps;
     if (job.completedAtMs !== null || !this.#mayPoll || this.#cooldownMs(job) > 0) return job;
@@ -109,7 +110,7 @@ export class VideoPoller {
     return work;
   }
 
-  /** A poll that cannot be stored is forgotten: its lease ends, and it is polled again. */
+  /** Polls a job. If the result cannot be stored, the lease ends and the job is polled again. */
   async #pollSafely(job: TakenJob): Promise<VideoJob | undefined> {
     try {
       return await this.#poll(job);
@@ -156,7 +157,7 @@ export class VideoPoller {
     return poll;
   }
 
-  /** The end of a fetch, which a shutdown does not wait for. */
+  /** Waits for the end of a fetch, which a shutdown aborts. */
   async #ended(fetch: RunningFetch<FetchedAnswer>): Promise<FetchedAnswer | undefined> {
     this.#fetches.add(fetch);
     if (this.#job.isStopping) fetch.abandon();
@@ -179,7 +180,7 @@ export class VideoPoller {
     if (deployment !== undefined) await this.#ended(cancelJob(this.#deps, deployment, job));
   }
 
-  /** At its deadline a job is polled, not only when it would be due. */
+  /** Plans the next poll at the job's deadline if that is earlier. */
   #planNextPoll(job: TakenJob, update: JobUpdate): JobUpdate {
     const untilDeadlineMs = Math.max(0, job.deadlineAtMs - job.takenAtMs);
     const nextPollMs = this.#job.isStopping && update.isFailure ? 0 : update.nextPollMs;
@@ -232,7 +233,7 @@ const FLAG_LABELS = {
   costOverReserve: "a finished video cost more than its ceiling: the reserve was debited",
 } as const;
 
-/** The account by which a provider counts polls. */
+/** The account for which a provider limits polls: a listing and its key. */
 function toPollAccount({
   deploymentId,
   connectionId = "",
@@ -240,15 +241,15 @@ function toPollAccount({
   return `${deploymentId} ${connectionId}`;
 }
 
-/** The longest duration that the journal can hold; a job may have waited for weeks until it was polled. */
+/** The longest duration that the journal can store; a job may wait for weeks until it is polled. */
 const DURATION_MS_MAX = 2_147_483_647;
-/** The year 10,000: a provider that says more speaks of other units. */
+/** The year 10,000; a later instant is in other units. */
 const EXPIRES_AT_MS_MAX = 253_402_300_800_000;
 
 /**
- * The end of a job and of its attempt. A completed job costs what the provider reports, by the
- * ledger's own rule (rounded down, never above the reserve), and nothing when it reports nothing;
- * a failed job costs nothing, whatever is reported. `nowMs` is the clock of `startedAtMs`.
+ * Builds the end of a job and of its attempt. A completed job costs what the provider reports, by
+ * the ledger's rule (rounded down, never above the reserve), and nothing if it reports nothing. A
+ * failed job costs nothing, whatever is reported. `nowMs` is by the clock of `startedAtMs`.
  */
 export function endOfJob(job: VideoJob, ended: EndedJob, nowMs: number): JobEnd {
   const { errorCode, costPicoUsd, expiresAtMs } = ended;
@@ -256,7 +257,7 @@ export function endOfJob(job: VideoJob, ended: EndedJob, nowMs: number): JobEnd 
     state: errorCode === null ? "completed" : "failed",
     errorCode,
     expiresAtMs: believableInstant(expiresAtMs),
-    ...(costPicoUsd === undefined ? {} : { reportedCostPicoUsd: costPicoUsd }),
+    ...defined({ reportedCostPicoUsd: costPicoUsd }),
     close: toCloseRow(job, ended, nowMs),
   };
 }
@@ -277,12 +278,12 @@ function toCloseRow(job: VideoJob, ended: EndedJob, nowMs: number): CloseRow {
     startedAtMs: job.startedAtMs,
     firstByteMs: null,
     durationMs: Math.max(0, Math.min(DURATION_MS_MAX, nowMs - job.startedAtMs)),
-    ...(served === undefined ? {} : { served }),
+    ...defined({ served }),
     final: true,
   };
 }
 
-/** Undefined if nothing was observed that could be owed. */
+/** The cost of the job; undefined if there is none to bill. */
 function owedFor(
   job: VideoJob,
   { errorCode, costPicoUsd }: EndedJob,

@@ -26,8 +26,8 @@ function leaseOf(store: MemoryLimitStore, claim: LimitClaim): LimitLease {
   return outcome.lease;
 }
 
-describe("memory", () => {
-  test("of 40,000 organizations, each used once, only those of the last minute or so are kept", () => {
+describe("the memory of the store", () => {
+  test("keeps only those of the last minute or so of 40,000 organizations used once", () => {
     const store = new MemoryLimitStore();
     const perSecond = 100;
     for (let n = 0; n < 40_000; n += 1) {
@@ -37,14 +37,14 @@ describe("memory", () => {
     expect(store.scopeCount).toBeLessThan(perSecond * 61 * 2);
   });
 
-  test("a read of unused scopes keeps nothing of them", async () => {
+  test("keeps nothing of unused scopes that are read", async () => {
     const store = new MemoryLimitStore();
     const unused = claimOf("unused", {}, START_MS);
     expect(await store.peek(unused)).toEqual([{ requests: 0, tokens: 0, inFlight: 0 }]);
     expect(store.scopeCount).toBe(0);
   });
 
-  test("a scope with a request in flight is never forgotten", () => {
+  test("never drops a scope with a request in flight", () => {
     const store = new MemoryLimitStore();
     const busy = { concurrent: 1 };
     leaseOf(store, claimOf("busy", busy, START_MS));
@@ -54,7 +54,7 @@ describe("memory", () => {
     expect(store.claim(claimOf("busy", busy, START_MS + 900_000)).kind).toBe("refused");
   });
 
-  test("a scope is kept as long as its day, its pace or its cooldown lasts, and then forgotten", () => {
+  test("keeps a scope while its day, pace or cooldown lasts, and then drops it", () => {
     const store = new MemoryLimitStore();
     const day = { windows: [{ kind: "request", seconds: 86_400, limit: 1 }] } as const;
     const slow = { paced: { perSecond: 0.001, waitMsMax: 0 } };

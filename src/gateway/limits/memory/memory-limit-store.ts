@@ -1,12 +1,13 @@
 import { assert } from "../../../kernel/index.ts";
-import type {
-  ClaimOutcome,
-  LimitClaim,
-  LimitLease,
-  LimitStore,
-  ScopeClaim,
-  ScopeUsage,
-  TokenCount,
+import {
+  type ClaimOutcome,
+  type LimitClaim,
+  type LimitLease,
+  type LimitStore,
+  type ScopeClaim,
+  type ScopeUsage,
+  type TokenCount,
+  NO_TOKENS,
 } from "../limit-store.ts";
 import { type RollingWindow, SteadySeconds } from "../rolling-window.ts";
 import { type Excess, ScopeUse, type StoreTime, withLongerWait } from "./scope-use.ts";
@@ -14,19 +15,19 @@ import { type Excess, ScopeUse, type StoreTime, withLongerWait } from "./scope-u
 const SWEPT_PER_NEW_SCOPE = 2;
 const SWEPT_PER_SECOND = 64;
 
-/** The parts of a claim that its lease remembers. */
+/** The parts of a claim that its lease keeps. */
 type Claimed = Pick<LimitClaim, "scopes" | keyof TokenCount>;
 
 class MemoryLease implements LimitLease {
   readonly uses: readonly ScopeUse[];
-  /** The scopes in which it has a place: those of the claim, until its client leaves. */
+  /** The scopes in which it holds a place: those of the claim, until its client leaves. */
   places: readonly ScopeUse[];
   readonly claim: Claimed;
   readonly second: number;
   remainingRequests: number = Number.MAX_SAFE_INTEGER;
   remainingTokens: number = Number.MAX_SAFE_INTEGER;
   queueMs = 0;
-  /** The start of each paced scope's turn in microseconds; undefined without a pace. */
+  /** The start of the turn in each paced scope, in microseconds; undefined if none is paced. */
   slotsUs: readonly number[] | undefined;
   open = true;
 
@@ -39,9 +40,9 @@ class MemoryLease implements LimitLease {
 }
 
 /**
- * Limits of one process: rolling windows and concurrency in memory. Every verb is synchronous, so a
- * claim over several scopes is atomic by nature. Memory is bounded by the scopes used in the last
- * minute (or in their longest declared window): idle ones are swept out a few at a time.
+ * Rolling windows and concurrency in the memory of one process. Every method is synchronous, so a
+ * claim over several scopes is atomic. Memory is bounded by the scopes used in the last minute or
+ * in their longest declared window; idle scopes are swept a few at a time.
  */
 export class MemoryLimitStore implements LimitStore {
   readonly #uses = new Map<string, ScopeUse>();
@@ -79,7 +80,7 @@ export class MemoryLimitStore implements LimitStore {
     for (const place of held.places) place.inFlight -= 1;
     held.places = departed.map(({ id }) => {
       const place = this.#openUse(id);
-      // At once: making the next one sweeps out what looks idle.
+      // Counted at once, because creating the next scope sweeps idle ones.
       place.inFlight += 1;
       return place;
     });
@@ -92,7 +93,7 @@ export class MemoryLimitStore implements LimitStore {
 
   undo(lease: LimitLease, nowMs: number): void {
     const held = close(lease);
-    this.#correct(held, NOTHING, -1, nowMs);
+    this.#correct(held, NO_TOKENS, -1, nowMs);
     for (let index = 0; index < held.uses.length; index += 1) {
       const scope = held.claim.scopes[index];
       const slotUs = held.slotsUs?.[index];
@@ -158,8 +159,6 @@ export class MemoryLimitStore implements LimitStore {
     }
   }
 }
-
-const NOTHING: TokenCount = { tokens: 0, promptTokens: 0, completionTokens: 0 };
 
 function take(claim: LimitClaim, uses: readonly ScopeUse[], now: StoreTime): MemoryLease {
   const lease = new MemoryLease(uses, claim, now.second);

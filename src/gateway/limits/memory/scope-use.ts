@@ -1,5 +1,5 @@
 import type { LimitKind } from "../../../kernel/index.ts";
-import { countCharge, DeclaredWindows, RollingWindow, WINDOW_SECONDS } from "../rolling-window.ts";
+import { DeclaredWindows, RollingWindow, WINDOW_SECONDS } from "../rolling-window.ts";
 import {
   kindOfWindow,
   pacingIntervalUs,
@@ -7,12 +7,13 @@ import {
   pacingWaitUsMax,
   type ScopeClaim,
   type TokenCount,
+  countCharge,
 } from "../limit-store.ts";
 
 const CONCURRENCY_RETRY_SECONDS = 1;
 const US_PER_SECOND = 1_000_000;
 
-/** A moment of the store's clock; never earlier than the one before. */
+/** A moment of the store's clock, which never goes backwards. */
 export interface StoreTime {
   readonly second: number;
   readonly us: number;
@@ -23,12 +24,12 @@ export interface Excess {
   readonly kind: LimitKind;
   readonly limit: number;
   readonly retryAfterSeconds: number;
-  /** The use, and the amount that the request adds; absent where nothing is counted. */
+  /** The use, and the amount that the request adds; absent if nothing is counted. */
   readonly used?: number;
   readonly asked?: number;
 }
 
-/** The parts that only few scopes need: a pace, a cooldown, declared windows. */
+/** The state that few scopes need: a pace, a cooldown, declared windows. */
 class ScopeExtras {
   readonly windows: DeclaredWindows = new DeclaredWindows();
   /** The time at which the next turn of a paced scope is free. */
@@ -42,9 +43,7 @@ class ScopeExtras {
   }
 }
 
-/**
- * The use of one scope. It is created on first use and dropped when nothing of it counts any more.
- */
+/** The use of one scope. It is created on first use and dropped when nothing counts any more. */
 export class ScopeUse {
   readonly requests: RollingWindow = new RollingWindow();
   readonly tokens: RollingWindow = new RollingWindow();
@@ -68,8 +67,8 @@ export class ScopeUse {
   }
 
   /**
-   * The first limit of the scope that the request exceeds, with the longest wait of all that it
-   * exceeds; undefined = it fits.
+   * The first limit of the scope that the request exceeds, with the longest wait of all exceeded
+   * limits; undefined if it fits.
    */
   excess(scope: ScopeClaim, tokens: TokenCount, now: StoreTime): Excess | undefined {
     const { requestsPerMinute, tokensPerMinute, requestsPerSecond } = scope.limits;
@@ -93,7 +92,7 @@ export class ScopeUse {
     return counts ? withLongerWait(found, this.#queueExcess(scope, now.us)) : found;
   }
 
-  /** Why no further request may be in flight; undefined if one may. */
+  /** The concurrency limit, if it is reached; undefined if one more request may be in flight. */
   checkConcurrency({ limits: { concurrent } }: ScopeClaim): Excess | undefined {
     if (concurrent === undefined || this.inFlight < concurrent) return undefined;
     const full = excess("concurrency", concurrent, CONCURRENCY_RETRY_SECONDS);
@@ -117,7 +116,7 @@ export class ScopeUse {
     return waitUs;
   }
 
-  /** Adds `by` to what was charged at `chargedAt`, as far as that still counts. */
+  /** Adds `by` to the charges of `chargedAt` that still count. */
   correct(scope: ScopeClaim, by: TokenCount, requests: number, chargedAt: number): void {
     const second = this.tokens.newestSecond;
     this.tokens.correct(chargedAt, by.tokens);
@@ -169,7 +168,7 @@ export class ScopeUse {
   }
 }
 
-/** The refusal names the first of them, but the caller waits for both. */
+/** Keeps the first limit, which the refusal names, with the longer of both waits. */
 export function withLongerWait(
   first: Excess | undefined,
   other: Excess | undefined,

@@ -2,9 +2,7 @@ import type { Deadline } from "../../../kernel/index.ts";
 import type { ClaimOutcome, LimitClaim, TokenCount } from "../limit-store.ts";
 import type { ClaimSpec } from "./claim-spec.ts";
 
-/**
- * A request to Redis that a caller waits for. It is settled once, with the answer or without one.
- */
+/** A request to Redis that a caller waits for. It is resolved once, with an answer or without. */
 export class Asked<T> implements Deadline {
   dueMs: number;
   watchedAt = -1;
@@ -21,14 +19,14 @@ export class Asked<T> implements Deadline {
     this.#onLate = onLate;
   }
 
-  /** Answers the caller, unless it was answered. */
+  /** Answers the caller, unless it has given up. */
   answer(answer: T): void {
     if (!this.isLate) this.#resolve(answer);
   }
 
   onDue(nowMs: number): void {
-    // After a pause of this process the answer may have arrived unread, so it is read before the
-    // next check.
+    // After a pause of this process an answer may have arrived unread: it is read before the next
+    // check.
     if (!this.#isDue) {
       this.#isDue = true;
       this.dueMs = nowMs;
@@ -44,14 +42,14 @@ export const UNAVAILABLE: ClaimOutcome = { kind: "unavailable" };
 
 /** A claim that was sent and has no answer yet. */
 export class AskedClaim extends Asked<ClaimOutcome> {
-  /** Name of the lease, should it be granted. */
+  /** The id of the lease if the claim is granted. */
   readonly id: string;
   readonly spec: ClaimSpec;
-  /** The scope that has to have a free place besides. */
+  /** The scopes of departed calls that must have a free place too. */
   readonly departed: ClaimSpec | undefined;
-  /** The estimate. */
+  /** The estimated tokens. */
   readonly charged: TokenCount;
-  /** How often it was sent: once, and again after its slot was refilled. */
+  /** How often it was sent; it is sent again after its slot was refilled. */
   tries = 0;
 
   constructor(

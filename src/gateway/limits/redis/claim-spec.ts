@@ -1,4 +1,4 @@
-import { assert, type LimitKind } from "../../../kernel/index.ts";
+import { assert, type LimitKind, defined } from "../../../kernel/index.ts";
 import { bucketSeconds } from "../rolling-window.ts";
 import {
   type ClaimOutcome,
@@ -13,7 +13,7 @@ import {
 } from "../limit-store.ts";
 import { MARK_SECONDS, USAGE_SECONDS } from "./take-steps.ts";
 
-/** The part that stays the same for every claim of the same scopes: made once, sent every time. */
+/** The part that every claim of the same scopes sends; it is built once. */
 export interface ClaimSpec {
   readonly slot: string;
   readonly scopes: readonly ScopeClaim[];
@@ -25,11 +25,11 @@ export interface ClaimSpec {
    * us, [bucket length, quantity 1 to 4, limit, …], seconds to keep]; -1 = not limited.
    */
   readonly limits: string;
-  /** The number of turns that a granted claim takes. */
+  /** The number of pacing turns that a granted claim takes. */
   readonly turns: number;
 }
 
-/** Makes specs, and remembers them for as long as the scopes themselves live. */
+/** Builds specs, and caches them for as long as their scopes live. */
 export class ClaimSpecs {
   readonly #known: WeakMap<readonly ScopeClaim[], ClaimSpec> = new WeakMap();
 
@@ -42,7 +42,7 @@ export class ClaimSpecs {
   }
 }
 
-/** Every key of a slot carries the slot as its hash tag: a cluster keeps them on one server. */
+/** Every key of a slot contains its hash tag, so that a cluster keeps them on one server. */
 export function markKey(slot: string): string {
   return `tm:${slot}`;
 }
@@ -55,7 +55,7 @@ export function heldKey(slot: string, id: string): string {
   return `tm:${slot}:held:${id}`;
 }
 
-/** The outcome of a claim that the script refused; undefined when no script of ours says that. */
+/** Reads the script's refusal of a claim; undefined if it is not one. */
 export function readRefused(
   { spec, departed }: { readonly spec: ClaimSpec; readonly departed: ClaimSpec | undefined },
   [at = -1, reason = -1, retryAfterSeconds = 1, used, asked]: readonly number[],
@@ -74,13 +74,12 @@ export function readRefused(
     id,
     limit,
     retryAfterSeconds,
-    ...(used !== undefined && { used }),
-    ...(asked !== undefined && { asked }),
+    ...defined({ used, asked }),
     ...(own === undefined && { isDeparted: true }),
   };
 }
 
-/** The counts of the script in each scope; undefined when no script of ours answers so. */
+/** Reads the script's counts of each scope; undefined if the answer is malformed. */
 export function readUsages(
   { scopes }: ClaimSpec,
   answer: readonly number[],
@@ -135,7 +134,7 @@ const QUANTITY: Readonly<Record<DeclaredWindow["kind"], number>> = {
   completion: 4,
 };
 
-/** The longest window, its last bucket, and a clock that steps back by a minute. */
+/** Covers the longest window, its last bucket, and a clock that steps back by a minute. */
 function secondsToKeep(windows: readonly DeclaredWindow[]): number {
   const long = windows.map((each) => each.seconds + bucketSeconds(each) + 70);
   return Math.max(USAGE_SECONDS, ...long);
@@ -146,7 +145,7 @@ interface Reason {
   readonly limit: number | undefined;
 }
 
-/** The reasons of the script by their number, followed by the declared windows. */
+/** The limits by the script's reason number; the declared windows follow them. */
 const REASONS: readonly ((limits: LimitSet) => Reason)[] = [
   () => ({ kind: "capacity", limit: 0 }),
   (limits) => ({ kind: "rps", limit: limits.requestsPerSecond }),

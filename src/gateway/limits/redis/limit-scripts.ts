@@ -3,8 +3,8 @@ import { MARK_SECONDS, TAKE_STEPS, USAGE_SECONDS } from "./take-steps.ts";
 
 /*
  * KEYS: the marker, then a usage hash each. ARGV: time, rows as JSON: [key, age, the four amounts].
- * Answers 1, or 0 when another has rebuilt the slot before. A bucket becomes the larger of what it
- * holds and what the journal says, so that what was not lost counts once.
+ * Answers 1, or 0 if another process has rebuilt the slot already. A bucket becomes the larger of
+ * its own value and the journal's, so that charges that were not lost count once.
  */
 const REBUILD = `
 local mark, run = readMark(KEYS[1]), runId()

@@ -6,7 +6,7 @@ import type { ClaimSpec } from "./claim-spec.ts";
 export class RedisLease implements LimitLease {
   readonly id: string;
   readonly spec: ClaimSpec;
-  /** The scopes in which it has a place: those of the claim, until its client leaves. */
+  /** The scopes in which it holds a place: those of the claim, until its client leaves. */
   heldIn: ClaimSpec;
   /** The estimate that was charged. */
   readonly charged: TokenCount;
@@ -19,7 +19,7 @@ export class RedisLease implements LimitLease {
   readonly slotsUs: readonly number[];
   /** Monotonic milliseconds at which it was last known to be held in Redis. */
   heldAtMs: number;
-  /** Its place among the open, kept by `OpenLeases`; -1 when it is closed. */
+  /** Its index in `OpenLeases`; -1 once it is closed. */
   at = -1;
 
   constructor(
@@ -41,7 +41,7 @@ export class RedisLease implements LimitLease {
   }
 }
 
-/** The leases of this process, in a dense array: each knows its place. */
+/** The open leases of this process, in a dense array whose index each lease stores. */
 export class OpenLeases {
   readonly #open: RedisLease[] = [];
 
@@ -67,7 +67,7 @@ export class OpenLeases {
     return lease;
   }
 
-  /** The leases that pass, by the place where they are held. */
+  /** The leases that pass, grouped by the scopes in which they hold a place. */
   bySpec(passes: (lease: RedisLease) => boolean): Map<ClaimSpec, RedisLease[]> {
     const found = new Map<ClaimSpec, RedisLease[]>();
     for (const lease of this.#open) {

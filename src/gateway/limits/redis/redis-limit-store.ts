@@ -8,14 +8,15 @@ import {
   type RedisScripts,
   type RedisServers,
 } from "../../../kernel/index.ts";
-import type {
-  ClaimOutcome,
-  LimitClaim,
-  LimitLease,
-  LimitStore,
-  ScopeClaim,
-  ScopeUsage,
-  TokenCount,
+import {
+  type ClaimOutcome,
+  type LimitClaim,
+  type LimitLease,
+  type LimitStore,
+  type ScopeClaim,
+  type ScopeUsage,
+  type TokenCount,
+  NO_TOKENS,
 } from "../limit-store.ts";
 import type { RecentUse } from "../recent-use-rows.ts";
 import { Asked, AskedClaim, UNAVAILABLE } from "./asked-claim.ts";
@@ -34,22 +35,20 @@ import { SlotCalls, STEPS_MAX, type SlotCall } from "./slot-calls.ts";
 import { SlotRebuild } from "./slot-rebuild.ts";
 
 const REFRESH_EVERY_MS = 3_000;
-/** A lease that was written since is left alone by the next refresh. */
+/** A refresh skips leases that were written less than this time ago. */
 const FRESH_MS = 1_500;
-/** Claims without an answer yet; one more is refused. */
+/** The most claims that may wait for an answer; further ones are refused. */
 const ASKED_MAX = 8_192;
-/** A slot may be lost again while it is refilled; but not endlessly. */
+/** Bounds how often a claim is sent, since a slot may be lost again while it is refilled. */
 const TRIES_MAX = 3;
 
-/** One slot that is damaged, among many that are not, does not fill the log. */
+/** Bounds the log: one damaged slot among many intact ones would report again and again. */
 const REPORT_EVERY_MS = 10_000;
 
 /** First number of the claim script's answer. */
 const REFUSED = 0;
 const GRANTED = 1;
 const REBUILD = 2;
-
-const NOTHING: TokenCount = { tokens: 0, promptTokens: 0, completionTokens: 0 };
 
 export interface RedisLimitStoreOptions {
   /** See `RedisLink`. */
@@ -61,7 +60,7 @@ export interface RedisLimitStoreOptions {
   readonly answerWithinMs?: number;
   /**
    * Only for tests: the time in milliseconds for windows, paces and leases, instead of the server's
-   * own. All stores of one server need the same clock.
+   * time. All stores of one server need the same clock.
    */
   readonly now?: () => number;
   /** Counts the server's responses. */
@@ -71,10 +70,10 @@ export interface RedisLimitStoreOptions {
 }
 
 /**
- * Limits shared by any number of processes: one script call for each slot and turn of the event
- * loop, on a Redis (or Valkey) and by that server's clock. Holds no money, and nothing that the
- * journal cannot refill: a slot that was lost is refilled before its next claim, a server that does
- * not answer in time refuses as `unavailable`.
+ * Limits that any number of processes share, in Redis or Valkey and by the server's clock, with one
+ * script call for each slot and turn of the event loop. It stores no money, and nothing that the
+ * journal cannot restore: a slot that was lost is refilled before its next claim. If the server
+ * does not answer in time, claims end as `unavailable`.
  */
 export class RedisLimitStore implements LimitStore {
   readonly #clock: Clock;
@@ -91,7 +90,7 @@ export class RedisLimitStore implements LimitStore {
   readonly #open: OpenLeases = new OpenLeases();
   readonly #deadlines: Deadlines;
   readonly #refreshing: NodeJS.Timeout;
-  /** Begins the name of each lease of this process. */
+  /** The prefix of this process's lease ids. */
   readonly #name: string = createRecordId("lease").slice("lease_".length, -12);
   #claims = 0;
   #asked = 0;
@@ -118,16 +117,13 @@ export class RedisLimitStore implements LimitStore {
     this.#refreshing.unref();
   }
 
-  /**
-   * For other state that is shared on the same server; a process that cannot claim does not need it
-   * either.
-   */
+  /** The connection, for other state that is shared on the same server. */
   get link(): Pick<RedisLink, "run"> {
     return this.#scripts;
   }
 
   /**
-   * Resolves once the first claim can be sent, or after `withinMs`; it then continues to connect.
+   * Resolves once the first claim can be sent, or after `withinMs` while it continues to connect.
    */
   ready(withinMs: number): Promise<void> {
     return this.#link.ready(withinMs);
@@ -163,7 +159,7 @@ export class RedisLimitStore implements LimitStore {
   }
 
   undo(lease: LimitLease): void {
-    this.#finish(this.#open.remove(lease), NOTHING, -1);
+    this.#finish(this.#open.remove(lease), NO_TOKENS, -1);
   }
 
   peek(of: Pick<LimitClaim, "slot" | "scopes">): Promise<readonly ScopeUsage[] | undefined> {
@@ -185,8 +181,8 @@ export class RedisLimitStore implements LimitStore {
   }
 
   /**
-   * Reports to Redis which leases are held, so that they outlive their fifteen seconds and are
-   * there again after a loss. Runs by itself every three seconds; resolves when Redis has answered.
+   * Writes all open leases to Redis, so that they outlive their fifteen seconds and are restored
+   * after a loss. Runs by itself every three seconds; resolves when Redis has answered.
    */
   async refresh(): Promise<void> {
     const nowMs = this.#clock.monotonicMs();
@@ -221,7 +217,7 @@ export class RedisLimitStore implements LimitStore {
       this.#deadlines.unwatch(asked);
       asked.answer(usages);
     };
-    // Earlier steps count first.
+    // Sends the earlier steps first, so that they count.
     this.#calls.flush();
     this.#scripts.run("peekLimits", spec.keys, [this.#time()]).then(
       (answer) => end(isNumbers(answer) ? readUsages(spec, answer) : undefined),
@@ -243,8 +239,8 @@ export class RedisLimitStore implements LimitStore {
 
   #grant(asked: AskedClaim, answer: readonly number[]): void {
     const lease = new RedisLease(asked, answer, this.#clock.monotonicMs());
-    // Its caller has gone on without it.
-    if (asked.isLate) this.#finish(lease, NOTHING, -1);
+    // The caller has given up.
+    if (asked.isLate) this.#finish(lease, NO_TOKENS, -1);
     else this.#open.add(lease);
     this.#end(asked, { kind: "claimed", lease });
   }
@@ -309,7 +305,7 @@ export class RedisLimitStore implements LimitStore {
     }
   }
 
-  /** Sends what no caller waits for. When it is lost, time sets it right: 15 s, or the window. */
+  /** Sends a step that no caller waits for. If it is lost, leases and windows still expire. */
   #change(slot: string, write: (call: SlotCall) => string, size = 1): Promise<boolean> {
     return new Promise((resolve) => {
       const taken = (): void => resolve(true);
@@ -339,7 +335,8 @@ export class RedisLimitStore implements LimitStore {
     if (this.#isDown || this.#isClosed || nowMs < this.#retryReportAtMs) return;
     this.#isDown = true;
     this.#retryReportAtMs = nowMs + REPORT_EVERY_MS;
-    // The message only: a fault of the client holds the command that failed, a password among them.
+    // Only the message: the fault object of the client contains the failed command, which may hold
+    // a password.
     const reason = fault instanceof Error ? fault.message : String(fault);
     this.#log.warn({ reason }, "the limit store does not answer: requests are refused");
   }

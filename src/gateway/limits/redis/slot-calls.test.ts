@@ -25,7 +25,7 @@ function step(kind: SlotStep["kind"], name: string, heard: unknown[] = [], size 
   return { kind, size, write: () => name, taken, failed: () => heard.push([name, "failed"]) };
 }
 
-test("what one turn asks of a slot is one call, and each claim gets its own answer", async () => {
+test("the steps of one turn for a slot are one call, and each claim gets its own answer", async () => {
   const { calls, sent } = recorded();
   const heard: unknown[] = [];
   calls.ask("{a}", step("change", "end", heard));
@@ -47,7 +47,7 @@ test("what one turn asks of a slot is one call, and each claim gets its own answ
   ]);
 });
 
-test("a later turn waits neither for an earlier answer nor for company", async () => {
+test("a later turn waits neither for an earlier answer nor for further steps", async () => {
   const { calls, sent } = recorded();
   for (const name of ["first", "second"]) {
     calls.ask("{a}", step("claim", name));
@@ -56,7 +56,7 @@ test("a later turn waits neither for an earlier answer nor for company", async (
   expect(sent.map(({ steps }) => steps)).toEqual(["[[],[first]]", "[[],[second]]"]);
 });
 
-test("no call holds more than its bound, and the order stays", async () => {
+test("no call has more steps than its bound, and the order stays", async () => {
   const { calls, sent } = recorded();
   for (const size of [STEPS_MAX - 1, 2, 1]) calls.ask("{a}", step("change", `${size}`, [], size));
   await turn();

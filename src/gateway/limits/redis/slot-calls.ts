@@ -1,19 +1,19 @@
 import { markKey, type ClaimSpec } from "./claim-spec.ts";
 import type { LimitScript } from "./limit-scripts.ts";
 
-/** The bound of steps, or of refreshed leases, in one call, because a script blocks all others. */
+/** The most steps, or refreshed leases, in one call, because a script blocks all others. */
 export const STEPS_MAX = 1_000;
 
 /** One step of a slot's script. */
 export interface SlotStep {
   readonly kind: "claim" | "change";
-  /** How many steps it counts as in a call, which takes at most `STEPS_MAX`. */
+  /** How much it counts toward the `STEPS_MAX` of a call. */
   readonly size: number;
-  /** Writes the step in the form that the script reads, see `TAKE_STEPS`. */
+  /** Writes the step in the format of `TAKE_STEPS`. */
   write(call: SlotCall): string;
-  /** The script took it, and says this to a claim. */
+  /** Called when the script has taken the step; `answer` is set for a claim. */
   taken(answer: unknown): void;
-  /** It is not known whether the script took it. */
+  /** Called when it is unknown whether the script took the step. */
   failed(fault: unknown): void;
 }
 
@@ -31,7 +31,7 @@ type Run = (
 export class SlotCalls {
   readonly #run: Run;
   readonly #time: () => string;
-  /** The call of each slot that takes further steps. */
+  /** The call of each slot that still accepts steps. */
   readonly #open: Map<string, SlotCall> = new Map();
   #unsent: SlotCall[] = [];
 
@@ -48,7 +48,7 @@ export class SlotCalls {
     (isOpen ? open : this.#begin(slot, time)).add(step);
   }
 
-  /** Sends at once what waits for the turn's end. */
+  /** Sends all collected steps now. */
   flush(): void {
     const unsent = this.#unsent;
     this.#unsent = [];
@@ -101,7 +101,7 @@ export class SlotCall {
     this.#size += step.size;
   }
 
-  /** The number by which a step names these scopes. */
+  /** Returns the number by which a step refers to these scopes. */
   spec(spec: ClaimSpec): number {
     const known = this.#specs.get(spec);
     if (known !== undefined) return known;
@@ -114,7 +114,7 @@ export class SlotCall {
     return number;
   }
 
-  /** The place of a scope's usage among the keys; that of its leases is the next one. */
+  /** Returns the index of a scope's usage among the keys; its leases are at the next index. */
   place(usageKey: string, heldKey: string): number {
     const known = this.#places.get(usageKey);
     if (known !== undefined) return known;

@@ -2,13 +2,10 @@ import type { RedisLink } from "../../../kernel/index.ts";
 import type { RecentCharge, RecentUse } from "../recent-use-rows.ts";
 import { markKey, usageKey } from "./claim-spec.ts";
 
-/**
- * The bound of slots that this process refills concurrently, because the journal has other work
- * too.
- */
+/** The most slots that this process refills at once, because the journal has other work too. */
 const REBUILDS_AT_ONCE = 4;
 
-/** Refills slots that Redis lost, from the journal; each once at a time. */
+/** Refills slots that Redis lost from the journal, each slot once at a time. */
 export class SlotRebuild {
   readonly #link: Pick<RedisLink, "run">;
   readonly #recentUse: RecentUse;
@@ -21,7 +18,7 @@ export class SlotRebuild {
     this.#recentUse = recentUse;
   }
 
-  /** Resolves when the slot is complete again; rejects when the journal or Redis does not answer. */
+  /** Resolves when the slot is complete; rejects if the journal or Redis does not answer. */
   rebuild(slot: string, now: string): Promise<void> {
     const running = this.#running.get(slot);
     if (running !== undefined) return running;
@@ -50,7 +47,7 @@ export class SlotRebuild {
 
 interface Rows {
   readonly ids: readonly string[];
-  /** [place among the ids, age in seconds, the four amounts], each place and age once. */
+  /** [index in `ids`, age in seconds, the four amounts]; each pair of index and age once. */
   readonly rows: readonly (readonly number[])[];
 }
 

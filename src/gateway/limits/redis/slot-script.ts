@@ -4,8 +4,8 @@
  * microseconds for tests, else empty.
  *
  * The marker holds "<last second> <shift> <run id>". Its absence, or the run id of another server
- * process (restored from an old file, or promoted), means: what is here may not be all there was.
- * The shift is what the server's clock has stepped back by, so that a slot's time never does.
+ * process (restored from an old file, or promoted), means that charges may have been lost. The
+ * shift is added to the server's clock after it has stepped back, so that a slot's time never does.
  *
  * A usage hash has a field per ring, named by the length of its buckets in seconds: the newest
  * bucket's number, its four amounts (requests, tokens, prompt, completion), the four totals, the

@@ -1,29 +1,27 @@
-/** A lease that is not refreshed ends after this time. */
+/** A lease that is not refreshed expires after this time. */
 const LEASE_SECONDS = 15;
 
-/** How long after its last call a slot is still known to hold all of its counts. */
+/** How long after its last call a slot is still known to be complete. */
 export const MARK_SECONDS = 3_600;
 
-/** How long a plain scope is stored: for the window, and for a clock that steps back by as much. */
+/** How long a scope without declared windows is stored: twice a window, if the clock steps back. */
 export const USAGE_SECONDS = 130;
 
 /*
  * ARGV: time, then JSON: [specs, steps]. A spec is [limits (see `claim-spec.ts`), the place of each
  * scope's usage among KEYS; its leases follow it]. The steps are taken in their order, each one of
- *   1 claim: spec, spec of departed calls or 0, lease id, tokens, prompt tokens, completion tokens
- *   2 end: spec, spec where it is held, lease id, second of the claim, changes of the four amounts,
- *     released pace slots…
- *   3 depart: spec, spec of departed calls, lease id
- *   4 refresh: spec, lease ids…
- *   5 cool: place of a usage, microseconds
+ * 1 claim: spec, spec of departed calls or 0, lease id, tokens, prompt tokens, completion tokens 2
+ * end: spec, spec where it is held, lease id, second of the claim, changes of the four amounts,
+ * released pace slots… 3 depart: spec, spec of departed calls, lease id 4 refresh: spec, lease ids…
+ * 5 cool: place of a usage, microseconds
  *
  * Answers the claims, in their order: {1, second, remaining requests, remaining tokens, queue ms,
  * turns…}, {0, scope, reason, retry-after, used, asked} (the last two where something is counted)
  * or {2}: the slot must be rebuilt first. The first limit that refuses is named, with the longest
  * wait of all that do.
  *
- * Leases that end are removed before anything is written that needs memory: a server that has none
- * left refuses a call of claims alone, and takes every lease back.
+ * Ended leases are removed before anything is written that needs memory. A server without memory
+ * then refuses calls that only claim, and still accepts the end of every lease.
  */
 export const TAKE_STEPS: string = `
 local call = cjson.decode(ARGV[2])

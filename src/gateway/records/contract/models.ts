@@ -42,7 +42,7 @@ export const LIST_ROWS_MAX = 1_000;
 const OUTPUTS = ["text", "image", "video", "decisions"] as const;
 const LOGGING = ["none", "retained"] as const;
 const INPUTS = ["text", "image", "file", "audio", "video"] as const;
-/** Larger than any context; a number of nine digits is what a query may hold. */
+/** Larger than any context, and within the nine digits that a query may have. */
 const TOKENS_MAX = 999_999_999;
 /** The most values that one list of a query may have. */
 const VALUES_MAX = 16;
@@ -70,7 +70,7 @@ const Checked = nullable(
 
 type FindListing<R> = (record: R) => Deployment | undefined;
 
-/** The prices that an entry has for its first listing, and for each. */
+/** The price fields that an entry and each of its listings share. */
 function defineListingPrices<R>(is: DefineField<R>, of: FindListing<R>) {
   return {
     price_tiers: is(
@@ -232,12 +232,12 @@ function findFirstListing(model: ListedModel): Deployment | undefined {
   return model.deployments[0];
 }
 
-/** The release day; a listing without one counts from the start of 2025. */
+/** The release day in Unix seconds; 2025-01-01 for a model without one. */
 function countCreatedSeconds(model: ListedModel): number {
   return Date.parse(`${model.released ?? "2025-01-01"}T00:00:00Z`) / 1000;
 }
 
-/** The lowest prices of any provider, if they are below those of the one that is tried first. */
+/** The lowest prices of any provider, if they are below those of the first provider. */
 function findLowestPricing({
   deployments: [first, ...others],
 }: ListedModel): Static<typeof LowestPricing> | undefined {

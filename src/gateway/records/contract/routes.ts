@@ -12,10 +12,10 @@ import {
 import { Pricing } from "./prices.ts";
 import { generation, usagePage, usageRoutes } from "./usage.ts";
 
-/** The routes that read what is recorded, as they are checked and documented. */
+/** The contracts of the read routes, by which they are checked and documented. */
 export const RECORD_ROUTES = { ...modelRoutes, ...usageRoutes, ...limitRoutes };
 
-/** Schemas that the document has under these names. */
+/** The named schemas of the OpenAPI document. */
 export const NAMED_SCHEMAS = {
   Pricing,
   PriceTier: priceTier.schema,

@@ -5,9 +5,19 @@ import {
   REPORT_SERIES_GROUPS_MAX,
   REQUEST_STATUSES,
   type RequestStatus,
+  microUsd,
+  outputTokensTotal,
+  promptTokensTotal,
 } from "../../kernel/index.ts";
-import { requestIdFrom } from "../../ledger/index.ts";
-import { type Bind, DAY_MS, type ReportQuery, TOKENS, TOKENS_AND_DEBIT } from "./report-parts.ts";
+import { requestIdFrom, usageColumns } from "../../ledger/index.ts";
+import {
+  type Bind,
+  DAY_MS,
+  type ReportQuery,
+  TOKENS,
+  TOKENS_AND_DEBIT,
+  isoDay,
+} from "./report-parts.ts";
 import {
   attemptedSql,
   END_SQL,
@@ -18,24 +28,33 @@ import {
   statusOfEndSql,
   type SummedSpan,
 } from "./request-rows.ts";
-import type { ReportFilter, ReportGroupBy, ReportRank, UsageReport } from "./usage-reports.ts";
+import type {
+  ReportFilter,
+  ReportGroupBy,
+  ReportRank,
+  UsageReport,
+  ReportBucket,
+  ReportFigures,
+  StatusCounts,
+} from "./usage-reports.ts";
+import { spanMiddleMs } from "./listing-figures.ts";
 
-/** The plan of a report: its time spans, and which of them are read from sums. */
+/** The plan of a report: its buckets, and the part that is read from sums. */
 export interface ReportPlan {
   readonly filter: ReportFilter;
   readonly by: ReportGroupBy;
   readonly rank: ReportRank;
   readonly bucket: UsageReport["bucket"];
   readonly bucketMs: number;
-  /** Sums are of whole days: a report by shorter buckets has none. */
+  /** A report with buckets shorter than a day uses no sums. */
   readonly span: SummedSpan;
 }
 
-export const STATUSES = Object.keys(REQUEST_STATUSES) as readonly RequestStatus[];
+const STATUSES = Object.keys(REQUEST_STATUSES) as readonly RequestStatus[];
 
 /**
  * One statement for the whole report, with rows of kind `total`, `group`, `bucket` and `part`.
- * First bytes are counted apart from requests (`timed`), because a sum has many spans of them.
+ * First bytes are counted separately (`timed`), because a daily sum has many spans of them.
  */
 export function reportQuery(plan: ReportPlan): ReportQuery {
   const { filter, by, bucketMs, span, rank } = plan;
@@ -96,7 +115,7 @@ export function reportQuery(plan: ReportPlan): ReportQuery {
     union all ${percentilesSql("group", "listed")}
     union all ${percentilesSql("bucket", "bucket")}
   ) timed using (kind, name, bucket)
-  -- The parts of an answer are in this order: the same question has the same text.
+  -- A fixed order, so that the same report has the same text.
   order by bucket, name collate "C"`;
   return { text, values };
 }
@@ -106,7 +125,7 @@ function bucketSql({ filter, bucketMs }: ReportPlan, $: Bind): string {
   const first = Math.floor(filter.fromMs / bucketMs);
   const count = Math.max(1, Math.ceil(filter.toMs / bucketMs) - first);
   if (count > REPORT_DAYS_MAX) return `request_ms(request_id) / ${bucketMs}`;
-  // The position of an id among the first ids of all buckets is found faster than it is decoded.
+  // Comparing an id with the first ids of all buckets is faster than decoding it.
   const bounds = Array.from({ length: count }, (_, at) => requestIdFrom((first + at) * bucketMs));
   return `width_bucket(request_id, ${$(bounds)}::uuid[]) + ${first - 1}::bigint`;
 }
@@ -143,7 +162,7 @@ function firstBytesSql(span: SummedSpan, org: string, $: Bind): string {
     where ${inSumsSql(span, org, $)}`;
 }
 
-/** The spans that the half, and that 19 of 20 requests are not above. */
+/** The spans of the 50th and the 95th percentile. */
 function percentilesSql(kind: string, by: "whole" | "listed" | "bucket"): string {
   return `
     select '${kind}' as kind, ${by === "bucket" ? "'' as name, bucket" : `${by} as name, 0 as bucket`},
@@ -159,7 +178,7 @@ function percentilesSql(kind: string, by: "whole" | "listed" | "bucket"): string
 const sumSql = (columns: readonly string[]): string =>
   columns.map((column) => `coalesce(sum(${column}), 0)`).join(" + ");
 
-/** The metric of which the largest groups have most. */
+/** The metric by which the largest groups are chosen. */
 const RANK_SQL: Readonly<Record<ReportRank, string>> = {
   spend: sumSql(["debit"]),
   requests: sumSql(["requests"]),
@@ -167,3 +186,112 @@ const RANK_SQL: Readonly<Record<ReportRank, string>> = {
   failed: sumSql(["failed"]),
   rejected: sumSql(["rejected_by_gateway", "rejected_by_provider"]),
 };
+
+export interface ReportRow extends Readonly<Record<RequestStatus, bigint>> {
+  readonly kind: "total" | "group" | "part" | "bucket";
+  readonly name: string;
+  /** Buckets since 1970, of the plan's length. */
+  readonly bucket: bigint;
+  readonly requests: bigint;
+  readonly debit: bigint;
+  /** Spans of first bytes, as `first_byte_span` numbers them. */
+  readonly p50: number | null;
+  readonly p95: number | null;
+}
+
+/** Builds the report from the rows of the statement. */
+export function usageReport(plan: ReportPlan, rows: readonly ReportRow[]): UsageReport {
+  const total = rows.find((row) => row.kind === "total");
+  if (total === undefined) throw new Error("a report answers its totals");
+  return {
+    totals: readFigures(total),
+    bucket: plan.bucket,
+    series: buildSeries(plan, rows),
+    groups: rows
+      .filter((row) => row.kind === "group")
+      .toSorted(bySpend)
+      .map((row) => ({ group: toGroupName(plan, row), figures: readFigures(row) })),
+  };
+}
+
+/** A day is named by its number since 1970. */
+function toGroupName({ by }: ReportPlan, { name }: ReportRow): string {
+  return by === "day" && name !== "other" ? isoDay(Number(name) * DAY_MS) : name;
+}
+
+function bySpend(a: ReportRow, b: ReportRow): number {
+  if (a.debit !== b.debit) return a.debit > b.debit ? -1 : 1;
+  if (a.requests !== b.requests) return a.requests > b.requests ? -1 : 1;
+  return a.name < b.name ? -1 : 1;
+}
+
+function readFigures(row: ReportRow): ReportFigures {
+  return {
+    requests: Number(row.requests),
+    byStatus: statusCounts(row),
+    debitMicroUsd: microUsd(row.debit),
+    usage: usageColumns.read(row),
+    firstByteP50Ms: spanMiddleMs(row.p50),
+    firstByteP95Ms: spanMiddleMs(row.p95),
+  };
+}
+
+function statusCounts(row: ReportRow): StatusCounts {
+  return Object.fromEntries(STATUSES.map((each) => [each, Number(row[each])])) as StatusCounts;
+}
+
+/** The buckets, oldest first, including empty ones. */
+function buildSeries(plan: ReportPlan, rows: readonly ReportRow[]): readonly ReportBucket[] {
+  const { bucketMs } = plan;
+  const buckets = new Map<number, FilledBucket>();
+  const at = (row: ReportRow): FilledBucket => {
+    const number = Number(row.bucket);
+    const known = buckets.get(number) ?? emptyBucket();
+    buckets.set(number, known);
+    return known;
+  };
+  for (const row of rows) {
+    if (row.kind === "bucket") {
+      at(row).firstByteP50Ms = spanMiddleMs(row.p50);
+      at(row).firstByteP95Ms = spanMiddleMs(row.p95);
+    }
+    if (row.kind !== "part") continue;
+    const usage = usageColumns.read(row);
+    at(row).parts.set(toGroupName(plan, row), {
+      requests: Number(row.requests),
+      byStatus: statusCounts(row),
+      tokens: promptTokensTotal(usage) + outputTokensTotal(usage),
+      debitMicroUsd: microUsd(row.debit),
+    });
+  }
+  const { first, last } = findBuckets(plan, [...buckets.keys()]);
+  const series: ReportBucket[] = [];
+  for (let number = first; number <= last; number++) {
+    const filled = buckets.get(number) ?? emptyBucket();
+    series.push({ atMs: number * bucketMs, ...filled });
+  }
+  return series;
+}
+
+interface FilledBucket {
+  parts: Map<string, ReportBucket["parts"] extends ReadonlyMap<string, infer P> ? P : never>;
+  firstByteP50Ms: number | null;
+  firstByteP95Ms: number | null;
+}
+
+function emptyBucket(): FilledBucket {
+  return { parts: new Map(), firstByteP50Ms: null, firstByteP95Ms: null };
+}
+
+function findBuckets(
+  { filter, bucketMs }: ReportPlan,
+  filled: readonly number[],
+): { readonly first: number; readonly last: number } {
+  const { fromMs, toMs } = filter;
+  if (toMs - fromMs <= REPORT_DAYS_MAX * DAY_MS) {
+    return { first: Math.floor(fromMs / bucketMs), last: Math.ceil(toMs / bucketMs) - 1 };
+  }
+  let [first = 0, last = -1] = [filled[0], filled[0]];
+  for (const number of filled) [first, last] = [Math.min(first, number), Math.max(last, number)];
+  return { first, last };
+}

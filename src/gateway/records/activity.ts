@@ -1,25 +1,93 @@
+import { MANAGED_SQL } from "../accounts/key-store.ts";
 import {
   columns,
   type Columns,
   count,
+  type KeyId,
+  micro,
+  type MicroUsd,
+  orNull,
+  word,
   integer,
   opaque,
-  orNull,
   PROVIDER_ACTIVITY_ATTEMPTS_MAX,
   text,
-  word,
 } from "../../kernel/index.ts";
+import { attemptsOutsideSql } from "./report-parts.ts";
 import { FAILED_SQL, isOfManySql } from "./listing-sums-sql.ts";
 
+export interface KeyActivity {
+  readonly keyId: KeyId;
+  /** The minute of its newest request; null if the journal has none. */
+  readonly lastUsedAtMs: number | null;
+  /** This UTC month, by admission. */
+  readonly spentMonthMicroUsd: MicroUsd;
+  readonly inFlightMicroUsd: MicroUsd;
+}
+
+/** $1 is the organization, $2 the days that are read from sums. */
+export function keyActivitySql(rolledDays: readonly string[]): string {
+  return `
+  with late as (
+    select key_id, max(attempt_id) as attempt_id from (
+      select key_id, attempt_id from attempt
+      where org_id = $1 and ${attemptsOutsideSql(rolledDays)}
+      union all
+      select key_id, attempt_id from hold where org_id = $1 and not annulled
+    ) a group by key_id
+  )
+  select k.key_id, s.spent, s.in_flight,
+    greatest((greatest(late.attempt_id, summed.attempt_id) >> 22) + 1735689600000,
+      request_ms(refused.request_id)) / 60000 * 60000 as last_ms
+  from api_key k
+  left join late using (key_id)
+  left join lateral (
+    select last_attempt_id as attempt_id from usage_sum
+    where org_id = $1 and key_id = k.key_id and day = any ($2::date[])
+    order by day desc, last_attempt_id desc limit 1
+  ) summed on true
+  left join lateral (
+    select request_id from refused_request where org_id = $1 and key_id = k.key_id
+    order by request_id desc limit 1
+  ) refused on true
+  cross join lateral (
+    select coalesce(sum(reserved), 0) as in_flight, coalesce(sum(settled) filter (
+      where month = date_trunc('month', now() at time zone 'utc')), 0) as spent
+    from spend where scope = 'key' and id = k.key_id
+  ) s
+  where k.org_id = $1 and not ${MANAGED_SQL}
+  order by k.created_at desc, k.key_id`;
+}
+
+export const keyActivityColumns: Columns<KeyActivity> = columns({
+  keyId: word("key_id"),
+  lastUsedAtMs: orNull(count("last_ms")),
+  spentMonthMicroUsd: micro("spent"),
+  inFlightMicroUsd: micro("in_flight"),
+});
+
+/** The most attempts that are read from either end. */
+const CHECKED_MAX = 1_000;
+
+/** $1 is the organization. Finds one successful request among its oldest and newest attempts. */
+export const FIRST_SUCCESS_SQL = `
+  select request_id from (
+    (select request_id, outcome from attempt where org_id = $1
+      order by request_id limit ${CHECKED_MAX})
+    union all
+    (select request_id, outcome from attempt where org_id = $1
+      order by request_id desc limit ${CHECKED_MAX})
+  ) r where outcome = 'completed' order by request_id limit 1`;
+
 /**
- * The activity of a provider that at least 3 organizations made at least 200 calls to, none of them
- * more than half. What customers ended themselves, and what the provider refused, is not counted.
+ * The activity of a provider with at least 200 calls of at least 3 organizations, none with more
+ * than half of them. Calls that the customer ended or the provider refused are not counted.
  */
 export interface ProviderActivity {
   readonly providerId: string;
   readonly attempts: number;
   readonly succeeded: number;
-  /** Null where the successful calls alone are of too few. */
+  /** Null if the successful calls come from too few organizations. */
   readonly firstByteP50Ms: number | null;
 }
 
@@ -37,9 +105,9 @@ export interface Substitution {
 }
 
 /**
- * Reads the newest attempts only, however many a day has, and only providers with calls of so many
- * organizations that none of them shows. What the customer ended, or the provider refused for what
- * it says, is neither success nor failure.
+ * Reads a bounded number of the newest attempts, and reports only providers with calls of enough
+ * organizations to hide each of them. A call that the customer ended, or that the provider refused
+ * for its content, is neither a success nor a failure.
  */
 export const PROVIDER_ACTIVITY_SQL = `
   with newest as materialized (
@@ -73,9 +141,8 @@ export const providerActivityColumns: Columns<ProviderActivity> = columns({
 });
 
 /**
- * Reads the newest attempts, as the activity does: ids are ordered by time. Substitutions are
- * published only if they come from many organizations, because a customer who knows its own part
- * could work out the rest.
+ * Reads the newest attempts, as for activity. The share is reported only if it comes from many
+ * organizations, because a customer that knows its own part could compute the rest.
  */
 export const SUBSTITUTIONS_SQL = `
   with newest as materialized (

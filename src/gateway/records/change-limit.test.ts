@@ -1,5 +1,5 @@
 import { describe, expect, test } from "vitest";
-import { readLimitRequest } from "./limit-request.ts";
+import { readLimitRequest } from "./change-limit.ts";
 
 function read(body: unknown): ReturnType<typeof readLimitRequest> {
   return readLimitRequest(Buffer.from(typeof body === "string" ? body : JSON.stringify(body)));
@@ -13,7 +13,7 @@ function refusedFor(body: unknown): string {
   return outcome.refusal.message;
 }
 
-describe("a limit that is taken", () => {
+describe("a valid limit is read", () => {
   test.each([
     [
       { scope: "key", rpm: 5 },
@@ -43,12 +43,15 @@ describe("a limit that is taken", () => {
 
 describe("a value that is not a limit", () => {
   const bad = ["0", "-1", "-0", "1.5", '"5"', "true", "false", "[5]", '{"a":5}', "1e999", "1e-3"];
-  test.each(["rpm", "tpm", "concurrency"])("%s names itself and what it has to be", (word) => {
-    for (const value of bad) {
-      const message = refusedFor(`{"scope":"key","${word}":${value}}`);
-      expect(message).toMatch(new RegExp(`^${word} must be a whole number of at least 1`));
-    }
-  });
+  test.each(["rpm", "tpm", "concurrency"])(
+    "of %s gets a message that names it and its valid values",
+    (word) => {
+      for (const value of bad) {
+        const message = refusedFor(`{"scope":"key","${word}":${value}}`);
+        expect(message).toMatch(new RegExp(`^${word} must be a whole number of at least 1`));
+      }
+    },
+  );
 });
 
 describe("a body that is refused", () => {
@@ -81,7 +84,7 @@ describe("a body that is refused", () => {
     expect(refusedFor(body)).toMatch(message);
   });
 
-  test("is not repeated at length", () => {
+  test("is quoted only in part", () => {
     expect(refusedFor({ ["x".repeat(10_000)]: 1 }).length).toBeLessThan(200);
   });
 });
