@@ -15,7 +15,7 @@ import {
 } from "./command-context.ts";
 import type { CommandContext } from "./command-io.ts";
 import { listJsonFiles, SHIPPED_MANIFESTS } from "../app/index.ts";
-import { type Manifest, validateManifest } from "../catalog/index.ts";
+import { validateManifest } from "../catalog/index.ts";
 import { asText, defined, isOwnVariable, loadConfig, type RawJson } from "../kernel/index.ts";
 import {
   CONFIG_BOUNDS,
