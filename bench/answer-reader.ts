@@ -1,8 +1,36 @@
+import { once } from "node:events";
+import { connect, type Socket } from "node:net";
+
+import { systemClock } from "../src/kernel/core/time.ts";
+
 const HEAD_END = Buffer.from("\r\n\r\n");
 const CHUNKS_END = Buffer.from("\r\n0\r\n\r\n");
 const EVENT_END = Buffer.from("\n\n");
 const EXCERPT_BYTES = 1_200;
 const TAIL_BYTES = 1_200;
+
+/** Opens a connection to this machine. Later errors only close it. */
+export async function openSocket(port: number): Promise<Socket> {
+  const socket = connect({ port, host: "127.0.0.1", noDelay: true });
+  await once(socket, "connect");
+  return socket.on("error", () => socket.destroy());
+}
+
+/** Calls `send` at a steady rate until the returned function is called, and catches up when late. */
+export function startPace(perSecond: number, send: () => void): () => void {
+  const startMs = systemClock.monotonicMs();
+  let sent = 0;
+  const timer = setInterval(() => {
+    const due = ((systemClock.monotonicMs() - startMs) / 1_000) * perSecond;
+    for (; sent < due; sent += 1) send();
+  }, 1);
+  return () => clearInterval(timer);
+}
+
+/** Text of the event that ends a complete stream of the wire that this path serves. */
+export function lastEventOf(path: string): string {
+  return path.endsWith("/messages") ? '"message_stop"' : "data: [DONE]";
+}
 
 /**
  * Reads the answers on one connection cheaply: status, end, number of stream events. It does not
@@ -19,7 +47,7 @@ export class AnswerReader {
   private chunked = false;
   private tail: Buffer = Buffer.alloc(0);
 
-  /** Forget the last answer: the next bytes start a new one. */
+  /** Forgets the last answer, so that the next bytes start a new one. */
   reset(): void {
     this.status = 0;
     this.events = 0;
@@ -44,11 +72,11 @@ export class AnswerReader {
     }
     const status = this.readHead(bytes.toString("latin1", 0, headEnd));
     if (status !== 200) this.excerpt = bytes.toString("utf8", 0, EXCERPT_BYTES);
-    // The line end of the head stays in view: an empty chunked body ends right after it.
+    // Keeps the line end of the head: an empty chunked body is recognized by it.
     this.feedBody(bytes.subarray(headEnd + (this.chunked ? 2 : HEAD_END.length)));
   }
 
-  /** The end of a streamed answer, to see whether it ended as its wire says. */
+  /** The last bytes of a streamed answer, which tell if the stream is complete. */
   tailText(): string {
     return this.tail.toString("utf8");
   }

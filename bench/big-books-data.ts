@@ -4,17 +4,14 @@ import { Client } from "pg";
 import { systemClock } from "../src/kernel/core/time.ts";
 import { startEmbeddedPostgres } from "../src/kernel/storage/embedded-server.ts";
 import { QUIET_LOG } from "./books.ts";
-import { fillBooks } from "./grown-books.ts";
+import { fillBooks } from "./fill-books.ts";
 import type { Say } from "./program.ts";
 import type { Sizes } from "./sizes.ts";
 
-/** A filling that would leave less than this is stopped. */
+/** The filling is stopped when the disk has less free space. */
 const FREE_BYTES_MIN = 12_000_000_000;
 const LOOK_EVERY_MS = 5_000;
-/**
- * While the books are filled: a crash would be answered by filling them again. Every other setting
- * is that of the embedded server, before and after.
- */
+/** Settings for the time of the filling: after a crash the books are simply filled again. */
 const FILLING: Readonly<Record<string, string>> = {
   wal_level: "minimal",
   max_wal_senders: "0",
@@ -29,10 +26,7 @@ export interface Filled {
   readonly seconds: number;
 }
 
-/**
- * The contents that the books of a folder were filled with; undefined while they are empty or half
- * filled.
- */
+/** The sizes that a folder's books were filled with; undefined while they are not complete. */
 export function readFilled(folder: string): Filled | undefined {
   const file = join(folder, "filled.json");
   return existsSync(file) ? (JSON.parse(readFileSync(file, "utf8")) as Filled) : undefined;

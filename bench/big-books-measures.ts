@@ -10,7 +10,7 @@ import { measureCycles } from "./books.ts";
 import { share } from "./program.ts";
 import type { Active } from "./sizes.ts";
 
-/** One thing that was measured on the filled books. */
+/** One measurement on the filled books. */
 export interface Figure {
   readonly group: "sizes" | "load" | "reports" | "audit";
   readonly what: string;
@@ -69,7 +69,7 @@ export async function measureLoad(of: Measuring, ledger: Ledger): Promise<readon
   return figures;
 }
 
-/** Measures each query of the console's pages and files, for the organization with the longest history. */
+/** Measures each query of the console's pages and files, for the largest organization. */
 export async function measureReports(
   of: Measuring,
   { usageReports, recordStore }: PostgresBackend,
@@ -129,7 +129,7 @@ export async function measureReports(
   return figures;
 }
 
-/** The proofs and the replay of everything. */
+/** Runs a full audit: every check, and the replay of the whole journal. */
 export async function measureAudit(
   { folder, jobs, say }: Measuring,
   backend: PostgresBackend,

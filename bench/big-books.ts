@@ -10,8 +10,7 @@ import {
   type Measuring,
 } from "./big-books-measures.ts";
 import { openBenchLedger, openBooks } from "./books.ts";
-import { print } from "./markdown-table.ts";
-import { parseWords, type Context, type Report, type Table } from "./program.ts";
+import { print, parseWords, type Context, type Report, type Table } from "./program.ts";
 import { SIZE_OPTIONS, activeOf, checkedSizes } from "./sizes.ts";
 
 const GROUPS = {

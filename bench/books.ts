@@ -45,7 +45,7 @@ export async function openBenchLedger({ backend }: OpenBooks): Promise<Ledger> {
   });
 }
 
-/** Durable cycles of a hold and its settlement, wall time. */
+/** Durable cycles of a hold and its settlement, in wall time. */
 export interface Cycles {
   readonly count: number;
   readonly perSecond: number;
@@ -55,16 +55,11 @@ export interface Cycles {
   readonly settleP99Ms: number;
 }
 
-export interface CyclesOptions {
-  readonly inFlight: number;
-  readonly windowMs: number;
-}
-
-/** Cycles of the callers in turn. */
+/** Runs cycles of the callers in turn, a number of them at once, for the length of the window. */
 export async function measureCycles(
   ledger: Ledger,
   callers: readonly Active[],
-  { inFlight, windowMs }: CyclesOptions,
+  { inFlight, windowMs }: { readonly inFlight: number; readonly windowMs: number },
 ): Promise<Cycles> {
   const reserveMs: number[] = [];
   const settleMs: number[] = [];
@@ -86,10 +81,9 @@ export async function measureCycles(
     }
   };
   await Promise.all(Array.from({ length: inFlight }, worker));
-  const seconds = (systemClock.monotonicMs() - startMs) / 1_000;
   return {
     count: reserveMs.length,
-    perSecond: reserveMs.length / seconds,
+    perSecond: (reserveMs.length * 1_000) / (systemClock.monotonicMs() - startMs),
     reserveP50Ms: share(reserveMs, 0.5),
     reserveP99Ms: share(reserveMs, 0.99),
     settleP50Ms: share(settleMs, 0.5),
@@ -98,16 +92,17 @@ export async function measureCycles(
 }
 
 function rowOf(ledger: Ledger, caller: Active): ReserveRow {
+  const { orgId, keyId, modelId, providerId, pinId } = caller;
   return {
     attemptId: ledger.newAttemptId(),
     requestId: createRequestId(systemClock.nowMs()),
     ordinal: 1,
-    orgId: caller.orgId,
-    keyId: caller.keyId,
-    modelId: caller.modelId,
-    providerId: caller.providerId,
+    orgId,
+    keyId,
+    modelId,
+    providerId,
     upstreamModelId: "upstream-a",
-    pricePinId: caller.pinId,
+    pricePinId: pinId,
     route: "/v1/chat/completions",
     stream: false,
     estimatedTokens: 1_000,

@@ -1,19 +1,19 @@
-import { print } from "./markdown-table.ts";
+import { print, median, type Table } from "./program.ts";
 import type { Sample } from "./measure.ts";
-import { median, type Table } from "./program.ts";
-import { DEPLOYMENTS } from "./targets/deployments.ts";
+import { DEPLOYMENTS } from "./targets/gateway.ts";
 import type { TargetId } from "./targets/target.ts";
 import { PEERS, type Work } from "./works.ts";
+import { defined } from "../src/kernel/core/defined.ts";
 
-export interface Figure {
+interface Spread {
   readonly min: number;
   readonly median: number;
-  /** The same of the target's other processes (a database), median; 0 when it has none. */
-  readonly helpersMedian: number;
-  readonly helpersMin: number;
-  /** Its Redis. */
-  readonly redisMin: number;
-  readonly redisMedian: number;
+}
+
+export interface Figure extends Spread {
+  /** CPU time of the target's other processes, such as a database; 0 if it has none. */
+  readonly helpers: Spread;
+  readonly redis: Spread;
   /** Requests or chunks per second, median. */
   readonly perSecondMedian: number;
   /** Processor time over the window, median: 1 is a core. */
@@ -23,21 +23,22 @@ export interface Figure {
 }
 
 export function figureOf(samples: readonly Sample[]): Figure {
-  // Late events arrive in bursts and cost less each: a sample with a problem is not a figure.
+  // Late events arrive in bursts and cost less each, so a sample with a problem does not count.
   const sound = samples.filter((sample) => sample.problem === undefined);
-  const values = sound.map(({ value }) => value).filter(Number.isFinite);
   const problem = samples.find((sample) => sample.problem !== undefined)?.problem;
   return {
-    min: values.length === 0 ? Number.NaN : Math.min(...values),
-    median: values.length === 0 ? Number.NaN : median(values),
-    helpersMedian: median(samples.map(({ helpers }) => helpers)),
-    helpersMin: Math.min(...samples.map(({ helpers }) => helpers)),
-    redisMin: Math.min(...samples.map(({ redis }) => redis)),
-    redisMedian: median(samples.map(({ redis }) => redis)),
+    ...spreadOf(sound.map(({ value }) => value).filter(Number.isFinite)),
+    helpers: spreadOf(samples.map(({ helpers }) => helpers)),
+    redis: spreadOf(samples.map(({ redis }) => redis)),
     perSecondMedian: median(samples.map(({ perSecond }) => perSecond)),
     loadMedian: median(samples.map(({ load }) => load)),
-    ...(problem === undefined ? {} : { problem }),
+    ...defined({ problem }),
   };
+}
+
+function spreadOf(values: readonly number[]): Spread {
+  if (values.length === 0) return { min: Number.NaN, median: Number.NaN };
+  return { min: Math.min(...values), median: median(values) };
 }
 
 interface Row {
@@ -45,7 +46,7 @@ interface Row {
   readonly figures: ReadonlyMap<TargetId, Figure>;
 }
 
-/** The tables: the deployments, then the gateway beside nginx and the Node floor, and beside every peer. */
+/** Tables of the deployments, of the gateway beside nginx and the Node floor, and of the peers. */
 export function tablesOf(rows: readonly Row[]): readonly Table[] {
   const peers = PEERS.filter((id) => rows.some(({ figures }) => figures.has(id)));
   const own = rows.filter(({ work, figures }) => {
@@ -76,8 +77,8 @@ function deployedRows({ figures }: Row): readonly (readonly string[])[] {
   return [...figures].map(([id, figure]) => [
     titles.get(id) ?? "the embedded PostgreSQL, limits in memory",
     pair(figure),
-    `${print(figure.helpersMin)} / ${print(figure.helpersMedian)}`,
-    figure.redisMedian === 0 ? "-" : `${print(figure.redisMin)} / ${print(figure.redisMedian)}`,
+    pair(figure.helpers),
+    figure.redis.median === 0 ? "-" : pair(figure.redis),
     one(togetherOf(figure)),
     figure.perSecondMedian.toFixed(0),
   ]);
@@ -109,11 +110,11 @@ function ownCells({ work, figures }: Row): readonly string[] {
     work.title,
     work.unit,
     pair(shown),
-    one(own?.helpersMedian),
+    one(own?.helpers.median),
     own === undefined ? "-" : own.perSecondMedian.toFixed(0),
     own === undefined ? "-" : `${Math.round(own.loadMedian * 100)} %`,
     pair(grown),
-    one(grown?.helpersMedian),
+    one(grown?.helpers.median),
     pair(nginx),
     pair(floor),
     times(shown?.min, nginx?.min),
@@ -130,19 +131,19 @@ function peerCells({ work, figures }: Row, peers: readonly TargetId[]): readonly
   return [work.title, work.unit, one(own), ...cells];
 }
 
-/** That of the gateway, as one process or several. */
+/** The figure of the gateway, as one process or as several. */
 function ownOf(figures: Row["figures"]): Figure | undefined {
   return figures.get("gateway") ?? figures.get("gateway-workers");
 }
 
-/** A candidate and the processes it needs beside itself: the sum of the medians. */
+/** The sum of the medians of a candidate and of the other processes that it needs. */
 function togetherOf(figure: Figure | undefined): number | undefined {
   return figure === undefined
     ? undefined
-    : figure.median + figure.helpersMedian + figure.redisMedian;
+    : figure.median + figure.helpers.median + figure.redis.median;
 }
 
-/** A latency is what a candidate adds over no gateway at all. */
+/** Subtracts the latency without any gateway from a latency; other figures stay as they are. */
 function addedOver(
   { kind }: Work,
   figures: Row["figures"],
@@ -153,7 +154,7 @@ function addedOver(
   return { ...figure, min: figure.min - direct.min, median: figure.median - direct.median };
 }
 
-const pair = (figure: Figure | undefined): string =>
+const pair = (figure: Spread | undefined): string =>
   figure === undefined ? "-" : `${print(figure.min)} / ${print(figure.median)}`;
 const one = (value: number | undefined): string => (value === undefined ? "-" : print(value));
 const times = (over: number | undefined, under: number | undefined): string =>

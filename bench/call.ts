@@ -13,8 +13,8 @@ import { buildGateway, parseWords, type Context, type Report } from "./program.t
 import { SIZE_OPTIONS, checkedSizes, type Sizes } from "./sizes.ts";
 import { startDirect } from "../test/peer/direct.ts";
 import { startFloor } from "../test/peer/floor.ts";
-import { DEPLOYMENTS } from "./targets/deployments.ts";
 import {
+  DEPLOYMENTS,
   startDeployment,
   startGateway,
   startGatewayWorkers,
@@ -98,7 +98,7 @@ interface Options extends CallOptions {
   readonly sizes: Sizes;
 }
 
-/** The mock provider, the load generator and every candidate, measured in turn, round after round. */
+/** Starts mock provider, load generator and candidates, and measures all candidates in rounds. */
 class CallBench {
   readonly #options: Options;
   readonly #picked: ReadonlySet<string>;
@@ -114,7 +114,7 @@ class CallBench {
     this.#options = options;
     this.#picked = picked;
     this.#context = context;
-    // A database server that root starts runs as another user, who must be able to come in.
+    // A database server that root starts runs as another user, who needs access.
     chmodSync(this.#folder, 0o755);
     const { resources } = context;
     resources.defer(() => rmSync(this.#folder, { recursive: true, force: true }));
@@ -136,7 +136,7 @@ class CallBench {
     await this.#warmUp();
     for (let round = 1; round <= rounds; round += 1) {
       for (const work of works) {
-        // Memory needs fresh processes and hardly scatters: once, when nothing warm is needed more.
+        // Memory needs fresh processes and hardly varies, so the last round is enough.
         if (work.kind === "memory" && round < rounds) continue;
         this.#context.say(`round ${round} of ${rounds}: ${work.title}`);
         for (const id of turned(work.targets, round)) await this.#measure(work, id, mockPort);
@@ -159,7 +159,7 @@ class CallBench {
     }
   }
 
-  /** Every row's own path through a target is compiled before any of them is measured. */
+  /** Lets each target compile the code of every row before any row is measured. */
   async #warmUp(): Promise<void> {
     const warmed = new Set<TargetId>();
     const { works } = this.#options;
@@ -230,7 +230,7 @@ class CallBench {
   }
 }
 
-/** Every round begins with another candidate, so that none always follows the same one. */
+/** Begins every round with another candidate, so that none always follows the same one. */
 function turned(ids: readonly TargetId[], round: number): readonly TargetId[] {
   const first = (round - 1) % ids.length;
   return [...ids.slice(first), ...ids.slice(0, first)];

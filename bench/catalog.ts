@@ -16,8 +16,7 @@ import { filterModels, rankNames } from "../src/gateway/records/model-query.ts";
 import { Verification } from "../src/gateway/verification/verification.ts";
 import { openaiChat } from "../src/formats/wire/openai-chat/index.ts";
 import { wires } from "../src/formats/wire/wires.ts";
-import { print } from "./markdown-table.ts";
-import { median, parseWords, type Report } from "./program.ts";
+import { print, median, parseWords, type Report } from "./program.ts";
 
 export const USAGE: string = `npm run bench -- catalog [options]
   What a catalog of many listings costs: to compile, in memory, for a request, and for the lists that
@@ -34,7 +33,10 @@ const PRICING = [
   { type: "completion", unit: "token", cost_usd_per_million: "0.6" },
 ];
 
-/** The listings spread over the heads, every tenth with tiers. */
+const CHECKED = { on: "2026-11-22", by: "two-sources" };
+const TIERS = [{ above_prompt_tokens: 128_000, pricing: PRICING }];
+
+/** Manifests of so many listings, spread over the known providers; every tenth has price tiers. */
 function manifestTexts(count: number): readonly string[] {
   const heads = providerHeads().filter(({ use }) => use === "import");
   const each = Math.ceil(count / heads.length);
@@ -61,15 +63,7 @@ function manifestTexts(count: number): readonly string[] {
       })),
       ...(wire_profile !== undefined && { wire_profile }),
       listing_terms: Object.fromEntries(
-        ids.map((id, n) => [
-          id,
-          {
-            checked: { on: "2026-11-22", by: "two-sources" },
-            ...(n % 10 === 0 && {
-              price_tiers: [{ above_prompt_tokens: 128_000, pricing: PRICING }],
-            }),
-          },
-        ]),
+        ids.map((id, n) => [id, { checked: CHECKED, ...(n % 10 === 0 && { price_tiers: TIERS }) }]),
       ),
     });
   });
@@ -81,12 +75,7 @@ function inputOf(count: number): CatalogInput {
     if (!verdict.ok) throw new Error(verdict.problems[0]?.message);
     return { file: `manifest-${at}.json`, manifest: verdict.manifest, sha256: `${at}` };
   });
-  return {
-    manifests,
-    hasKey: () => true,
-    today: "2026-11-22",
-    nowMs: systemClock.nowMs(),
-  };
+  return { manifests, hasKey: () => true, today: "2026-11-22", nowMs: systemClock.nowMs() };
 }
 
 function compiled(input: CatalogInput): Catalog {
@@ -95,7 +84,7 @@ function compiled(input: CatalogInput): Catalog {
   return outcome.catalog;
 }
 
-/** Processor time of this process and its garbage collector; other work on the machine is not in it. */
+/** CPU time of this process and its garbage collector, without other work on the machine. */
 function cpuMs(): number {
   const { user, system } = process.cpuUsage();
   return (user + system) / 1_000;
@@ -116,10 +105,10 @@ function heapMb(): number {
   return (heapUsed + arrayBuffers) / 1_048_576;
 }
 
-/** Written so that no compiler can leave out what is measured. */
+/** Counts encoded bytes, so that no compiler can leave out the measured work. */
 let seen = 0;
 
-/** From the body to the encoded request for the deployment that is tried first. */
+/** Microseconds from a request's body to the encoded request for the first deployment. */
 function requestMicros(catalog: Catalog): number {
   const kind = chatOn(openaiChat, wires);
   const models = catalog.models;
@@ -153,12 +142,12 @@ function requestMicros(catalog: Catalog): number {
 interface Listed {
   readonly what: string;
   readonly totalMs: number;
-  /** The longest time in which nothing else could run. */
+  /** The longest time in which the event loop was blocked. */
   readonly blockedMs: number;
   readonly bytes: number;
 }
 
-/** How long another request has to wait at most while this one is answered. */
+/** Measures an answer, and how long another request has to wait for it at most. */
 async function listed(what: string, make: () => Promise<number>): Promise<Listed> {
   let lastMs = cpuMs();
   let blockedMs = 0;

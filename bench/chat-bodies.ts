@@ -19,11 +19,11 @@ export interface BodyRequest {
 const MESSAGE_BYTES_MAX = 2_000;
 const OUTPUT_TOKENS_MAX = 1_024;
 
-// Prose with the marks that cost a JSON scanner something: quotes, line breaks, a letter of two bytes.
+// Prose with characters that cost a JSON scanner time: quotes, line breaks, a two-byte letter.
 const PROSE =
   'The harbour master wrote "all clear" in the log.\nThen the tide turned, and the café closed. ';
 
-/** A body of the asked size as an official client would print it; valid on its wire, but for one. */
+/** A body of this size in the format of official clients; only `broken` ones are invalid. */
 export function chatBody(request: BodyRequest): string {
   const { kind = "text" } = request;
   switch (kind) {

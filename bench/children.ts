@@ -1,9 +1,11 @@
+import { once } from "node:events";
+import { setTimeout as sleep } from "node:timers/promises";
 import { fork, type ChildProcess } from "node:child_process";
 import { fileURLToPath } from "node:url";
 
 const READY_TIMEOUT_MS = 60_000;
 
-/** A process of this folder, reached over IPC; it ends by itself when this process ends. */
+/** A child process with an IPC channel, which ends by itself when this process ends. */
 export interface Helper {
   readonly processId: number;
   send(message: object): void;
@@ -12,7 +14,7 @@ export interface Helper {
   stop(): void;
 }
 
-/** The file is one of this folder, or absolute. */
+/** Starts a file of this folder, or an absolute path. */
 export function startHelper(file: string, args: readonly string[] = []): Helper {
   const path = fileURLToPath(new URL(file, import.meta.url));
   const child = fork(path, args, { execArgv: ["--import", "tsx"] });
@@ -26,26 +28,25 @@ export function startHelper(file: string, args: readonly string[] = []): Helper 
   };
 }
 
-function nextMessage(child: ChildProcess, timeoutMs: number): Promise<unknown> {
-  if (!child.connected) return Promise.reject(new Error("a helper process has ended"));
-  return new Promise((resolve, reject) => {
-    const settle = (finish: () => void): void => {
-      clearTimeout(timer);
-      child.off("message", onMessage);
-      child.off("exit", onExit);
-      finish();
-    };
-    const onMessage = (message: unknown): void => settle(() => resolve(message));
-    const onExit = (): void => settle(() => reject(new Error("a helper process ended")));
-    const timer = setTimeout(() => {
-      settle(() => reject(new Error(`a helper process was silent for ${timeoutMs} ms`)));
-    }, timeoutMs);
-    child.on("message", onMessage);
-    child.on("exit", onExit);
-  });
+async function nextMessage(child: ChildProcess, timeoutMs: number): Promise<unknown> {
+  if (!child.connected) throw new Error("a helper process has ended");
+  const done = new AbortController();
+  const { signal } = done;
+  const failed = (why: string) => (): never => {
+    throw new Error(`a helper process ${why}`);
+  };
+  try {
+    return await Promise.race([
+      once(child, "message", { signal }).then(([message]: unknown[]) => message),
+      once(child, "exit", { signal }).then(failed("ended")),
+      sleep(timeoutMs, undefined, { signal }).then(failed(`was silent for ${timeoutMs} ms`)),
+    ]);
+  } finally {
+    done.abort();
+  }
 }
 
-/** Fields of a helper's first message that says where it listens. */
+/** The port in a helper's first message. */
 export async function receivePort(helper: Helper): Promise<number> {
   const message = await helper.receive(READY_TIMEOUT_MS);
   const port = (message as { readonly port?: unknown }).port;

@@ -1,3 +1,8 @@
+import { chmodSync } from "node:fs";
+import { openBooks } from "./books.ts";
+import type { MockProvider } from "./installation.ts";
+import type { Say } from "./program.ts";
+import { MODELS_PER_PROVIDER, modelIdOf, providerIdOf, type Sizes } from "./sizes.ts";
 import { Client } from "pg";
 import { systemClock } from "../src/kernel/core/time.ts";
 import { idsOfDay } from "../src/gateway/records/report-parts.ts";
@@ -7,7 +12,31 @@ import {
   ROLL_SQL,
   watchDaySql,
 } from "../src/gateway/records/usage-rollup.ts";
-import { MODELS_PER_PROVIDER, type Sizes } from "./sizes.ts";
+
+/** Fills the empty data folder of an installation. */
+export async function fillBooks(dataFolder: string, sizes: Sizes, say: Say): Promise<void> {
+  chmodSync(dataFolder, 0o755); // as root the database runs as another user, who must get in
+  const books = await openBooks(dataFolder);
+  try {
+    await books.backend.migrate();
+    await fillInstallation(books.connectionString, sizes, say);
+    await settleDatabase(books.connectionString);
+  } finally {
+    await books.close();
+  }
+}
+
+/** The mock providers of all listings of such books. */
+export function grownProviders({ listings }: Sizes, mockPort: number): readonly MockProvider[] {
+  const ids = Array.from({ length: listings }, (_, listing) => listing);
+  const firsts = ids.filter((listing) => listing % MODELS_PER_PROVIDER === 0);
+  return firsts.map((first) => ({
+    id: providerIdOf(first),
+    wire: "wire_a",
+    mockPort,
+    modelIds: ids.slice(first, first + MODELS_PER_PROVIDER).map(modelIdOf),
+  }));
+}
 
 /**
  * Fills a new database with an installation of these sizes, as the program's own functions would have
@@ -15,7 +44,7 @@ import { MODELS_PER_PROVIDER, type Sizes } from "./sizes.ts";
  * different days, and a day's indexes are built when its rows are there: 5 million attempts take
  * minutes, not an hour.
  */
-export async function fillInstallation(
+async function fillInstallation(
   connectionString: string,
   sizes: Sizes,
   say: (line: string) => void,
@@ -66,7 +95,7 @@ async function eachDay(
   await Promise.all(sessions.map(workThrough));
 }
 
-/** As the gateway does it when a day is over, but for all organizations at once. */
+/** Sums up a day as the gateway does, but for all organizations at once. */
 async function sumUpDay(session: Client, day: string): Promise<void> {
   const ids = idsOfDay(day);
   const orgs = await session.query<{ org_id: string }>(
@@ -90,8 +119,8 @@ function dayOf({ ago, todayMs }: DayAgo): string {
   return new Date(todayMs - ago * DAY_MS).toISOString().slice(0, 10);
 }
 
-/** Leaves the database as a running one would be: visible rows marked, statistics made. */
-export async function settleDatabase(connectionString: string): Promise<void> {
+/** Vacuums and analyzes, as autovacuum would have done in a running installation. */
+async function settleDatabase(connectionString: string): Promise<void> {
   const session = await openSession(connectionString);
   try {
     await session.query("vacuum (analyze)");
@@ -108,7 +137,7 @@ async function openSession(connectionString: string): Promise<Client> {
   return session;
 }
 
-/** Where the books of a new database begin: all that is filled in is of this month. */
+/** The books of a new database; every attempt that is filled in is booked in this month. */
 interface NewBooks {
   /** The table of the month's transfers. */
   readonly transfers: string;
@@ -125,7 +154,7 @@ async function readBooks(session: Client): Promise<NewBooks> {
   return { ...books, position: BigInt(books.position) };
 }
 
-/** Dropped while the table fills and built from its rows, as the program makes them. */
+/** The indexes of the table, which are dropped while it fills and then built from its rows. */
 function transferIndexes(
   table: string,
 ): readonly { readonly drop: string; readonly make: string }[] {
@@ -144,7 +173,7 @@ function transferIndexes(
 
 const DAY_MS = 86_400_000;
 const CREDIT_MICRO_USD = 1_000_000_000_000;
-/** Attempts begin so many positions behind the first grants. */
+/** Positions that are left free for the grants, before the first attempt. */
 const GRANTED_POSITIONS = 100_000_000n;
 
 function accountsSql(
@@ -183,10 +212,10 @@ function daySql(sizes: Sizes, { position }: NewBooks, { ago, todayMs }: DayAgo):
   const from = (days - 1 - ago) * perDay;
   const day = dayOf({ ago, todayMs });
   const startMs = Date.parse(`${day}T00:00:00Z`);
-  // Today's are all in the past.
+  // Attempts of today must all be in the past.
   const spanMs = ago === 0 ? Math.max(1, todayMs - startMs - 5_000) : DAY_MS;
   const name = `attempt_${day.replaceAll("-", "")}`;
-  // With another name until it is attached: to the gateway a table of this name is a day that is there.
+  // Renamed when attached: the gateway takes a table with the final name for a whole day.
   const table = `growth_day_${ago}`;
   return [
     `create table ${table} (like attempt including defaults including constraints)`,

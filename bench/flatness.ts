@@ -1,5 +1,4 @@
-/** A value of a run at a time. */
-export interface Point {
+interface Point {
   readonly seconds: number;
   readonly value: number;
 }
@@ -16,7 +15,7 @@ export interface Flatness {
 }
 
 const SECONDS_PER_HOUR = 3_600;
-/** A slope that noise of this many standard errors explains is not a growth. */
+/** A slope below this many standard errors is noise. */
 const NOISE_TIMES = 3;
 /** Less growth than this share of the level in an hour is flat, however certain it is. */
 const SHARE_PER_HOUR = 0.05;
@@ -26,19 +25,14 @@ const SHARE_PER_HOUR = 0.05;
  * flat unless its line rises by more than its noise and by more than a twentieth of its level an hour.
  */
 export function flatnessOf(points: readonly Point[]): Flatness {
-  const half = secondHalf(points);
+  const [from = 0, to = 0] = [points[0]?.seconds, points.at(-1)?.seconds];
+  const half = points.filter(({ seconds }) => seconds >= (from + to) / 2);
   const { slope, error, level } = regression(half);
   const slopePerHour = slope * SECONDS_PER_HOUR;
   const noisePerHour = error * SECONDS_PER_HOUR;
   const isNoise = !(slopePerHour > NOISE_TIMES * noisePerHour);
   const isSmall = slopePerHour <= SHARE_PER_HOUR * level;
   return { slopePerHour, noisePerHour, level, isFlat: isNoise || isSmall };
-}
-
-function secondHalf(points: readonly Point[]): readonly Point[] {
-  const first = points[0]?.seconds ?? 0;
-  const last = points.at(-1)?.seconds ?? 0;
-  return points.filter((point) => point.seconds >= (first + last) / 2);
 }
 
 /** Least squares; the error is 0 for two points and fewer, which fit any line. */

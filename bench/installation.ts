@@ -1,6 +1,7 @@
 import { execFile } from "node:child_process";
 import { existsSync, mkdirSync, writeFileSync } from "node:fs";
 import { join } from "node:path";
+import { promisify } from "node:util";
 import { fileURLToPath } from "node:url";
 import type { Wire } from "./chat-bodies.ts";
 import {
@@ -13,7 +14,7 @@ import { UPSTREAM_MODEL_ID } from "./mock-answers.ts";
 const COMMAND_TIMEOUT_MS = 1_800_000;
 const COMMAND_FILE = fileURLToPath(new URL("../dist/cli/main.js", import.meta.url));
 
-// The default limits would refuse the load, and what is measured is the cost of checking them.
+// The default limits would refuse the load; the cost of checking limits is measured all the same.
 const CONFIG = `limits:
   org_requests_per_minute: 100000000
   key_requests_per_minute: 100000000
@@ -41,7 +42,7 @@ export interface MockProvider {
   readonly modelIds: readonly string[];
 }
 
-/** Writes what a gateway is started with: limits out of the way, priced models on the mock. */
+/** Writes the files of a gateway with high limits and with priced models on the mock provider. */
 export function writeInstallation(
   folder: string,
   providers: readonly MockProvider[],
@@ -136,18 +137,16 @@ function readyLine(program: TetheredProgram): ReadyLine | undefined {
   return line === undefined ? undefined : (JSON.parse(line) as ReadyLine);
 }
 
-/** The JSON of a command, also when it ends with 1: an audit found something. */
+/** The JSON answer of a command, also with exit code 1, which an audit that found errors has. */
 export async function commandAnswer(
   command: readonly string[],
   env: Readonly<Record<string, string>>,
 ): Promise<Readonly<Record<string, unknown>>> {
   const args = [COMMAND_FILE, ...command, "--json"];
   const options = { env: { ...process.env, ...env }, timeout: COMMAND_TIMEOUT_MS };
-  const { stdout, stderr } = await new Promise<{ stdout: string; stderr: string }>((resolve) => {
-    execFile(process.execPath, args, options, (_, out, err) =>
-      resolve({ stdout: out, stderr: err }),
-    );
-  });
+  const run = promisify(execFile)(process.execPath, args, options);
+  // A failed command rejects with an error that has the output, too.
+  const { stdout, stderr } = await run.catch((failed: Awaited<typeof run>) => failed);
   if (stdout === "") throw new Error(`tokenmarket ${command.join(" ")}: ${stderr}`);
   return JSON.parse(stdout) as Readonly<Record<string, unknown>>;
 }

@@ -3,10 +3,9 @@ import { tmpdir } from "node:os";
 import { join } from "node:path";
 import { Client } from "pg";
 import { measureCycles, openBenchLedger, openBooks } from "./books.ts";
-import { fillBooks } from "./grown-books.ts";
-import { print } from "./markdown-table.ts";
+import { fillBooks } from "./fill-books.ts";
+import { print, parseWords, type Context, type Report } from "./program.ts";
 import { readCpuNs } from "../test/support/process-cost.ts";
-import { parseWords, type Context, type Report } from "./program.ts";
 import { activeOf } from "./sizes.ts";
 import { startDatabase } from "./targets/bench-database.ts";
 

@@ -1,21 +1,72 @@
-import { connect, type Socket } from "node:net";
+import { type Socket } from "node:net";
 import { setTimeout as sleep } from "node:timers/promises";
 import { unreachable } from "../src/kernel/core/assert.ts";
 import { systemClock } from "../src/kernel/core/time.ts";
-import { AnswerReader } from "./answer-reader.ts";
-import { requestBytes, withKey } from "./endpoint.ts";
-import type { Destination, LoadJob, LoadReport, RequestLoad, Watched } from "./load-job.ts";
+import { AnswerReader, openSocket, startPace, lastEventOf } from "./answer-reader.ts";
+import { requestBytes, withKey, type Endpoint } from "./endpoint.ts";
 import { readCpuNs } from "../test/support/process-cost.ts";
+import { median } from "./program.ts";
 
 /**
- * The load generator: a process of its own that takes one `LoadJob` at a time over IPC and answers
- * with a `LoadReport`. It reads the processor time of the watched processes itself, at the very
- * moments it starts and stops counting.
+ * The load generator is a process that takes one `LoadJob` at a time over IPC and answers with a
+ * `LoadReport`. It reads the CPU time of the watched processes itself, exactly when it starts and
+ * stops counting.
  */
 
 // Streams are opened in groups, so that no listen queue overflows and the count is exact.
 const OPENED_AT_ONCE = 50;
 const OPEN_TIMEOUT_MS = 20_000;
+
+/** The jobs that the main process gives to the load process. */
+export type LoadJob =
+  | ({ readonly kind: "closed_loop" } & RequestLoad & Watched)
+  | ({ readonly kind: "paced"; readonly requestsPerSecond: number } & RequestLoad & Watched)
+  | ({ readonly kind: "open_streams"; readonly streams: number } & Destination)
+  | ({ readonly kind: "watch_streams"; readonly windowMs: number } & Watched)
+  | { readonly kind: "await_stream_ends"; readonly timeoutMs: number };
+
+export interface Destination {
+  readonly endpoint: Endpoint;
+  readonly body: string;
+  /** Ports that connections are opened to in turn, in place of the endpoint's own. */
+  readonly ports?: readonly number[];
+  /** Keys that take turns, in place of the endpoint's own. */
+  readonly keys?: readonly string[];
+  /** The status of every answer; default 200. */
+  readonly status?: number;
+  /** A word that the probe's answer has to have, where it is refused. */
+  readonly code?: string;
+}
+
+export interface RequestLoad extends Destination {
+  readonly connections: number;
+  readonly warmupMs: number;
+  readonly windowMs: number;
+}
+
+/** A value for the target itself, for its other processes such as a database, and for its Redis. */
+export interface ByPart<T> {
+  readonly own: T;
+  readonly helpers: T;
+  readonly redis: T;
+}
+
+export interface Watched {
+  /** Ids of the processes whose CPU time is read at both ends of the window. */
+  readonly processes: ByPart<readonly number[]>;
+}
+
+/** The result of one job. `count` is requests answered, events received or streams, by kind of job. */
+export interface LoadReport {
+  readonly count: number;
+  readonly windowMs: number;
+  readonly cpuNs: ByPart<number>;
+  readonly failures: number;
+  /** The first failure as a text, empty when there was none. */
+  readonly firstFailure: string;
+  /** Milliseconds, of the paced load only. */
+  readonly p50Ms: number;
+}
 
 process.on("message", (job) => void answerJob(job as LoadJob));
 process.on("disconnect", () => process.exit(0));
@@ -103,20 +154,15 @@ async function runPaced(
     idle.push(connection);
   });
   idle.push(...connections);
-  const startMs = systemClock.monotonicMs();
-  let sent = 0;
-  const timer = setInterval(() => {
-    const due = ((systemClock.monotonicMs() - startMs) / 1_000) * requestsPerSecond;
-    for (; sent < due; sent += 1) {
-      const connection = idle.shift();
-      if (connection === undefined) tally.fail("no idle connection: the target is too slow");
-      else send(connection, bytes);
-    }
-  }, 1);
+  const stop = startPace(requestsPerSecond, () => {
+    const connection = idle.shift();
+    if (connection === undefined) tally.fail("no idle connection: the target is too slow");
+    else send(connection, bytes);
+  });
   await sleep(job.warmupMs);
   tally.latenciesMs.length = 0;
   const report = await watch(job, job.windowMs, tally);
-  clearInterval(timer);
+  stop();
   await closeConnections(connections);
   return report;
 }
@@ -124,30 +170,28 @@ async function runPaced(
 async function watch(watched: Watched, windowMs: number, tally: Tally): Promise<LoadReport> {
   const before = tally.answered;
   const startMs = systemClock.monotonicMs();
-  const startNs = readCpuNs(watched.processIds);
-  const startHelperNs = readCpuNs(watched.helperProcessIds);
-  const startRedisNs = readCpuNs(watched.redisProcessIds);
+  const startNs = mapParts(watched.processes, readCpuNs);
   await sleep(windowMs);
-  const cpuNs = readCpuNs(watched.processIds) - startNs;
-  const helperCpuNs = readCpuNs(watched.helperProcessIds) - startHelperNs;
-  const redisCpuNs = readCpuNs(watched.redisProcessIds) - startRedisNs;
+  const cpuNs = mapParts(watched.processes, (ids, part) => readCpuNs(ids) - startNs[part]);
   const count = tally.answered - before;
-  const endMs = systemClock.monotonicMs();
-  const windowed = endMs - startMs;
-  return { ...reportOf(tally), count, windowMs: windowed, cpuNs, helperCpuNs, redisCpuNs };
+  return { ...reportOf(tally), count, windowMs: systemClock.monotonicMs() - startMs, cpuNs };
+}
+
+function mapParts<A, B>(
+  { own, helpers, redis }: ByPart<A>,
+  map: (value: A, part: keyof ByPart<A>) => B,
+): ByPart<B> {
+  return { own: map(own, "own"), helpers: map(helpers, "helpers"), redis: map(redis, "redis") };
 }
 
 function reportOf(tally: Tally): LoadReport {
-  const sorted = tally.latenciesMs.toSorted((a, b) => a - b);
   return {
     count: tally.answered,
     windowMs: 0,
-    cpuNs: 0,
-    helperCpuNs: 0,
-    redisCpuNs: 0,
+    cpuNs: { own: 0, helpers: 0, redis: 0 },
     failures: tally.failures,
     firstFailure: tally.firstFailure,
-    p50Ms: sorted[Math.floor(sorted.length * 0.5)] ?? 0,
+    p50Ms: median(tally.latenciesMs),
   };
 }
 
@@ -179,13 +223,7 @@ function openConnections(
 }
 
 async function openConnection(port: number): Promise<Connection> {
-  const socket = connect({ port, host: "127.0.0.1", noDelay: true });
-  await new Promise<void>((resolve, reject) => {
-    socket.once("connect", resolve);
-    socket.once("error", reject);
-  });
-  socket.on("error", () => socket.destroy());
-  return { socket, answer: new AnswerReader(), busy: false, sentAtMs: 0 };
+  return { socket: await openSocket(port), answer: new AnswerReader(), busy: false, sentAtMs: 0 };
 }
 
 function send(connection: Connection, bytes: Buffer): void {
@@ -197,11 +235,8 @@ function send(connection: Connection, bytes: Buffer): void {
 
 /** Lets every request in flight end, so that the next measurement starts on a quiet target. */
 async function closeConnections(connections: readonly Connection[]): Promise<void> {
-  const endMs = systemClock.monotonicMs() + 5_000;
-  while (connections.some((c) => c.busy && !c.socket.destroyed)) {
-    if (systemClock.monotonicMs() > endMs) break;
-    await sleep(5);
-  }
+  const isQuiet = (): boolean => !connections.some((c) => c.busy && !c.socket.destroyed);
+  await until(isQuiet, 5_000).catch(() => undefined);
   for (const connection of connections) {
     connection.busy = false;
     connection.socket.destroy();
@@ -232,7 +267,7 @@ async function openStreams(destination: Destination, streams: number): Promise<L
 
 async function openStream(destination: Destination, bytes: Buffer): Promise<Connection> {
   const { port, path } = destination.endpoint;
-  const lastEvent = path.endsWith("/messages") ? '"message_stop"' : "data: [DONE]";
+  const lastEvent = lastEventOf(path);
   const connection = await openConnection(port);
   const { socket, answer } = connection;
   let opened = false;

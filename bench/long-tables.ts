@@ -17,7 +17,7 @@ export interface Interaction {
   readonly longestMs: number;
 }
 
-/** From a key or click to the frame that shows what it did, as the browser itself measures it. */
+/** Collects Event Timing entries: the time from a key or click to the frame with its effect. */
 const NOTE_EVENTS = `globalThis.noted = [];
 new PerformanceObserver((list) => {
   for (const each of list.getEntries()) if (each.interactionId) globalThis.noted.push(each);
@@ -25,7 +25,7 @@ new PerformanceObserver((list) => {
 
 type Act = readonly [what: string, act: (page: Page) => Promise<void>];
 
-/** Works with the long tables of the console as a person does: types, selects, sorts, moves on. */
+/** Types, selects and sorts in the console's long tables as a person does. */
 export async function useLongTables(
   context: BrowserContext,
   origin: string,

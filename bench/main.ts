@@ -4,8 +4,7 @@ import { join } from "node:path";
 import { fileURLToPath } from "node:url";
 import { DisposalStack } from "../src/app/disposal-stack.ts";
 import { systemClock } from "../src/kernel/core/time.ts";
-import { markdownTableOf } from "./markdown-table.ts";
-import type { Program, Report } from "./program.ts";
+import { markdownTableOf, type Program, type Report } from "./program.ts";
 
 /**
  * `npm run bench -- PROGRAM [options]` runs one measurement and prints it. Nothing is written below

@@ -2,14 +2,15 @@ import { setTimeout as sleep } from "node:timers/promises";
 import { unreachable } from "../src/kernel/core/assert.ts";
 import { chatBody } from "./chat-bodies.ts";
 import type { Helper } from "./children.ts";
-import type { Destination, LoadJob, LoadReport, Watched } from "./load-job.ts";
+import type { Destination, LoadJob, LoadReport, Watched } from "./load.ts";
 import type { MockOrder } from "./mock-provider.ts";
 import { probe } from "./probe.ts";
 import { readResidentBytes } from "../test/support/process-cost.ts";
 import type { Target } from "./targets/target.ts";
 import type { Work } from "./works.ts";
+import { defined } from "../src/kernel/core/defined.ts";
 
-/** One measurement of one target: what a round adds to a figure. */
+/** One measurement of one target in one round. */
 export interface Sample {
   readonly value: number;
   readonly helpers: number;
@@ -61,13 +62,12 @@ export async function measure(
   if (destination === undefined) return undefined;
   switch (work.kind) {
     case "request":
+    case "latency":
       return measureRequests(tools, destination, { work, target });
     case "stream":
       return measureStreams(tools, target, destination);
     case "memory":
       return measureMemory(tools, target, destination);
-    case "latency":
-      return measureLatency(tools, target, destination);
     default:
       return unreachable(work.kind);
   }
@@ -82,22 +82,15 @@ export function destinationOf(work: Work, target: Target): Destination | undefin
     wire: route.client,
     model: target.modelId(route),
     bodyBytes,
-    ...(bodyKind === undefined ? {} : { kind: bodyKind }),
+    ...defined({ kind: bodyKind }),
     stream: work.kind === "stream" || work.kind === "memory",
   });
   const keys = callers === undefined ? undefined : target.keys?.[callers];
   if (callers !== undefined && keys === undefined) return undefined;
-  return {
-    endpoint,
-    body,
-    ...(target.ports === undefined ? {} : { ports: target.ports }),
-    ...(keys === undefined ? {} : { keys }),
-    ...(status === undefined ? {} : { status }),
-    ...(code === undefined ? {} : { code }),
-  };
+  return { endpoint, body, ...defined({ ports: target.ports, keys, status, code }) };
 }
 
-/** So much less than before is a fall; anything smaller is the noise of a machine. */
+/** A cost that fell by this share is still falling; a smaller change is the noise of a machine. */
 const FALL = 0.03;
 
 /**
@@ -125,9 +118,9 @@ export async function warmUp(
     Math.min(...costs.slice(-span)) < Math.min(...costs.slice(-2 * span, -span)) * (1 - FALL);
   do {
     const report = await runJob(tools, job);
-    // It serves none of these: the measurement says why.
+    // The target answers none of these requests; the measurement reports why.
     if (report.count === 0) break;
-    costs.push(report.cpuNs / report.count / 1_000);
+    costs.push(costUs(report, "own"));
   } while (costs.length < windowsMin || (costs.length < windowsMax && isFalling()));
   if (work.kind === "stream") await closeStreams(tools);
   return (costs.length * windowMs) / 1_000;
@@ -158,34 +151,20 @@ async function measureRequests(
   destination: Destination,
   { work, target }: Subject,
 ): Promise<Sample> {
+  const windowMs = tools.options.seconds * 1_000;
+  const load = { ...destination, ...watchedOf(target), warmupMs: WARMUP_MS };
+  if (work.kind === "latency") {
+    const { rate: requestsPerSecond } = tools.options;
+    const paced = { kind: "paced", requestsPerSecond, connections: LATENCY_CONNECTIONS } as const;
+    const report = await runJob(tools, { ...load, ...paced, windowMs });
+    return sampleOf(report, report.p50Ms);
+  }
   const wrong = await probe(destination, work.route.client);
   if (wrong !== undefined) throw new Error(wrong);
-  const report = await runJob(tools, {
-    kind: "closed_loop",
-    ...destination,
-    ...watchedOf(target),
-    connections: connectionsOf(tools, work, target),
-    warmupMs: WARMUP_MS,
-    windowMs: tools.options.seconds * 1_000 * (target.pace?.windows ?? 1),
-  });
-  return sampleOf(report, report.cpuNs / report.count / 1_000);
-}
-
-async function measureLatency(
-  tools: Tools,
-  target: Target,
-  destination: Destination,
-): Promise<Sample> {
-  const report = await runJob(tools, {
-    kind: "paced",
-    requestsPerSecond: tools.options.rate,
-    ...destination,
-    ...watchedOf(target),
-    connections: LATENCY_CONNECTIONS,
-    warmupMs: WARMUP_MS,
-    windowMs: tools.options.seconds * 1_000,
-  });
-  return sampleOf(report, report.p50Ms);
+  const connections = connectionsOf(tools, work, target);
+  const windows = target.pace?.windows ?? 1;
+  const closed = { kind: "closed_loop", connections, windowMs: windowMs * windows } as const;
+  return sampleOf(await runJob(tools, { ...load, ...closed }));
 }
 
 async function measureStreams(
@@ -201,7 +180,7 @@ async function measureStreams(
   const windowMs = seconds * 1_000;
   const report = await runJob(tools, { kind: "watch_streams", windowMs, ...watchedOf(target) });
   const ended = await closeStreams(tools);
-  const sample = sampleOf(report, report.cpuNs / report.count / 1_000);
+  const sample = sampleOf(report);
   const expected = (streams * report.windowMs) / STREAM_INTERVAL_MS;
   if (ended.failures > 0) return failedSample(report, ended);
   if (report.count >= expected * KEPT_UP_SHARE) return sample;
@@ -255,22 +234,30 @@ async function runJob(tools: Tools, job: LoadJob): Promise<LoadReport> {
 
 function watchedOf(target: Target): Watched {
   return {
-    processIds: target.processIds(),
-    helperProcessIds: target.helperProcessIds(),
-    redisProcessIds: target.redisProcessIds?.() ?? [],
+    processes: {
+      own: target.processIds(),
+      helpers: target.helperProcessIds(),
+      redis: target.redisProcessIds?.() ?? [],
+    },
   };
 }
 
-function sampleOf(report: LoadReport, value: number): Sample {
+/** A sample whose value is the CPU time of the target for each count, unless another one is given. */
+function sampleOf(report: LoadReport, value: number = costUs(report, "own")): Sample {
+  const { count, windowMs, cpuNs } = report;
   const sample = {
     value,
-    helpers: report.count === 0 ? 0 : report.helperCpuNs / report.count / 1_000,
-    redis: report.count === 0 ? 0 : report.redisCpuNs / report.count / 1_000,
-    perSecond: report.windowMs === 0 ? 0 : (report.count / report.windowMs) * 1_000,
-    load: report.windowMs === 0 ? 0 : report.cpuNs / report.windowMs / 1e6,
+    helpers: count === 0 ? 0 : costUs(report, "helpers"),
+    redis: count === 0 ? 0 : costUs(report, "redis"),
+    perSecond: windowMs === 0 ? 0 : (count / windowMs) * 1_000,
+    load: windowMs === 0 ? 0 : cpuNs.own / windowMs / 1e6,
   };
-  if (report.failures === 0 && report.count > 0) return sample;
+  if (report.failures === 0 && count > 0) return sample;
   return { ...sample, problem: problemOf(report) };
+}
+
+function costUs({ cpuNs, count }: LoadReport, part: keyof LoadReport["cpuNs"]): number {
+  return cpuNs[part] / count / 1_000;
 }
 
 function failedSample(report: LoadReport, ended: LoadReport): Sample {

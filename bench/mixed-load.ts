@@ -1,16 +1,60 @@
-import { connect, type Socket } from "node:net";
+import { type Socket } from "node:net";
 import { setTimeout as sleep } from "node:timers/promises";
 import { systemClock } from "../src/kernel/core/time.ts";
-import { AnswerReader } from "./answer-reader.ts";
-import { requestBytes } from "./endpoint.ts";
-import type { MixedJob, MixedReport, MixedRequest } from "./mixed-load-job.ts";
+import { AnswerReader, openSocket, startPace, lastEventOf } from "./answer-reader.ts";
+import { requestBytes, type Endpoint } from "./endpoint.ts";
 import { share } from "./program.ts";
 
 /**
- * A load of many kinds of request, streams among them: a process of its own that takes one
- * `MixedJob` at a time over IPC and answers with a `MixedReport` for each window, then says that its
+ * The mixed load is a process that takes one `MixedJob` at a time over IPC: many kinds of request,
+ * streams among them. It sends a `MixedReport` for each window and a last message once its
  * connections are closed.
  */
+/** One kind of request of a mixture; the load rotates over all of them. */
+export interface MixedRequest {
+  readonly endpoint: Endpoint;
+  readonly body: string;
+  readonly stream: boolean;
+  /** The provider speaks another wire than the client. */
+  readonly isTranslated: boolean;
+}
+
+/** The job that the main process gives to the process with the mixed load. */
+export interface MixedJob {
+  readonly requests: readonly MixedRequest[];
+  /** The most that are open at once, with one request at a time on each. */
+  readonly connections: number;
+  readonly requestsPerSecond: number;
+  readonly warmupMs: number;
+  /** Length of one window; each ends with a report. */
+  readonly windowMs: number;
+  readonly windows: number;
+}
+
+/** The result of one window of time. */
+export interface MixedReport {
+  readonly windowMs: number;
+  readonly answered: number;
+  readonly streams: number;
+  /** Answers 503 that say when to come again. */
+  readonly announced: number;
+  /** The first of them, for its reason; empty when there was none. */
+  readonly firstAnnounced: string;
+  /** Any other answer but 200, and streams that ended early. */
+  readonly errors: number;
+  readonly firstError: string;
+  /** Requests that were due and found all connections in use. */
+  readonly late: number;
+  /** Requests that found their kept-alive connection closed, and were sent once more. */
+  readonly resent: number;
+  /** From the sending to the last byte, of answers that are neither streams nor translated. */
+  readonly p50Ms: number;
+  readonly p99Ms: number;
+  /** From the sending to the first byte, of streams. */
+  readonly streamP50Ms: number;
+  readonly streamP99Ms: number;
+}
+
 process.on("message", (job) => void answerJob(job as MixedJob));
 process.on("disconnect", () => process.exit(0));
 
@@ -27,7 +71,7 @@ interface Prepared {
   readonly bytes: Buffer;
   readonly isStream: boolean;
   readonly isTranslated: boolean;
-  /** How a whole stream of this wire ends. */
+  /** Text of the event that ends a complete stream of this wire. */
   readonly lastEvent: string;
 }
 
@@ -36,9 +80,9 @@ interface Connection {
   readonly answer: AnswerReader;
   request: Prepared | undefined;
   sentAtMs: number;
-  /** 0: none yet. */
+  /** 0 until the first byte of the answer has arrived. */
   firstByteAtMs: number;
-  /** Answers that it has had. */
+  /** Number of answers so far. */
   answers: number;
 }
 
@@ -71,34 +115,18 @@ class MixedLoad {
   }
 
   #pace(): () => void {
-    const { requestsPerSecond } = this.#job;
-    const startMs = systemClock.monotonicMs();
-    let sent = 0;
-    const timer = setInterval(() => {
-      const due = ((systemClock.monotonicMs() - startMs) / 1_000) * requestsPerSecond;
-      for (; sent < due; sent += 1) if (!this.#send()) this.#tally.late += 1;
-    }, 1);
-    return () => clearInterval(timer);
-  }
-
-  /** False: all connections are in use. */
-  #send(): boolean {
-    const connection = this.#idle.shift();
-    const request = this.#requests[this.#next % this.#requests.length];
-    this.#next += 1;
-    if (connection === undefined || request === undefined) return false;
-    sendOn(connection, request);
-    return true;
-  }
-
-  /** Sends `first` at once, when there is one. */
-  async #connect(first?: Prepared): Promise<void> {
-    const port = this.#job.requests[0]?.endpoint.port ?? 0;
-    const socket = connect({ port, host: "127.0.0.1", noDelay: true });
-    await new Promise<void>((resolve, reject) => {
-      socket.once("connect", resolve);
-      socket.once("error", reject);
+    return startPace(this.#job.requestsPerSecond, () => {
+      const connection = this.#idle.shift();
+      const request = this.#requests[this.#next % this.#requests.length];
+      this.#next += 1;
+      if (connection === undefined || request === undefined) this.#tally.late += 1;
+      else sendOn(connection, request);
     });
+  }
+
+  /** Opens a connection, and sends `first` on it at once if given. */
+  async #connect(first?: Prepared): Promise<void> {
+    const socket = await openSocket(this.#job.requests[0]?.endpoint.port ?? 0);
     const answer = new AnswerReader();
     const times = { sentAtMs: 0, firstByteAtMs: 0, answers: 0 };
     const connection: Connection = { socket, answer, request: undefined, ...times };
@@ -108,7 +136,6 @@ class MixedLoad {
       answer.feed(bytes);
       if (answer.done) this.#answered(connection);
     });
-    socket.on("error", () => socket.destroy());
     socket.on("close", () => this.#closed(connection));
     if (first === undefined) this.#idle.push(connection);
     else sendOn(connection, first);
@@ -127,9 +154,8 @@ class MixedLoad {
   }
 
   /**
-   * A connection that was closed is replaced; one that had a request has cost it its answer. A balancer
-   * that takes a new list of servers closes connections that are idle to it, with a request on its way to
-   * some: that one is sent again, once, on a new connection, as HTTP clients do.
+   * Replaces a closed connection. Its request counts as an error, unless the connection was closed
+   * while idle: a balancer that reloads its servers does so, and HTTP clients then send once more.
    */
   #closed(connection: Connection): void {
     this.#open -= 1;
@@ -168,13 +194,13 @@ function sendOn(connection: Connection, request: Prepared): void {
   connection.socket.write(request.bytes);
 }
 
-/** Only on a connection that was kept alive, and before the first byte of an answer. */
+/** True on a kept-alive connection before the first byte of an answer. */
 function isSentAgain({ answers, firstByteAtMs }: Connection): boolean {
   return answers > 0 && firstByteAtMs === 0;
 }
 
 function prepared({ endpoint, body, stream, isTranslated }: MixedRequest): Prepared {
-  const lastEvent = endpoint.path.endsWith("/messages") ? '"message_stop"' : "data: [DONE]";
+  const lastEvent = lastEventOf(endpoint.path);
   return { bytes: requestBytes(endpoint, body), isStream: stream, isTranslated, lastEvent };
 }
 

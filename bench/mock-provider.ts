@@ -4,9 +4,9 @@ import type { Wire } from "./chat-bodies.ts";
 import { CANNED_ANSWERS, type CannedAnswers } from "./mock-answers.ts";
 
 /**
- * The provider all gateways are measured against: a process of its own on a raw socket that reads
- * a length, skips a body and copies prepared bytes, so that it costs less than any gateway.
- * Started with an IPC channel; reports its port, obeys `MockOrder`, ends with its parent.
+ * The provider behind every measured gateway. This process reads a length from a raw socket, skips
+ * the body and writes prepared bytes, so that it costs less than any gateway. Over IPC it sends its
+ * port and obeys `MockOrder`; it ends with its parent.
  */
 export type MockOrder =
   | {
@@ -18,7 +18,7 @@ export type MockOrder =
   | { readonly kind: "finish" };
 
 const HEAD_END = Buffer.from("\r\n\r\n");
-// As JSON is written without spaces, and as a peer writes it.
+// JSON without spaces, and as one of the peers writes it.
 const STREAM_WISHES = [Buffer.from('"stream":true'), Buffer.from('"stream": true')];
 // Only small bodies are searched for the wish to stream: the works stream nothing larger.
 const SEARCHED_BYTES_MAX = 16 * 1024;
@@ -91,13 +91,13 @@ interface RequestHead {
   readonly bodyEnd: number;
 }
 
-/** Undefined = more bytes are needed. */
+/** Undefined if more bytes are needed. */
 function readHead(bytes: Buffer): RequestHead | undefined {
   const headEnd = bytes.indexOf(HEAD_END);
   if (headEnd === -1) return undefined;
   const head = bytes.toString("latin1", 0, headEnd);
   const length = /\r\ncontent-length: *(\d+)/i.exec(head)?.[1];
-  // A peer may ask what models there are before it serves.
+  // A peer may list the models with a GET before it serves.
   if (length === undefined && !head.startsWith("GET ")) {
     throw new Error(`the mock needs a content-length, got: ${head}`);
   }

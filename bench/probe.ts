@@ -1,12 +1,12 @@
 import type { Wire } from "./chat-bodies.ts";
 import { withKey } from "./endpoint.ts";
-import type { Destination } from "./load-job.ts";
+import type { Destination } from "./load.ts";
 
 const PROBE_TIMEOUT_MS = 10_000;
 
 /**
- * Asks once, as a client would, and says what is wrong with the answer; undefined when it is an
- * answer of the client's wire with its text and its usage. A fast wrong answer is not a figure.
+ * Sends the request once with a real client and checks the answer, because a fast wrong answer must
+ * not become a figure. Returns the problem; undefined if the answer has text and usage.
  */
 export async function probe(destination: Destination, wire: Wire): Promise<string | undefined> {
   const { body, keys, status = 200, code = "" } = destination;

@@ -14,14 +14,14 @@ export interface Table {
 /** The result of one program of the bench. */
 export interface Report {
   readonly tables: readonly Table[];
-  /** Why the figures cannot be trusted, or what broke: the run fails when there is one. */
+  /** Faults, and reasons not to trust the figures; a run with one of them fails. */
   readonly problems: readonly string[];
   /** The data behind the tables, for `--save`. */
   readonly data?: unknown;
 }
 
 export interface Context {
-  /** Everything that is started is put here, and ends with the run. */
+  /** Owns every started process and folder, and disposes of them after the run. */
   readonly resources: DisposalStack;
   /** A line of progress on standard error. */
   readonly say: Say;
@@ -73,10 +73,28 @@ export function buildGateway(say: Say): void {
   if (built.status !== 0) throw new Error(`the build failed:\n${built.stdout}${built.stderr}`);
 }
 
-/** The value below which this share of the values is; 0 of none. */
+/** The percentile at `part`, from 0 to 1, by nearest rank; 0 without values. */
 export function share(values: readonly number[], part: number): number {
   const sorted = values.toSorted((a, b) => a - b);
   return sorted[Math.max(0, Math.ceil(part * sorted.length) - 1)] ?? 0;
 }
 
 export const median = (values: readonly number[]): number => share(values, 0.5);
+
+/** A table in Markdown, or undefined when it has no row. */
+export function markdownTableOf(
+  headings: readonly string[],
+  rows: readonly (readonly string[])[],
+): string | undefined {
+  if (rows.length === 0) return undefined;
+  return [headings, headings.map(() => "---"), ...rows].map(line).join("\n");
+}
+
+function line(cells: readonly string[]): string {
+  return `| ${cells.join(" | ")} |`;
+}
+
+/** About three significant digits. */
+export function print(value: number): string {
+  return Math.abs(value) >= 100 ? value.toFixed(0) : value.toFixed(value < 10 ? 2 : 1);
+}

@@ -14,7 +14,7 @@ export interface Sizes {
   readonly days: number;
 }
 
-/** As options of a program: their defaults and upper bounds. */
+/** The sizes as options of a program, with defaults and upper bounds. */
 export const SIZE_OPTIONS = {
   organizations: { value: 1_000, max: 100_000 },
   keys: { value: 100_000, max: 1_000_000 },
@@ -31,7 +31,7 @@ export function checkedSizes(sizes: Sizes): Sizes {
   return { organizations, keys, listings, attempts, days };
 }
 
-/** One caller and what it asks for. */
+/** A caller and the model that it calls. */
 export interface Active {
   readonly orgId: OrgId;
   readonly keyId: KeyId;
@@ -41,10 +41,7 @@ export interface Active {
   readonly pinId: string;
 }
 
-/**
- * So many callers, spread evenly over an installation. The first is of the organization with the
- * longest history.
- */
+/** Callers spread evenly over an installation; the first belongs to its largest organization. */
 export function activeOf(sizes: Sizes, active: number): readonly Active[] {
   return Array.from({ length: active }, (_, at) => {
     const organization = Math.floor((at * sizes.organizations) / active);
@@ -64,7 +61,7 @@ export function activeOf(sizes: Sizes, active: number): readonly Active[] {
 
 export const MODELS_PER_PROVIDER = 100;
 
-/** The names of `bench/fill-books.ts`, which makes the same ones in SQL. */
+/** Must be the names that the SQL of `bench/fill-books.ts` makes. */
 export function modelIdOf(listing: number): string {
   return `growth/model-${listing}`;
 }

@@ -1,7 +1,7 @@
 import { chatBody, type Wire } from "./chat-bodies.ts";
 import type { Helper } from "./children.ts";
 import type { MockProvider, RunningServe } from "./installation.ts";
-import type { MixedJob, MixedReport, MixedRequest } from "./mixed-load-job.ts";
+import type { MixedJob, MixedReport, MixedRequest } from "./mixed-load.ts";
 import type { MockOrder } from "./mock-provider.ts";
 import { isRunning, readCpuNs, readResidentBytes } from "../test/support/process-cost.ts";
 import type { Say } from "./program.ts";
@@ -39,7 +39,7 @@ export function mixture(port: number, key: string): readonly MixedRequest[] {
   );
 }
 
-/** An instance's own figures, and those that the kernel has of it. */
+/** Figures of an instance, from its metrics and from the kernel. */
 interface InstanceFigures {
   readonly residentMb: number;
   readonly heapUsedMb: number;
@@ -50,11 +50,11 @@ interface InstanceFigures {
 export interface SoakSample extends Omit<MixedReport, "firstAnnounced" | "firstError"> {
   /** Since the load began, at the end of the interval. */
   readonly seconds: number;
-  /** Undefined: it is being restarted. */
+  /** Undefined for an instance that is being restarted. */
   readonly instances: readonly (InstanceFigures | undefined)[];
   /** In percent of one core, both instances together. */
   readonly gatewayCpuPercent: number;
-  /** Undefined: the primary is away. */
+  /** Undefined while no primary answers. */
   readonly databaseConnections: number | undefined;
   readonly requestsPerSecond: number;
 }
@@ -66,30 +66,25 @@ export interface Soaked {
   readonly firstError: string;
 }
 
-/** For each request a second: a stream takes half a second, and in a failover a refusal takes three. */
+/** Connections per request a second: a stream takes 0.5 s, and a refusal in a failover takes 3 s. */
 const CONNECTIONS = { perRate: 4, min: 64, max: 4_000 };
 /** Before the first window of a load. */
 export const WARMUP_MS = 2_000;
 const REPORT_GRACE_MS = 60_000;
 
 interface Soaking {
+  readonly load: Helper;
+  readonly deployment: SoakDeployment;
+  readonly requests: readonly MixedRequest[];
   readonly minutes: number;
   /** Requests per second. */
   readonly rate: number;
   readonly sampleSeconds: number;
-  readonly say: Say;
 }
 
-/** The load for all of the time, with a sample at the end of each window. */
-export async function soak(
-  subject: {
-    readonly load: Helper;
-    readonly deployment: SoakDeployment;
-    readonly requests: readonly MixedRequest[];
-  },
-  { minutes, rate, sampleSeconds, say }: Soaking,
-): Promise<Soaked> {
-  const { load, deployment, requests } = subject;
+/** Runs the load for all of the time, and takes a sample at the end of each window. */
+export async function soak(soaking: Soaking, say: Say): Promise<Soaked> {
+  const { load, deployment, requests, minutes, rate, sampleSeconds } = soaking;
   const windowMs = sampleSeconds * 1_000;
   const windows = Math.round((minutes * 60) / sampleSeconds);
   const { perRate, min, max } = CONNECTIONS;
@@ -121,7 +116,7 @@ export async function soak(
     samples.push(sample);
     say(`  ${JSON.stringify(sample)}`);
   }
-  // Nothing is in flight any more.
+  // The last message says that nothing is in flight any more.
   await load.receive(REPORT_GRACE_MS);
   const total = (name: "answered" | "streams"): number =>
     samples.reduce((sum, sample) => sum + sample[name], 0);
@@ -134,11 +129,9 @@ function cpuOf({ instances }: SoakDeployment): ReadonlyMap<number, number> {
 
 const BYTES_PER_MB = 1_000_000;
 
-/** Undefined for one that ends while it is asked. */
-async function figuresOf({
-  processId,
-  internalUrl,
-}: RunningServe): Promise<InstanceFigures | undefined> {
+/** Undefined if the instance ends while its figures are read. */
+async function figuresOf(serve: RunningServe): Promise<InstanceFigures | undefined> {
+  const { processId, internalUrl } = serve;
   try {
     const response = await fetch(new URL("/metrics", internalUrl));
     const text = await response.text();

@@ -5,8 +5,7 @@ import { setTimeout as sleep } from "node:timers/promises";
 import { systemClock } from "../src/kernel/core/time.ts";
 import { receivePort, startHelper } from "./children.ts";
 import { flatnessOf, type Flatness } from "./flatness.ts";
-import { print } from "./markdown-table.ts";
-import { buildGateway, parseWords, type Context, type Report, type Say } from "./program.ts";
+import { print, buildGateway, parseWords, type Context, type Report, type Say } from "./program.ts";
 import { startDeployment, type SoakDeployment } from "../test/support/deployment.ts";
 import {
   SOAK_STREAMS,
@@ -53,7 +52,7 @@ export async function run(words: readonly string[], context: Context): Promise<R
   say(`soaking for ${minutes} minutes at ${rate} requests a second`);
   const fromMs = systemClock.monotonicMs() + WARMUP_MS;
   const [seen, events] = await Promise.all([
-    soak({ load, deployment, requests }, { minutes, rate, sampleSeconds, say }),
+    soak({ load, deployment, requests, minutes, rate, sampleSeconds }, say),
     runEvents(deployment, { minutes, fromMs }, say),
   ]);
   say("waiting for the last settlements, and auditing the books");
@@ -66,16 +65,16 @@ interface Check {
   readonly violations: number;
 }
 
-/** Something that an operator does, or that happens to one, in the middle of a run. */
+/** A restart or a failover in the middle of a run. */
 interface SoakEvent {
   readonly title: string;
   /** Since the load began. */
   readonly fromSeconds: number;
-  /** When everything was as before again. */
+  /** When everything worked as before again. */
   readonly toSeconds: number;
 }
 
-/** When each is due, as a share of the run: all of it is over before the half that is judged. */
+/** The events, with the share of the run after which each begins; the second half has none. */
 const PLAN: readonly {
   readonly title: string;
   readonly due: number;
@@ -85,7 +84,7 @@ const PLAN: readonly {
   { title: "Failover of Redis", due: 0.2, act: (deployment) => deployment.failOverRedis() },
   { title: "Failover of PostgreSQL", due: 0.3, act: (deployment) => deployment.failOverPostgres() },
 ];
-/** Between one and the next, so that refusals can be counted for each; clients come back in it. */
+/** Pause between events, so that refusals are counted for the right one and clients come back. */
 const QUIET_SECONDS = 10;
 
 async function runEvents(
@@ -111,7 +110,7 @@ async function runEvents(
 interface Series {
   readonly title: string;
   readonly unit: string;
-  /** Undefined: there was none to read. */
+  /** The value of a sample; undefined if it could not be read. */
   readonly of: (sample: SoakSample) => number | undefined;
   /** The run fails when it grows. */
   readonly isHeld?: true;
@@ -158,7 +157,7 @@ interface Outcome {
   readonly events: readonly SoakEvent[];
   readonly holdsLeft: number;
   readonly checks: readonly Check[];
-  /** A rehearsal fills caches to its end: nothing can be said of growth. */
+  /** False for a short run, which fills caches to its end, so that growth cannot be judged. */
   readonly isJudged: boolean;
 }
 

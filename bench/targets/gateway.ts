@@ -1,3 +1,16 @@
+import { pino } from "pino";
+import { createVirtualKey } from "../../src/gateway/index.ts";
+import { openPostgresBackend, type PostgresBackend } from "../../src/app/open-postgres-backend.ts";
+import { microUsd } from "../../src/kernel/index.ts";
+import { testOperator } from "../../test/support/test-operator.ts";
+import {
+  type TargetId,
+  TargetAbsent,
+  chatPath,
+  clientHeaders,
+  type Target,
+  type TargetStart,
+} from "./target.ts";
 import { mkdirSync, readlinkSync } from "node:fs";
 import { join } from "node:path";
 import { Client } from "pg";
@@ -8,7 +21,7 @@ import {
 } from "../../test/support/own-postgres.ts";
 import { redisProgram, startRedis, type TestRedis } from "../../test/support/redis.ts";
 import { UPSTREAM_MODEL_ID } from "../mock-answers.ts";
-import { fillBooks, grownProviders } from "../grown-books.ts";
+import { fillBooks, grownProviders } from "../fill-books.ts";
 import {
   startServe,
   writeInstallation,
@@ -18,16 +31,38 @@ import {
 import { descendantsOf } from "../../test/support/process-cost.ts";
 import { activeOf } from "../sizes.ts";
 import { serverProcessIds, startDatabase, type BenchDatabase } from "./bench-database.ts";
-import type { Deployment } from "./deployments.ts";
-import { ORGANIZATIONS, makeGatewayKeys, type GatewayKeys } from "./gateway-keys.ts";
-import {
-  TargetAbsent,
-  chatPath,
-  clientHeaders,
-  type Target,
-  type TargetId,
-  type TargetStart,
-} from "./target.ts";
+import { makeKey } from "../../src/cli/first-run/open-account.ts";
+
+/** The parts with which an operator runs this gateway; its limits are in Redis. */
+export interface Deployment {
+  readonly id: TargetId;
+  /** The row of the table. */
+  readonly title: string;
+  /** Default: the embedded PostgreSQL. */
+  readonly server?: "defaults" | "jit off";
+  /** Default: one. */
+  readonly instances?: number;
+}
+
+export const DEPLOYMENTS = [
+  { id: "gateway-redis", title: "the embedded PostgreSQL, limits in Redis" },
+  {
+    id: "gateway-own",
+    title: "a distribution's PostgreSQL with its defaults, limits in Redis",
+    server: "defaults",
+  },
+  {
+    id: "gateway-own-jit-off",
+    title: "the same with `jit` off",
+    server: "jit off",
+  },
+  {
+    id: "gateway-pair",
+    title: "two instances on a distribution's PostgreSQL, as many in flight each",
+    server: "defaults",
+    instances: 2,
+  },
+] as const satisfies readonly Deployment[];
 
 const MODEL_ID = { wire_a: "bench/wire-a", wire_b: "bench/wire-b" } as const;
 
@@ -211,4 +246,49 @@ function isSameProgram(one: number, other: number): boolean {
   } catch {
     return false;
   }
+}
+
+/** Full keys, by the outcome of a request that carries one. */
+interface GatewayKeys {
+  readonly funded: string;
+  readonly unfunded: string;
+  /** A well-formed key that is not stored. */
+  readonly unknown: string;
+  /** Each of a funded organization of its own. */
+  readonly many: readonly string[];
+}
+
+const ORGANIZATIONS = 50;
+const CREDIT = microUsd(1_000_000_000_000n);
+
+/** Makes organizations and keys in the database of a running gateway. */
+async function makeGatewayKeys(connectionString: string): Promise<GatewayKeys> {
+  const log = pino({ level: "silent" });
+  const backend = openPostgresBackend({ connectionString, log });
+  try {
+    const many: string[] = [];
+    for (let at = 1; at <= ORGANIZATIONS; at += 1) {
+      many.push(await makeOrgKey(backend, `bench-${at}`, true));
+    }
+    return {
+      funded: await makeOrgKey(backend, "bench", true),
+      unfunded: await makeOrgKey(backend, "bench-unfunded", false),
+      unknown: createVirtualKey().raw,
+      many,
+    };
+  } finally {
+    await backend.close();
+  }
+}
+
+async function makeOrgKey(
+  { accountStore, creditStore }: PostgresBackend,
+  name: string,
+  isFunded: boolean,
+): Promise<string> {
+  const email = "bench@example.com";
+  const { orgId } = await accountStore.createOrg({ name, email }, testOperator);
+  const credit = { orgId, amountMicroUsd: CREDIT, ref: name, isTrial: false };
+  if (isFunded) await creditStore.grant(credit, testOperator);
+  return (await makeKey(accountStore, { orgId, name }, testOperator)).key;
 }

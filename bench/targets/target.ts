@@ -2,26 +2,14 @@ import type { Wire } from "../chat-bodies.ts";
 import type { Endpoint } from "../endpoint.ts";
 import type { Sizes } from "../sizes.ts";
 
-export const TARGET_IDS = [
-  "gateway",
-  "gateway-workers",
-  "gateway-redis",
-  "gateway-own",
-  "gateway-own-jit-off",
-  "gateway-pair",
-  "gateway-grown",
-  "nginx",
-  "floor",
-  "portkey",
-  "bifrost-core",
-  "bifrost",
-  "bifrost-full",
-  "litellm",
-  "litellm-full",
-  "direct",
-] as const;
-
-export type TargetId = (typeof TARGET_IDS)[number];
+export type TargetId =
+  | `gateway${"" | "-workers" | "-redis" | "-own" | "-own-jit-off" | "-pair" | "-grown"}`
+  | `bifrost${"" | "-core" | "-full"}`
+  | `litellm${"" | "-full"}`
+  | "nginx"
+  | "floor"
+  | "portkey"
+  | "direct";
 
 /** One way from a client wire to a provider wire. */
 export interface Route {
@@ -29,7 +17,7 @@ export interface Route {
   readonly upstream: Wire;
 }
 
-/** Whose keys a row's requests carry, when it is not one customer's good key. */
+/** The owners of the keys that a row's requests carry, other than one customer with credit. */
 export type Callers = "many" | "bad_key" | "no_credit";
 
 export interface Pace {
@@ -43,21 +31,21 @@ export interface Pace {
 export interface Target {
   readonly id: TargetId;
   readonly version: string;
-  /** Where it serves this route, or undefined when it cannot. */
+  /** The address that serves this route; undefined if there is none. */
   endpoint(route: Route): Endpoint | undefined;
   /** The model id a client names on this route. */
   modelId(route: Route): string;
-  /** The keys of such callers, where it has any. */
+  /** Keys by their owners; absent if it cannot be called with such keys. */
   readonly keys?: Partial<Readonly<Record<Callers, readonly string[]>>>;
   /** The load for a candidate that answers a hundred times more slowly than the others. */
   readonly pace?: Pace;
   /** The processes whose cost is the candidate's figure. */
   processIds(): readonly number[];
-  /** Processes it needs beside itself, reported separately: a database. */
+  /** Other processes that it needs, such as a database; reported separately. */
   helperProcessIds(): readonly number[];
-  /** Its Redis, reported separately too. */
+  /** The processes of its Redis, which are reported separately, too. */
   redisProcessIds?(): readonly number[];
-  /** The port of each instance, where there are several: each gets as many connections as a single one. */
+  /** The port of each instance. Each gets as many connections as a single instance would. */
   readonly ports?: readonly number[];
   stop(): Promise<void>;
 }
@@ -71,7 +59,7 @@ export interface TargetStart {
   readonly sizes: Sizes;
 }
 
-/** Thrown when a candidate is not on this machine: it is left out, loudly. */
+/** Thrown if a candidate is not installed on this machine; the report says that it was left out. */
 export class TargetAbsent extends Error {}
 
 export function chatPath(wire: Wire): string {

@@ -18,7 +18,7 @@ export type * from "./billing/stripe-billing.ts";
 export * from "./billing/statements.ts";
 export * from "./billing/top-up-store.ts";
 export * from "./console-api/console-deps.ts";
-export * from "./console-api/console-server.ts";
+export type * from "./console-api/console-server.ts";
 export * from "./identity/postgres-claim-links.ts";
 export * from "./identity/console-address.ts";
 export * from "./identity/identity.ts";

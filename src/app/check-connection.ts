@@ -10,8 +10,8 @@ import { type Outbound, type OutboundRoute, UpstreamClient } from "../upstream/i
 import { ownKeyOpener } from "./open-key-vault.ts";
 
 /**
- * Asks the provider once with the connection's key, by the way that calls take. Undefined if the
- * catalog has no such provider. Throws a `SealedKeyFault` when the key does not open.
+ * Sends one request with the connection's key to its provider, as calls do. Undefined if the
+ * catalog has no such provider. Throws a `SealedKeyFault` if the key cannot be decrypted.
  */
 export async function checkConnection(
   connection: StoredConnection,
@@ -60,7 +60,7 @@ class OutboundFault extends Error {
   override readonly name = "OutboundFault";
 }
 
-/** How the settings say that providers are reached; reads the files that they name. */
+/** Reads the settings for connections to providers, and the files that they name. */
 export function readOutbound(
   config: Pick<
     Config,
@@ -101,7 +101,7 @@ interface TlsFiles {
   readonly keyFile: string;
 }
 
-/** Undefined: nothing but the usual authorities. */
+/** Undefined if only the usual authorities are trusted. */
 function buildContext({ caFile, certFile, keyFile }: TlsFiles): SecureContext | undefined {
   if (caFile === "" && certFile === "" && keyFile === "") return undefined;
   if ((certFile === "") !== (keyFile === "")) {

@@ -2,17 +2,17 @@ import { createServer, type Server } from "node:net";
 
 import { type Config, environmentName, SETTINGS } from "../kernel/index.ts";
 
-/** One listener of this program, and what changes where it listens. */
+/** A listener of this program, and the settings that change its address. */
 export interface Listener {
   readonly name: string;
   readonly host: string;
   readonly port: number;
-  /** Flags and environment names. */
+  /** Names of flags and environment variables. */
   readonly portSettings: readonly string[];
   readonly hostSettings: readonly string[];
 }
 
-/** A listener cannot be opened, and which setting changes that. */
+/** A listener that cannot be opened; the message names the setting to change. */
 export class PortFault extends Error {
   override readonly name = "PortFault";
 }

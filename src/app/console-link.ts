@@ -8,13 +8,13 @@ import {
 import type { Backend } from "./open-backend.ts";
 
 export interface ConsoleLink extends ClaimLink {
-  /** A server runs on these data now, and the link leads to it. */
+  /** True if a server runs on these data, which the link then opens. */
   readonly isRunning: boolean;
 }
 
 /**
- * A link that signs its opener in as the owner of this machine, beside a running server or before
- * it starts. Throws an `IdentitySettingFault` where no link can work.
+ * Makes a link that signs in whoever opens it, for a running server or before it starts. Throws an
+ * `IdentitySettingFault` if the settings allow no such link.
  */
 export async function makeConsoleLink(options: {
   readonly config: Config;
@@ -56,7 +56,7 @@ function assertLocal(config: Config): void {
   }
 }
 
-/** Where the console will be: no server runs on these data now. */
+/** The console's address for a server that is not running yet. */
 function findConsoleUrl(config: Config): string {
   if (config.consoleUrl !== "") return config.consoleUrl.replace(/\/+$/, "");
   if (config.consolePort === 0) {

@@ -1,7 +1,7 @@
 import type { Config, DatabaseAddress } from "../kernel/index.ts";
 import { readSecretFile } from "./secret-files.ts";
 
-/** The file of the database's password is missing, is none, or is not needed. */
+/** The password file is missing or unreadable, or is set though the address has a password. */
 export class PasswordFileFault extends Error {
   override readonly name = "PasswordFileFault";
 }
@@ -9,9 +9,8 @@ export class PasswordFileFault extends Error {
 type PasswordConfig = Pick<Config, "databaseUrl" | "databasePasswordFile">;
 
 /**
- * Reads the database's password from its file, each time it is called. `hide` gets each, so that no
- * log line has it. Undefined if the addresses have their passwords. Throws where the file cannot be
- * used now.
+ * Returns a function that reads the database's password from its file at each call and hides it in
+ * the log with `hide`; undefined if no file is set. Throws if the file cannot be used now.
  */
 export function databasePassword(
   { databaseUrl, databasePasswordFile: file }: PasswordConfig,
@@ -40,7 +39,7 @@ export function databasePassword(
   return () => Promise.resolve().then(read);
 }
 
-/** The address with whatever gives its password. */
+/** The address, and the function that reads its password from the file. */
 export function databaseAddress(
   url: string,
   password: (() => Promise<string>) | undefined,

@@ -1,6 +1,6 @@
 type Close = () => void | Promise<void>;
 
-/** Everything that was opened, closed once and in reverse order: what needs another closes first. */
+/** Closes everything that was opened, once and in reverse order of opening. */
 export class DisposalStack {
   readonly #closes: Close[] = [];
 

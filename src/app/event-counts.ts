@@ -1,6 +1,6 @@
 import { type Family, mapped } from "../kernel/index.ts";
 
-/** Counts rare events, beside requests, by their result. */
+/** Counts rare events other than requests, by their result. */
 export class EventCounts {
   readonly #purchases: Map<string, number> = new Map();
   readonly #webhooks: Map<string, number> = new Map();

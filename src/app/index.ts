@@ -7,7 +7,7 @@ export * from "./console-link.ts";
 export * from "./load-catalog.ts";
 export * from "./logging.ts";
 export * from "./open-backend.ts";
-export * from "./open-gateway.ts";
+export type * from "./open-gateway.ts";
 export * from "./open-key-vault.ts";
 export * from "./open-limits.ts";
 export * from "./open-retention.ts";

@@ -35,11 +35,11 @@ export interface CatalogSources {
   readonly poolsFile?: string;
   /** `NAME=origin` pairs, with commas: where the key of a variable may be sent. */
   readonly providerKeyOrigins?: string;
-  /** The owners in the catalog that is replaced; they keep their variables. */
+  /** Key owners of the catalog that is replaced; each keeps the variable of its key. */
   readonly keyOwners?: KeyOwners;
   /** Provider ids, with commas, to which decisions go in the public form of their wire. */
   readonly decisionsPublicForm?: string;
-  /** A listing whose prices were checked longer ago is not routed; absent or 0: it is. */
+  /** Listings whose prices were checked longer ago are not routed; absent or 0: no such limit. */
   readonly staleAfterDays?: number;
 }
 
@@ -66,11 +66,8 @@ export function loadCatalog(sources: CatalogSources): LoadedCatalog {
     const message = "there is no such folder; create it, or name another with --manifests";
     return { ok: false, issues: [{ file: sources.manifestsDir, pointer: "", message }] };
   }
-  const names = isThere ? readdirSync(sources.manifestsDir) : [];
-  const files = names
-    .filter((file) => file.endsWith(".json"))
-    .toSorted()
-    .map((file) => readManifest(sources, file));
+  const names = isThere ? listJsonFiles(sources.manifestsDir) : [];
+  const files = names.map((file) => readManifest(sources, file));
   const parsed = parseManifestFiles(files);
   if (!parsed.ok) return parsed;
   const stated = readPools(sources.poolsFile);
@@ -105,14 +102,26 @@ export function loadCatalog(sources: CatalogSources): LoadedCatalog {
   return { ...outcome, settlementTerms, leftOut: leftOut.map((each) => each.file) };
 }
 
-/** How the providers in the manifests folder are paid, as its files are now. */
+/** Reads from the manifests folder how each provider is paid. */
 export function readSettlementTerms(
   of: Pick<CatalogSources, "manifestsDir" | "isFolderOptional" | "env"> & { readonly clock: Clock },
 ): TermsRead {
   const loaded = loadCatalog({ ...of, allowPrivateUpstreams: true });
   if (loaded.ok) return { ok: true, terms: loaded.settlementTerms };
-  const issues = loaded.issues.map(({ file, pointer, message }) => `${file}${pointer}: ${message}`);
+  const issues = loaded.issues.map(renderIssue);
   return { ok: false, problem: `the manifests are not valid:\n${issues.join("\n")}` };
+}
+
+/** `openai.json/models/0/id: must be a string` */
+export function renderIssue({ file, pointer, message }: CatalogIssue): string {
+  return `${file}${pointer}: ${message}`;
+}
+
+/** The names of the `*.json` files of a folder, sorted. */
+export function listJsonFiles(folder: string): readonly string[] {
+  return readdirSync(folder)
+    .filter((file) => file.endsWith(".json"))
+    .toSorted();
 }
 
 function readManifest({ manifestsDir, rewrite }: CatalogSources, file: string): ManifestText {
@@ -121,7 +130,7 @@ function readManifest({ manifestsDir, rewrite }: CatalogSources, file: string): 
   return { file, text, original };
 }
 
-/** A key that the operator put into a file is meant to be used: without it nothing is compiled. */
+/** Problems of keys whose secret file cannot be read; one such problem stops the compilation. */
 function unreadKeys(
   manifests: readonly ManifestFile[],
   problems: CatalogSources["fileProblems"],

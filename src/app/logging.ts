@@ -8,27 +8,27 @@ import { redactor } from "../kernel/index.ts";
 const BATCH_CHARS = 4_096;
 const FLUSH_MS = 200;
 
-/** Where text goes: standard error of a process, or what a caller collects instead of it. */
+/** A text output: standard error of the process, or a collector of the caller. */
 export interface TextOutput {
   write(text: string): unknown;
 }
 
 export interface Logging {
   readonly log: Logger;
-  /** From now on no line has these values either: a secret was replaced. */
+  /** Hides these values in all later lines, too; called when a secret was replaced. */
   readonly hide: (secrets: readonly string[]) => void;
-  /** Writes what is buffered, now. */
+  /** Writes the buffered lines at once. */
   flush(): void;
 }
 
 export interface LoggingOptions {
   readonly level: string;
-  /** Values that no line may contain. */
+  /** Secrets that are blanked out in every line. */
   readonly secrets: readonly string[];
   readonly output: TextOutput;
 }
 
-/** JSON lines, written in batches. No line leaves without its secrets blanked out. */
+/** Opens a log of JSON lines, which are written in batches and with secrets blanked out. */
 export function openLogging({ level, secrets, output }: LoggingOptions): Logging {
   const hidden = new HiddenValues(secrets);
   const batches = inBatches(output);
@@ -51,7 +51,7 @@ export function openLogging({ level, secrets, output }: LoggingOptions): Logging
   return { log, hide: (values) => hidden.add(values), flush: () => batches.flush() };
 }
 
-/** Replaced secrets stay hidden: a line about an older request may still have them. */
+/** So many replaced secrets stay hidden, because lines about older requests may contain them. */
 const REPLACED_SECRETS_MAX = 100;
 
 class HiddenValues {
@@ -78,12 +78,12 @@ class HiddenValues {
   }
 }
 
-/** A file that begins anew, in a folder that may be missing yet; written as standard error is. */
+/** Opens an emptied log file, and makes its folder. Writes are synchronous. */
 export function openLogFile(file: string): TextOutput {
   return destination({ dest: file, sync: true, mkdir: true, append: false });
 }
 
-/** Standard error of this process. A text is written when `write` returns: an exit loses none. */
+/** Standard error of this process. `write` is synchronous, so an exit loses no text. */
 export function openStandardError(): TextOutput & { readonly isTTY: boolean } {
   return Object.assign(destination({ dest: 2, sync: true }), { isTTY: isatty(2) });
 }
@@ -106,7 +106,7 @@ function inBatches(output: TextOutput): TextOutput & { flush(): void } {
   return { write, flush };
 }
 
-/** A secret as a line has it: quotes and backslashes are escaped there. */
+/** A secret as it appears in a JSON line, with quotes and backslashes escaped. */
 function jsonText(secret: string): string {
   return JSON.stringify(secret).slice(1, -1);
 }
@@ -124,7 +124,7 @@ function escapeBreaks(line: string): string {
   );
 }
 
-/** An escape in JSON. `JSON.stringify` never writes the two of a pair as escapes. */
+/** An escape in JSON. `JSON.stringify` never escapes the two halves of a whole pair. */
 const ESCAPES = /\\(?:ud[89a-f][0-9a-f]{2}|.)/g;
 
 /**

@@ -16,17 +16,15 @@ import type { Logging } from "./logging.ts";
 import { openPostgresBackend, type PostgresBackend } from "./open-postgres-backend.ts";
 
 export type Backend = PostgresBackend & {
-  /** Where the embedded database keeps its files; undefined with a database of yours. */
+  /** Folder of the embedded database; undefined with an external one. */
   readonly dataDir: string | undefined;
-  /** The embedded server, for its backups; undefined with a database of yours. */
+  /** The embedded server, for its backups; undefined with an external database. */
   readonly embedded: BackupServer | undefined;
   /** Migrations that were run while opening. */
   readonly migrated: readonly string[];
 };
 
-/**
- * Thrown where the database does not answer at a start; drivers have faults without any message.
- */
+/** Thrown if the database does not answer at a start, because some drivers' faults say nothing. */
 export class DatabaseAwayFault extends Error {
   override readonly name = "DatabaseAwayFault";
 
@@ -42,24 +40,21 @@ export class DatabaseAwayFault extends Error {
 export interface BackendOptions {
   readonly config: Config;
   readonly log: Logger;
-  /** Gets every secret that is read after the start: no log line may have it. */
+  /** Called with every secret that is read after the start, to hide it in the log. */
   readonly hide?: Logging["hide"];
-  /**
-   * Start the embedded database again when it dies, until `close`. For programs that stay: a
-   * command of a second is started again as easily. Default false.
-   */
+  /** Restarts the embedded database when it dies, until `close`; for servers. Default false. */
   readonly isDatabaseKeptUp?: boolean;
   /**
-   * `migrate`: an older schema, or none, becomes this program's. `check`, the default: nothing is
-   * changed, and a schema that this program cannot work with is a fault that names the next step.
-   * `any`: neither; for who asks about the schema.
+   * `migrate`: brings an older or missing schema up to date. `check`, the default: changes nothing,
+   * and throws a fault with the next step if this program cannot work with the schema. `any`: does
+   * neither, for commands about the schema itself.
    */
   readonly schema?: "migrate" | "check" | "any";
   /** The author of the migration, for the change log; default: this program. */
   readonly by?: ChangedBy;
 }
 
-/** Thrown where a database would have to be made first, by a command that makes none. */
+/** Thrown if there is no database yet and the command does not create one. */
 export class NoDatabaseFault extends Error {
   override readonly name = "NoDatabaseFault";
 }

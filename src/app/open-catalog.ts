@@ -12,13 +12,18 @@ import {
 } from "../catalog/index.ts";
 import { type Clock, type Config, type Environment, SETTINGS } from "../kernel/index.ts";
 import type { PinnedSheet, PricePin } from "../ledger/index.ts";
-import { type CatalogSources, loadCatalog, type LoadedCatalog } from "./load-catalog.ts";
+import {
+  type CatalogSources,
+  loadCatalog,
+  type LoadedCatalog,
+  renderIssue,
+} from "./load-catalog.ts";
 import type { Logging } from "./logging.ts";
 import type { Backend } from "./open-backend.ts";
 import type { SecretFiles } from "./secret-files.ts";
 import { SHIPPED_MANIFESTS } from "./shipped-files.ts";
 
-/** Thrown when the first catalog cannot be built: there is no old one to keep. */
+/** Thrown if the catalog of a start cannot be built. */
 export class CatalogFault extends Error {
   override readonly name = "CatalogFault";
 }
@@ -31,14 +36,14 @@ export interface CatalogOptions {
   readonly backend: Pick<Backend, "ledgerBatchStore">;
   /** Secrets that `env` has from files, which are read again at a reload. */
   readonly secrets?: SecretFiles;
-  /** Gets every secret that comes into use after the start: no log line may have it. */
+  /** Called with every secret that comes into use after the start, to hide it in the log. */
   readonly hide?: Logging["hide"];
   readonly rewriteManifests?: CatalogSources["rewrite"];
 }
 
 export type GoodCatalog = Extract<LoadedCatalog, { ok: true }>;
 
-/** Where a catalog comes from with the secrets in force. */
+/** The inputs of a catalog, with the secrets that are in force. */
 export function catalogSources(options: CatalogOptions): CatalogSources {
   const { config, env, clock, rewriteManifests, secrets } = options;
   return {
@@ -55,12 +60,12 @@ export function catalogSources(options: CatalogOptions): CatalogSources {
   };
 }
 
-/** The catalog of the start. */
+/** Loads the catalog of a start. Throws a `CatalogFault` if it is not valid. */
 export async function firstCatalog(options: CatalogOptions): Promise<GoodCatalog> {
   const isFolderOptional = hasDefaultFolder(options.config);
   const loaded = loadCatalog({ ...catalogSources(options), isFolderOptional });
   if (!loaded.ok) {
-    const lines = loaded.issues.map((each) => `${each.file}${each.pointer}: ${each.message}`);
+    const lines = loaded.issues.map(renderIssue);
     throw new CatalogFault(`the manifests cannot be compiled:\n${lines.join("\n")}`);
   }
   logNotes(options.log, loaded);
@@ -71,12 +76,12 @@ export async function firstCatalog(options: CatalogOptions): Promise<GoodCatalog
   return loaded;
 }
 
-/** No folder was named, so a missing one is not a mistake. */
+/** True if no folder was named, so that a missing one is not a mistake. */
 export function hasDefaultFolder({ manifestsDir }: Config): boolean {
   return manifestsDir === SETTINGS.manifestsDir.fallback;
 }
 
-/** Whatever the variables of provider keys are called. */
+/** The values of all provider keys, by the variables that the manifests name. */
 export function listProviderKeys({ deployments }: Catalog, env: Environment): readonly string[] {
   const names = new Set(deployments.flatMap(({ apiKeyEnv }) => apiKeyEnv ?? []));
   return [...names].flatMap((name) => env[name] ?? []);
@@ -84,7 +89,7 @@ export function listProviderKeys({ deployments }: Catalog, env: Environment): re
 
 const STALE_SHOWN_MAX = 50;
 
-/** One line, however many listings: prices that were not checked for long may have changed. */
+/** Logs one warning about all listings whose prices were not checked for long. */
 function warnOfStale({ log }: CatalogOptions, catalog: Catalog): void {
   const stale = staleListings(catalog);
   if (stale.length === 0) return;
@@ -96,7 +101,7 @@ function warnOfStale({ log }: CatalogOptions, catalog: Catalog): void {
   );
 }
 
-/** Without a manifest the gateway starts all the same, so that a new installation can be set up. */
+/** Logs that there is no manifest; the gateway starts all the same, for a new installation. */
 function warnOfNoManifests({ log, config: { manifestsDir } }: CatalogOptions): void {
   log.warn(
     {
@@ -154,7 +159,7 @@ export function pricePins(catalog: Catalog): PricePin[] {
       ...tiers.map((each) => pricePin(deployment, each)),
       ...all.map((each) => ({
         ...pricePin(deployment, each),
-        // A reported cost is not counted: no sheet says what it must be.
+        // A cost that the provider reports has no price sheet to compare it with.
         ...(billing === "token" && { sheets: toPinnedSheets(each) }),
       })),
       { ...pricePin(deployment, zero), sheets: toPinnedSheets(zero) },

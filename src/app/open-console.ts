@@ -21,7 +21,6 @@ import {
   sellerOf,
   startStatementClosing,
   type ConsoleDeps,
-  createConsoleServer,
   type Identity,
   makeClaimLink,
   openIdentity,
@@ -53,6 +52,7 @@ import type { Backend } from "./open-backend.ts";
 import { hasDefaultFolder } from "./open-catalog.ts";
 import { readRefreshState } from "./refresh-state.ts";
 import { CONSOLE_PAGES, GATEWAY_OPENAPI, programVersion } from "./shipped-files.ts";
+import { createConsoleServer } from "../account/console-api/console-server.ts";
 
 export interface ConsoleOptions {
   /** The configuration at the start: a value that is read from it does not follow a change. */
@@ -62,7 +62,7 @@ export interface ConsoleOptions {
   readonly clock: Clock;
   readonly log: Logger;
   readonly backend: Backend;
-  /** Test money: `dev`'s own checkout replaces Stripe. */
+  /** The checkout of `dev`, which sells credit for test money instead of Stripe. */
   readonly testCheckout?: NonNullable<BillingOptions["testCheckout"]>;
   /** Where purchases, webhooks and sign-ins are counted. */
   readonly events: EventCounts;
@@ -71,18 +71,18 @@ export interface ConsoleOptions {
 /** Base addresses without a slash at the end; known once the listeners are open. */
 export interface Addresses {
   readonly consoleUrl: () => string;
-  /** The one that clients call. */
+  /** The address that clients call. */
   readonly gatewayUrl: () => string;
 }
 
-/** Sign-in and payments: the parts that a wrong setting can spoil. */
+/** Sign-in and payments, whose settings can be invalid. */
 export interface PreparedConsole {
   readonly identity: Identity;
   readonly billing: Billing;
   close(): Promise<void>;
 }
 
-/** Opens what depends on settings alone, before anything is opened that would have to be closed. */
+/** Opens the parts that throw on an invalid setting, before anything else is open. */
 export async function prepareConsole(
   options: ConsoleOptions,
   addresses: Addresses,
@@ -118,11 +118,11 @@ export async function prepareConsole(
 /** The console of one process. */
 export interface RunningConsole {
   readonly server: Server;
-  /** Starts background work; the listeners are open. */
+  /** Starts background work; called once the listeners are open. */
   start(): void;
-  /** Ends the searches: they make calls as long as they run. */
+  /** Ends the optimize searches, which make calls until then. */
   endSearches(): Promise<void>;
-  /** A one-time link that signs in; undefined where an identity provider does, or none can. */
+  /** A one-time sign-in link; undefined if an identity provider signs in, or sign-in is off. */
   makeClaimLink(email?: string): Promise<string | undefined>;
   close(): Promise<void>;
 }
@@ -139,11 +139,11 @@ interface GatewayParts {
   readonly quote: OptimizeOptions["quote"];
   readonly playground: ConsoleDeps["playground"];
   readonly serverResponse: ConsoleDeps["serverResponse"];
-  /** For the operator pages. */
+  /** The state of the ledger for the operator pages. */
   readonly ledger: { readonly hasGoneBack: boolean };
 }
 
-/** Puts the console together; it is not listening yet. */
+/** Composes the console, which does not listen yet. */
 export async function openConsole(
   options: ConsoleOptions,
   parts: PreparedConsole & Addresses & GatewayParts,

@@ -52,23 +52,23 @@ import { closeNow, drain, finishRequests } from "./shut-down.ts";
 export interface FeatureOptions extends ConsoleOptions {
   /** The wires of clients and providers. Default: the wires of the program. */
   readonly wires?: WireTable;
-  /** The memory of large request bodies. Default: one of the bound of the program. */
+  /** Memory for large request bodies. Default: a new pool of the program's size. */
   readonly bodyPool?: BufferPool;
 }
 
-/** The program, put together: its three servers do not listen yet. */
+/** The composed program, whose three servers do not listen yet. */
 export interface OpenedFeatures {
   readonly servers: {
     readonly gateway: Server;
     readonly console: Server;
     readonly internal: Server;
   };
-  /** Base addresses; filled in by who opens the listeners. */
+  /** Base addresses, which the caller fills in when it has opened the listeners. */
   readonly addresses: { gatewayUrl: string; consoleUrl: string };
   /** Starts background work, once the listeners are open. */
   start(): void;
   makeClaimLink(email?: string): Promise<string | undefined>;
-  /** The name of this instance among those of the ledger. */
+  /** The name of this instance in the ledger. */
   readonly instanceId: string;
   /** Lets running requests finish within the grace time, settles, closes. */
   close(): Promise<void>;
@@ -159,7 +159,7 @@ async function compose(
   };
 }
 
-/** Undefined where no traces are exported. */
+/** Undefined if no traces are exported. */
 async function openTraces(
   { config, clock, log }: FeatureOptions,
   stack: DisposalStack,
@@ -187,7 +187,7 @@ function buildReadiness(options: FeatureOptions, ledger: OpenedLedger): Readines
   });
 }
 
-/** The first step of a stop: no new work, and what is in progress ends within the grace time. */
+/** The first step of a stop: accepts no new work, and ends running work within the grace time. */
 async function stopServing(
   { config }: FeatureOptions,
   parts: {
@@ -200,10 +200,10 @@ async function stopServing(
 ): Promise<void> {
   const { servers, serve, readiness, videos, console } = parts;
   await drain(readiness, config.shutdownDelayMs);
-  // First: no request waits for a poll any more, and the leases of running polls are released.
+  // First, so that no request waits for a poll and the leases of running polls are released.
   const pollerClosed = videos.poller.close();
   const searchesEnded = console.endSearches();
-  // The playground lets calls in as well.
+  // The console is included, because the playground makes calls, too.
   await finishRequests([servers.gateway, servers.console], serve, config.shutdownGraceMs);
   for (const server of Object.values(servers)) closeNow(server);
   await Promise.all([pollerClosed, searchesEnded]);
@@ -269,8 +269,8 @@ function oncePerSecond(clock: Clock, report: (fault: unknown) => void): (fault: 
 }
 
 /**
- * How far listings are trusted: by the verdicts of conformance runs, and by what live answers show.
- * A listing that is found suspect is recorded for all processes; no call waits for that.
+ * Tracks how far listings are trusted, by conformance verdicts and by live answers. A suspect
+ * listing is recorded for all processes, and no call waits for that.
  */
 async function openStanding(
   { config, clock, log, backend: { verdictStore: store } }: FeatureOptions,
@@ -281,7 +281,7 @@ async function openStanding(
     answersMin: config.liveAnswersMin,
   };
   const conduct = new Conduct(policy, (listing, breaches) => {
-    // Recorded already.
+    // The suspicion is recorded already.
     if (verification.isSuspect(listing)) return;
     const detail = { provider: listing.providerId, model: listing.modelId, ...breaches };
     log.warn(detail, "live answers break what the listing promises: it is tried last");
@@ -301,7 +301,7 @@ async function openStanding(
   return { verification, standing };
 }
 
-/** Puts together what the recipes of videos work with; the poller is not started yet. */
+/** Composes the parts of the video routes; the poller is not started yet. */
 function openVideos({ config, log, backend }: FeatureOptions, serve: CallPorts): VideoReadDeps {
   const deps: VideoDeps = {
     ...serve,

@@ -13,7 +13,7 @@ export interface GatewayOptions
   extends
     Omit<FeatureOptions, "inForce" | "events">,
     Pick<CatalogOptions, "secrets" | "hide" | "rewriteManifests"> {
-  /** Where the settings are read again. Default: they are not. */
+  /** Source from which settings are reloaded. Default: settings are not reloaded. */
   readonly settings?: SettingsSource;
 }
 
@@ -22,9 +22,9 @@ export interface RunningGateway {
   readonly consoleUrl: string;
   readonly internalUrl: string;
   readonly catalog: { readonly current: Catalog };
-  /** A one-time link that signs in; undefined where an identity provider does, or none can. */
+  /** A one-time sign-in link; undefined if an identity provider signs in, or sign-in is off. */
   makeClaimLink(email?: string): Promise<string | undefined>;
-  /** Reads manifests, secrets and settings again; the log says what follows, or why nothing does. */
+  /** Reads manifests, secrets and settings again; the log reports the changes, or the problem. */
   reload(): void;
   /** Stops accepting, lets running requests finish within the grace time, settles, closes. */
   close(): Promise<void>;
@@ -49,7 +49,7 @@ export async function openGateway(options: GatewayOptions): Promise<RunningGatew
     addresses.gatewayUrl = await listen(servers.gateway, listeners.gateway);
     const consoleUrl = await listen(servers.console, listeners.console);
     addresses.consoleUrl = config.consoleUrl || consoleUrl;
-    // For the commands beside this server.
+    // Other commands on the same data find the server by this record.
     await backend.identityStore.links.noteConsole(opened.instanceId, addresses.consoleUrl);
     opened.start();
     reloads.watch();

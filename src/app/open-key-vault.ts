@@ -4,8 +4,8 @@ import type { Config } from "../kernel/index.ts";
 import type { PostgresBackend } from "./open-postgres-backend.ts";
 
 /**
- * The vault of customers' own provider keys; undefined if none is configured, so there are none. A
- * server gives the settings in force, whose keys are those of the moment.
+ * The vault of customers' own provider keys; undefined if `config` has no encryption key. A server
+ * passes the settings in force, so that replaced keys are used at once.
  */
 export function openConfiguredVault(
   config: Pick<Config, "encryptionKey">,

@@ -22,23 +22,23 @@ import type { Backend } from "./open-backend.ts";
 
 export interface Limits {
   readonly store: LimitStore;
-  /** Undefined if no other process is known of. */
+  /** Health hints of other processes; undefined if limits are not shared. */
   readonly sharedHealth: SharedHealth | undefined;
-  /** How a shared store answers. */
+  /** Counts the answers and failures of a shared store. */
   readonly counts: LimitStoreCounts;
   close(): void;
 }
 
 /**
- * Opens the limits: shared in Redis when `REDIS_URL` names one, else in the memory of this process.
- * A Redis that is not there yet does not stop the start: requests are refused until it is.
+ * Opens the limits: shared in Redis if `REDIS_URL` is set, else in the memory of this process. A
+ * Redis that does not answer yet does not stop the start; requests are refused until it answers.
  */
 export async function openLimits(options: {
   readonly config: Config;
   readonly clock: Clock;
   readonly log: Logger;
   readonly backend: Pick<Backend, "recentUse">;
-  /** Counts who uses a pool. */
+  /** Its deployments give the number of users of each pool. */
   readonly catalog: { readonly current: Pick<Catalog, "deployments"> };
 }): Promise<Limits> {
   const { config, clock, log, backend, catalog } = options;
@@ -66,8 +66,8 @@ export async function openLimits(options: {
 const LIMIT_KEYS = "tm:";
 
 /**
- * Removes everything from the shared limit store; instances refill it from the journal. Undefined:
- * limits are in the memory of each process. Rejects when the store does not answer.
+ * Removes every key from the shared limit store, which instances refill from the journal, and
+ * returns their number. Undefined if limits are in memory. Rejects if the store does not answer.
  */
 export async function emptyLimitStore(config: Config): Promise<number | undefined> {
   if (config.redisUrl === "") return undefined;

@@ -30,7 +30,7 @@ import type { EventCounts } from "./event-counts.ts";
 import type { Backend } from "./open-backend.ts";
 import { programVersion } from "./shipped-files.ts";
 
-/** Where the figures of one process come from. */
+/** The parts whose figures a process exports. */
 export interface MetricSources {
   readonly config: Pick<Config, "buildCommit">;
   readonly clock: Clock;
@@ -45,18 +45,18 @@ export interface MetricSources {
   readonly limits: { readonly counts: LimitStoreCounts };
   readonly events: EventCounts;
   readonly ledger: Pick<OpenedLedger, "hasGoneBack">;
-  /** Undefined where no traces are exported. */
+  /** Undefined if no traces are exported. */
   readonly tracing: Pick<OpenTracing, "figures"> | undefined;
 }
 
 export interface OpenedMetrics {
   readonly exposition: Exposition;
-  /** Begins to read the books. */
+  /** Begins to read the figures of the books. */
   start(): void;
   close(): Promise<void>;
 }
 
-/** Joins the metrics of all parts; each of the table has its one source here. */
+/** Joins the metrics of all parts. Each metric of the table has its one source here. */
 export function openMetrics(sources: MetricSources): OpenedMetrics {
   const { clock, log, backend, serve } = sources;
   const books = new BooksWatch({ read: () => backend.readBooksFigures(), clock, log });
@@ -154,7 +154,7 @@ function sampleIfKnown(label: string, value: number | undefined): readonly Sampl
 
 const LOOP_EVERY_MS = 5_000;
 
-/** How busy the event loop was in the last full five seconds. */
+/** The share of the last full five seconds in which the event loop was busy, from 0 to 1. */
 class LoopUse {
   share = 0;
   #before = performance.eventLoopUtilization();
@@ -169,7 +169,7 @@ class LoopUse {
   }
 }
 
-/** One series a routed listing or pool, so that a query for one that is well finds it too. */
+/** One series for each routed listing or pool, so that healthy ones have a series, too. */
 function listingFamilies(sources: MetricSources): readonly Family[] {
   const { serve, verification } = sources;
   const { clock, health, pools } = serve;
@@ -202,7 +202,7 @@ function listingFamilies(sources: MetricSources): readonly Family[] {
   ];
 }
 
-/** `other` has the number of its listings of which it is true. */
+/** Samples of a yes-or-no value: 0 or 1 for each listing, and a count for the label `other`. */
 function* listingSamples(
   { serve, holder }: MetricSources,
   valueOf: (listing: Deployment, nowMs: number) => boolean,
@@ -231,10 +231,10 @@ function* poolSamples(
 }
 
 const READ_EVERY_MS = 60_000;
-/** Older figures say nothing about now: none are shown then. */
+/** Older figures are not exported. */
 const KEPT_MS = 3 * READ_EVERY_MS;
 
-/** Reads the figures of the books once a minute, for `/metrics`: no scrape asks the database. */
+/** Reads the figures of the books once a minute, so that no scrape queries the database. */
 class BooksWatch {
   readonly #read: () => Promise<BooksFigures>;
   readonly #clock: Clock;
@@ -257,7 +257,7 @@ class BooksWatch {
     );
   }
 
-  /** Undefined if they were not read lately. */
+  /** The figures; undefined if the last reading is too old. */
   get figures(): BooksFigures | undefined {
     const isKept = this.#clock.monotonicMs() - this.#readAtMs < KEPT_MS;
     return isKept ? this.#figures : undefined;

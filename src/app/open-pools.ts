@@ -19,19 +19,19 @@ import { databaseAddress } from "./database-password.ts";
 const REPORT_TIMEOUT_MS = 10_000;
 const REPORTS_LAG_MS = 10_000;
 
-/** Where the database is, and how many connections of it are taken. */
+/** The database's address, and how many connections may be opened. */
 export interface DatabaseOptions {
   /** `postgres://user:password@host:port/database` */
   readonly connectionString: string;
   /**
-   * The address of the same database at which a session belongs to this program: for the ledger's
-   * lanes, migrations, locks, notifications and snapshots. The other one may then be a pooler in
-   * transaction mode. Default: the same address.
+   * An address of the same database without a pooler in transaction mode, for work that needs a
+   * session to itself: the ledger's lanes, migrations, locks, notifications, snapshots. Default:
+   * `connectionString`.
    */
   readonly directConnectionString?: string;
   /** The address of a streaming replica, for reports. Default: they are read from the primary. */
   readonly reportsConnectionString?: string;
-  /** Asked for each new connection to an address that has none. */
+  /** Called for each new connection to an address without a password. */
   readonly password?: () => Promise<string>;
   /** How old the replica's data may be, in milliseconds; default 10 seconds. */
   readonly reportsLagMs?: number;
@@ -42,14 +42,14 @@ export interface DatabaseOptions {
   readonly poolMax?: number;
 }
 
-/** The connections of one process, but for those that are not lent. */
+/** The connection pools of one process. */
 export interface Pools {
-  /** Nothing of a session outlives its transaction. */
+  /** For transactions: no state of a session may outlive its transaction. */
   readonly main: Pool;
-  /** A session belongs to the one who has it: the same as `main` unless that leads through a pooler. */
+  /** For work that needs a session to itself; the same pool as `main` without a pooler. */
   readonly sessions: Pool;
   readonly reports: ReportSources;
-  /** The primary, on connections of its own. */
+  /** Separate connections to the primary for reports. */
   readonly primaryReports: Pool;
   /** Address for sessions that are opened elsewhere. */
   readonly direct: DatabaseAddress;
@@ -94,7 +94,7 @@ interface OpenReports {
   close(): Promise<void>;
 }
 
-/** `sessions`: of the primary, to ask how far it is. */
+/** `sessions` is a pool of the primary, whose position is compared with the replica's. */
 function openReports(options: DatabaseOptions, sessions: Pool): OpenReports {
   const { connectionString, reportsConnectionString: url = "", log, password } = options;
   const { reportTimeoutMs: statementTimeoutMs = REPORT_TIMEOUT_MS } = options;

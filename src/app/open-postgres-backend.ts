@@ -82,7 +82,7 @@ export function openPostgresBackend(options: DatabaseOptions) {
   const batches = new PostgresLedgerBatchStore(pool, changeLog, lanes);
   const ledgerBatchStore: LedgerBatchStore = batches;
   return {
-    /** Which organizations changed, here and in other processes. */
+    /** Notices of organizations that changed, here and in other processes. */
     accountNotices,
     /** Writes and counts changes; the stores do it by themselves. */
     changeLog,
@@ -90,7 +90,7 @@ export function openPostgresBackend(options: DatabaseOptions) {
     ...openNoticed(pool, changeLog, accountNotices),
     ...openAccounts(pools, changeLog),
     recordStore: new PostgresRecordStore(pool),
-    /** On connections of its own. */
+    /** Uses separate connections for reports. */
     usageReports: new PostgresUsageReports(reports),
     listingFigures: new PostgresListingFigures(reports),
     usageRollup: new PostgresUsageRollup(sessions),
@@ -100,18 +100,18 @@ export function openPostgresBackend(options: DatabaseOptions) {
     watchStore: new PostgresWatchStore(sessions),
     jobStore: new PostgresJobStore(pool),
     retentionStore: new PostgresRetentionStore(sessions, changeLog),
-    /** For a shared limit store that lost its data. */
+    /** Restores a shared limit store that lost its data. */
     recentUse: new PostgresRecentUse(pool),
     ...openSchema(pools, changeLog),
     ...openAudits(books, options.log),
     ...openOperatorReads(pools),
     /** Begins a new life of the books after a restore. Rejects with `ReopenFault`. */
     reopenBooks: reopenBooks.bind(undefined, books),
-    /** Rejects when the database does not answer: readiness. */
+    /** Rejects if the database does not answer; readiness depends on it. */
     ping: async () => {
       await pool.query("select 1");
     },
-    /** Connections by pool; `lanes` are those of the ledger. */
+    /** Connections by pool; `lanes` are the connections of the ledger. */
     connections: () => ({
       main: poolUse(pool),
       reports: poolUse(pools.primaryReports),
@@ -125,7 +125,7 @@ export function openPostgresBackend(options: DatabaseOptions) {
   };
 }
 
-/** The stores of which some verbs resolve when this process was notified of what they changed. */
+/** Stores whose changes resolve only when this process has been notified of them. */
 function openNoticed(pool: Pool, changes: ChangeLog, notices: AccountNotices) {
   const accounts = noticed(new PostgresAccountStore(pool, changes), notices, [
     "createKey",
@@ -172,7 +172,7 @@ function openOperatorReads({ main, reports }: Pools) {
   return {
     orgDirectory: new PostgresOrgDirectory(main),
     operatorDesk: new PostgresOperatorDesk(main),
-    /** Listings whose providers reported what cannot be, in the last `days`. */
+    /** Listings whose providers reported impossible usage in the last `days`. */
     flaggedListings: flaggedListings.bind(undefined, main),
     /** Listings that were sold for less than is owed for them, in the last `days`. */
     listingLosses: listingLosses.bind(undefined, main),

@@ -54,24 +54,21 @@ export interface ServingOptions {
   readonly backend: Backend;
   /** The wires of clients and providers. Default: the wires of the program. */
   readonly wires?: WireTable;
-  /** Default: one of the bound of the program. */
+  /** Default: a new pool of the program's size. */
   readonly bodyPool?: BufferPool;
 }
 
-/** The parts that the recipes work with, and the way they end. */
+/** The parts that serve calls, and how they are closed. */
 export interface Serving {
-  /** Its connections to providers are closed after the last call. */
+  /** Ports of calls. Its connections to providers are closed after the last call. */
   readonly serve: CallPorts;
-  /** The memory of large request bodies, while they are read and while they are sent. */
+  /** Memory for large request bodies while they are read and sent. */
   readonly bodyPool: BufferPool;
-  /** Stops hearing of other instances. */
+  /** Stops listening to other instances. */
   close(): void;
 }
 
-/**
- * The parts that a wrong setting can spoil: made before anything is opened that would have to be
- * closed.
- */
+/** The parts that throw on an invalid setting. They are made first, while nothing else is open. */
 export interface PreparedServing {
   readonly outbound: Outbound;
   readonly usage: AbuseMonitor;
@@ -89,7 +86,7 @@ export function prepareServing(
   };
 }
 
-/** Puts together what the recipes work with: circuits, pools, limits, providers, time limits. */
+/** Composes the parts that serve calls: circuits, pools, limits, providers, timeouts. */
 export function openServing(
   options: Pick<ServingOptions, "config" | "env" | "clock" | "wires" | "bodyPool">,
   opened: Pick<PreparedServing, "usage"> &
@@ -172,12 +169,12 @@ function callTimeouts(config: TimeoutConfig): CallTimeouts {
   };
 }
 
-/** An answer that comes whole, or not at all. */
+/** Timeouts for an answer that is only used as a whole. */
 function wholeWithin(totalMs: number): AttemptTimeouts {
   return { headersMs: totalMs, idleMs: Number.POSITIVE_INFINITY, totalMs, drainMs: totalMs };
 }
 
-/** One scope when anything is limited for all organizations together, else none. */
+/** The scope of limits over all organizations together; empty without such limits. */
 function platformScopes(config: LimitConfig): readonly ScopeClaim[] {
   const { platformRequestsPerMinute: rpm, platformConcurrentRequests: concurrent } = config;
   if (rpm === 0 && concurrent === 0) return [];

@@ -1,19 +1,19 @@
 import { mkdirSync, readFileSync, writeFileSync } from "node:fs";
 import { join } from "node:path";
 
-/** The result of the last scheduled refresh of the catalog, for readers that ask later. */
+/** The stored result of the last scheduled refresh of the catalog. */
 export interface RefreshState {
   readonly atMs: number;
-  /** Sentences about what an operator has to decide, or should know. */
+  /** Sentences about decisions and news for an operator. */
   readonly waits: readonly string[];
 }
 
-/** Where the copies of the sources are kept, too. */
+/** Folder of the refresh state and of the copies of the sources. */
 export function sourcesFolder(dataDir: string): string {
   return join(dataDir, "catalog-sources");
 }
 
-/** Undefined if there was none, or its record cannot be read. */
+/** Undefined if there was no refresh, or its record cannot be read. */
 export function readRefreshState(dataDir: string): RefreshState | undefined {
   try {
     const read = JSON.parse(readFileSync(stateFile(dataDir), "utf8")) as Partial<RefreshState>;

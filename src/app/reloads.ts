@@ -28,9 +28,9 @@ import type { SecretReading } from "./secret-files.ts";
 
 /** Where the settings of a running server come from. */
 export interface SettingsSource {
-  /** A change of it is noticed; it need not be there. */
+  /** A file whose changes cause a reload; it may be missing. */
   readonly file: string;
-  /** Reads all of them anew. Throws a fault with everything that is wrong, a line each. */
+  /** Reads all settings again. Throws a fault with one line for each problem. */
   read(secrets: {
     readonly env: Environment;
     readonly problems: ReadonlyMap<string, string>;
@@ -48,15 +48,15 @@ interface ReloadParts {
 }
 
 /**
- * Reads manifests, secrets and settings while the program runs, one reload after the other. What is
- * followed comes into force in one step, or nothing does; other settings wait for a restart.
+ * Reloads manifests, secrets and settings while the program runs, one reload after the other. All
+ * reloadable values come into force in one step, or none does; other settings wait for a restart.
  */
 export class Reloads {
   readonly #parts: ReloadParts;
   #keyOwners: KeyOwners;
-  /** The newest reading wins. */
+  /** Settles with the reload that was requested last. */
   #last: Promise<void> = Promise.resolve();
-  /** A store or a file system broke the last reload off: no file will change for the next one. */
+  /** The last reload failed on a store or file system, so it is repeated though no file changes. */
   #isBroken = false;
   #stop = (): void => undefined;
 
@@ -65,15 +65,12 @@ export class Reloads {
     this.#keyOwners = parts.keyOwners;
   }
 
-  /** An operator asked for it: the log answers though nothing has changed. */
+  /** Reloads on an operator's request, and logs the result even if nothing has changed. */
   all(): void {
     this.#enqueue(() => this.#reload({ isAsked: true }));
   }
 
-  /**
-   * Reloads when a file has changed or announced prices have begun, and at once what has changed
-   * since the start began.
-   */
+  /** Reloads when a file has changed or announced prices have begun, also since the start began. */
   watch(): void {
     const { settings, secrets, config } = this.#parts.options;
     const named = [config.manifestsDir, config.poolsFile, settings?.file ?? ""];
@@ -85,8 +82,8 @@ export class Reloads {
   }
 
   /**
-   * Another text while prices have begun that the catalog does not show or the last reload was
-   * broken off, and again each minute.
+   * A text that changes each minute while a reload is due for another reason than a file: announced
+   * prices have begun, or the last reload failed.
    */
   #due(): string {
     const { options, holder } = this.#parts;
@@ -133,7 +130,7 @@ export class Reloads {
       const message = "settings and secrets were read again";
       options.log.info({ changed, waiting_for_restart: waiting, variables }, message);
     };
-    // At either level: the new one may hide it, as the old one may.
+    // Logged once: before the change of the level if the old level shows it, else after it.
     const isShown = options.log.isLevelEnabled("info");
     if (isShown) tell();
     const { logLevel } = settings.config;
@@ -163,13 +160,13 @@ export class Reloads {
     }
   }
 
-  /** Undefined if it is the same. */
+  /** Undefined if the catalog has not changed. */
   async #loadCatalog(
     secrets: SecretReading | undefined,
   ): Promise<GoodCatalog | undefined | "failed"> {
     const { options, holder, events } = this.#parts;
     const keys = secrets && { env: secrets.env, fileProblems: secrets.problems };
-    // A folder that is gone takes no listing away.
+    // A missing folder must not remove listings.
     const isFolderOptional =
       hasDefaultFolder(options.config) && holder.current.deployments.length === 0;
     const keyOwners = this.#keyOwners;
@@ -229,9 +226,9 @@ const SETTLE_MS = 200;
 const SETTLE_ROUNDS_MAX = 25;
 
 /**
- * Calls `changed` at first and whenever `look` gives another text than before; returns how to stop.
- * It looks again and again: no event tells of a file that is replaced through links, as Kubernetes
- * does it, or of one on the file system of a network.
+ * Calls `changed` at once and whenever `look` returns another text; returns a function that stops
+ * it. It polls, because there is no event for a file that is replaced through links, as Kubernetes
+ * does, or for a file on a network file system.
  */
 export function watchState(
   look: () => Promise<string>,
@@ -246,14 +243,14 @@ export function watchState(
       if (now !== seen && !isStopping()) changed();
       seen = now;
     },
-    // The reload of these files finds the fault too, and reports it.
+    // The reload finds the same fault, and reports it.
     changed,
   );
   job.startNow();
   return () => void job.close();
 }
 
-/** The state of the files once two looks in a row are the same: an editor may write them in steps. */
+/** The state of the files once two looks in a row agree: an editor may write in several steps. */
 async function settled(look: () => Promise<string>, seen: string): Promise<string> {
   let before = seen;
   for (let round = 0; round < SETTLE_ROUNDS_MAX; round += 1) {
@@ -265,7 +262,7 @@ async function settled(look: () => Promise<string>, seen: string): Promise<strin
   return before;
 }
 
-/** Another text when one of these was written, replaced, made or is gone. Of a folder: its `*.json`. */
+/** A text that changes with every file (in a folder, every `*.json`) that is written or removed. */
 export async function readFileState(paths: readonly string[]): Promise<string> {
   const states = paths.map(async (path): Promise<string> => {
     try {

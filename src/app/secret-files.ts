@@ -12,12 +12,12 @@ export interface SecretReading {
   readonly changed: readonly string[];
 }
 
-/** A secret is short: a larger file is another file. */
+/** Larger files are refused, because they cannot be secrets. */
 export const SECRET_FILE_BYTES_MAX: number = 65_536;
 
 /**
- * Secrets that are in files: where the environment has `X_FILE`, `X` is what that file says. `env`
- * always shows the reading in force, which is replaced as a whole.
+ * Secrets in files: if the environment has `X_FILE`, `X` is the content of that file. `env` always
+ * shows the reading in force, which is replaced as a whole.
  */
 export class SecretFiles {
   readonly env: Environment;
@@ -44,7 +44,7 @@ export class SecretFiles {
     return this.#problems;
   }
 
-  /** Names of all files. */
+  /** Paths of all secret files. */
   get paths(): readonly string[] {
     return [...new Set(this.#files.values())];
   }
@@ -57,7 +57,7 @@ export class SecretFiles {
     return { env: { ...this.#given, ...Object.fromEntries(values) }, problems, changed };
   }
 
-  /** Puts a reading into force. */
+  /** Makes a reading the one in force. */
   use({ env, problems }: SecretReading): void {
     const names = [...this.#files.keys()];
     this.#values = new Map(names.flatMap((name) => toPairs(name, env[name])));
@@ -70,7 +70,7 @@ function toPairs(name: string, value: string | undefined): readonly [string, str
 }
 
 const SUFFIX = "_FILE";
-/** A name that a manifest can use. */
+/** Names of variables that a manifest can use for a key. */
 const VARIABLE_NAME = /^[A-Z][A-Z0-9_]*$/;
 
 function collectFiles(given: Environment): ReadonlyMap<string, string> {
@@ -83,7 +83,7 @@ function collectFiles(given: Environment): ReadonlyMap<string, string> {
   return files;
 }
 
-/** Secrets of this program, and whatever may be the key of a provider. */
+/** True for secrets of this program, and for every name that may hold a provider's key. */
 function mayBeSecret(name: string): boolean {
   if (isSecretSetting(name)) return true;
   return VARIABLE_NAME.test(name) && !isOwnVariable(name);
@@ -111,7 +111,7 @@ function readAll(
   return { values, problems };
 }
 
-/** The text of a secret, or what is wrong with its file: never with a part of it. */
+/** The text of a secret, or the problem of its file, which never contains a part of it. */
 export type SecretText =
   { readonly ok: true; readonly text: string } | { readonly ok: false; readonly problem: string };
 
@@ -135,7 +135,7 @@ export function readSecretFile(file: string): SecretText {
   return { ok: true, text: bytes.toString("utf8").replace(LAST_NEWLINE, "") };
 }
 
-/** Its number; a text says why it is not read. A pipe would be waited for. */
+/** The file descriptor, or the problem as a text. Refuses pipes, on which reading would wait. */
 function openRegular(file: string): number | string {
   const opened = openSync(file, constants.O_RDONLY | constants.O_NONBLOCK);
   const { size, isFile } = readStat(opened);

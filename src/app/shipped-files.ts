@@ -1,10 +1,10 @@
 import { readFileSync } from "node:fs";
 import { join, resolve } from "node:path";
 
-/** The package's own folder, wherever it is installed: two above this file, in the sources and built. */
+/** The package's folder: two levels above this file, in `src` as in `dist`. */
 const PACKAGE_FOLDER = resolve(import.meta.dirname, "../..");
 
-/** The manifests that are published with the program; those of the simulated provider are here. */
+/** The manifests that are published with the program, the simulated provider's among them. */
 export const SHIPPED_MANIFESTS: string = join(PACKAGE_FOLDER, "manifests");
 
 /** The console's built pages. */

@@ -4,10 +4,10 @@ import { setTimeout as sleep } from "node:timers/promises";
 import type { CallPorts, Readiness } from "../gateway/index.ts";
 
 const SHUTDOWN_POLL_MS = 50;
-/** For the terminal events and settlements of what was cut. */
+/** Time for the terminal events and settlements of requests that were cut. */
 const LAST_ANSWERS_MS = 5_000;
 
-/** The first step of a stop: balancers continue to send requests until they have seen the probe. */
+/** Fails readiness and waits, because balancers send requests until they have seen the probe. */
 export async function drain(readiness: Readiness, delayMs: number): Promise<void> {
   const isKnown = readiness.state === "serving";
   readiness.drain();
@@ -43,7 +43,7 @@ async function emptied(
   }
 }
 
-/** Ends every connection of a listener, whatever it is doing. */
+/** Destroys every connection of a listener. */
 export function closeNow(server: Server): void {
   server.close();
   server.closeAllConnections();

@@ -3,19 +3,19 @@ import { createInterface, type Interface } from "node:readline";
 import { UsageFault } from "./command-context.ts";
 import type { CommandIo } from "./command-io.ts";
 
-/** A value that the caller has to give: by a flag, or a person at a terminal is asked. */
+/** A value that comes from a flag, or from a person at a terminal. */
 export interface Needed<T> {
   /** The flag that names the answer, such as `--price-prompt 0.25`. */
   readonly flag: string;
   /** The question to a person, without a question mark. */
   readonly question: string;
-  /** Taken when a person just presses return, and without a person. */
+  /** Used if the person just presses return, or if there is no person. */
   readonly fallback?: string;
-  /** Throws a `UsageFault` when the answer cannot be taken. */
+  /** Parses the answer; throws a `UsageFault` if it is not valid. */
   readonly read: (text: string) => T;
 }
 
-/** Asked again so many times; then the command ends. */
+/** After this many invalid answers to a question the command ends. */
 const TRIES_MAX = 3;
 
 /**
@@ -26,12 +26,12 @@ export class Answers {
   readonly #lines: Interface | undefined;
   readonly #write: (text: string) => void;
   readonly #missing: string[] = [];
-  /** Typed ahead of the questions. */
+  /** Lines that were typed before their question. */
   readonly #typed: string[] = [];
   #waiting: { take(line: string): void; giveUp(): void } | undefined;
   #isClosed = false;
 
-  /** `isAsking: false`: no question, whatever the terminal. */
+  /** `isAsking: false` asks no questions, even at a terminal. */
   constructor({ stdin, stderr }: Pick<CommandIo, "stdin" | "stderr">, isAsking: boolean) {
     this.#write = (text) => void stderr.write(text);
     if (!isAsking || stderr.isTTY !== true) return;
@@ -55,7 +55,7 @@ export class Answers {
     return this.#lines !== undefined;
   }
 
-  /** For a person's eyes only. */
+  /** Shows a text, if there is a person. */
   tell(text: string): void {
     if (this.isPerson) this.#write(`${text}\n`);
   }
@@ -84,14 +84,14 @@ export class Answers {
     }
   }
 
-  /** Yes or no; without a person the fallback. */
+  /** Asks a yes-or-no question; without a person the answer is the fallback. */
   async confirm(question: string, fallback: boolean): Promise<boolean> {
     if (this.#lines === undefined) return fallback;
     const answer = (await this.#line(`${question} [${fallback ? "Y/n" : "y/N"}]: `)).trim();
     return answer === "" ? fallback : /^y(es)?$/i.test(answer);
   }
 
-  /** Ends a wrong call: names every flag that is missing until now. */
+  /** Throws a `UsageFault` that names every flag found missing so far, if there is one. */
   needAll(command: string): void {
     if (this.#missing.length === 0) return;
     throw new UsageFault(
@@ -103,7 +103,7 @@ export class Answers {
     this.#lines?.close();
   }
 
-  /** Rejects when the terminal ends, which a pending question would never notice by itself. */
+  /** Reads one line; rejects if the terminal is closed, so that no question waits forever. */
   async #line(prompt: string): Promise<string> {
     this.#write(prompt);
     const typed = this.#typed.shift();

@@ -8,11 +8,10 @@ import {
   type CommandAnswer,
   type Flags,
   onStoredData,
-  openCommandLogging,
   readConfig,
-  withBackend,
 } from "./command-context.ts";
 import type { CommandContext } from "./command-io.ts";
+import { openCommandLogging, withBackend } from "./with-backend.ts";
 
 /** `backup create`, `backup verify`, `backup restore` */
 export function addBackupCommand(program: Command, context: CommandContext): void {

@@ -5,14 +5,13 @@ import {
   answering,
   clock,
   onStoredData,
-  openCommandLogging,
   readConfig,
-  withBackend,
   type CommandAnswer,
   type Flags,
 } from "./command-context.ts";
 import type { CommandContext } from "./command-io.ts";
 import { readInstant } from "./read-flags.ts";
+import { openCommandLogging, withBackend } from "./with-backend.ts";
 
 /** `billing recover` */
 export function addBillingCommand(program: Command, context: CommandContext): void {

@@ -6,6 +6,9 @@ import type { Command } from "commander";
 import { readExportKey } from "../app/index.ts";
 import { checkChain } from "../kernel/index.ts";
 import {
+  CONFIG_OPTION,
+  JSON_OPTION,
+  PUBLIC_KEY_OPTION,
   answering,
   type CommandAnswer,
   type Flags,
@@ -15,7 +18,7 @@ import {
 import type { CommandContext } from "./command-io.ts";
 import { readText } from "./read-flags.ts";
 
-/** `changes verify`: a file proves itself, without a database. */
+/** `changes verify` checks an exported change log without a database. */
 export function addChangesVerify(changes: Command, context: CommandContext): void {
   changes
     .command("verify")
@@ -23,10 +26,10 @@ export function addChangesVerify(changes: Command, context: CommandContext): voi
       "prove an export: names each line that was removed, reordered or edited; then exit 1",
     )
     .argument("<file>", "the file that `changes export` wrote")
-    .option("--public-key <file>", "PEM file of the key that is trusted (default this one's own)")
+    .option(...PUBLIC_KEY_OPTION)
     .option("--data <folder>", "folder of the installation's own key (default ./data)")
-    .option("--config <file>", "configuration file (default tokenmarket.yaml, if it exists)")
-    .option("--json", "print one JSON document on standard output")
+    .option(...CONFIG_OPTION)
+    .option(...JSON_OPTION)
     .action(answering(context, (file: string, flags: Flags) => verify(context, file, flags)));
 }
 

@@ -11,7 +11,7 @@ import type { CommandIo } from "./command-io.ts";
 const folder = mkdtempSync(join(tmpdir(), "tokenmarket-files-"));
 afterAll(() => rmSync(folder, { recursive: true }));
 
-/** What a command says that wrote a new file there. */
+/** The message of a command that tries to create this file. */
 async function saidOf(path: string): Promise<string> {
   let said = "";
   const stderr = { write: (text: string) => (said += text) };
@@ -21,7 +21,7 @@ async function saidOf(path: string): Promise<string> {
   return said;
 }
 
-test("a file that cannot be made is said with the next step", async () => {
+test("a file that cannot be created is reported with the next step", async () => {
   const there = join(folder, "day.ndjson");
   writeFileSync(there, "");
   expect(await saidOf(there)).toBe(
@@ -33,7 +33,7 @@ test("a file that cannot be made is said with the next step", async () => {
   );
 });
 
-test("another fault is said as it is", () => {
+test("any other fault is reported unchanged", () => {
   let said = "";
   const stderr = { write: (text: string) => (said += text) };
   reportFault({ env: {}, stderr } as unknown as CommandIo, new Error("the books differ"));

@@ -1,43 +1,31 @@
 import { existsSync, readFileSync } from "node:fs";
 import type { Command } from "commander";
-import { userInfo } from "node:os";
 
 import {
-  type Backend,
-  type BackendOptions,
-  type Logging,
-  openBackend,
-  openLogging,
-} from "../app/index.ts";
-import {
   SchemaBusyFault,
-  type ChangedBy,
   type Config,
   type Environment,
   loadConfig,
-  secretsIn,
-  listSecrets,
   type SettingName,
   systemClock,
-  byOperator,
 } from "../kernel/index.ts";
 import type { CommandContext, CommandIo, ExitCode } from "./command-io.ts";
 import { plainText } from "./plain-text.ts";
 
-/** A wrong call: its message goes to standard error, the exit code is 2. */
+/** A wrong call of a command. Its message goes to standard error, and the exit code is 2. */
 export class UsageFault extends Error {
   override readonly name = "UsageFault";
 }
 
-/** The result of a command: one JSON document, and the same as a text. */
+/** The answer of a command as a JSON document and as a text. */
 export interface CommandAnswer {
   readonly json: unknown;
-  /** Default: the document as aligned lines. */
+  /** Default: the document as aligned lines and tables. */
   readonly text?: string;
   readonly exitCode?: ExitCode;
 }
 
-/** Flags of the command line by the setting they set. */
+/** The setting that each flag sets. */
 const FLAG_SETTINGS: Readonly<Record<string, SettingName>> = {
   port: "port",
   consolePort: "consolePort",
@@ -49,13 +37,13 @@ const FLAG_SETTINGS: Readonly<Record<string, SettingName>> = {
 
 export type Flags = Readonly<Record<string, string | boolean | undefined>>;
 
-/** The flags that were given with a text. */
+/** The flags whose value is a text. */
 export function pickTexts(flags: Flags): Readonly<Record<string, string | undefined>> {
   const texts = Object.entries(flags).filter(([, value]) => typeof value === "string");
   return Object.fromEntries(texts) as Record<string, string>;
 }
 
-/** Variables with what the files of secrets say, and why one of those cannot be used. */
+/** The environment with the secrets from files, and the problems of such files by variable. */
 export interface SecretSource {
   readonly env: Environment;
   readonly problems: ReadonlyMap<string, string>;
@@ -63,7 +51,7 @@ export interface SecretSource {
 
 type Forced = Partial<Record<SettingName, string | number | boolean>>;
 
-/** Reads the configuration of a command, or says everything that is wrong with it. */
+/** Reads the configuration; throws a `UsageFault` with every problem of it. */
 export function readConfig(
   { secrets }: { readonly secrets: SecretSource },
   flags: Flags,
@@ -84,58 +72,37 @@ export function readConfig(
   return outcome.config;
 }
 
-/** The file that settings are read from, where there is one. */
+/** Path of the configuration file, which need not exist. */
 export function findSettingsFile(flags: Flags): string {
   return pickTexts(flags)["config"] ?? "tokenmarket.yaml";
 }
 
-/** Logging of a command, with every secret it knows blanked out. */
-export function openCommandLogging(io: CommandIo, config: Config, quiet = false): Logging {
-  const secrets = [...secretsIn(io.env), ...listSecrets(config)];
-  const level = quiet && config.logLevel === "info" ? "warn" : config.logLevel;
-  return openLogging({ level, secrets, output: io.stderr });
-}
-
-/** Runs `work` on the stores of a data folder or database, server up or down, and closes them. */
-export async function withBackend(
-  io: CommandContext,
-  flags: Flags,
-  work: (backend: Backend, by: ChangedBy) => Promise<CommandAnswer>,
-  schema: NonNullable<BackendOptions["schema"]> = "check",
-): Promise<CommandAnswer> {
-  const config = readConfig(io, flags);
-  const by = readAuthor(flags);
-  const logging = openCommandLogging(io, config, true);
-  const backend = await openBackend({ config, ...logging, schema, by });
-  try {
-    return await work(backend, by);
-  } finally {
-    await backend.close();
-    logging.flush();
-  }
-}
-
-/**
- * The person who runs the command, as the author of its changes: the user of the machine, with the
- * name that `--by` gives where several people share that user.
- */
-export function readAuthor(flags: Flags): ChangedBy {
-  const named = pickTexts(flags)["by"];
-  const user = userOfMachine();
-  if (named === undefined) return byOperator(user);
-  if (NAME.test(named) && named.length <= NAME_CHARS_MAX) return byOperator(`${named} (${user})`);
-  throw new UsageFault(
-    `--by must be a name of at most ${NAME_CHARS_MAX} letters, digits, spaces and . _ @ -`,
-  );
-}
+/** Options of several commands, for `command.option(...JSON_OPTION)`. */
+export const DATA_OPTION = [
+  "--data <folder>",
+  "folder of the embedded PostgreSQL (default ./data)",
+] as const;
+export const CONFIG_OPTION = [
+  "--config <file>",
+  "configuration file (default tokenmarket.yaml, if it exists)",
+] as const;
+export const MANIFESTS_OPTION = [
+  "--manifests <folder>",
+  "folder of provider manifests (default ./manifests)",
+] as const;
+export const PUBLIC_KEY_OPTION = [
+  "--public-key <file>",
+  "PEM file of the key that is trusted (default this one's own)",
+] as const;
+export const JSON_OPTION = ["--json", "print one JSON document on standard output"] as const;
 
 /** Adds the options of every command that works on stored data. */
 export function onStoredData(command: Command): Command {
   return command
-    .option("--data <folder>", "folder of the embedded PostgreSQL (default ./data)")
-    .option("--config <file>", "configuration file (default tokenmarket.yaml, if it exists)")
+    .option(...DATA_OPTION)
+    .option(...CONFIG_OPTION)
     .option("--by <name>", "who you are, for the change log, beside the user of this machine")
-    .option("--json", "print one JSON document on standard output");
+    .option(...JSON_OPTION);
 }
 
 /** Wraps a command: prints its answer, turns faults into messages and exit codes. */
@@ -160,7 +127,7 @@ export function answering<A extends unknown[]>(
   };
 }
 
-/** What was proved, a line for each; exit code 1 where something was not. */
+/** One line for each check; exit code 1 if one of them failed. */
 export function answerChecks(
   checks: readonly { readonly id: string; readonly ok: boolean; readonly detail: string }[],
   more: object = {},
@@ -175,7 +142,7 @@ export function answerChecks(
   };
 }
 
-/** Says what went wrong on standard error; a stack only for unexpected errors. */
+/** Writes a fault to standard error, with a stack only for unexpected errors at level debug. */
 export function reportFault({ env, stderr }: CommandIo, fault: unknown): void {
   const error = fileFault(fault) ?? (fault instanceof Error ? fault : new Error(String(fault)));
   const foreseen = error.name.endsWith("Fault") && error.name !== "AssertionFault";
@@ -183,7 +150,7 @@ export function reportFault({ env, stderr }: CommandIo, fault: unknown): void {
   stderr.write(`tokenmarket: ${detail ?? error.message}\n`);
 }
 
-/** A file that could not be opened, as a sentence with the next step. */
+/** Turns a failure to open a file into a sentence with the next step. */
 function fileFault(fault: unknown): UsageFault | undefined {
   const { code = "", syscall, path } = fault as NodeJS.ErrnoException;
   const problem = FILE_PROBLEMS[code];
@@ -198,7 +165,7 @@ const FILE_PROBLEMS: Readonly<Record<string, string>> = {
   EACCES: "this user may not open it; check its permissions",
 };
 
-/** 1: nothing is wrong with the call, and a later one may pass. */
+/** 1 if the call was right and may succeed later, else 2. */
 export function chooseExitCode(fault: unknown): ExitCode {
   return fault instanceof SchemaBusyFault ? 1 : 2;
 }
@@ -213,16 +180,4 @@ function pickSettings(flags: Flags): Partial<Record<SettingName, string | boolea
 
 function isFlags(value: unknown): value is Flags {
   return typeof value === "object" && value !== null && value.constructor === Object;
-}
-
-const NAME_CHARS_MAX = 64;
-const NAME = /^[\p{L}\p{N}][\p{L}\p{N} ._@-]*$/u;
-
-/** A user id that has no name, as in a container, is its number. */
-function userOfMachine(): string {
-  try {
-    return userInfo().username;
-  } catch {
-    return `uid ${process.getuid?.() ?? "unknown"}`;
-  }
 }

@@ -15,25 +15,25 @@ export type StandardInput = AsyncIterable<unknown> & { readonly isTTY?: boolean 
  */
 export interface CommandIo {
   readonly env: Readonly<Record<string, string | undefined>>;
-  /** Opened only by a command that reads it: an open standard input can keep a process alive. */
+  /** Opens standard input. Only commands that read it call this, as it can keep a process alive. */
   readonly stdin: () => StandardInput;
   readonly stdout: NodeJS.WritableStream;
   /** Messages and logs. */
   /** `isTTY`: a person reads it while it is written. */
   readonly stderr: TextOutput & { readonly isTTY?: boolean | undefined };
-  /** Ends the process with whatever is still open in it. Servers call it, other commands return. */
+  /** Ends the process although something is still open. Only servers call it. */
   readonly exit: (code: ExitCode) => void;
 }
 
-/** One run of the command line: its surroundings, and what it will answer. */
+/** One run of the command line, with its environment and its exit code. */
 export interface CommandContext extends CommandIo {
-  /** Secrets that `env` has from files. */
+  /** The secrets in `env` that come from files. */
   readonly secrets: SecretFiles;
-  /** Sets the exit code of this run, which is 0 until then. */
+  /** Sets the exit code of this run, which is 0 by default. */
   readonly setExitCode: (code: ExitCode) => void;
 }
 
-/** Ends the run of a server: its sockets and timers must not keep the process. */
+/** Ends the run of a server, although its sockets and timers are still open. */
 export function endServer(context: CommandContext, code: ExitCode): void {
   context.setExitCode(code);
   context.exit(code);

@@ -2,7 +2,7 @@ import { existsSync, mkdirSync, readFileSync, writeFileSync } from "node:fs";
 import { basename, join } from "node:path";
 import type { Command } from "commander";
 
-import { readOutbound } from "../app/index.ts";
+import { readOutbound, renderIssue } from "../app/index.ts";
 import { keyProblems, validateManifest } from "../catalog/index.ts";
 import { formatUsd, isOwnVariable, type MicroUsd, parseUsd } from "../kernel/index.ts";
 import {
@@ -21,13 +21,13 @@ import {
 import { openSigningKey, readPublicKey } from "../ledger/index.ts";
 import type { ListingVerdict } from "../gateway/index.ts";
 import {
+  CONFIG_OPTION,
   answering,
   clock,
   type CommandAnswer,
   type Flags,
   onStoredData,
   UsageFault,
-  withBackend,
   pickTexts,
   readConfig,
 } from "./command-context.ts";
@@ -37,6 +37,7 @@ import { conformanceProgress } from "./conformance-progress.ts";
 import { toVerdicts } from "./conformance-verdicts.ts";
 import { readWhole } from "./read-flags.ts";
 import { onSignals } from "./run-to-end.ts";
+import { withBackend } from "./with-backend.ts";
 
 /** `conformance run <manifest>`, `conformance import <report>`, `conformance watch` */
 export function addConformanceCommand(program: Command, context: CommandContext): void {
@@ -60,7 +61,7 @@ export function addConformanceCommand(program: Command, context: CommandContext)
     .option("--sign <key>", "sign the JSON report with this Ed25519 key (PEM); made when missing")
     .option("--record", "store the verdicts, so that listings count as verified")
     .option("--data <folder>", "with --record: folder of the embedded PostgreSQL (default ./data)")
-    .option("--config <file>", "configuration file (default tokenmarket.yaml, if it exists)")
+    .option(...CONFIG_OPTION)
     .action(
       answering(context, (manifest: string, flags: Flags) =>
         runConformance(context, manifest, flags),
@@ -81,7 +82,7 @@ async function runConformance(
   flags: Flags,
 ): Promise<CommandAnswer> {
   if (!existsSync(manifest)) throw new UsageFault(`${manifest}: there is no such file`);
-  // Before anything is spent: a key that cannot be used would lose the report.
+  // Opened before any probe is paid for: without the key the report would be lost.
   const { sign } = pickTexts(flags);
   const key = sign === undefined ? undefined : openSigningKey(sign);
   const manifestText = readFileSync(manifest, "utf8");
@@ -104,10 +105,10 @@ async function runConformance(
   const costText = expectedText(expected.costs, budgetMicroUsd);
   if (flags["estimate"] === true) return { json: expected.costs, text: costText };
   const isRecorded = flags["record"] === true;
-  // Nor is anything spent for a database that does not answer.
+  // A database that does not answer must end the command before any probe is paid for.
   if (isRecorded) await record(context, flags, []);
   const stop = new AbortController();
-  // The first one ends the run with a report of what ran.
+  // The first signal ends the run with a report of the checks that have run.
   const stopListening = onSignals({ SIGINT: () => stop.abort(), SIGTERM: () => stop.abort() });
   const progress = conformanceProgress(context);
   context.stderr.write(`${costText}\n`);
@@ -139,7 +140,7 @@ async function runConformance(
   }
 }
 
-/** What a whole run will cost, by model where there are several. */
+/** The expected cost of a whole run, and of each model if there are several. */
 function expectedText({ expected_usd, models }: ExpectedCosts, budget: MicroUsd): string {
   const usd = (amount: string | null): string => (amount === null ? "unknown" : `$${amount}`);
   const each =
@@ -167,13 +168,13 @@ function invalid(problems: readonly string[]): CommandAnswer {
   return { json: { verdict: "invalid", problems }, text: problems.join("\n"), exitCode: 3 };
 }
 
-/** A manifest of another party must not get a secret of this program sent to its endpoint. */
+/** Keeps another party's manifest from having a secret of this program sent to its endpoint. */
 function misusedKeys(file: string, manifestText: string): readonly string[] {
   const verdict = validateManifest(manifestText);
   if (!verdict.ok) return [];
   const { manifest } = verdict;
   const problems = keyProblems([{ file, manifest }], { isOwnVariable, origins: new Map() });
-  return problems.map((each) => `${each.file}${each.pointer}: ${each.message}`);
+  return problems.map(renderIssue);
 }
 
 async function importReport(

@@ -2,33 +2,35 @@ import { setTimeout as sleep } from "node:timers/promises";
 import type { Command } from "commander";
 
 import { toExitCode, PROBE_TIMEOUT_MS } from "../listing-tools/index.ts";
-import { isStoreFault, microUsd, type MicroUsd, parseUsd } from "../kernel/index.ts";
+import { isStoreFault, microUsd, type MicroUsd } from "../kernel/index.ts";
 import { dueListings, type WatchSession } from "../gateway/index.ts";
 import {
+  MANIFESTS_OPTION,
   answering,
   type CommandAnswer,
   type Flags,
   onStoredData,
   readConfig,
   UsageFault,
-  withBackend,
 } from "./command-context.ts";
 import type { CommandContext, ExitCode } from "./command-io.ts";
-import { readDurationMs, readText, readWhole } from "./read-flags.ts";
+import { readDurationMs, readText, readWhole, requireUsd } from "./read-flags.ts";
 import { onSignals } from "./run-to-end.ts";
 import { type WatchedListing, watchedListings } from "./watched-listings.ts";
 import { runWatched, type Watch, WatchLog } from "./watched-run.ts";
+import { withBackend } from "./with-backend.ts";
 
 const EVERY_RANGE = { min: "1h", max: "30d" };
 const EVERY_DEFAULT = "7d";
 const INTERVAL_BUDGET_USD_DEFAULT = "20.00";
-/** Manifests change and listings become suspect at any time. */
+/** Longest wait before work is looked for again: manifests and suspicions change at any time. */
 const POLL_MS = 30_000;
-/** Another process runs a listing, or the database is away. */
+/** Wait while another process runs a listing. */
 const BUSY_MS = 1_000;
+/** Wait while the database does not answer. */
 const AWAY_MS = 10_000;
 
-/** `conformance watch`: a scheduled run of every listing, which keeps it verified. */
+/** `conformance watch` runs every listing once in an interval, which keeps all of them verified. */
 export function addConformanceWatch(conformance: Command, context: CommandContext): void {
   onProbes(onStoredData(conformance.command("watch")))
     .description(
@@ -40,7 +42,7 @@ export function addConformanceWatch(conformance: Command, context: CommandContex
       "most that all runs of an interval may cost",
       INTERVAL_BUDGET_USD_DEFAULT,
     )
-    .option("--manifests <folder>", "folder of provider manifests (default ./manifests)")
+    .option(...MANIFESTS_OPTION)
     .option(
       "--once",
       "run what is due and end; exit 0: it conforms, 1: a listing does not, 2: not all is known, 3: the manifests are not valid",
@@ -59,7 +61,7 @@ async function watch(context: CommandContext, flags: Flags): Promise<CommandAnsw
   }
   const timeoutMs = readTimeoutMs(flags);
   const stop = new AbortController();
-  // A run under way is ended, and counts as none.
+  // A signal ends the run under way, and its checks do not count.
   const stopListening = onSignals({ SIGINT: () => stop.abort(), SIGTERM: () => stop.abort() });
   try {
     return await withBackend(context, flags, async (backend, by) => {
@@ -92,7 +94,7 @@ interface LoggedWatch extends Watch {
 /** The result of one step, or the reason why it did nothing. */
 type Step =
   | { readonly kind: "ran"; readonly exitCode: ExitCode }
-  /** `isShort`: something is due, and the budget of the interval does not allow it. */
+  /** `isShort`: listings are due, but the budget of the interval is used up. */
   | { readonly kind: "idle"; readonly waitMs: number; readonly isShort?: boolean }
   | { readonly kind: "busy" }
   | { readonly kind: "away"; readonly fault: unknown }
@@ -150,7 +152,7 @@ async function takeStep(parts: LoggedWatch): Promise<Step> {
   }
 }
 
-/** Takes a step behind the lock: due work is read where no other process can begin it. */
+/** Takes a step under the lock, so that no other process can begin the same due work. */
 async function takeLockedStep(
   parts: LoggedWatch,
   session: WatchSession,
@@ -172,7 +174,7 @@ async function takeLockedStep(
     return { kind: "idle", waitMs: POLL_MS, isShort: true };
   }
   const run = await runWatched(parts, session, first.listing);
-  // Ended by the operator: the listing is as due as it was.
+  // The operator ended the run, so the listing stays due.
   if (run.outcome === "ended") return { kind: "ran", exitCode: 0 };
   const intervalMicroUsd = microUsd(state.spentMicroUsd + run.spentMicroUsd);
   log.ran(first, run, due.length - 1, { intervalMicroUsd, intervalBudgetMicroUsd });
@@ -195,8 +197,5 @@ export function readTimeoutMs(flags: Flags): number {
 
 /** The amount of `--<name>`, which has a default. */
 export function readUsd(flags: Flags, name: string): MicroUsd {
-  const text = readText(flags, name) ?? "";
-  const amount = parseUsd(text);
-  if (amount !== undefined && amount >= 0n) return amount;
-  throw new UsageFault(`--${name} must be an amount such as 1.50, not ${text}`);
+  return requireUsd(`--${name}`, readText(flags, name) ?? "");
 }

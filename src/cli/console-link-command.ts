@@ -1,17 +1,17 @@
 import type { Command } from "commander";
 
-import { instant } from "../kernel/index.ts";
+import { defined, instant } from "../kernel/index.ts";
 import { makeConsoleLink } from "../app/index.ts";
 import {
   answering,
   clock,
   onStoredData,
   readConfig,
-  withBackend,
   pickTexts,
   type Flags,
 } from "./command-context.ts";
 import type { CommandContext } from "./command-io.ts";
+import { withBackend } from "./with-backend.ts";
 
 /** `console-link` */
 export function addConsoleLinkCommand(program: Command, context: CommandContext): void {
@@ -27,7 +27,7 @@ export function addConsoleLinkCommand(program: Command, context: CommandContext)
             backend,
             clock,
             by,
-            ...(email !== undefined ? { email } : {}),
+            ...defined({ email }),
           });
           const expiresAt = instant(link.expiresAtMs);
           return {

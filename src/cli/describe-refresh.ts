@@ -5,7 +5,7 @@ import type {
 } from "../listing-tools/index.ts";
 import { describeListing, factLine, priceLine } from "./describe-difference.ts";
 
-/** The effect of a refresh, or of one that would be made, for a person. */
+/** The effect of a refresh, or of one that was not written, as lines of text. */
 export function describeRefresh(
   results: readonly RefreshedFile[],
   isWritten: boolean,
@@ -58,15 +58,15 @@ export interface RefreshedFile {
   readonly state:
     | "changed"
     | "unchanged"
-    /** It was not imported, so there is nothing to import again. */
+    /** The manifest was not imported, so there is nothing to refresh. */
     | "no_source"
-    /** No head of this provider is known to import with. */
+    /** No head of this provider is known, which an import needs. */
     | "no_head"
-    /** The source is older than what was imported. */
+    /** The source is older than the last import. */
     | "older_source"
-    /** The source has nothing of this provider. */
+    /** The source has no listing of this provider. */
     | "lists_nothing"
-    /** It would not be valid any more. */
+    /** The refreshed manifest would be invalid. */
     | "invalid";
   readonly detail?: string;
   /** The offer to customers before and after. */

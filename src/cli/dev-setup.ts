@@ -1,23 +1,23 @@
 import { existsSync, mkdirSync, readFileSync, writeFileSync } from "node:fs";
 import { join, resolve } from "node:path";
 
-import { digestHex, createVirtualKey } from "../gateway/index.ts";
+import { digestHex } from "../gateway/index.ts";
 import type { Backend, GatewayOptions, RunningGateway } from "../app/index.ts";
 import {
   byGateway,
   type Config,
-  CONSOLE_KEY_REQUESTS_PER_MINUTE,
   DEVELOPMENT_ORG_ID,
   formatUsd,
   microUsd,
 } from "../kernel/index.ts";
 import { type Simulator, startSimulator, startTestCheckout } from "../dev/index.ts";
 import { clock } from "./command-context.ts";
+import { makeKey } from "./first-run/open-account.ts";
 
 export interface Development {
-  /** The shipped manifests lead to the running simulator, and credit is bought with test money. */
+  /** Point the shipped manifests at the running simulator, and sell credit for test money. */
   readonly parts: Required<Pick<GatewayOptions, "rewriteManifests" | "testCheckout">>;
-  /** The gateway is up: what a person reads then. */
+  /** Returns the text that a person reads once the gateway is up. */
   welcome(gateway: RunningGateway, logFile: string | undefined): Promise<string>;
   close(): Promise<void>;
 }
@@ -26,14 +26,14 @@ const SIMULATOR_PORT = 9100;
 const SIMULATOR_ADDRESS = `http://127.0.0.1:${SIMULATOR_PORT}/`;
 const TEST_CREDIT = microUsd(25_000_000n);
 const TEST_CREDIT_REF = "dev-test-credit";
-/** The person who opens the link owns the organization that the key belongs to. */
+/** Owner of the development organization, whom the sign-in link signs in. */
 const OWNER_EMAIL = "dev@localhost";
 const KEY_FILE = "dev-key";
 const DEVELOPMENT = byGateway("dev");
 
 /**
- * The development parts: a simulated provider, a checkout with test money, an organization with
- * test credit, and its key.
+ * Starts a simulated provider and a checkout with test money, and makes an organization with test
+ * credit and a key.
  */
 export async function prepareDevelopment(config: Config, backend: Backend): Promise<Development> {
   const simulator = await startSimulatorSomewhere();
@@ -79,8 +79,8 @@ async function startSimulatorSomewhere(): Promise<Simulator> {
 }
 
 /**
- * The key of the development organization, made once and kept beside the data for the next start.
- * The organization may have been renamed since: it is known by the key, else by its id.
+ * Returns the key of the development organization, which is kept in a file of the data folder.
+ * Finds the organization by that key, else by its id, because its name may have changed.
  */
 async function devKey(config: Config, backend: Backend): Promise<DevKey> {
   const { accountStore } = backend;
@@ -98,19 +98,10 @@ async function devKey(config: Config, backend: Backend): Promise<DevKey> {
   const { orgId } = org;
   const ref = `${TEST_CREDIT_REF} ${orgId}`;
   await backend.creditStore.grant({ orgId, amountMicroUsd: TEST_CREDIT, ref }, DEVELOPMENT);
-  const fresh = createVirtualKey();
-  const newKey = {
-    orgId,
-    name: "development",
-    origin: "console",
-    digest: fresh.digest,
-    label: fresh.label,
-    requestsPerMinuteCeiling: CONSOLE_KEY_REQUESTS_PER_MINUTE,
-  } as const;
-  await accountStore.createKey(newKey, DEVELOPMENT);
+  const { key } = await makeKey(accountStore, { orgId, name: "development" }, DEVELOPMENT);
   mkdirSync(config.dataDir, { recursive: true });
-  writeFileSync(file, `${fresh.raw}\n`, { mode: 0o600 });
-  return { raw: fresh.raw, orgName: org.name };
+  writeFileSync(file, `${key}\n`, { mode: 0o600 });
+  return { raw: key, orgName: org.name };
 }
 
 interface DevKey {
@@ -160,7 +151,7 @@ Stop with Ctrl-C.
 `;
 }
 
-/** A few of them: the models page has all. */
+/** The first few model ids; the models page of the console has all. */
 function modelsLine(ids: readonly string[]): string {
   if (ids.length === 0) return "none: add a manifest";
   const rest = ids.length - MODELS_SHOWN;

@@ -3,6 +3,7 @@ import type { Command } from "commander";
 
 import { loadCatalog } from "../app/index.ts";
 import {
+  MANIFESTS_OPTION,
   answering,
   clock,
   type CommandAnswer,
@@ -11,7 +12,6 @@ import {
   readConfig,
   UsageFault,
   pickTexts,
-  withBackend,
 } from "./command-context.ts";
 import type { CommandContext } from "./command-io.ts";
 import { addressChecks } from "./doctor/address-checks.ts";
@@ -29,8 +29,9 @@ import type {
   Examined,
 } from "./doctor/doctor-check.ts";
 import { listingChecks, manifestChecks } from "./doctor/manifest-checks.ts";
+import { withBackend } from "./with-backend.ts";
 
-/** In the order of the report. A new group is a file of `doctor/` and an entry here. */
+/** Groups in the order of the report; a new group is a file of `doctor/` and an entry here. */
 const GROUPS: readonly CheckGroup[] = [programChecks, addressChecks, manifestChecks];
 const DATABASE_GROUPS: readonly DatabaseCheckGroup[] = [
   databaseChecks,
@@ -45,7 +46,7 @@ export function addDoctorCommand(program: Command, context: CommandContext): voi
     .description(
       "check configuration, manifests, keys, database, books and listings; exit 1 when something does not work, 0 for warnings",
     )
-    .option("--manifests <folder>", "folder of provider manifests (default ./manifests)")
+    .option(...MANIFESTS_OPTION)
     .action(answering(context, (flags: Flags) => examine(context, flags)));
 }
 
@@ -60,7 +61,7 @@ type ReadExamined =
   | { readonly ok: true; readonly value: Examined }
   | { readonly ok: false; readonly problem: DoctorCheck };
 
-/** A file that was named and is missing is a wrong call; what a file says is what is examined. */
+/** An invalid configuration is a finding; a missing file that was named is a wrong call. */
 function readExamined(context: CommandContext, flags: Flags): ReadExamined {
   const { env } = context;
   try {
@@ -120,7 +121,7 @@ function renderAnswer(checks: readonly DoctorCheck[]): CommandAnswer {
   };
 }
 
-/** The program that runs, and its configuration: that it was read is known by now. */
+/** Checks Node's version; the configuration is valid, since it has been read. */
 function programChecks(): readonly DoctorCheck[] {
   return [nodeCheck(), { id: "configuration", level: "ok", detail: "every setting is valid" }];
 }

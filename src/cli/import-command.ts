@@ -1,8 +1,10 @@
 import type { Command } from "commander";
-import { existsSync, mkdirSync, readdirSync, readFileSync, statSync, writeFileSync } from "node:fs";
+import { existsSync, mkdirSync, readFileSync, statSync, writeFileSync } from "node:fs";
 import { dirname, join } from "node:path";
 
 import {
+  JSON_OPTION,
+  MANIFESTS_OPTION,
   answering,
   type Flags,
   clock,
@@ -12,8 +14,8 @@ import {
   readConfig,
 } from "./command-context.ts";
 import type { CommandContext } from "./command-io.ts";
-import { SHIPPED_MANIFESTS } from "../app/index.ts";
-import { type Manifest, validateManifest } from "../catalog/index.ts";
+import { listJsonFiles, SHIPPED_MANIFESTS } from "../app/index.ts";
+import { validateManifest } from "../catalog/index.ts";
 import { asText, defined, isOwnVariable, loadConfig, type RawJson } from "../kernel/index.ts";
 import {
   CONFIG_BOUNDS,
@@ -39,6 +41,7 @@ import {
   settingAt,
   textAt,
 } from "../listing-tools/index.ts";
+import { shippedManifests } from "./manifest-init/write-manifest.ts";
 import { readSourceFile } from "./read-source-file.ts";
 
 /** `import litellm CONFIG`, `import openrouter FILE|MODEL…` */
@@ -54,7 +57,7 @@ export function addImportCommand(program: Command, context: CommandContext): voi
     .option("--teams <file>", "the answer of LiteLLM's /team/list")
     .option("--prices <file>", "LiteLLM's model_prices_and_context_window.json, for other models")
     .option("--write <folder>", "write the result there; no file is overwritten")
-    .option("--json", "print one JSON document on standard output")
+    .option(...JSON_OPTION)
     .action(
       answering(context, (config: string, flags: Flags) => importLitellm(context, config, flags)),
     );
@@ -64,8 +67,8 @@ export function addImportCommand(program: Command, context: CommandContext): voi
       "find the listings of models by their OpenRouter ids, or of a file with its model list; " +
         "exit 1 when one has none",
     )
-    .option("--manifests <folder>", "folder of provider manifests (default ./manifests)")
-    .option("--json", "print one JSON document on standard output")
+    .option(...MANIFESTS_OPTION)
+    .option(...JSON_OPTION)
     .action(
       answering(context, (models: string[], flags: Flags) =>
         importOpenrouter(context, models, flags),
@@ -73,7 +76,7 @@ export function addImportCommand(program: Command, context: CommandContext): voi
     );
 }
 
-/** Moves a LiteLLM configuration, and writes the result where `--write` says. */
+/** Moves a LiteLLM configuration, and writes the result into the folder of `--write`. */
 async function importLitellm(
   context: CommandContext,
   file: string,
@@ -83,13 +86,14 @@ async function importLitellm(
   if (!reading.ok) throw new UsageFault(`${file} ${reading.message}`);
   const keys = await readExport(flags, "keys");
   const teams = await readExport(flags, "teams");
+  const manifests = shippedManifests();
   const moved = moveLitellm({
     config: reading.value,
     ...defined({ keys, teams }),
     nowMs: clock.nowMs(),
     finder: {
-      shipped: shippedListings(shippedManifests()),
-      shippedIds: shippedIds(shippedManifests()),
+      shipped: shippedListings(manifests),
+      shippedIds: shippedIds(manifests),
       fromPriceFile: await readPrices(flags),
     },
     isOwnVariable,
@@ -105,7 +109,7 @@ async function importLitellm(
   };
 }
 
-/** The names of variables that are read: an address, never a key. */
+/** Variables that may be read, because their names are those of addresses and not of keys. */
 const ADDRESS_NAME = /(BASE|URL|URI|ENDPOINT|HOST|ADDRESS|REGION|REGION_NAME)$/;
 
 function readTree(file: string, bounds: YamlBounds): YamlReading {
@@ -130,24 +134,14 @@ async function readPrices(flags: Flags): Promise<ListingFinder["fromPriceFile"]>
   return priceFileListings(await readSourceFile(prices, undefined));
 }
 
-/** Why `tokenmarket.yaml` may not have this line. */
+/** Why this line would be invalid in `tokenmarket.yaml`; undefined if it is valid. */
 function settingProblem({ setting, value }: PlannedSetting): string | undefined {
   const yamlText = `${setting}: ${JSON.stringify(value)}\n`;
   const outcome = loadConfig({ flags: {}, env: {}, yamlText });
   return outcome.kind === "invalid" ? outcome.problems[0] : undefined;
 }
 
-/** The manifests of the package; one that is not valid is left out, as if it were not there. */
-function shippedManifests(): Manifest[] {
-  if (!existsSync(SHIPPED_MANIFESTS)) return [];
-  const files = readdirSync(SHIPPED_MANIFESTS).filter((name) => name.endsWith(".json"));
-  return files.toSorted().flatMap((name) => {
-    const verdict = validateManifest(readFileSync(join(SHIPPED_MANIFESTS, name), "utf8"));
-    return verdict.ok ? [verdict.manifest] : [];
-  });
-}
-
-/** Writes all of the files, or none if one exists with another text. */
+/** Writes all files, or none if one of them exists with another text. */
 function writeFiles(folder: string, files: readonly MovedFile[]): string[] {
   const targets = files.map((file) => ({ ...file, target: join(folder, file.path) }));
   const taken = targets.find(
@@ -222,7 +216,7 @@ async function importOpenrouter(
   };
 }
 
-/** The given model ids, or those of one file or address, which lists models or their ids. */
+/** The given model ids, or those in one file or at one address. */
 async function readAskedModels(models: readonly string[]): Promise<AskedModel[]> {
   const [first = ""] = models;
   const isFile = models.length === 1 && (existsSync(first) || first.startsWith("https://"));
@@ -242,7 +236,7 @@ function readAskedModel(item: RawJson): AskedModel[] {
 
 function listedIn(folder: string): ListedHere[] {
   const listed = new Map<string, { providers: string[]; otherNames: string[] }>();
-  for (const name of readdirSync(folder).filter((each) => each.endsWith(".json"))) {
+  for (const name of listJsonFiles(folder)) {
     const verdict = validateManifest(readFileSync(join(folder, name), "utf8"));
     if (!verdict.ok) throw new UsageFault(`${join(folder, name)}: is not valid; manifest check it`);
     const { provider, models } = verdict.manifest;

@@ -2,19 +2,19 @@ import { mkdirSync } from "node:fs";
 
 import type { Command } from "commander";
 
-import { loadCatalog } from "../app/index.ts";
+import { loadCatalog, renderIssue } from "../app/index.ts";
 import type { Deployment } from "../catalog/index.ts";
 import { type Config, assert } from "../kernel/index.ts";
 import { providerHeads } from "../listing-tools/index.ts";
 import { Answers } from "./ask-person.ts";
 import {
+  DATA_OPTION,
   answering,
   clock,
   type CommandAnswer,
   type Flags,
   readConfig,
   UsageFault,
-  withBackend,
 } from "./command-context.ts";
 import type { CommandContext } from "./command-io.ts";
 import { toVerdicts } from "./conformance-verdicts.ts";
@@ -39,8 +39,9 @@ import { toValues, onListings, shellWord } from "./manifest-init/init-flags.ts";
 import { toManifestPath } from "./manifest-init/hosted-provider.ts";
 import { requireHead } from "./manifest-init/named-provider.ts";
 import { shippedManifest } from "./manifest-init/write-manifest.ts";
-import { readText } from "./read-flags.ts";
+import { readText, reachableHost } from "./read-flags.ts";
 import { serveHere } from "./serve-command.ts";
+import { withBackend } from "./with-backend.ts";
 
 /** `init`: from provider keys to a call that works. */
 export function addInitCommand(program: Command, context: CommandContext): void {
@@ -48,7 +49,7 @@ export function addInitCommand(program: Command, context: CommandContext): void 
     .description(
       "write manifests for the provider keys of the environment, check them, and make an organization with credit and a key; exit 1 when nothing could be listed",
     )
-    .option("--data <folder>", "folder of the embedded PostgreSQL (default ./data)")
+    .option(...DATA_OPTION)
     .option("--keys-file <file>", "read provider keys from this file too: NAME=value lines")
     .option("--providers <ids...>", "list these providers, whose keys are there")
     .option("--base-url <pairs...>", "other addresses of providers: ID=URL pairs")
@@ -75,7 +76,7 @@ export function addInitCommand(program: Command, context: CommandContext): void 
 
 interface FirstRun {
   readonly answer: CommandAnswer;
-  /** The surroundings of the gateway that is to start; undefined if none is. */
+  /** The context for the gateway to start; undefined if none is started. */
   readonly serving: CommandContext | undefined;
 }
 
@@ -131,7 +132,7 @@ async function planned(
   flags: Flags,
   { keys, warnings }: FoundKeys,
 ): Promise<FirstRunPlan> {
-  // One that has no manifest here cannot be listed by its key alone.
+  // A key alone does not list a provider: a shipped manifest is needed, too.
   const heads = headsWithKey(keys).filter(
     ({ provider }) => shippedManifest(provider.id) !== undefined,
   );
@@ -152,12 +153,11 @@ async function planned(
   }
 }
 
-/** The address that the curl of a person on this machine has. */
+/** The gateway's address for the printed curl command. */
 function findGatewayUrl({ gatewayUrl, host, port }: Config): string {
   if (gatewayUrl !== "") return gatewayUrl.replace(/\/+$/, "");
   if (port === 0) throw new UsageFault("--port: 0 means any free port; name the port to print");
-  const shown = host === "0.0.0.0" || host === "::" ? "127.0.0.1" : host;
-  return `http://${shown.includes(":") ? `[${shown}]` : shown}:${port}`;
+  return `http://${reachableHost(host)}:${port}`;
 }
 
 function readBaseUrls(flags: Flags): ReadonlyMap<string, string> {
@@ -179,12 +179,11 @@ type FirstListing =
     }
   | { readonly ok: false; readonly problem: string };
 
-/** The catalog as a server would compile it now: it has to have something to sell. */
+/** Compiles the catalog as a server would, and finds its cheapest listing that can be sold. */
 function firstListing(config: Config, { env }: CommandContext): FirstListing {
   const loaded = loadCatalog({ ...config, env, clock });
   if (!loaded.ok) {
-    const problems = loaded.issues.map((each) => `${each.file}${each.pointer}: ${each.message}`);
-    return { ok: false, problem: problems.join("\n") };
+    return { ok: false, problem: loaded.issues.map(renderIssue).join("\n") };
   }
   const { deployments } = loaded.catalog;
   const deployment = cheapest(deployments);
@@ -197,7 +196,7 @@ const NOTES_MAX = 5;
 const NOTHING_TO_SELL =
   "no listing can be sold yet; compare a staged one with its provider's price list, set is_ready to true in the manifest, and run init again";
 
-/** The cheapest listing of each provider that was listed now or before. */
+/** The cheapest listing of each provider that has a manifest, new or kept. */
 function listingsToTry(
   deployments: readonly Deployment[],
   config: Config,
@@ -241,8 +240,8 @@ function nothingListed(providers: readonly ListedProvider[], problem: string): C
 }
 
 /**
- * The command that starts a server with the same folders. A key from a file has to be in the
- * server's environment.
+ * The command that starts a server with the same folders. Keys of `--keys-file` are exported first,
+ * because a server reads keys from its environment only.
  */
 function serveCommand(flags: Flags): string {
   const places = ["config", "data", "manifests", "port"].flatMap((name) => {

@@ -4,6 +4,7 @@ import type { Command } from "commander";
 import { openExportKey, readExportKey } from "../app/index.ts";
 import type { AuditCheck, AuditOutcome, AuditProgress } from "../ledger/index.ts";
 import {
+  PUBLIC_KEY_OPTION,
   answering,
   clock,
   type CommandAnswer,
@@ -12,13 +13,14 @@ import {
   readConfig,
   UsageFault,
   pickTexts,
-  withBackend,
 } from "./command-context.ts";
 import type { CommandContext } from "./command-io.ts";
 import { readText, readWhole, readDay } from "./read-flags.ts";
+import { withBackend } from "./with-backend.ts";
+import type { Config } from "../kernel/index.ts";
 
 const JOBS = { min: 1, max: 8 };
-/** The rest of a database's connections stays free for the gateways. */
+/** Leaves most of a database's connections to the gateways. */
 const JOBS_DEFAULT_MAX = 4;
 const PROGRESS_LINES = 250_000;
 const MS_PER_DAY = 86_400_000;
@@ -35,21 +37,16 @@ export function addAuditCommand(ledger: Command, context: CommandContext): void 
       "then sign the balances at the end of a day (YYYY-MM-DD, UTC; default yesterday), where later audits begin",
     )
     .option("--jobs <n>", "connections at a time, 1 to 8 (default the cores, at most 4)")
-    .option("--public-key <file>", "PEM file of the key that is trusted (default this one's own)")
+    .option(...PUBLIC_KEY_OPTION)
     .action(answering(context, (flags: Flags) => audit(context, flags)));
 }
 
 async function audit(context: CommandContext, flags: Flags): Promise<CommandAnswer> {
   const config = readConfig(context, flags);
   const day = dayToClose(flags);
-  const keyFile = readText(flags, "public-key");
-  const trustedKey = readExportKey(config, keyFile);
-  if (keyFile !== undefined && trustedKey === undefined) {
-    throw new UsageFault(`${keyFile}: there is no such file; check --public-key`);
-  }
   const options = {
     isFull: flags["full"] === true,
-    trustedKey,
+    trustedKey: readTrustedKey(config, flags),
     jobs: readWhole(flags, "jobs", JOBS) ?? Math.min(availableParallelism(), JOBS_DEFAULT_MAX),
     onProgress: progressTo(context),
   };
@@ -58,6 +55,14 @@ async function audit(context: CommandContext, flags: Flags): Promise<CommandAnsw
     const key = openExportKey(config);
     return renderAnswer(context, await backend.closeDay(day, { ...options, key }, by));
   });
+}
+
+/** The key of `--public-key`, else this installation's own; undefined if it has none. */
+export function readTrustedKey(config: Config, flags: Flags): ReturnType<typeof readExportKey> {
+  const file = readText(flags, "public-key");
+  const key = readExportKey(config, file);
+  if (file === undefined || key !== undefined) return key;
+  throw new UsageFault(`${file}: there is no such file; check --public-key`);
 }
 
 function dayToClose(flags: Flags): string | undefined {

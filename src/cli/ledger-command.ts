@@ -4,19 +4,13 @@ import { Readable } from "node:stream";
 import { pipeline } from "node:stream/promises";
 
 import { StuckAttempts } from "../ledger/index.ts";
-import {
-  answering,
-  onStoredData,
-  withBackend,
-  type Flags,
-  UsageFault,
-  pickTexts,
-} from "./command-context.ts";
+import { answering, onStoredData, type Flags, UsageFault, pickTexts } from "./command-context.ts";
 import type { CommandContext } from "./command-io.ts";
 import { addReopenCommand } from "./ledger-reopen-command.ts";
 import { addAuditCommand } from "./ledger-audit-command.ts";
 import { addRetireCommands } from "./ledger-retire-command.ts";
 import { readDay } from "./read-flags.ts";
+import { withBackend } from "./with-backend.ts";
 
 /** `ledger audit`, `recover`, `reopen`, `export`, `retire` and `verify-export` */
 export function addLedgerCommand(program: Command, context: CommandContext): void {
@@ -34,7 +28,7 @@ export function addLedgerCommand(program: Command, context: CommandContext): voi
               left.set(String(attemptId), fault instanceof Error ? fault.message : String(fault));
             }),
           );
-          // It closed them block by block: this says that it was asked for.
+          // Each block of attempts is recorded already; this records the command itself.
           const after = { attempts: recovered, instances };
           await changeLog.write(by, async (_, note) => {
             if (recovered === 0 && instances.length === 0) return;
@@ -60,7 +54,7 @@ export function addLedgerCommand(program: Command, context: CommandContext): voi
   addRetireCommands(ledger, context);
 }
 
-/** It names every customer: other users of the machine cannot read it. */
+/** Only the owner can read the file, which names every customer. */
 const FILE_MODE = 0o600;
 
 /** `ledger export` */
@@ -84,7 +78,7 @@ function addExportCommand(ledger: Command, context: CommandContext): void {
           const facts = Readable.from(counted(), { highWaterMark: 1 });
           if (out === undefined) {
             if (flags["json"] === true) throw new UsageFault("--json goes with --out");
-            // A slow reader is waited for: a day does not fit into memory.
+            // The pipeline waits for a slow reader, because a day does not fit into memory.
             await pipeline(facts, context.stdout, { end: false });
             return { json: undefined, text: "" };
           }

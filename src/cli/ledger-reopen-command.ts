@@ -14,13 +14,13 @@ import {
   onStoredData,
   readConfig,
   UsageFault,
-  withBackend,
   type CommandAnswer,
   pickTexts,
   type Flags,
 } from "./command-context.ts";
 import type { CommandContext } from "./command-io.ts";
 import { readText, readInstant } from "./read-flags.ts";
+import { withBackend } from "./with-backend.ts";
 
 const CHANGES_BYTES_MAX = 256 * 1024 * 1024;
 const REASON_CHARS_MAX = 1_000;
@@ -124,7 +124,7 @@ async function readChanges(
   return outcome;
 }
 
-/** The books are open by now: a limit store that does not answer is a note, and exit code 1. */
+/** Empties the limit store. A failure is only a note, since the books are open already. */
 async function emptied(
   context: CommandContext,
   flags: Flags,

@@ -4,7 +4,7 @@ import { setTimeout as sleep } from "node:timers/promises";
 
 import type { Command } from "commander";
 
-import { type Backend, openDayArchive, openExportKey, readExportKey } from "../app/index.ts";
+import { type Backend, openDayArchive, openExportKey } from "../app/index.ts";
 import { type ChangedBy, formatUsd, publicKeyText } from "../kernel/index.ts";
 import {
   type Day,
@@ -17,17 +17,21 @@ import {
   verifyExport,
 } from "../ledger/index.ts";
 import {
+  CONFIG_OPTION,
+  JSON_OPTION,
+  PUBLIC_KEY_OPTION,
   answerChecks,
   answering,
   onStoredData,
   readConfig,
   UsageFault,
-  withBackend,
   type CommandAnswer,
   type Flags,
 } from "./command-context.ts";
 import type { CommandContext } from "./command-io.ts";
+import { readTrustedKey } from "./ledger-audit-command.ts";
 import { readText, readWhole } from "./read-flags.ts";
+import { withBackend } from "./with-backend.ts";
 
 const DAYS = { min: 1, max: 999_999 };
 const LOCK_TRIES_MAX = 10;
@@ -45,10 +49,10 @@ export function addRetireCommands(ledger: Command, context: CommandContext): voi
     .command("verify-export")
     .description("prove an exported day: its signature, its key and every row; exit 1 when off")
     .argument("<file>", "the day's manifest, attempt-YYYY-MM-DD.json")
-    .option("--public-key <file>", "PEM file of the key that is trusted (default this one's own)")
+    .option(...PUBLIC_KEY_OPTION)
     .option("--data <folder>", "folder of the installation's own key (default ./data)")
-    .option("--config <file>", "configuration file (default tokenmarket.yaml, if it exists)")
-    .option("--json", "print one JSON document on standard output")
+    .option(...CONFIG_OPTION)
+    .option(...JSON_OPTION)
     .action(answering(context, (file: string, flags: Flags) => verify(context, file, flags)));
 }
 
@@ -79,7 +83,7 @@ async function retire(context: CommandContext, flags: Flags): Promise<CommandAns
   });
 }
 
-/** A run that was killed a moment ago may still have its lock. */
+/** Opens the session, with retries because a run that was just killed may still hold its lock. */
 async function openSession(store: RetentionStore, by: ChangedBy): Promise<RetentionSession> {
   for (let tried = 0; tried < LOCK_TRIES_MAX; tried++) {
     if (tried > 0) await sleep(LOCK_PAUSE_MS);
@@ -148,11 +152,7 @@ function renderAnswer(
 
 async function verify(context: CommandContext, file: string, flags: Flags): Promise<CommandAnswer> {
   const config = readConfig(context, flags);
-  const publicKeyFile = readText(flags, "public-key");
-  const trustedKey = readExportKey(config, publicKeyFile);
-  if (publicKeyFile !== undefined && trustedKey === undefined) {
-    throw new UsageFault(`${publicKeyFile}: there is no such file; check --public-key`);
-  }
+  const trustedKey = readTrustedKey(config, flags);
   const manifest = readManifest(readFileSync(file, "utf8"));
   if (typeof manifest === "string")
     return answerChecks([{ id: "manifest", ok: false, detail: manifest }]);

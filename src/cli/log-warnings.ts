@@ -9,10 +9,10 @@ import type { Logger } from "../kernel/index.ts";
  */
 export function logWarnings(log: Logger): () => void {
   const listeners = process.listeners("warning");
-  // Node's own listener prints the bare text.
+  // Removes Node's own listener, which prints bare text.
   process.removeAllListeners("warning");
   const onWarning = (warning: Error): void => {
-    // Some are one text of several lines; the stack says where it comes from.
+    // The stack tells the origin of a warning.
     log.warn({ err: warning, source: "node" }, warning.message);
   };
   process.on("warning", onWarning);

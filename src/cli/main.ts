@@ -1,5 +1,5 @@
 #!/usr/bin/env node
-import { openStandardError } from "../app/index.ts";
+import { openStandardError } from "../app/logging.ts";
 import { runCli } from "./run-cli.ts";
 
 process.exitCode = await runCli(process.argv.slice(2), {

@@ -1,8 +1,8 @@
-import { existsSync, readdirSync, readFileSync, statSync, writeFileSync } from "node:fs";
+import { existsSync, readFileSync, statSync, writeFileSync } from "node:fs";
 import { join } from "node:path";
 import type { Command } from "commander";
 
-import { loadCatalog } from "../app/index.ts";
+import { loadCatalog, renderIssue, listJsonFiles } from "../app/index.ts";
 import {
   compileCatalog,
   keyProblems,
@@ -14,6 +14,8 @@ import {
 } from "../catalog/index.ts";
 import { isOwnVariable } from "../kernel/index.ts";
 import {
+  JSON_OPTION,
+  MANIFESTS_OPTION,
   answering,
   clock,
   readConfig,
@@ -33,7 +35,7 @@ export function addManifestCommand(program: Command, context: CommandContext): v
   manifest
     .command("check <files...>")
     .description("report every problem of these manifests or folders; exit 1 when there is one")
-    .option("--json", "print one JSON document on standard output")
+    .option(...JSON_OPTION)
     .action(
       answering(context, (named: string[]) => {
         const files = named.flatMap(manifestFiles);
@@ -43,8 +45,8 @@ export function addManifestCommand(program: Command, context: CommandContext): v
         return {
           json: { ok, issues, notes },
           text: [
-            ...(ok ? files.map((file) => `${file}: valid`) : issues.map(renderNote)),
-            ...notes.map((note) => `note: ${renderNote(note)}`),
+            ...(ok ? files.map((file) => `${file}: valid`) : issues.map(renderIssue)),
+            ...notes.map((note) => `note: ${renderIssue(note)}`),
           ].join("\n"),
           exitCode: ok ? 0 : 1,
         };
@@ -73,9 +75,9 @@ function addCatalogCommand(program: Command, context: CommandContext): void {
     .description("compile the catalog")
     .command("build")
     .description("compile the manifests folder as the server does; exit 1 when it is not valid")
-    .option("--manifests <folder>", "folder of provider manifests (default ./manifests)")
+    .option(...MANIFESTS_OPTION)
     .option("--out <file>", "write the catalog to this file")
-    .option("--json", "print one JSON document on standard output")
+    .option(...JSON_OPTION)
     .action(
       answering(context, (flags: Flags) => {
         const { manifestsDir, poolsFile, providerKeyOrigins } = readConfig(context, flags);
@@ -88,7 +90,7 @@ function addCatalogCommand(program: Command, context: CommandContext): void {
           allowPrivateUpstreams: true,
         });
         if (!loaded.ok) {
-          const text = loaded.issues.map((each) => `${each.file}${each.pointer}: ${each.message}`);
+          const text = loaded.issues.map(renderIssue);
           return { json: loaded, text: text.join("\n"), exitCode: 1 };
         }
         const { buildId, models, deployments } = loaded.catalog;
@@ -107,7 +109,7 @@ function addCatalogCommand(program: Command, context: CommandContext): void {
     );
 }
 
-/** A remark that does not make a manifest invalid. */
+/** A note about a manifest that is valid all the same. */
 interface FileNote {
   readonly file: string;
   readonly pointer: string;
@@ -118,20 +120,16 @@ interface FileIssue extends FileNote {
   readonly rule: string;
 }
 
-function renderNote({ file, pointer, message }: FileNote): string {
-  return `${file}${pointer}: ${message}`;
-}
-
-/** A folder means every manifest in it. */
+/** The manifest, or every manifest of a folder. */
 function manifestFiles(path: string): string[] {
   if (!existsSync(path)) throw new UsageFault(`${path}: there is no such file or folder`);
   if (!statSync(path).isDirectory()) return [path];
-  const files = readdirSync(path).filter((file) => file.endsWith(".json"));
+  const files = listJsonFiles(path);
   if (files.length === 0) throw new UsageFault(`${path}: the folder has no manifest (*.json)`);
-  return files.toSorted().map((file) => join(path, file));
+  return files.map((file) => join(path, file));
 }
 
-/** The problems of each file, then those of the files together. */
+/** Returns the problems of each file, then the problems of all files in one catalog. */
 function checkFiles(
   files: readonly string[],
   providerKeyOrigins: string,
@@ -176,8 +174,8 @@ function printable(_key: string, value: unknown): unknown {
 }
 
 /**
- * The announced price changes of a manifest whose day has come. They are charged already; written
- * into `pricing`, the file says what a reader takes from it.
+ * Finds announced price changes that are in force by now. They are charged already, but a reader of
+ * the file expects the current prices in `pricing`.
  */
 export function pastPriceChanges(manifest: Manifest, nowMs: number): readonly PastChange[] {
   return Object.entries(manifest.listing_terms ?? {}).flatMap(([model, terms]) =>

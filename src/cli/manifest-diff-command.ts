@@ -2,6 +2,9 @@ import type { Command } from "commander";
 
 import { diffManifests } from "../listing-tools/index.ts";
 import {
+  CONFIG_OPTION,
+  JSON_OPTION,
+  MANIFESTS_OPTION,
   answering,
   clock,
   type CommandAnswer,
@@ -20,9 +23,9 @@ export function addManifestDiffCommand(manifest: Command, context: CommandContex
     .description(
       "compare two manifests of a provider by model and price, the second one by default the manifests folder's; exit 1 when any client pays more or something leaves",
     )
-    .option("--manifests <folder>", "folder of provider manifests (default ./manifests)")
-    .option("--config <file>", "configuration file (default tokenmarket.yaml, if it exists)")
-    .option("--json", "print one JSON document on standard output")
+    .option(...MANIFESTS_OPTION)
+    .option(...CONFIG_OPTION)
+    .option(...JSON_OPTION)
     .action(
       answering(context, (old: string, next: string | undefined, flags: Flags) =>
         compare(context, { old, next, flags }),

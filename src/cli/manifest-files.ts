@@ -1,8 +1,9 @@
-import { existsSync, readdirSync, readFileSync, statSync } from "node:fs";
+import { existsSync, readFileSync, statSync } from "node:fs";
 import { join } from "node:path";
 
 import { type Manifest, validateManifest } from "../catalog/index.ts";
 import { UsageFault } from "./command-context.ts";
+import { listJsonFiles } from "../app/index.ts";
 
 /** A valid manifest and where it was read. */
 export interface ReadManifest {
@@ -11,11 +12,11 @@ export interface ReadManifest {
   readonly manifest: Manifest;
 }
 
-/** No manifest of any size that can be valid is larger. */
+/** Larger files cannot be valid manifests. */
 const FILE_BYTES_MAX = 16 * 1_048_576;
 const PROBLEMS_SHOWN_MAX = 5;
 
-/** Reads a manifest that has to be valid. */
+/** Reads a manifest. Throws a `UsageFault` that lists the problems of an invalid one. */
 export function readManifestFile(file: string): ReadManifest {
   const text = readText(file);
   const verdict = validateManifest(text);
@@ -28,7 +29,7 @@ export function readManifestFile(file: string): ReadManifest {
   throw new UsageFault([...lines, ...more].join("\n"));
 }
 
-/** The manifests folder's file of a provider. */
+/** Reads the provider's manifest from the folder. Throws a `UsageFault` if there is none. */
 export function manifestOfProvider(folder: string, providerId: string): ReadManifest {
   const found = listManifestFiles(folder).find((file) => readProviderId(file) === providerId);
   if (found !== undefined) return readManifestFile(found);
@@ -37,16 +38,15 @@ export function manifestOfProvider(folder: string, providerId: string): ReadMani
   );
 }
 
-/** Every manifest of the folder, in the order of the names. */
+/** Lists the paths of the folder's manifests, sorted by name. */
 export function listManifestFiles(folder: string): readonly string[] {
   if (!existsSync(folder)) {
     throw new UsageFault(`${folder}: there is no such folder; name another with --manifests`);
   }
-  const names = readdirSync(folder).filter((name) => name.endsWith(".json"));
-  return names.toSorted().map((name) => join(folder, name));
+  return listJsonFiles(folder).map((name) => join(folder, name));
 }
 
-/** Another provider's file may be broken: that is not asked here. */
+/** Undefined if the file is broken: a broken file of another provider must not end the search. */
 function readProviderId(file: string): string | undefined {
   try {
     const { provider } = JSON.parse(readText(file)) as { provider?: { id?: string } };

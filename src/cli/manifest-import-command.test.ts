@@ -105,7 +105,7 @@ describe("manifest import", () => {
     expect(existsSync(out)).toBe(false);
   });
 
-  test("a file that is there stays as it is when the import would list nothing, told to or not", async () => {
+  test("an import that lists nothing keeps an existing file, even with --overwrite", async () => {
     const out = join(folder, "kept.json");
     writeFileSync(out, "what is listed now");
     const other = join(folder, "models.dev-2026-08-01.json");
@@ -118,7 +118,7 @@ describe("manifest import", () => {
     expect(readFileSync(out, "utf8")).toBe("what is listed now");
   });
 
-  test("a file that is there already stays as it is", async () => {
+  test("an existing file is replaced only with --overwrite", async () => {
     const out = join(folder, "mine.json");
     writeFileSync(out, "by hand");
     const refused = await run(...forGroq, "--out", out, litellm);
@@ -172,11 +172,14 @@ describe("manifest import", () => {
     ],
   ];
 
-  test.each(wrong)("of %s ends with 2 and says what is wrong", async (_what, args, message) => {
-    const { code, stdout, stderr } = await run("manifest", "import", ...args);
-    expect([code, stdout]).toEqual([2, ""]);
-    expect(stderr).toMatch(message);
-  });
+  test.each(wrong)(
+    "with %s ends with exit code 2 and says what is wrong",
+    async (_what, args, message) => {
+      const { code, stdout, stderr } = await run("manifest", "import", ...args);
+      expect([code, stdout]).toEqual([2, ""]);
+      expect(stderr).toMatch(message);
+    },
+  );
 
   test("no message quotes more than 200 characters of a file", async () => {
     const long = "x".repeat(1_000_000);

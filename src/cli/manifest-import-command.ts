@@ -18,7 +18,7 @@ import {
   providerHeads,
   type SourceInput,
 } from "../listing-tools/index.ts";
-import { answering, type CommandAnswer, UsageFault } from "./command-context.ts";
+import { JSON_OPTION, answering, type CommandAnswer, UsageFault } from "./command-context.ts";
 import type { CommandContext } from "./command-io.ts";
 import { collect } from "./read-flags.ts";
 import { readSourceFile, splitSource } from "./read-source-file.ts";
@@ -62,7 +62,7 @@ export function addManifestImportCommand(manifest: Command, context: CommandCont
     )
     .option("--out <file>", "write the manifest here; - is standard output", "-")
     .option("--overwrite", "replace the file of --out")
-    .option("--json", "print one JSON document on standard output")
+    .option(...JSON_OPTION)
     .action(
       answering(context, async (file: string, flags: ImportFlags) => {
         const { from, head } = checkFlags(flags);

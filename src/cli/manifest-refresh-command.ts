@@ -19,13 +19,13 @@ import {
   type SourceInput,
 } from "../listing-tools/index.ts";
 import {
+  MANIFESTS_OPTION,
   answering,
   clock,
   type CommandAnswer,
   onStoredData,
   readConfig,
   UsageFault,
-  withBackend,
 } from "./command-context.ts";
 import type { CommandContext } from "./command-io.ts";
 import { describeRefresh, type RefreshedFile } from "./describe-refresh.ts";
@@ -33,6 +33,7 @@ import { listManifestFiles, readManifestFile, type ReadManifest } from "./manife
 import { collect } from "./read-flags.ts";
 import { readSourceFile, splitSource } from "./read-source-file.ts";
 import { type Replacement, replaceFiles } from "./replace-file.ts";
+import { withBackend } from "./with-backend.ts";
 
 interface RefreshFlags {
   readonly source: readonly string[];
@@ -66,7 +67,7 @@ export function addManifestRefreshCommand(manifest: Command, context: CommandCon
     )
     .option("--max-rise <percent>", "a price that rises by more waits for --accept", "20")
     .option("--accept <model>", "take what waits of this model; may be given again", collect, [])
-    .option("--manifests <folder>", "folder of provider manifests (default ./manifests)")
+    .option(...MANIFESTS_OPTION)
     .action(
       answering(context, (files: readonly string[], flags: RefreshFlags) =>
         refresh(context, files, flags),
@@ -127,7 +128,7 @@ async function writeRecorded(
   }
 }
 
-/** True if no person has to decide anything about the file. */
+/** True if the file needs no decision of a person. */
 function isSettled({ state, findings }: RefreshedFile): boolean {
   const isDone = state === "changed" || state === "unchanged" || state === "no_source";
   return isDone && !findings.some(needsDecision);
@@ -135,7 +136,7 @@ function isSettled({ state, findings }: RefreshedFile): boolean {
 
 export function needsDecision({ kind, prices }: RefreshFinding): boolean {
   if (kind.endsWith("_waits")) return true;
-  // A price that was edited this way pays the provider more than is earned.
+  // With this edited price the provider is owed more than customers pay.
   return kind === "edited" && prices.some(({ percent }) => percent?.startsWith("+") ?? true);
 }
 
@@ -153,7 +154,7 @@ function acceptedModels(
 
 export type Sources = ReadonlyMap<ListingSource, SourceInput>;
 
-/** Reads what the manifests need, each once; a source that is missing is named before any is read. */
+/** Reads each needed source once, after checking that none of them is missing. */
 async function readSources(
   named: readonly string[],
   manifests: readonly ReadManifest[],
@@ -180,7 +181,7 @@ function listSources({ catalog_source: source }: Manifest): readonly ListingSour
 
 export interface Refreshing {
   readonly sources: Sources;
-  /** So many lists have to know the provider; default 1. */
+  /** Number of lists that must have the provider; default 1. */
   readonly leastSources?: number;
   readonly rules: PriceRules;
   readonly accepted: ReadonlySet<string>;
@@ -266,14 +267,14 @@ function importAgain(manifest: Sourced, { sources, leastSources = 1 }: Refreshin
     return { kind: "no_head", detail };
   }
   const recordedFiles = [recorded, ...(recorded.against ?? [])];
-  // Two lists of one origin become the newer one; where several must agree, new ones count, too.
+  // If several sources must agree, all given ones count, not only the recorded ones.
   const added = leastSources > 1 ? [...sources.keys()] : [];
   const order = new Set([...recordedFiles.map(({ from }) => from), ...added]);
   const files = [...order].flatMap((from): readonly SourceInput[] => {
     const source = sources.get(from);
     if (source === undefined || head.sources[from] === undefined) return [];
     const sha256 = sha256Hex(source.bytes);
-    // Equal bytes keep the day that was recorded for them, whatever the file's name is now.
+    // Equal bytes keep their recorded day, whatever the file's name is.
     const same = recordedFiles.find((each) => each.from === from && each.sha256 === sha256);
     return [same === undefined ? source : { ...source, dated: same.dated }];
   });
@@ -302,7 +303,7 @@ function importAgain(manifest: Sourced, { sources, leastSources = 1 }: Refreshin
   return { kind: "imported", manifest: again, unsettled: new Set(unsettled) };
 }
 
-/** Rate limits were taken over when a listing that was not edited has them. */
+/** True if an unedited listing has rate limits, which means that they were imported. */
 function hasImportedCapacity({ models, listing_terms: terms, catalog_source }: Sourced): boolean {
   return models.some((model) => {
     if (model.capacity === undefined || !Object.hasOwn(catalog_source.imported, model.id)) {
@@ -314,7 +315,7 @@ function hasImportedCapacity({ models, listing_terms: terms, catalog_source }: S
 }
 
 const DAY_MS = 86_400_000;
-/** So long customers know of a rise before it begins, unless the operator names a day. */
+/** Notice of a rise for customers, unless the operator names a day. */
 const RISE_NOTICE_DAYS = 7;
 const EFFECTIVE_DAYS_MAX = 366;
 
@@ -348,7 +349,7 @@ function readEffective(text: string | undefined, nowMs: number): number | undefi
 
 const FRACTION_DIGITS = 6;
 
-/** In millionths of a percent. */
+/** Parses a percentage into millionths of a percent. */
 function readPercent(text: string): bigint {
   const [, whole = "", fraction = ""] = /^(\d{1,4})(?:\.(\d{1,6}))?$/.exec(text) ?? [];
   if (whole !== "") return BigInt(whole + fraction.padEnd(FRACTION_DIGITS, "0"));

@@ -2,14 +2,9 @@ import type { Command } from "commander";
 
 import type { Backend } from "../app/index.ts";
 import type { SchemaState } from "../kernel/index.ts";
-import {
-  answering,
-  type CommandAnswer,
-  type Flags,
-  onStoredData,
-  withBackend,
-} from "./command-context.ts";
+import { answering, type CommandAnswer, type Flags, onStoredData } from "./command-context.ts";
 import type { CommandContext } from "./command-io.ts";
+import { withBackend } from "./with-backend.ts";
 
 /** `migrate` */
 export function addMigrateCommand(program: Command, context: CommandContext): void {
@@ -30,7 +25,7 @@ async function migrate(context: CommandContext, flags: Flags): Promise<CommandAn
 }
 
 async function migrated(backend: Backend): Promise<CommandAnswer> {
-  // Opening the stores has migrated already; a second run proves there is nothing left.
+  // Opening the stores has migrated already; a second run shows that nothing is left.
   const left = await backend.migrate();
   const { migrated: ran } = backend;
   return {

@@ -9,14 +9,15 @@ import type { FileAnswer } from "../account/console-api/file-answer.ts";
 import { type Operation, OPERATIONS } from "../account/console-api/operations.ts";
 import type { OperationRefusal } from "../account/console-api/run-operation.ts";
 import {
+  MANIFESTS_OPTION,
   answering,
   type CommandAnswer,
   onStoredData,
   pickTexts,
   UsageFault,
-  withBackend,
   type Flags,
 } from "./command-context.ts";
+import { addChangesVerify } from "./changes-verify-command.ts";
 import type { CommandContext, StandardInput } from "./command-io.ts";
 import { openOperationDeps } from "./operation-deps.ts";
 import {
@@ -31,15 +32,34 @@ import {
 } from "./operation-flags.ts";
 import { csvText, plainText } from "./plain-text.ts";
 import { providerKeyProblem } from "../gateway/index.ts";
+import { withBackend } from "./with-backend.ts";
 
 type Arguments = Readonly<Record<string, string | undefined>>;
 
-/** Adds the operations that are commands of this group, in their order. */
-export function addOperations(group: Command, context: CommandContext): void {
-  for (const operation of OPERATIONS) {
-    if (operation.face.usage.split(" ")[0] === group.name()) {
-      addOperation(group, context, operation);
+/** The groups of commands that run operations. */
+const GROUPS: Readonly<Record<string, string>> = {
+  org: "create and manage organizations",
+  member: "the people of an organization and their roles in the console",
+  credit: "grant credit and show wallets",
+  topup: "automatic top-up of organizations",
+  statement: "the monthly statements of an organization",
+  key: "create and manage virtual keys",
+  limits: "set and show the limits of an organization",
+  endpoint: "dedicated endpoints: a private manifest as capacity of one organization",
+  connection: "customers' own provider keys, used instead of the marketplace's keys",
+  "unusual-use": "list and lift restrictions after unusual use on trial credit",
+  settlement: "settle what is owed to providers",
+  changes: "the change log: who changed what, when and from where",
+};
+
+/** Adds each group with its operations, in their order, and the command `changes verify`. */
+export function addOperationGroups(program: Command, context: CommandContext): void {
+  for (const [name, description] of Object.entries(GROUPS)) {
+    const group = program.command(name).description(description);
+    for (const operation of OPERATIONS) {
+      if (operation.face.usage.split(" ")[0] === name) addOperation(group, context, operation);
     }
+    if (name === "changes") addChangesVerify(group, context);
   }
 }
 
@@ -91,7 +111,7 @@ function addFlags(command: Command, operation: Operation, fields: readonly Field
     } else if (name !== "org_id") command.addOption(fieldOption(name, shape, isRequired));
   }
   if (face.readsCatalog === true) {
-    command.option("--manifests <folder>", "folder of provider manifests (default ./manifests)");
+    command.option(...MANIFESTS_OPTION);
   }
   if (face.csv !== undefined) command.option("--csv", "print comma-separated values");
   if (contract.answerType !== undefined) {
@@ -139,7 +159,7 @@ function readNamedFile(file: string, flag: string): string {
   return readFileSync(file, "utf8");
 }
 
-/** The file is the answer: with `--json` too, so nothing else is printed on standard output then. */
+/** The file for an answer that is a file; needed with `--json`, which prints one document. */
 function readOut(flags: Flags): string | undefined {
   const { out } = pickTexts(flags);
   if (flags["json"] === true && out === undefined) {
@@ -203,7 +223,7 @@ async function findOrgId(
   throw new UsageFault(`there is no organization ${asked}; ${next}`);
 }
 
-/** A refusal in the words of the command line: a field that it begins with is a flag there. */
+/** Turns a refusal into a fault, and the field at its start into the name of the flag. */
 function asFault({ code, field, message }: OperationRefusal, fields: readonly Field[]): UsageFault {
   if (code === "confirm_needed") return new UsageFault(`${message} with --confirm`);
   const flag = field?.replace(/\[.*/, "");
@@ -212,7 +232,7 @@ function asFault({ code, field, message }: OperationRefusal, fields: readonly Fi
   return new UsageFault(`${flagName(flag)}${message.slice(flag.length)}`);
 }
 
-/** A provider's key is never an argument: every user of the machine can read those. */
+/** Reads a provider's key, which is never an argument, since all users can read arguments. */
 async function readSecret(context: CommandContext, envName: string | undefined): Promise<string> {
   const isNamed = envName !== undefined;
   const text = isNamed ? (context.env[envName] ?? "") : await readStandardInput(context.stdin());

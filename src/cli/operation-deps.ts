@@ -1,4 +1,4 @@
-import { existsSync, readdirSync, readFileSync } from "node:fs";
+import { existsSync, readFileSync } from "node:fs";
 import { join } from "node:path";
 
 import {
@@ -10,6 +10,8 @@ import {
   loadCatalog,
   readExportKey,
   sealedTables,
+  renderIssue,
+  listJsonFiles,
 } from "../app/index.ts";
 import { type Catalog, type ManifestFile, parseManifestFiles } from "../catalog/index.ts";
 import type { CommandDeps } from "../account/index.ts";
@@ -17,10 +19,7 @@ import { clock, readConfig, UsageFault, type Flags } from "./command-context.ts"
 import type { CommandContext } from "./command-io.ts";
 import type { Config } from "../kernel/index.ts";
 
-/**
- * The parts that an operation works with when a command runs it. The manifests are read where they
- * are asked.
- */
+/** Opens the parts that an operation of a command needs. Manifests are read on first use. */
 export function openOperationDeps(
   context: CommandContext,
   flags: Flags,
@@ -107,23 +106,23 @@ function no(problem: string): { readonly ok: false; readonly problem: string } {
 }
 
 function readManifests(folder: string): readonly ManifestFile[] {
-  const files = readdirSync(folder)
-    .filter((file) => file.endsWith(".json"))
-    .map((file) => ({ file, text: readFileSync(join(folder, file), "utf8") }));
+  const files = listJsonFiles(folder).map((file) => {
+    return { file, text: readFileSync(join(folder, file), "utf8") };
+  });
   const parsed = parseManifestFiles(files);
   if (parsed.ok) return parsed.manifests;
-  const issues = parsed.issues.map(({ file, pointer, message }) => `${file}${pointer}: ${message}`);
+  const issues = parsed.issues.map(renderIssue);
   throw new UsageFault(`nothing was added: the manifests are not valid:\n${issues.join("\n")}`);
 }
 
 /**
- * The listings in the manifests of this place, for commands that check a provider's or a model's
- * id. Private addresses included: whether one may be asked is decided where it is asked. Throws a
- * `UsageFault` that names each file that cannot be compiled, and why.
+ * Compiles the manifests folder, for commands that check the id of a provider or a model. Private
+ * addresses are included, because the HTTP client refuses them itself. Throws a `UsageFault` with
+ * every problem.
  */
 function readCatalog({ env }: CommandContext, { manifestsDir }: Config): Catalog {
   const loaded = loadCatalog({ manifestsDir, env, clock, allowPrivateUpstreams: true });
   if (loaded.ok) return loaded.catalog;
-  const lines = loaded.issues.map((each) => `${each.file}${each.pointer}: ${each.message}`);
+  const lines = loaded.issues.map(renderIssue);
   throw new UsageFault(`the manifests cannot be compiled:\n${lines.join("\n")}`);
 }

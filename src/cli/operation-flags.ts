@@ -6,7 +6,7 @@ import type { Operation } from "../account/console-api/operations.ts";
 import type { Flags } from "./command-context.ts";
 import { readText, readInstant } from "./read-flags.ts";
 
-/** The members of a schema that this file reads. */
+/** The fields of a JSON Schema that this file reads. */
 interface Shape {
   readonly type?: string;
   readonly description?: string;
@@ -56,7 +56,7 @@ export function flagName(field: string): string {
   return `--${field.replaceAll("_", "-")}`;
 }
 
-/** The sentence of a schema about its values. A list has commas between its entries. */
+/** The description of a field; lists are entered with commas. */
 function describe(shape: Shape): string {
   const text = [shape, ...alternatives(shape)].find((each) => each.description)?.description ?? "";
   return classifyShape(shape) === "list" ? `${text}, with commas between them` : text;
@@ -70,10 +70,7 @@ export function readField(flags: Flags, field: Field, face: CommandFace): unknow
     : readValue(text, field, { face, said: flagName(field[0]) });
 }
 
-/**
- * The value of a field as the route takes it. What is no number where one is due stays a text: the
- * schema says what is wrong with it.
- */
+/** The value of a field as the route takes it. The schema refuses a text that should be a number. */
 export function readValue(
   text: string,
   [name, shape]: Field,

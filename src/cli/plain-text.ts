@@ -1,6 +1,6 @@
 import { csvLine, plainCell, asObject } from "../kernel/index.ts";
 
-/** A list of an answer as CSV, with the columns that it has of these. */
+/** A list as CSV, with those of the columns that it has. */
 export function csvText(rows: readonly object[], columns: readonly string[] = []): string {
   const [first = {}] = rows.map((row) => flatten(row));
   const names = columns.filter((name) => name in first);
@@ -27,7 +27,7 @@ export function plainText(answer: unknown, columns?: readonly string[]): string 
   return [aligned(fields.map(([name, value]) => [name, cell(value)])), ...blocks].join("\n");
 }
 
-/** Fields of a record inside a record stand among its own, under both names, but in a column. */
+/** Flattens inner records: `a: { b }` becomes `a.b`, except in the named columns. */
 function flatten(
   answer: unknown,
   columns: readonly string[] = [],
@@ -44,7 +44,7 @@ function isRecord(value: unknown): boolean {
   return asObject(value) !== undefined;
 }
 
-/** A list of records; an empty one inside a record is rather one of words. */
+/** True for a list of records; an empty list within a record counts as a list of words. */
 function isList([name, value]: readonly [string, unknown]): boolean {
   return Array.isArray(value) && value.every(isRecord) && (value.length > 0 || !/\./.test(name));
 }
@@ -58,7 +58,7 @@ function table(rows: readonly object[], columns?: readonly string[]): string {
   return aligned([names, ...lines]);
 }
 
-/** Two blanks between columns, and none at the end of a line. */
+/** Aligns columns, with two spaces between them and none at the end of a line. */
 function aligned(lines: readonly (readonly string[])[]): string {
   const widths = (lines[0] ?? []).map((_, at) =>
     Math.max(...lines.map((line) => line[at]?.length ?? 0)),

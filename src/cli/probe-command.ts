@@ -1,6 +1,8 @@
 import type { Command } from "commander";
 
 import {
+  CONFIG_OPTION,
+  JSON_OPTION,
   answering,
   readConfig,
   UsageFault,
@@ -8,6 +10,7 @@ import {
   type Flags,
 } from "./command-context.ts";
 import type { CommandContext } from "./command-io.ts";
+import { reachableHost } from "./read-flags.ts";
 
 const ANSWER_WAIT_MS = 3_000;
 
@@ -20,8 +23,8 @@ export function addProbeCommand(program: Command, context: CommandContext): void
     )
     .option("--ready", "check that it accepts traffic (default: that it answers)")
     .option("--internal-port <n>", "internal port (default 8082)")
-    .option("--config <file>", "configuration file (default tokenmarket.yaml, if it exists)")
-    .option("--json", "print one JSON document on standard output")
+    .option(...CONFIG_OPTION)
+    .option(...JSON_OPTION)
     .action(answering(context, (flags: Flags) => probe(context, flags)));
 }
 
@@ -33,7 +36,7 @@ async function probe(context: CommandContext, flags: Flags): Promise<CommandAnsw
     );
   }
   const path = flags["ready"] === true ? "/readyz" : "/livez";
-  const url = `http://${reachable(internalHost)}:${internalPort}${path}`;
+  const url = `http://${reachableHost(internalHost)}:${internalPort}${path}`;
   const { ok, status, detail } = await ask(url);
   return { json: { ok, url, status, detail }, text: `${url}: ${detail}`, exitCode: ok ? 0 : 1 };
 }
@@ -58,11 +61,4 @@ async function ask(url: string): Promise<Answer> {
     const detail = `no answer (${cause?.code ?? (fault as Error).name})`;
     return { ok: false, status: null, detail };
   }
-}
-
-/** An address that listens everywhere is asked on loopback. */
-function reachable(host: string): string {
-  if (host === "0.0.0.0") return "127.0.0.1";
-  if (host === "::") return "[::1]";
-  return host.includes(":") ? `[${host}]` : host;
 }

@@ -6,18 +6,18 @@ import { clock, UsageFault } from "./command-context.ts";
 
 const MiB = 1_048_576;
 const SOURCE_BYTES_MAX: number = 16 * MiB;
-/** Well over three times what the largest source has. */
+/** More than three times the values of the largest source. */
 const SOURCE_VALUES_MAX = 1_500_000;
 const FETCH_TIMEOUT_MS = 60_000;
 const REDIRECTS_MAX = 3;
-/** No list of prices that is read is older. */
+/** No price list is older; earlier dates of servers are wrong. */
 const FIRST_DAY = "2023-01-01";
 
-/** A file of a source as it was read. */
+/** A file of a source. */
 export interface SourceFile {
   readonly bytes: Uint8Array;
   readonly document: RawJson;
-  /** The day it speaks of: what was asked for, or its name says, or its server, or today. */
+  /** The day of its prices: as requested, else from its name, else from its server, else today. */
   readonly dated: string;
 }
 
@@ -30,7 +30,7 @@ export function splitSource(named: string, flag: string): readonly [ListingSourc
   throw new UsageFault(`${flag} must be SOURCE=FILE with one of ${known}, not ${named}`);
 }
 
-/** Reads a named file or https address, at most 16 MiB, and nothing that it was not given. */
+/** Reads a file or an https address of at most 16 MiB; follows no redirect to another host. */
 export async function readSourceFile(
   named: string,
   dated: string | undefined,
@@ -40,7 +40,7 @@ export async function readSourceFile(
   const { bytes, modified } = isUrl ? await download(named, stopped) : await readFile(named);
   const inName = /\d{4}-(?:0[1-9]|1[0-2])-(?:0[1-9]|[12]\d|3[01])/.exec(named)?.[0];
   const today = new Date(clock.nowMs()).toISOString().slice(0, 10);
-  // Some hosts say 1970 or 1985 of everything; a day to come would make every later list an older one.
+  // Some hosts always answer 1970 or 1985; a future day would make later lists look older.
   const known = [inName, modified].find((day = "") => FIRST_DAY <= day && day <= today);
   return { bytes, document: parse(named, bytes), dated: dated ?? known ?? today };
 }

@@ -40,7 +40,7 @@ const LOOK_EVERY_MS = 60_000;
 const SOURCES_LEAST = 2;
 const MAX_RISE_PERCENT = "20";
 
-/** Refreshes the manifests when it is time, until it is closed. Nothing where none is configured. */
+/** Refreshes the manifests on schedule until it is closed; does nothing without a schedule. */
 export function startRefreshes(schedule: RefreshSchedule): { close(): Promise<void> } {
   const hours = refreshHours(schedule.config.refreshEvery);
   if (hours === undefined) return { close: () => Promise.resolve() };
@@ -76,7 +76,7 @@ export function startRefreshes(schedule: RefreshSchedule): { close(): Promise<vo
   };
 }
 
-/** Imports every manifest again that was imported; what a person has to decide stays as it is. */
+/** Refreshes every imported manifest; changes that need a person's decision are left out. */
 export async function refreshNow(schedule: RefreshSchedule, stopped?: AbortSignal): Promise<void> {
   const { config, clock, log, changeLog } = schedule;
   const sources = new Map<ListingSource, SourceInput>();
@@ -93,7 +93,7 @@ export async function refreshNow(schedule: RefreshSchedule, stopped?: AbortSigna
   const refreshing = { sources, leastSources: SOURCES_LEAST, rules, accepted: new Set<string>() };
   const outcomes: RefreshOutcome[] = [];
   for (const file of listManifestFiles(config.manifestsDir)) {
-    // Requests are served between two manifests.
+    // Lets requests be served between two manifests.
     await nextTurn();
     stopped?.throwIfAborted();
     const read = readManifestFile(file);
@@ -119,7 +119,7 @@ function listAddresses({ config }: RefreshSchedule): readonly (readonly [Listing
   );
 }
 
-/** The list at an address, of which a copy is kept; the last copy where it does not answer. */
+/** Reads the list at an address and keeps a copy; reads the last copy if it does not answer. */
 async function readKept(
   { config, log, read = readSourceFile }: RefreshSchedule,
   {
@@ -140,7 +140,7 @@ async function readKept(
   const last = kept.toSorted().at(-1);
   try {
     const file = await read(url, undefined, stopped);
-    // An error page can be JSON, too.
+    // An error page can be JSON, too, but is much smaller.
     if (last !== undefined && file.bytes.length * 2 < statSync(join(folder, last)).size) {
       throw new UsageFault(`${url}: has less than half of ${last}; remove that copy to take it`);
     }
@@ -160,7 +160,7 @@ async function readKept(
   }
 }
 
-/** The news of a refresh for customers. */
+/** A sentence about the changes of a refresh; empty if there are none. */
 function summarizeNews({
   result: { provider, difference, findings },
 }: RefreshOutcome): readonly string[] {

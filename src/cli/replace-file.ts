@@ -13,7 +13,7 @@ import { basename, dirname, join } from "node:path";
 
 import { UsageFault } from "./command-context.ts";
 
-/** A file as it was read, and the text that takes its place. */
+/** A file as it was read, and its new text. */
 export interface Replacement {
   readonly read: { readonly file: string; readonly text: string };
   readonly text: string;
@@ -26,7 +26,7 @@ export interface Replacement {
 export function replaceFiles(all: readonly Replacement[]): void {
   const targets = all.map((each) => {
     const path = realpathSync(each.read.file);
-    // No reader of a folder takes a name like this for a manifest.
+    // The draft's name does not end in `.json`, so no reader takes it for a manifest.
     return { ...each, path, draft: join(dirname(path), `.${basename(path)}.${process.pid}.new`) };
   });
   try {

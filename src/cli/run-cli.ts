@@ -1,22 +1,8 @@
 import { Command, CommanderError } from "commander";
 
-import { addBackupCommand } from "./backup-command.ts";
+import { SecretFiles } from "../app/secret-files.ts";
+import { programVersion } from "../app/shipped-files.ts";
 import type { CommandContext, CommandIo, ExitCode } from "./command-io.ts";
-import { programVersion, SecretFiles } from "../app/index.ts";
-import { addBillingCommand } from "./billing-command.ts";
-import { addChangesVerify } from "./changes-verify-command.ts";
-import { addConformanceCommand } from "./conformance-command.ts";
-import { addConsoleLinkCommand } from "./console-link-command.ts";
-import { addDoctorCommand } from "./doctor-command.ts";
-import { addImportCommand } from "./import-command.ts";
-import { addInitCommand } from "./init-command.ts";
-import { addLedgerCommand } from "./ledger-command.ts";
-import { addManifestCommand } from "./manifest-command.ts";
-import { addMigrateCommand } from "./migrate-command.ts";
-import { addOperations } from "./operation-command.ts";
-import { addProbeCommand } from "./probe-command.ts";
-import { addServeCommands } from "./serve-command.ts";
-import { addSimulateCommand } from "./simulate-command.ts";
 
 /**
  * Runs `tokenmarket <args>` to its end and resolves with its exit code; a server ends when a signal
@@ -25,14 +11,8 @@ import { addSimulateCommand } from "./simulate-command.ts";
 export async function runCli(args: readonly string[], io: CommandIo): Promise<ExitCode> {
   let exitCode: ExitCode = 0;
   const secrets = new SecretFiles(io.env);
-  const program = commandLine({
-    ...io,
-    env: secrets.env,
-    secrets,
-    setExitCode: (code) => {
-      exitCode = code;
-    },
-  });
+  const setExitCode = (code: ExitCode): void => void (exitCode = code);
+  const program = await commandLine({ ...io, env: secrets.env, secrets, setExitCode }, args[0]);
   try {
     await program.parseAsync(args, { from: "user" });
     return exitCode;
@@ -43,8 +23,11 @@ export async function runCli(args: readonly string[], io: CommandIo): Promise<Ex
   }
 }
 
-/** The whole command line; the change log's test walks it. */
-export function commandLine(context: CommandContext): Command {
+/**
+ * The command line. With the name of a command it has only that one, because loading the code of
+ * every command takes longer than most of them; with any other first word it has all.
+ */
+export async function commandLine(context: CommandContext, first = ""): Promise<Command> {
   // Commands take these settings over when they are added, so they come first.
   const program = new Command("tokenmarket")
     .description("A prepaid gateway in front of many AI model providers.")
@@ -58,43 +41,31 @@ export function commandLine(context: CommandContext): Command {
     .command("version")
     .description("print the version, as --version does")
     .action(() => void context.stdout.write(`${programVersion()}\n`));
-  addInitCommand(program, context);
-  addServeCommands(program, context);
-  addProbeCommand(program, context);
-  addBillingCommand(program, context);
-  for (const [name, description, addMore] of GROUPS) {
-    const group = program.command(name).description(description);
-    addOperations(group, context);
-    addMore?.(group, context);
-  }
-  addConsoleLinkCommand(program, context);
-  addManifestCommand(program, context);
-  addImportCommand(program, context);
-  addConformanceCommand(program, context);
-  addLedgerCommand(program, context);
-  addSimulateCommand(program, context);
-  addBackupCommand(program, context);
-  addMigrateCommand(program, context);
-  addDoctorCommand(program, context);
+  if (first === "version" || first === "--version") return program;
+  const named = COMMANDS.filter(([names]) => names.split(" ").includes(first));
+  for (const [, load] of named.length > 0 ? named : COMMANDS) (await load())(program, context);
   return program;
 }
 
-/** Groups of operations, with what is beside those: work on files of this machine. */
-const GROUPS: readonly (readonly [
-  name: string,
-  description: string,
-  addMore?: (group: Command, context: CommandContext) => void,
-])[] = [
-  ["org", "create and manage organizations"],
-  ["member", "the people of an organization and their roles in the console"],
-  ["credit", "grant credit and show wallets"],
-  ["topup", "automatic top-up of organizations"],
-  ["statement", "the monthly statements of an organization"],
-  ["key", "create and manage virtual keys"],
-  ["limits", "set and show the limits of an organization"],
-  ["endpoint", "dedicated endpoints: a private manifest as capacity of one organization"],
-  ["connection", "customers' own provider keys, used instead of the marketplace's keys"],
-  ["unusual-use", "list and lift restrictions after unusual use on trial credit"],
-  ["settlement", "settle what is owed to providers"],
-  ["changes", "the change log: who changed what, when and from where", addChangesVerify],
+type AddCommand = (program: Command, context: CommandContext) => void;
+
+/** The names of commands, and the module that adds them. Help lists them in this order. */
+const COMMANDS: readonly (readonly [names: string, load: () => Promise<AddCommand>])[] = [
+  ["init", async () => (await import("./init-command.ts")).addInitCommand],
+  ["serve dev", async () => (await import("./serve-command.ts")).addServeCommands],
+  ["probe", async () => (await import("./probe-command.ts")).addProbeCommand],
+  ["billing", async () => (await import("./billing-command.ts")).addBillingCommand],
+  [
+    "org member credit topup statement key limits endpoint connection unusual-use settlement changes",
+    async () => (await import("./operation-command.ts")).addOperationGroups,
+  ],
+  ["console-link", async () => (await import("./console-link-command.ts")).addConsoleLinkCommand],
+  ["manifest catalog", async () => (await import("./manifest-command.ts")).addManifestCommand],
+  ["import", async () => (await import("./import-command.ts")).addImportCommand],
+  ["conformance", async () => (await import("./conformance-command.ts")).addConformanceCommand],
+  ["ledger", async () => (await import("./ledger-command.ts")).addLedgerCommand],
+  ["simulate", async () => (await import("./simulate-command.ts")).addSimulateCommand],
+  ["backup", async () => (await import("./backup-command.ts")).addBackupCommand],
+  ["migrate", async () => (await import("./migrate-command.ts")).addMigrateCommand],
+  ["doctor", async () => (await import("./doctor-command.ts")).addDoctorCommand],
 ];

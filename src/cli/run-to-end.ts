@@ -4,22 +4,22 @@ import { chooseExitCode, reportFault } from "./command-context.ts";
 import { endServer, type CommandContext } from "./command-io.ts";
 import { followSupervisor, workerNumber } from "./workers.ts";
 
-/** A running server and how it ends. */
+/** A running server, and the function that closes it. */
 export interface Serving {
   readonly gateway: RunningGateway;
   close(): Promise<void>;
 }
 
-/** A server to run: where its settings are, and its start with them. */
+/** A server to run: the source of its settings, and its start. */
 export interface ServerRun {
   readonly settings: SettingsSource;
   readonly start: (config: Config, settings: SettingsSource) => Promise<Serving>;
 }
 
-/** On top of the time that requests are given: for terminal events, settlements and the stores. */
+/** Time in addition to the grace time of requests, for terminal events, settlements and stores. */
 const STOP_EXTRA_MS = 10_000;
 
-/** A stop that did not end by itself, or a start that it interrupted. */
+/** A stop that took too long, or that interrupted a start. */
 class StopFault extends Error {
   override readonly name = "StopFault";
 }
@@ -55,7 +55,7 @@ export async function runToEnd(context: CommandContext, run: ServerRun): Promise
     const config = run.settings.read(context.secrets);
     longestStopMs += config.shutdownDelayMs + config.shutdownGraceMs;
     serving = await run.start(config, run.settings);
-    // The request may have come while everything was starting.
+    // The signal may have arrived during the start.
     await stopRequested;
     await serving.close();
     endServer(context, 0);

@@ -18,8 +18,10 @@ import {
 import { type Config, SETTINGS } from "../kernel/index.ts";
 import { chooseSignInKind } from "../account/index.ts";
 import {
+  CONFIG_OPTION,
+  MANIFESTS_OPTION,
+  DATA_OPTION,
   clock,
-  openCommandLogging,
   readConfig,
   reportFault,
   findSettingsFile,
@@ -31,6 +33,7 @@ import { logWarnings } from "./log-warnings.ts";
 import { startRefreshes } from "./refresh-schedule.ts";
 import { runToEnd, type Serving } from "./run-to-end.ts";
 import { superviseWorkers, announceReady, workerNumber, type ReadyLine } from "./workers.ts";
+import { openCommandLogging } from "./with-backend.ts";
 
 /** `serve`, and `dev`: the same with the development parts on. */
 export function addServeCommands(program: Command, context: CommandContext): void {
@@ -59,7 +62,7 @@ export function addServeCommands(program: Command, context: CommandContext): voi
     );
 }
 
-/** The log of the latest start. */
+/** Log of the latest start, in the data folder. */
 const LOG_FILE = "dev.log";
 
 /**
@@ -80,7 +83,7 @@ function serverSettings(
   };
 }
 
-/** Where credit is test money, a newcomer begins with some. */
+/** Credit of a new account in development, where credit is test money. */
 const DEVELOPMENT_WELCOME_USD = "1.00";
 
 function developmentConfig(config: Config): Config {
@@ -88,7 +91,7 @@ function developmentConfig(config: Config): Config {
   return { ...withShippedManifests(config), welcomeUsd };
 }
 
-/** `dev` needs no folder: without one it routes to the simulated provider of the package. */
+/** Uses the package's manifests, with a simulated provider, if there is no manifests folder. */
 function withShippedManifests(config: Config): Config {
   const { manifestsDir } = config;
   if (manifestsDir !== SETTINGS.manifestsDir.fallback || existsSync(manifestsDir)) return config;
@@ -105,13 +108,13 @@ export async function serveHere(context: CommandContext, flags: Flags): Promise<
 
 function addServerOptions(command: Command): Command {
   return command
-    .option("--config <file>", "configuration file (default tokenmarket.yaml, if it exists)")
+    .option(...CONFIG_OPTION)
     .option("--port <n>", "gateway port (default 8080; 0: any free one)")
     .option("--console-port <n>", "console port (default 8081; 0: any free one)")
     .option("--internal-port <n>", "internal port (default 8082; 0: any free one)")
     .option("--host <address>", "address to listen on (default 127.0.0.1)")
-    .option("--data <folder>", "folder of the embedded PostgreSQL (default ./data)")
-    .option("--manifests <folder>", "folder of provider manifests (default ./manifests)")
+    .option(...DATA_OPTION)
+    .option(...MANIFESTS_OPTION)
     .addOption(new Option("--workers <n>", "processes that share the port").default("1"))
     .option("--json", "accepted; the ready line is always JSON");
 }
@@ -161,13 +164,13 @@ async function runWorkers(context: CommandContext, flags: Flags): Promise<void> 
   logging.flush();
 }
 
-/** Each worker has an internal port of its own: the requested one and those after it. */
+/** Gives each worker its own internal port: the requested one, and the ones after it. */
 function workerConfig(config: Config, number: number): Config {
   const { internalPort } = config;
   return { ...config, internalPort: internalPort === 0 ? 0 : internalPort + number };
 }
 
-/** The ports that the workers share, and the internal one of each. */
+/** The listeners that all workers share, and the internal listener of each. */
 function workerListeners(config: Config, count: number): readonly Listener[] {
   const { gateway, console, internal } = listListeners(config);
   const internals = Array.from({ length: count }, (_, number) => ({
@@ -177,12 +180,12 @@ function workerListeners(config: Config, count: number): readonly Listener[] {
   return [gateway, console, ...internals];
 }
 
-/** Loaded by who serves: a command of a second need not read the console and its dependencies. */
+/** Only servers load the console and its dependencies, because short commands do not need them. */
 function loadServer(): Promise<typeof import("../app/open-gateway.ts")> {
   return import("../app/open-gateway.ts");
 }
 
-/** `dev` is the same with the development parts, and its log is in a file where a person reads along. */
+/** Starts a gateway; for `dev` with the development parts, and with its log in a file. */
 async function startServer(
   io: CommandContext,
   config: Config,
@@ -191,7 +194,7 @@ async function startServer(
 ): Promise<Serving> {
   const { env, secrets, stdout } = io;
   const isDevelopment = dev !== undefined;
-  // Workers: their supervisor has checked, and a port that they share is in use already.
+  // For workers the supervisor has checked the ports, which they share and so are in use.
   if (workerNumber() === undefined) await checkPorts(Object.values(listListeners(config)));
   const logFile = dev?.logFile;
   const context = logFile === undefined ? io : { ...io, stderr: openLogFile(logFile) };
@@ -216,7 +219,7 @@ async function startServer(
     const options = { config, settings, env, secrets, clock, log, hide, backend };
     const gateway = await openGateway({ ...options, ...development?.parts });
     if (!isDevelopment) announceParts(log, config, backend.dataDir);
-    // One process of an installation: its folder is shared by the workers.
+    // Only one worker refreshes the manifests folder, which all of them share.
     const isFirst = !isDevelopment && (workerNumber() ?? 0) === 0;
     const refreshes = isFirst
       ? startRefreshes({ config, clock, log, changeLog: backend.changeLog })
@@ -245,7 +248,7 @@ async function startServer(
   }
 }
 
-/** Where the data are, and why what is not configured is off. */
+/** Logs the data folder, and which parts are off for lack of a setting. */
 function announceParts(log: Logger, config: Config, dataDir: string | undefined): void {
   if (dataDir !== undefined) log.info({ data: dataDir }, "embedded PostgreSQL");
   if (chooseSignInKind(config) === "none") {
@@ -262,7 +265,7 @@ function announceParts(log: Logger, config: Config, dataDir: string | undefined)
   }
 }
 
-/** The one ready line that tools wait for, at any log level but `silent`. */
+/** Writes the ready line, for which tools wait, at any log level. */
 function announce(context: CommandContext, logging: Logging, gateway: RunningGateway): void {
   const line: ReadyLine = {
     gateway_url: gateway.gatewayUrl,

@@ -1,19 +1,19 @@
 import { createHash } from "node:crypto";
-import { readdirSync, readFileSync } from "node:fs";
+import { readFileSync } from "node:fs";
 import { join } from "node:path";
 
-import { loadCatalog } from "../app/index.ts";
+import { loadCatalog, renderIssue, listJsonFiles } from "../app/index.ts";
 import type { Deployment } from "../catalog/index.ts";
 import type { Config } from "../kernel/index.ts";
 import type { VerifiedListing } from "../gateway/index.ts";
 import { clock } from "./command-context.ts";
 import type { CommandIo } from "./command-io.ts";
 
-/** A listing that customers can reach, with the manifest that it is checked by. */
+/** A listing that customers can reach, with the manifest that its checks run against. */
 export interface WatchedListing extends VerifiedListing {
   readonly file: string;
   readonly manifestText: string;
-  /** How its questions are asked by a server with this configuration. */
+  /** True if a server with this configuration sends decisions in the host's public form. */
   readonly decisionsPublicForm: boolean;
 }
 
@@ -25,34 +25,23 @@ export type WatchedListings =
 export function watchedListings(env: CommandIo["env"], config: Config): WatchedListings {
   const loaded = loadCatalog({ ...config, env, clock });
   if (!loaded.ok) {
-    const problems = loaded.issues.map(({ file, pointer, message }) =>
-      pointer === "" ? `${file}: ${message}` : `${file}${pointer}: ${message}`,
-    );
-    return { ok: false, problems };
+    return { ok: false, problems: loaded.issues.map(renderIssue) };
   }
   const manifests = readManifests(config.manifestsDir);
   const reachable = loaded.catalog.deployments.filter((each) => isReachable(each, env));
   const listings = reachable.flatMap((deployment): WatchedListing[] => {
     const { providerId, modelId, upstreamModelId, manifestSha256 } = deployment;
     const manifest = manifests.get(manifestSha256);
-    // A file that was changed this moment is read at the next step.
+    // The file changed between the two reads: the next step of the watch reads it again.
     if (manifest === undefined) return [];
     const decisionsPublicForm = deployment.decisions?.form === "public";
-    return [
-      {
-        providerId,
-        modelId,
-        upstreamModelId,
-        manifestSha256,
-        decisionsPublicForm,
-        ...manifest,
-      },
-    ];
+    const ids = { providerId, modelId, upstreamModelId, manifestSha256 };
+    return [{ ...ids, decisionsPublicForm, ...manifest }];
   });
   return { ok: true, listings };
 }
 
-/** Private capacity is reached by its own endpoint. */
+/** True if the listing is routed, or is private capacity with a key. */
 function isReachable({ notReady, apiKeyEnv }: Deployment, env: CommandIo["env"]): boolean {
   const hasKey = apiKeyEnv === undefined || (env[apiKeyEnv] ?? "") !== "";
   return notReady === undefined || (notReady === "private" && hasKey);
@@ -61,9 +50,8 @@ function isReachable({ notReady, apiKeyEnv }: Deployment, env: CommandIo["env"])
 type ManifestOnDisk = Pick<WatchedListing, "file" | "manifestText">;
 
 function readManifests(folder: string): ReadonlyMap<string, ManifestOnDisk> {
-  const files = readdirSync(folder).filter((file) => file.endsWith(".json"));
   return new Map(
-    files.map((file) => {
+    listJsonFiles(folder).map((file) => {
       const manifestText = readFileSync(join(folder, file), "utf8");
       return [createHash("sha256").update(manifestText).digest("hex"), { file, manifestText }];
     }),

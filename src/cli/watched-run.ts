@@ -14,7 +14,7 @@ import type { CommandContext } from "./command-io.ts";
 import { toVerdicts } from "./conformance-verdicts.ts";
 import type { WatchedListing } from "./watched-listings.ts";
 
-/** The parts that a watch works with. */
+/** The parts that a watch needs. */
 export interface Watch {
   readonly context: CommandContext;
   readonly config: Config;
@@ -31,14 +31,14 @@ export interface Watch {
 export interface WatchedRun {
   readonly outcome: WatchedRunOutcome;
   readonly spentMicroUsd: MicroUsd;
-  /** Absent if it has none. */
+  /** Absent if the run gave no verdict. */
   readonly verdict?: Verdict;
-  /** `C3 stream shape: why`, for what did not pass. */
+  /** A line such as `C3 stream shape: why` for each check that did not pass. */
   readonly failed: readonly string[];
   readonly problem?: string;
 }
 
-/** Checks one listing and stores its verdict; what it costs is noted before and after. */
+/** Checks a listing and stores its verdict; books the budget before, and the cost after. */
 export async function runWatched(
   watch: Watch,
   session: WatchSession,
@@ -94,13 +94,13 @@ async function checkListing(watch: Watch, listing: WatchedListing): Promise<Watc
   };
 }
 
-/** The cost of the runs of the last interval, and the bound of it. */
+/** The cost of the runs in the last interval, and its budget. */
 interface IntervalSpending {
   readonly intervalMicroUsd: MicroUsd;
   readonly intervalBudgetMicroUsd: MicroUsd;
 }
 
-/** The log of a watch, a line for each step: for people, or one JSON document each. */
+/** The log of a watch, with a text or a JSON document for each step. */
 export class WatchLog {
   readonly #output: NodeJS.WritableStream;
   readonly #isJson: boolean;
@@ -166,7 +166,7 @@ export class WatchLog {
     this.#writeState({ event: "problem", message }, message);
   }
 
-  /** The last document and line, which the caller writes. */
+  /** The last document and line, which the caller prints. */
   ended(): { readonly json: object; readonly text: string } {
     return {
       json: { event: "ended", runs: this.#runs, failed: this.#failed },
@@ -174,7 +174,7 @@ export class WatchLog {
     };
   }
 
-  /** Written once, as long as it stays like that. */
+  /** Writes a state once until it changes. */
   #writeState(json: object, text: string): void {
     if (text === this.#lastState) return;
     this.#lastState = text;

@@ -4,7 +4,7 @@ import type { Logger } from "pino";
 
 import type { ExitCode } from "./command-io.ts";
 
-/** The report of a worker that takes traffic, from which the operator's ready line is made. */
+/** The report of a worker that accepts traffic; the operator's ready line consists of these. */
 export interface ReadyLine {
   readonly gateway_url: string;
   readonly console_url: string;
@@ -16,7 +16,7 @@ type Message = { readonly ready: ReadyLine } | "stop" | "reload";
 
 const RESTART_MS_MIN = 1_000;
 const RESTART_MS_MAX = 30_000;
-/** A worker that lived so long has not failed because of how it was started. */
+/** A worker that ran this long did not fail because of its start. */
 const HEALTHY_MS = 60_000;
 
 /** The number of this process among the workers, from 0; undefined if it is not a worker. */
@@ -26,12 +26,12 @@ export function workerNumber(): number | undefined {
 
 const NUMBER_ENV = "TM_WORKER_NUMBER";
 
-/** Notifies the process that started this one that it takes traffic. */
+/** Tells the supervisor that this worker accepts traffic. */
 export function announceReady(line: ReadyLine): void {
   process.send?.({ ready: line } satisfies Message);
 }
 
-/** Calls back when the process that started this one wants it to end (or is gone), or to reload. */
+/** Calls back if the supervisor asks this worker to stop, to reload, or is gone. */
 export function followSupervisor(listener: {
   readonly stop: () => void;
   readonly reload: () => void;
@@ -41,7 +41,7 @@ export function followSupervisor(listener: {
     if (message === "reload") listener.reload();
   });
   process.on("disconnect", listener.stop);
-  // A terminal signals the whole group: the supervisor decides when this one ends.
+  // A terminal signals the whole group, but the supervisor decides when a worker ends.
   process.on("SIGTERM", () => undefined);
   process.on("SIGINT", () => undefined);
 }
@@ -50,7 +50,7 @@ export interface SupervisorOptions {
   readonly count: number;
   readonly log: Logger;
   readonly clock: { monotonicMs(): number };
-  /** All workers take traffic. */
+  /** Called when all workers accept traffic. */
   readonly onReady: (lines: readonly ReadyLine[]) => void;
 }
 
@@ -96,7 +96,7 @@ class Supervisor {
     worker.on("message", (message: Message) => {
       if (typeof message === "object") this.#becameReady(number, message.ready);
     });
-    // Its channel may be closed already when something is sent.
+    // Sending to a worker fails if its channel is closed already.
     worker.on("error", () => undefined);
     worker.on("exit", (code) => {
       this.#workers.delete(number);

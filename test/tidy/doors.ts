@@ -8,6 +8,9 @@ const README_LINES_MAX = 30;
 /** Inner files that other wings import, each with the reason. */
 export const SIDE_DOORS: Readonly<Record<string, string>> = {
   "src/app/open-gateway.ts": "loaded when it is needed: a short command must not read the console",
+  "src/app/logging.ts": "every command begins with it, and some need no database",
+  "src/app/secret-files.ts": "every command begins with it",
+  "src/app/shipped-files.ts": "every command begins with it",
   "src/kernel/core/request-status.ts": "its words are those of the contract, which the pages share",
   "src/kernel/core/visible-text.ts": "the contract, which the pages share, says what a name may be",
   "src/kernel/core/roles.ts": "its words are those of the contract, which the pages share",
@@ -23,6 +26,8 @@ export const SIDE_DOORS: Readonly<Record<string, string>> = {
   "src/gateway/records/contract/limit-change.ts":
     "the console's contract, which the pages share, has this route of the gateway too",
   "src/account/console-api/contract.ts": "shared with the pages, which must not load the server",
+  "src/account/console-api/console-server.ts":
+    "only a server imports it: a short command must not read the console",
   "src/account/console-api/operations.ts":
     "each command begins with these, and must not read the rest of the console",
   "src/account/console-api/file-answer.ts": "an operation's answer may be one",

@@ -31,7 +31,7 @@ export const BASE_NAME: RegExp = /^base-\d{8}T\d{6}Z$/;
 const LABEL = "backup_label";
 
 const CONNECT_TIMEOUT_MS = 5_000;
-/** For so long at most, writers of the books wait for the sums, and the sums for the writers. */
+/** Longest wait for the lock under which the sums are read; writers wait as long for the sums. */
 const SUMS_LOCK_TIMEOUT_MS = 1_000;
 const SUMS_TRIES = 20;
 const SUMS_PAUSE_MS = 250;
@@ -49,7 +49,7 @@ export async function createBackup(
   const folder = join(resolve(to), name);
   const staged = `${folder}.partial`;
   await makeFolder(to);
-  // Not recursive: a folder of this name is another program's copy of the same second.
+  // Not recursive: an existing folder is another program's copy from the same second.
   await mkdir(staged, { mode: 0o700 });
   try {
     const manifest = await onServer(server, (client) =>
@@ -122,8 +122,8 @@ async function copyServer(client: Client, task: CopyTask): Promise<BackupManifes
 }
 
 /**
- * Makes the server keep its log until this connection ends. The slot has a fixed name and so is
- * also the lock: a database is copied once at a time.
+ * Makes the server keep its log until this connection ends. The slot has a fixed name, which also
+ * prevents two copies of a database at the same time.
  */
 async function keepLog(client: Client): Promise<void> {
   try {
@@ -200,7 +200,7 @@ async function markPoint(client: Client, name: string): Promise<RestorePoint> {
 const POINT_SQL = `select pg_create_restore_point($1)::text as lsn,
   to_char(clock_timestamp() at time zone 'UTC', 'YYYY-MM-DD"T"HH24:MI:SS.US"Z"') as at`;
 
-/** The sums of all accounts, of the statement's snapshot. */
+/** Reads the sums of all accounts in one snapshot. */
 export async function readSums(client: Pick<Client, "query">): Promise<string> {
   const { rows } = await client.query<{ sums: string }>(SUMS_SQL);
   return rows[0]?.sums ?? "";
@@ -211,7 +211,7 @@ const SUMS_SQL = `select format('%s accounts, debits %s, credits %s, reserved %s
   from account`;
 
 const PROGRESS_FILES = 2_000;
-/** Only these folders themselves are copied: a server that starts on a copy makes their content. */
+/** Folders that are copied empty, because a starting server creates their content. */
 const EMPTY_FOLDERS = new Set([
   "pg_dynshmem",
   "pg_notify",
@@ -222,7 +222,7 @@ const EMPTY_FOLDERS = new Set([
   "pg_subtrans",
   "pg_wal",
 ]);
-/** These files belong to the running server, or to a restore that this database came from. */
+/** Not copied: files of the running server, and of the restore that made this database. */
 const LEFT_OUT = new Set([
   "postmaster.pid",
   "postmaster.opts",
@@ -237,12 +237,12 @@ const LEFT_OUT = new Set([
   "backup_manifest",
 ]);
 const LEFT_OUT_ANYWHERE = /^(?:pgsql_tmp|pg_internal\.init)/;
-/** It is copied last, because it says how far the log has to be replayed at least. */
+/** Copied last, because it names the position up to which the log must be replayed. */
 const CONTROL_FILE = "global/pg_control";
 
 /**
  * Copies the data folder of a running server between the start and the end of a base copy. Files
- * change and go away meanwhile: the log, replayed, makes up for both.
+ * may change and vanish meanwhile; replaying the log repairs both.
  */
 async function copyCluster(
   cluster: string,
@@ -263,7 +263,7 @@ async function copyCluster(
   return { folders: found.folders, files };
 }
 
-/** Copies a file that has to be there. */
+/** Copies a file, and throws if it is missing. */
 async function copyPresent(cluster: string, target: string, path: string): Promise<CopiedFile> {
   const copied = await copyUnlessGone(cluster, target, path);
   if (copied === undefined) throw new BackupFault(`${cluster} has no ${path}`);

@@ -11,15 +11,12 @@ export async function makeFolder(path: string): Promise<void> {
   await mkdir(path, { recursive: true, mode: FOLDER_MODE });
 }
 
-/**
- * Copies one file and hashes the bytes that were written. It is not durable yet: `flushPath` of
- * storage makes it so.
- */
+/** Copies a file and hashes the written bytes. The copy is durable only after `flushPath`. */
 export async function copyFile(
   from: string,
   to: string,
 ): Promise<{ readonly bytes: number; readonly sha256: string }> {
-  // Opened before anything else is awaited: a stream that fails before it is read ends the process.
+  // Opened before the first await: a stream that fails before it is read would end the process.
   const source = await open(from, "r");
   try {
     return await writeFile(to, readPieces(source));
@@ -28,7 +25,7 @@ export async function copyFile(
   }
 }
 
-/** Every piece is in the same memory: most files of a database are small, and there are thousands. */
+/** Reuses one buffer for all pieces, because a database has thousands of small files. */
 async function* readPieces(file: FileHandle): AsyncGenerator<Buffer> {
   const { size } = await file.stat();
   const buffer = Buffer.allocUnsafe(Math.min(size + 1, PIECE_BYTES));
@@ -59,8 +56,8 @@ export async function writeFile(
 }
 
 /**
- * Works on a few files at a time, since each waits for the disk. After a fault no other file is
- * begun, and the fault is thrown when nothing is under way any more.
+ * Works on a few items at a time, since each waits for the disk. After a fault it begins no other
+ * item, and throws the fault once the running ones have ended.
  */
 export async function sideBySide<T>(
   items: readonly T[],

@@ -19,7 +19,7 @@ import { BASE_NAME, FILES, MANIFEST, readSums } from "./create-backup.ts";
 import { copyFile, isMissing, makeFolder, sideBySide } from "./files.ts";
 
 interface RestoreOptions {
-  /** One copy, or a folder of copies, of which the newest is meant. */
+  /** A copy, or a folder of copies whose newest is used. */
   readonly from: string;
   /** The data folder; it must have no database. */
   readonly dataDir: string;
@@ -31,15 +31,15 @@ interface Restored {
   /** The folder of the copy. */
   readonly folder: string;
   readonly manifest: BackupManifest;
-  /** Where the database really is: see `EmbeddedPostgres`. */
+  /** The actual folder of the database, which can differ: see `EmbeddedPostgres`. */
   readonly dataDir: string;
 }
 
 const PROGRESS_FILES = 2_000;
 
 /**
- * Restores a copy into an empty data folder, up to the point of its sums. A file that was changed
- * or is missing is refused by its name, and the folder is empty again.
+ * Restores a copy into an empty data folder, up to the point of its sums. Throws a fault that names
+ * a changed or missing file, and then leaves the folder empty.
  */
 export async function restoreBackup(options: RestoreOptions): Promise<Restored> {
   const { onProgress = () => undefined, log } = options;
@@ -66,7 +66,7 @@ async function findNewest(from: string): Promise<string> {
     if (isMissing(fault)) return [];
     throw fault;
   });
-  // The names are times, in the order of the alphabet.
+  // The names are times, so alphabetical order is chronological.
   const newest = names
     .filter((name) => BASE_NAME.test(name))
     .sort()
@@ -91,7 +91,7 @@ async function layFiles(
   onProgress: (line: string) => void,
 ): Promise<void> {
   for (const path of manifest.folders) await makeFolder(join(cluster, path));
-  // Without `PG_VERSION` nothing takes the folder for a database: it comes last, from the manifest.
+  // `PG_VERSION` is written last: without it no program takes the folder for a database.
   const files = manifest.files.filter(({ path }) => path !== "PG_VERSION");
   let done = 0;
   await sideBySide(files, async (file) => {
@@ -114,11 +114,11 @@ async function layFile(from: string, cluster: string, file: CopiedFile): Promise
 }
 
 export interface VerifyOptions extends Pick<RestoreOptions, "from" | "log" | "onProgress"> {
-  /** Where the copy is restored to for a while; it needs space for one. */
+  /** Folder for a temporary restore, which needs the space of one copy. */
   readonly scratchDir: string;
 }
 
-/** One thing that was proved, or was not. */
+/** The result of one check of a copy. */
 export interface BackupCheck {
   readonly id: "copy" | "sums" | "books";
   readonly ok: boolean;
@@ -130,18 +130,18 @@ export interface VerifiedBackup {
   readonly checks: readonly BackupCheck[];
 }
 
-/** These checks ask how long attempts have been open, and in a copy all of them have been. */
+/** Checks of how long attempts are open; in a copy every open attempt would fail them. */
 const ASK_FOR_AGES = new Set(["I9", "I15"]);
 
 /**
- * Proves a copy: restores it beside, starts a server on it, compares the sums and audits the books.
- * Leaves nothing.
+ * Verifies a copy: restores it into a temporary folder, starts a server on it, compares the sums
+ * and audits the books. Removes the folder afterwards.
  */
 export async function verifyBackup(options: VerifyOptions): Promise<VerifiedBackup> {
   const { log, scratchDir } = options;
   await mkdir(scratchDir, { recursive: true });
   const dataDir = await mkdtemp(join(scratchDir, "verify-"));
-  // The database's user has to pass this folder; what is below it is that user's own.
+  // The database's user must be able to enter this folder; the folders below belong to that user.
   await chmod(dataDir, 0o711);
   let home: string | undefined;
   try {
@@ -155,7 +155,7 @@ export async function verifyBackup(options: VerifyOptions): Promise<VerifiedBack
     return { folder: restored.folder, checks };
   } finally {
     await rm(dataDir, { recursive: true, force: true });
-    // Where the database's user could not enter the folder, the database is in another one.
+    // If the database's user could not enter the folder, the database is in another one.
     if (home !== undefined) await rm(home, { recursive: true, force: true });
   }
 }

@@ -25,9 +25,9 @@ export const addressChecks: CheckGroup = ({ config }) => {
   return [{ id: "database TLS", level: "ok", detail: "local, or its certificate is verified" }];
 };
 
-/** A server of this machine, or one whose certificate and name are verified. */
+/** True for a server of this machine, or one whose certificate and name are verified. */
 function isProven(address: string): boolean {
-  // A path is a socket of this machine.
+  // A path is that of a socket on this machine.
   if (address.startsWith("/") || !URL.canParse(address)) return true;
   const { hostname, protocol, searchParams } = new URL(address);
   if (searchParams.get("sslmode") === "verify-full") return true;

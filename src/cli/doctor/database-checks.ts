@@ -6,10 +6,10 @@ import { type DatabaseCheckGroup, type DoctorCheck, listNames } from "./doctor-c
 
 const LOSS_DAYS = 7;
 
-/** As long as a broken report is worth a word to the provider. */
+/** Days for which impossible usage reports are listed. */
 const FLAGGED_DAYS = 7;
 
-/** The database and what is in it. Opening it has shown that it answers, with this schema. */
+/** Checks the database's content; opening it has shown that it answers and has the schema. */
 export const databaseChecks: DatabaseCheckGroup = async (_examined, backend) => {
   const broken = (await backend.audit()).filter((check) => check.violations > 0);
   const names = listNames(broken.map(({ id }) => id));
@@ -28,7 +28,7 @@ export const databaseChecks: DatabaseCheckGroup = async (_examined, backend) => 
   ];
 };
 
-/** Opening the stores has shown that nothing is missing. */
+/** Reports the schema; opening the stores has shown that nothing is missing. */
 function schemaCheck({ databaseLevel, newer }: SchemaState): DoctorCheck {
   const detail =
     newer.length === 0
@@ -38,7 +38,7 @@ function schemaCheck({ databaseLevel, newer }: SchemaState): DoctorCheck {
   return { id: "database", level: "ok", detail };
 }
 
-/** A server with settings that no session can make for itself was refused when it was opened. */
+/** Reports missing session settings; a server without the others was refused at opening. */
 function settingsCheck(missing: readonly string[]): DoctorCheck {
   const detail =
     missing.length === 0
@@ -76,7 +76,7 @@ function lossCheck(losses: Losses): readonly DoctorCheck[] {
   return [{ id: "listings at a loss", level: "warning", detail }];
 }
 
-/** Automatic top-ups that wait for a person: how many for each reason, and since when. */
+/** Counts paused automatic top-ups by reason, and says since when. */
 export const topUpChecks: DatabaseCheckGroup = async (_examined, { topUpStore }) => {
   const paused = (await topUpStore.paused()).map(({ reason, count, oldestMs }) => {
     return { reason, count, oldest_at: instant(oldestMs) };
@@ -89,7 +89,7 @@ export const topUpChecks: DatabaseCheckGroup = async (_examined, { topUpStore })
   return [{ id: "automatic top-up", level: "warning", detail, facts: { paused } }];
 };
 
-/** Which encryption key the stored provider keys and webhook secrets are encrypted with. */
+/** Counts stored provider keys and webhook secrets by encryption key. */
 export const encryptionChecks: DatabaseCheckGroup = async ({ config }, backend) => {
   const { connectionStore, webhookSecrets } = backend;
   let vault: ReturnType<typeof openConfiguredVault>;

@@ -9,13 +9,13 @@ export type CheckLevel = "ok" | "warning" | "problem";
 export interface DoctorCheck {
   readonly id: string;
   readonly level: CheckLevel;
-  /** The finding; where something is wrong, with the next step. */
+  /** The finding, with the next step if something is wrong. */
   readonly detail: string;
-  /** The facts for programs, with `--json`. */
+  /** Facts for programs, which only `--json` shows. */
   readonly facts?: Readonly<Record<string, unknown>>;
 }
 
-/** The inputs of every check: the surroundings, the configuration, and the catalog made of it. */
+/** The inputs of every check: environment, configuration and catalog. */
 export interface Examined {
   readonly env: CommandIo["env"];
   readonly config: Config;

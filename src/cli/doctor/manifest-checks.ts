@@ -17,6 +17,7 @@ import {
 } from "../../gateway/index.ts";
 import { clock } from "../command-context.ts";
 import { type WatchedListing, watchedListings } from "../watched-listings.ts";
+import { renderIssue } from "../../app/index.ts";
 
 /** The manifests folder, the keys of the providers in it, and how old their price checks are. */
 export const manifestChecks: CheckGroup = (examined) => [
@@ -32,7 +33,7 @@ function manifestCheck({ config, loaded }: Examined): DoctorCheck {
     const detail = `${loaded.catalog.models.length} models in ${config.manifestsDir}`;
     return { id: "manifests", level: "ok", detail };
   }
-  const detail = loaded.issues.map((each) => `${each.file}${each.pointer}: ${each.message}`);
+  const detail = loaded.issues.map(renderIssue);
   return { id: "manifests", level: "problem", detail: detail.join("; ") };
 }
 
@@ -51,7 +52,7 @@ function keyChecks({ loaded }: Examined): readonly DoctorCheck[] {
   return [{ id: "provider keys", level, detail }];
 }
 
-/** Providers that serve nothing, whatever keys there are: who has paid for a key asks why. */
+/** Names providers of which every listing is staged, since a key alone does not make them serve. */
 function stagedChecks({ loaded }: Examined): readonly DoctorCheck[] {
   if (!loaded.ok) return [];
   const staged = new Set(loaded.catalog.deployments.map(({ providerId }) => providerId));
@@ -63,7 +64,7 @@ function stagedChecks({ loaded }: Examined): readonly DoctorCheck[] {
   return [{ id: "staged providers", level: "warning", detail }];
 }
 
-/** Only of what is routed, and where manifests say when their prices were checked. */
+/** Checks routed listings only, and only if a manifest says when prices were checked. */
 function priceChecks({ loaded }: Examined): readonly DoctorCheck[] {
   if (!loaded.ok) return [];
   const routed = loaded.catalog.models.flatMap(({ deployments }) => deployments);
@@ -81,7 +82,7 @@ function priceChecks({ loaded }: Examined): readonly DoctorCheck[] {
   return [{ id, level: "warning", detail }];
 }
 
-/** The lost amount is a check of the database. */
+/** Names listings with a loss per token. The amount lost so far is a check of the database. */
 function costChecks({ loaded }: Examined): readonly DoctorCheck[] {
   if (!loaded.ok) return [];
   const below = loaded.catalog.deployments.filter(isBelowCost);
@@ -90,11 +91,11 @@ function costChecks({ loaded }: Examined): readonly DoctorCheck[] {
   return [{ id: "prices below cost", level: "warning", detail }];
 }
 
-/** Soon enough to act on. */
+/** Verdicts that expire this soon are a warning, early enough for a new run. */
 const EXPIRES_WITHIN_MS = 7 * 86_400_000;
 const WATCH = "run `tokenmarket conformance watch --once`, or leave a watch running";
 
-/** How far the routed listings are verified by conformance runs. */
+/** Names the routed listings that no valid conformance run verifies, by reason. */
 export const listingChecks: DatabaseCheckGroup = async (examined, backend) => {
   const found = watchedListings(examined.env, examined.config);
   if (!found.ok || found.listings.length === 0) return [];
@@ -110,15 +111,8 @@ export const listingChecks: DatabaseCheckGroup = async (examined, backend) => {
   });
   const warnings = STATES.flatMap((state): DoctorCheck[] => {
     const listings = known.filter(state.isOf);
-    return listings.length === 0
-      ? []
-      : [
-          toWarning(
-            state,
-            listings.map(({ listing }) => listing),
-            examined,
-          ),
-        ];
+    const named = listings.map(({ listing }) => listing);
+    return named.length === 0 ? [] : [toWarning(state, named, examined)];
   });
   if (warnings.length > 0) return warnings;
   const detail = `all ${found.listings.length} are verified`;
@@ -128,12 +122,12 @@ export const listingChecks: DatabaseCheckGroup = async (examined, backend) => {
 interface KnownListing {
   readonly listing: WatchedListing;
   readonly state: VerificationState;
-  /** The end of a verified one. */
+  /** When its verdict expires; meaningless without a verdict. */
   readonly expiresMs: number;
   readonly isSuspect: boolean;
 }
 
-/** A state of listings that an operator should know of. */
+/** A state of listings that is reported as a warning. */
 interface ListingState {
   readonly id: string;
   readonly isOf: (known: KnownListing) => boolean;

@@ -1,22 +1,22 @@
 import type { ProviderHead } from "../../listing-tools/index.ts";
-import { type MicroUsd, parseUsd } from "../../kernel/index.ts";
+import { type MicroUsd } from "../../kernel/index.ts";
 import type { Answers } from "../ask-person.ts";
 import { type Flags, UsageFault } from "../command-context.ts";
 import { requireMargin, toValues } from "../manifest-init/init-flags.ts";
-import { readText } from "../read-flags.ts";
+import { readText, requireUsd, requireFilled } from "../read-flags.ts";
 import type { FirstAccount } from "./open-account.ts";
 
-/** The steps of a first run, from flags or from the answers of a person. */
+/** The choices for a first run, from flags or from the answers of a person. */
 export interface FirstRunPlan {
   readonly heads: readonly ProviderHead[];
   readonly margin: string | undefined;
   readonly account: FirstAccount;
-  /** Zero: nothing is tried. */
+  /** The most that trials may cost in all; 0: no model is tried. */
   readonly budgetMicroUsd: MicroUsd;
   readonly isServing: boolean;
 }
 
-/** Asks for all of it, or names every flag that is missing. */
+/** Asks for every choice; without a terminal, throws a `UsageFault` that names all missing flags. */
 export async function askFirstRun(
   answers: Answers,
   flags: Flags,
@@ -72,7 +72,7 @@ async function askAccount(answers: Answers, flags: Flags): Promise<FirstAccount>
     flag: "--org",
     question: "Name of the first organization",
     fallback: "First organization",
-    read: (text) => filled("--org", text),
+    read: (text) => requireFilled("--org", text),
   });
   const email = await answers.get(readText(flags, "email"), {
     flag: "--email",
@@ -98,15 +98,4 @@ async function askAccount(answers: Answers, flags: Flags): Promise<FirstAccount>
     creditMicroUsd: creditMicroUsd ?? requireUsd("--credit-usd", "0"),
     keyName: readText(flags, "key-name") ?? "first",
   };
-}
-
-function filled(flag: string, text: string): string {
-  if (text.trim() !== "") return text.trim();
-  throw new UsageFault(`${flag} must not be empty`);
-}
-
-function requireUsd(flag: string, text: string): MicroUsd {
-  const amount = parseUsd(text);
-  if (amount !== undefined && amount >= 0n) return amount;
-  throw new UsageFault(`${flag} must be dollars such as 0.25, not ${text}`);
 }

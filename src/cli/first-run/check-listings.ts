@@ -9,7 +9,7 @@ import { clock } from "../command-context.ts";
 import type { CommandContext } from "../command-io.ts";
 import { conformanceProgress } from "../conformance-progress.ts";
 
-/** One model of a manifest that is tried for all. */
+/** The model that is tried as a sample of a manifest. */
 export interface TriedListing {
   readonly file: string;
   readonly modelId: string;
@@ -62,7 +62,7 @@ export async function tryListings(
   return tried;
 }
 
-/** The text listing whose answers cost least: what a first call, and a trial, should use. */
+/** The cheapest text listing, for a first call and for trials. */
 export function cheapest(deployments: readonly Deployment[]): Deployment | undefined {
   const usable = deployments.filter(
     ({ modality, notReady, prices }) =>

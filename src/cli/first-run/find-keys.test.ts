@@ -37,7 +37,7 @@ describe("provider keys", () => {
     ]);
   });
 
-  test("of a file win over the environment, as shells and tools write them", () => {
+  test("from a file, in every form of shells and tools, take precedence over the environment", () => {
     const file = keysFile(
       `# of the team\n\nexport OPENAI_API_KEY="a b"\r\nGROQ_API_KEY='c=d'\nMISTRAL_API_KEY = e \nCOHERE_API_KEY=\n`,
     );
@@ -73,7 +73,7 @@ describe("provider keys", () => {
     },
   );
 
-  test("a file that is not there, or too large, ends the command", () => {
+  test("a missing or too large file ends the command", () => {
     expect(() => findKeys({}, join(folder, "none"))).toThrow(/there is no such file/);
     const large = keysFile(`OPENAI_API_KEY=${"k".repeat(70_000)}`);
     expect(() => findKeys({}, large)).toThrow(/at most 64 KiB/);

@@ -13,22 +13,22 @@ export interface ListingPlan {
   readonly config: Config;
   readonly keys: ProviderKeys;
   readonly margin: string | undefined;
-  /** Other addresses of providers, by their ids. */
+  /** Addresses that replace those of providers, by provider id. */
   readonly baseUrls: ReadonlyMap<string, string>;
-  /** Providers are not asked what they serve. */
+  /** True if providers are not asked which models they serve. */
   readonly isOffline: boolean;
-  /** Manifests that exist are replaced. */
+  /** True if existing manifests are replaced. */
   readonly isForced: boolean;
 }
 
 /** The result for one provider. */
 export interface ListedProvider {
   readonly result: InitResult;
-  /** Its manifest was there before, and stays as it is. */
+  /** True if its manifest existed before, and was kept. */
   readonly wasThere: boolean;
 }
 
-/** One provider after the other: a manifest for each whose key is accepted. */
+/** Writes a manifest for each provider whose key is accepted, one after another. */
 export async function listProviders(
   heads: readonly ProviderHead[],
   plan: ListingPlan,
@@ -57,7 +57,7 @@ async function listProvider(head: ProviderHead, plan: ListingPlan): Promise<List
     if (draft.ok) writeManifest(file, draft.text);
     return { result: draft.result, wasThere: false };
   } catch (fault) {
-    // One provider that does not answer leaves the others as they are.
+    // A provider that does not answer must not stop the others.
     if (!(fault instanceof UsageFault)) throw fault;
     return { result: startResult(id, { issues: [fault.message] }), wasThere: false };
   }

@@ -8,7 +8,7 @@ import {
   type OrgId,
 } from "../../kernel/index.ts";
 
-/** The person for whom the first key is made. */
+/** The organization of a first run, with its credit and the name of its key. */
 export interface FirstAccount {
   readonly orgName: string;
   readonly email: string;
@@ -20,14 +20,14 @@ export interface OpenedAccount {
   readonly orgId: OrgId;
   readonly balanceUsd: string;
   readonly keyId: string;
-  /** Shown once, by who has made it. */
+  /** The key itself, which is shown once and not stored. */
   readonly key: string;
 }
 
-/** The credit of a first run is granted once an organization, however often it is run. */
+/** Makes a repeated first run grant no second credit to the same organization. */
 const CREDIT_REF = "first-run";
 
-/** An organization with credit and a key of its own; run again, it gets another key and no credit. */
+/** Makes an organization with credit and a key. A repeated run adds a key and no credit. */
 export async function openAccount(
   { accountStore, creditStore }: Backend,
   { orgName: name, email, creditMicroUsd, keyName }: FirstAccount,
@@ -38,15 +38,18 @@ export async function openAccount(
   const { orgId } = known ?? (await accountStore.createOrg({ name, email }, by));
   const credit = { orgId, amountMicroUsd: creditMicroUsd, ref: `${CREDIT_REF}-${orgId}` };
   const { balanceMicroUsd } = await creditStore.grant(credit, by);
-  const fresh = createVirtualKey();
-  const newKey = {
-    orgId,
-    name: keyName,
-    origin: "console",
-    digest: fresh.digest,
-    label: fresh.label,
-    requestsPerMinuteCeiling: CONSOLE_KEY_REQUESTS_PER_MINUTE,
-  } as const;
-  const made = await accountStore.createKey(newKey, by);
-  return { orgId, balanceUsd: formatUsd(balanceMicroUsd), keyId: made.keyId, key: fresh.raw };
+  const made = await makeKey(accountStore, { orgId, name: keyName }, by);
+  return { orgId, balanceUsd: formatUsd(balanceMicroUsd), ...made };
+}
+
+/** Stores a fresh key with the limits of a console key, and returns the key itself. */
+export async function makeKey(
+  accountStore: Backend["accountStore"],
+  named: { readonly orgId: OrgId; readonly name: string },
+  by: ChangedBy,
+): Promise<{ readonly keyId: string; readonly key: string }> {
+  const { raw, digest, label } = createVirtualKey();
+  const requestsPerMinuteCeiling = CONSOLE_KEY_REQUESTS_PER_MINUTE;
+  const newKey = { ...named, origin: "console", digest, label, requestsPerMinuteCeiling } as const;
+  return { keyId: (await accountStore.createKey(newKey, by)).keyId, key: raw };
 }

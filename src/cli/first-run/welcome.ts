@@ -2,7 +2,7 @@ import type { OpenedAccount } from "./open-account.ts";
 import type { ListedProvider } from "./list-providers.ts";
 import type { TriedModel } from "./check-listings.ts";
 
-/** The results of a first run, for the person who reads them. */
+/** The results of a first run. */
 export interface Welcome {
   readonly providers: readonly ListedProvider[];
   readonly tried: readonly TriedModel[];
@@ -11,7 +11,7 @@ export interface Welcome {
   /** The listing that the first call goes to. */
   readonly modelId: string;
   readonly gatewayUrl: string;
-  /** The server is started by this command itself. */
+  /** True if this command starts the server itself. */
   readonly isServing: boolean;
   readonly serveCommand: string;
   readonly warnings: readonly string[];

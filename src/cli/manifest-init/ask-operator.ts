@@ -9,18 +9,18 @@ import {
 } from "../../listing-tools/index.ts";
 import type { Answers } from "../ask-person.ts";
 import { type Flags, UsageFault } from "../command-context.ts";
-import { readText, readWhole } from "../read-flags.ts";
+import { readText, readWhole, requireFilled } from "../read-flags.ts";
 import { chosenBy, uselessGlobs } from "./choose-models.ts";
 import { priceChecker, toValues } from "./init-flags.ts";
 
-/** The facts that only the operator knows, with the models that are chosen. */
+/** The facts that only the operator knows, with the chosen models. */
 export type Operator = Omit<OwnEndpoint, "baseUrl" | "dialect" | "apiKeyEnv"> & {
   readonly models: readonly ListableModel[];
 };
 
 const CONTEXT = { min: 1, max: 100_000_000 };
 
-/** Asks for all of it, or names every flag that is missing. */
+/** Asks for every fact; without a terminal, throws a `UsageFault` that names all missing flags. */
 export async function askOperator(
   answers: Answers,
   flags: Flags,
@@ -76,7 +76,7 @@ async function askModels(
   });
 }
 
-/** Asked when the endpoint does not say it of a chosen model; a smaller one may always be given. */
+/** Asks for the context length if the endpoint does not state that of every chosen model. */
 async function askContext(
   answers: Answers,
   flags: Flags,
@@ -139,7 +139,7 @@ async function askNames(
     flag: "--name",
     question: "Its name",
     fallback: findHead(providerId ?? "")?.provider.name ?? providerId ?? "",
-    read: filled("--name"),
+    read: (text) => requireFilled("--name", text),
   });
   const privacyPolicyUrl = await answers.get(readText(flags, "privacy-url"), {
     flag: "--privacy-url",
@@ -157,13 +157,6 @@ function requireId(text: string): string {
   throw new UsageFault(`--id must be lower-case letters, digits and hyphens, not ${text}`);
 }
 
-function filled(name: string): (text: string) => string {
-  return (text) => {
-    if (text !== "") return text;
-    throw new UsageFault(`${name} must not be empty`);
-  };
-}
-
 function requireUrl(text: string): string {
   if (/^https?:\/\/\S+$/.test(text) && URL.canParse(text)) return text;
   throw new UsageFault(`--privacy-url must be an address such as https://example.com/privacy`);
@@ -172,7 +165,7 @@ function requireUrl(text: string): string {
 const MODES = ["arrears", "prepaid"] as const;
 const INTERVALS = ["half_daily", "daily", "weekly", "monthly"] as const;
 
-/** How the provider is paid; by default as most are. */
+/** How the provider is paid; by default monthly in arrears. */
 export function readSettlement(flags: Flags): OwnEndpoint["settlement"] {
   return {
     mode: readChoice(flags, "settlement", MODES) ?? "arrears",

@@ -1,12 +1,12 @@
 import { matchesGlob } from "../../kernel/index.ts";
 import { modelName, type SurveyedModel } from "../../listing-tools/index.ts";
 
-/** A model that could be listed, by the names that a person may choose it by. */
+/** A model that could be listed, with the names by which a person can choose it. */
 export interface Choosable {
   readonly names: readonly string[];
 }
 
-/** The entries that one of the patterns names; `*` is any text. No pattern: all. */
+/** The entries that match a pattern, in which `*` is any text; all without a pattern. */
 export function chosenBy<T extends Choosable>(
   globs: readonly string[],
   models: readonly T[],
@@ -17,7 +17,7 @@ export function chosenBy<T extends Choosable>(
   );
 }
 
-/** Patterns that name nothing: a typing error would else leave a model out without a word. */
+/** Patterns that match nothing, such as typing errors, which would silently drop a model. */
 export function uselessGlobs(
   globs: readonly string[],
   models: readonly Choosable[],

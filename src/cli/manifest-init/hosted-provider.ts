@@ -17,11 +17,11 @@ import { conformanceCommand, type InitResult, type ModelNote, startResult } from
 import { surveyFault } from "./own-endpoint.ts";
 import { keyIssue, manifestText, placeProblems } from "./write-manifest.ts";
 
-/** The models to list of a hosted provider, and the address. */
+/** A hosted provider, and the models to list. */
 export interface HostedRequest {
   readonly config: Config;
   readonly head: ProviderHead;
-  /** Its manifest with all that could be listed. */
+  /** Its manifest with everything that could be listed. */
   readonly manifest: Manifest;
   /** The provider's key; undefined if the provider is not asked what it serves. */
   readonly key: string | undefined;
@@ -35,7 +35,7 @@ export type HostedDraft =
   | { readonly ok: true; readonly text: string; readonly result: InitResult }
   | { readonly ok: false; readonly result: InitResult };
 
-/** The listings that the provider serves to this key, as they are shipped, with the margin on them. */
+/** Drafts a manifest of the shipped listings that the provider serves to this key. */
 export async function draftHosted(request: HostedRequest): Promise<HostedDraft> {
   const { config, head, file, globs, margin } = request;
   const { found, notes, skipped } = await keepServed(request);
@@ -71,7 +71,7 @@ export async function draftHosted(request: HostedRequest): Promise<HostedDraft> 
   };
 }
 
-/** The place where a manifest of this provider goes, unless the caller names one. */
+/** Default path of this provider's manifest. */
 export function toManifestPath(config: Config, providerId: string): string {
   return join(config.manifestsDir, `${providerId}.json`);
 }
@@ -87,7 +87,7 @@ async function keepServed(request: HostedRequest): Promise<Served> {
   const { base_url: baseUrl, dialect, api_key_env: apiKeyEnv } = manifest.endpoint;
   const everything = { found: manifest, skipped: [], notes: [] };
   if (key === undefined || apiKeyEnv === undefined) return everything;
-  // Before the key leaves: it may belong to another address.
+  // Checked before the key is sent, because it may belong to another address.
   const issue = keyIssue(config, file, { baseUrl, apiKeyEnv });
   if (issue !== undefined) throw new UsageFault(issue);
   const { wire_profile: wireProfile } = manifest;

@@ -1,21 +1,28 @@
 import type { Command } from "commander";
 
 import { isMargin } from "../../listing-tools/index.ts";
-import { type Flags, UsageFault, type CommandAnswer } from "../command-context.ts";
+import {
+  CONFIG_OPTION,
+  JSON_OPTION,
+  MANIFESTS_OPTION,
+  type Flags,
+  UsageFault,
+  type CommandAnswer,
+} from "../command-context.ts";
 import { readText } from "../read-flags.ts";
 
 /** The options that `manifest init` and `init` have in common. */
 export function onListings(command: Command): Command {
   return command
-    .option("--manifests <folder>", "folder of provider manifests (default ./manifests)")
-    .option("--config <file>", "configuration file (default tokenmarket.yaml, if it exists)")
+    .option(...MANIFESTS_OPTION)
+    .option(...CONFIG_OPTION)
     .option("--margin <percent>", "add this to every price; the provider is owed the price itself")
     .option("--yes", "take the default of every question that has one")
     .option("--force", "replace manifests that exist")
-    .option("--json", "print one JSON document on standard output");
+    .option(...JSON_OPTION);
 }
 
-/** The margin of `--margin`, as the text it is; undefined: none. */
+/** The margin of `--margin` as a text; undefined if there is none. */
 export function readMargin(flags: Flags): string | undefined {
   const text = readText(flags, "margin");
   return text === undefined ? undefined : requireMargin(text);
@@ -28,7 +35,7 @@ export function requireMargin(text: string): string {
 
 const PRICE = /^[0-9]{1,7}(?:\.[0-9]{1,6})?$/;
 
-/** USD per million tokens, as the text it is: above 0, as nothing is given away by mistake. */
+/** Checks a price in USD per million tokens. A price of 0 needs `--free` instead. */
 export function priceChecker(name: string): (text: string) => string {
   return (text) => {
     if (!PRICE.test(text)) {
@@ -54,7 +61,7 @@ export function conformanceCommand(file: string, isPrivateAllowed: boolean): str
   return `tokenmarket conformance run ${shellWord(file)} --budget-usd 0.10${allow}`;
 }
 
-/** An argument as a shell takes it. */
+/** Quotes an argument for a shell if necessary. */
 export function shellWord(text: string): string {
   return /^[\w./:@%+=,-]+$/.test(text) ? text : `'${text.replaceAll("'", "'\\''")}'`;
 }

@@ -23,7 +23,7 @@ export function requireHead(id: string): ProviderHead {
   throw new UsageFault(`--provider: ${id} is not one of ${ids.join(", ")}; or give --base-url`);
 }
 
-/** Lists a hosted provider that this program knows: listings and prices are those it ships. */
+/** Lists a hosted provider that this program knows, with the shipped listings and prices. */
 export async function initNamedProvider(
   io: CommandContext,
   flags: Flags,
@@ -45,7 +45,7 @@ export async function initNamedProvider(
     config,
     head,
     manifest: placed,
-    // The name of a deployment is the operator's own: no list of models has it.
+    // Deployments have names of the operator, which no model list contains.
     key: flags["offline"] === true || head.use === "init" ? undefined : findKey(io, placed),
     file,
     globs,
@@ -57,7 +57,7 @@ export async function initNamedProvider(
   return { ...draft.result, notes: [...notes, ...draft.result.notes] };
 }
 
-/** Its shipped manifest, or what the operator can do without one. */
+/** Its shipped manifest; throws a `UsageFault` with the next step if there is none. */
 export function findShipped({ provider }: ProviderHead): Manifest {
   const manifest = shippedManifest(provider.id);
   if (manifest !== undefined) return manifest;
@@ -66,7 +66,7 @@ export function findShipped({ provider }: ProviderHead): Manifest {
   );
 }
 
-/** With the address, the variable and the settlement that the flags name. */
+/** The manifest with the address, key variable and settlement of the flags. */
 function placedManifest(manifest: Manifest, flags: Flags): Manifest {
   const baseUrl = readText(flags, "base-url");
   const apiKeyEnv = readText(flags, "api-key-env");
@@ -113,7 +113,7 @@ interface Deployments {
   readonly notes: readonly ModelNote[];
 }
 
-/** A provider whose address and names are the operator's: asks for both, prices are the lab's. */
+/** Asks for the address and the deployments at a provider; their prices are those of the lab. */
 async function askDeployments(
   head: ProviderHead,
   flags: Flags,
@@ -161,7 +161,7 @@ async function askDeployments(
   };
 }
 
-/** One label of a host name, so that no address but the head's can come of it. */
+/** Requires one label of a host name, so that the address stays within the head's domain. */
 function requireLabel(flag: string, text: string): string {
   if (/^[a-z0-9](?:[a-z0-9-]{0,61}[a-z0-9])?$/i.test(text)) return text.toLowerCase();
   throw new UsageFault(`--${flag} must be one part of a host name, not ${text}`);

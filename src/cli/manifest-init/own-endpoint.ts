@@ -38,7 +38,7 @@ import {
   writeManifest,
 } from "./write-manifest.ts";
 
-/** Lists an endpoint of one's own: asks it, asks the operator what it cannot say, checks, writes. */
+/** Lists an own endpoint: surveys it, asks the operator for the rest, checks, and writes. */
 export async function initOwnEndpoint(
   io: CommandContext,
   flags: Flags,
@@ -144,14 +144,14 @@ function sameName({ upstreamId }: SurveyedModel): ModelNote {
   return { model: upstreamId, code: "same_name", message };
 }
 
-/** A server that has loaded a model with less than the model has cuts prompts without a word. */
+/** Limits the context to that of the loaded model; the server silently cuts longer prompts. */
 function asLoaded(model: ListableModel, loaded: ReadonlyMap<string, number>): ListableModel {
   const context = loaded.get(model.upstreamId) ?? loaded.get(`${model.upstreamId}:latest`);
   if (context === undefined || context >= model.contextLength) return model;
   return { ...model, contextLength: context, contextFrom: "as loaded now" };
 }
 
-/** Where the number is the model's own, the server may serve less. */
+/** Notes a context length that is the model's own, of which the server may offer less. */
 function contextNote({ upstreamId, contextFrom }: ListableModel): readonly ModelNote[] {
   const isOwn = ["n_ctx_train", "the model file", "max_context_length"].includes(contextFrom ?? "");
   if (!isOwn) return [];
@@ -196,7 +196,7 @@ type ChosenDialect =
   | { readonly ok: true; readonly id: string; readonly notes: readonly ModelNote[] }
   | { readonly ok: false; readonly problem: string };
 
-/** The dialect of `--dialect`, when the endpoint answers in it; else the first in which it answers. */
+/** The dialect of `--dialect`, else the first one in which the endpoint answers. */
 async function chooseDialect(
   flags: Flags,
   asked: {

@@ -1,11 +1,4 @@
-import {
-  existsSync,
-  mkdirSync,
-  readdirSync,
-  readFileSync,
-  renameSync,
-  writeFileSync,
-} from "node:fs";
+import { existsSync, mkdirSync, readFileSync, renameSync, writeFileSync } from "node:fs";
 import { basename, dirname, join, resolve } from "node:path";
 
 import {
@@ -21,10 +14,10 @@ import {
 } from "../../catalog/index.ts";
 import { type Config, isOwnVariable } from "../../kernel/index.ts";
 import { clock, UsageFault } from "../command-context.ts";
-import { SHIPPED_MANIFESTS } from "../../app/index.ts";
+import { listJsonFiles, SHIPPED_MANIFESTS } from "../../app/index.ts";
 import { findHead } from "../../listing-tools/index.ts";
 
-/** A manifest as a file has it. */
+/** The text of a manifest's file. */
 export function manifestText(manifest: Manifest): string {
   return `${JSON.stringify(manifest, undefined, 2)}\n`;
 }
@@ -91,7 +84,7 @@ function keyIssues(
   const parsed = parseKeyOrigins(config.providerKeyOrigins);
   if (!parsed.ok) throw new UsageFault(`provider_key_origins ${parsed.message}`);
   const { origins } = parsed;
-  // The existing manifests have their variables: the new one does not take one over by its name.
+  // Existing manifests keep their variables, so a new one cannot take over another's key.
   const known = indexKeyOwners(manifests.filter((each) => each.file !== file));
   return keyProblems(manifests, { isOwnVariable, origins, owners: known })
     .filter((problem) => problem.file === file)
@@ -109,11 +102,11 @@ function indexKeyOwners(
   return owners;
 }
 
-/** The valid manifests of the folder, but for the one that is being written. */
+/** The valid manifests of the folder, except for the one that is being written. */
 function otherManifests(folder: string, file: string): readonly ManifestFile[] {
   if (!existsSync(folder)) return [];
-  return readdirSync(folder)
-    .filter((name) => name.endsWith(".json") && resolve(folder, name) !== resolve(file))
+  return listJsonFiles(folder)
+    .filter((name) => resolve(folder, name) !== resolve(file))
     .flatMap((name) => {
       const parsed = parseManifestFiles([{ file: name, text: readText(join(folder, name)) }]);
       return parsed.ok ? parsed.manifests : [];
@@ -140,12 +133,20 @@ interface ShippedListing {
   readonly terms: ManifestListingTerms | undefined;
 }
 
+/** Every valid manifest that comes with the program, by file name. */
+export function shippedManifests(): Manifest[] {
+  if (!existsSync(SHIPPED_MANIFESTS)) return [];
+  return listJsonFiles(SHIPPED_MANIFESTS).flatMap((name) => {
+    const verdict = validateManifest(readText(join(SHIPPED_MANIFESTS, name)));
+    return verdict.ok ? [verdict.manifest] : [];
+  });
+}
+
 /** Every shipped listing of a real provider by model id; model makers come before resellers. */
 export function shippedListings(): ReadonlyMap<string, ShippedListing> {
-  const ids = readdirSync(SHIPPED_MANIFESTS).map((file) => file.replace(/\.json$/, ""));
-  const manifests = ids.flatMap((id) => shippedManifest(id) ?? []);
+  const real = shippedManifests().filter(({ provider }) => findHead(provider.id) !== undefined);
   const listings = new Map<string, ShippedListing>();
-  for (const { provider, models, listing_terms: terms } of manifests.toSorted(byPriority)) {
+  for (const { provider, models, listing_terms: terms } of real.toSorted(byPriority)) {
     for (const model of models.filter(({ id }) => !listings.has(id))) {
       listings.set(model.id, { providerId: provider.id, model, terms: terms?.[model.id] });
     }

@@ -8,7 +8,7 @@ export interface SimCall {
 }
 
 export interface SimUsage {
-  /** All prompt tokens, cached ones and cache writes included. */
+  /** All prompt tokens, including cached ones and cache writes. */
   readonly prompt: number;
   readonly cached: number;
   readonly cacheWrite: number;
@@ -23,7 +23,7 @@ export type SimFinish = "stop" | "length" | "tools" | "stop_sequence" | "refusal
 
 /** The model's answer before it is put into the format of a wire. */
 export interface SimAnswer {
-  /** Reasoning text; empty = none is shown. */
+  /** Reasoning text; empty if none is shown. */
   readonly thinking: string;
   readonly text: string;
   readonly calls: readonly SimCall[];
@@ -34,7 +34,7 @@ export interface SimAnswer {
 
 const CHARS_PER_TOKEN = 4;
 
-/** The answer to a request: the same request always gets the same answer. */
+/** Computes the answer to a request; equal requests get equal answers. */
 export function answerTo(request: SimRequest): SimAnswer {
   const budget = request.maxTokens ?? Number.MAX_SAFE_INTEGER;
   const reasoning = Math.min(marker(request, "reasoning"), budget);
@@ -102,7 +102,7 @@ function cutAtStop(
   };
 }
 
-/* Half a surrogate pair is not text: a cut through one gives up the whole character. */
+/* Cuts before a surrogate pair rather than through it. */
 function wholeChars(text: string, charsMax: number): string {
   const last = text.charCodeAt(charsMax - 1);
   const splitsPair = last >= 0xd800 && last <= 0xdbff;
@@ -121,7 +121,7 @@ function makeCalls(request: SimRequest): readonly SimCall[] {
   return (request.parallel ? chosen : chosen.slice(0, 1)).map((tool) => makeCall(tool, request));
 }
 
-/* Tools whose name the user says; "both" and "parallel" ask for two calls in any case. */
+/* The tools that the user's text names; "both" and "parallel" always give two calls. */
 function wantedTools(request: SimRequest): readonly SimTool[] {
   const text = request.userText.toLowerCase();
   const named = request.tools.filter((tool) => text.includes(tool.name.toLowerCase()));
@@ -149,7 +149,7 @@ function promptUsage(
   const cached = Math.min(marker(request, "cached"), prompt);
   const marked = Math.max(request.cacheMarkedTokens, marker(request, "cache_write"));
   const cacheWrite = Math.min(marked, prompt - cached);
-  // A marker's write is kept for as long as the marks of the request say.
+  // The tokens of a marker are kept for an hour if the request's cache marks say so.
   const isHour = request.hourMarkedTokens > 0 && marked > request.cacheMarkedTokens;
   const hour = isHour ? cacheWrite : request.hourMarkedTokens;
   return { prompt, cached, cacheWrite, hourWrite: Math.min(hour, cacheWrite) };
@@ -168,7 +168,7 @@ function marker(request: SimRequest, name: string): number {
 const DIGITS = ["one", "two", "three", "four", "five", "six", "seven", "eight", "nine"];
 const LENGTH = new RegExp(String.raw`\babout (${DIGITS.join("|")}) hundred words\b`, "i");
 
-/** How long an answer the last user text asks for; 0 when it does not say. */
+/** The answer length that the last user text asks for; 0 if it names none. */
 function askedLength({ userText }: SimRequest): number {
   const [, digit = ""] = LENGTH.exec(userText) ?? [];
   return 100 * (DIGITS.indexOf(digit.toLowerCase()) + 1);
@@ -176,7 +176,7 @@ function askedLength({ userText }: SimRequest): number {
 
 const COUNT = /\bCount from (\d{1,4}) to (\d{1,4})\b/;
 
-/** The numbers that the last user text asks to be counted; undefined: it asks for none. */
+/** The counted numbers that the last user text asks for; undefined if it asks for none. */
 function countedNumbers({ userText }: SimRequest): string | undefined {
   const [, first, last] = COUNT.exec(userText) ?? [];
   if (first === undefined) return undefined;

@@ -4,11 +4,11 @@ const CALLS_KEPT = 100;
 const SECRET_CHARS_SHOWN = 8;
 const SECRET_HEADERS = new Set(["authorization", "x-api-key"]);
 
-/** How many calls have arrived since the start or the last reset. */
+/** Counts of calls since the start or the last reset. */
 export interface CallCounts {
-  /** The number of generation calls: chats, images, decisions, video jobs created. */
+  /** Generation calls: chats, images, decisions, created video jobs. */
   readonly total: number;
-  /** The counts of these calls, and of calls about video jobs. */
+  /** Counts by path, of generation calls and of calls about video jobs. */
   readonly paths: Readonly<Record<string, number>>;
   /** Calls that are being answered now. */
   readonly open: number;
@@ -23,7 +23,7 @@ export interface CallRecord {
   readonly method: string;
   readonly path: string;
   readonly query: string;
-  /** Keys are cut short: a record must not hand them out. */
+  /** Headers with keys cut short, so that a record reveals none. */
   readonly headers: RequestHeaders;
   /** The body as text, byte for byte if it was UTF-8. */
   bodyText: string;
@@ -33,7 +33,7 @@ export interface CallRecord {
   outcome: "open" | "answered" | "broken" | "abandoned";
 }
 
-/** A call that is about to be answered. The total counts generations only. */
+/** A call that is about to be answered; only generations count in the total. */
 export interface ArrivedCall {
   readonly isGeneration: boolean;
   readonly method: string;
@@ -42,7 +42,7 @@ export interface ArrivedCall {
   readonly headers: RequestHeaders;
 }
 
-/** Remembers how many calls came, and the last hundred of them whole. */
+/** Counts calls, and keeps the last hundred of them whole. */
 export class CallLog {
   #records: CallRecord[] = [];
   #paths = new Map<string, number>();
@@ -87,7 +87,7 @@ export class CallLog {
     return this.#records;
   }
 
-  /** Starts counting anew; calls that are open stay open. */
+  /** Resets all counts but that of open calls. */
   reset(): void {
     this.#records = [];
     this.#paths = new Map();

@@ -114,7 +114,7 @@ function chunkHead(envelope: Envelope): JsonObject {
   };
 }
 
-/* A client that asked for usage sees the empty slot in every chunk before it comes. */
+/* Clients that asked for usage get `usage: null` in every chunk before the last. */
 function usageSlot({ includeUsage, usage }: Envelope): JsonObject {
   return includeUsage && usage !== null ? { usage: null } : {};
 }

@@ -22,7 +22,7 @@ import {
 import type { SimError } from "./sim-error.ts";
 
 const TOOL_NAME = matching(/^[a-zA-Z0-9_-]{1,64}$/);
-/** Fields of the wire that are unknown here are ignored, but for the controls of gateways. */
+/** Unknown fields are ignored, except controls of gateways, which a provider must not receive. */
 const FOREIGN = fields({}, (_value, path) =>
   /^(models|route|transforms|api_key|base_url|connection_id)$/.test(path)
     ? `Unrecognized request argument supplied: ${path}`
@@ -102,7 +102,7 @@ const BODY = fields(
   anything,
 );
 
-/** The first thing a chat-completions provider would refuse in `body`. */
+/** The first problem for which a chat-completions provider would refuse `body`. */
 export function chatProblem(body: JsonObject): SimError | undefined {
   const message =
     FOREIGN(body, "") ?? BODY(body, "") ?? togetherComplaint(body) ?? orderComplaint(body);
@@ -115,7 +115,7 @@ function emptyComplaint(message: unknown, path: string): Complaint {
   return isEmpty ? `${path}.content: expected a string, got null` : undefined;
 }
 
-/** The complaint about fields that are allowed alone and not beside each other. */
+/** The complaint about fields that must not be combined. */
 function togetherComplaint(body: JsonObject): Complaint {
   const { stream, stream_options: options, tools, tool_choice: choice } = body;
   if (!isAbsent(body["max_tokens"]) && !isAbsent(body["max_completion_tokens"])) {
@@ -139,7 +139,7 @@ function togetherComplaint(body: JsonObject): Complaint {
     : `Tool choice '${String(readToolName(choice))}' not found in 'tools' parameter.`;
 }
 
-/* Every call is answered by a tool message before anybody else speaks. */
+/* Every tool call needs a tool message before any message of another role. */
 function orderComplaint(body: JsonObject): Complaint {
   let waiting = new Set<string>();
   let known = new Set<string>();

@@ -13,13 +13,13 @@ import type { VideoOrder } from "./videos/video-order.ts";
  * suite bring theirs.
  */
 export interface Cheat {
-  /** Answers with 307 and another path, where it then serves. */
+  /** Answers with 307, and serves at the path to which it redirects. */
   readonly redirects?: true;
   readonly acceptsWrongKey?: (isStream: boolean) => boolean;
   readonly servesUnknownModel?: (isStream: boolean) => boolean;
-  /** The body as a chat provider checks it. */
+  /** Changes the body before it is checked and read. */
   readonly readBody?: (body: JsonObject) => JsonObject;
-  /** The form of an answer with this status of a refusal. */
+  /** Changes the status or the form of a refusal with this status. */
   readonly refuse?: (status: number) => { readonly status?: number; readonly isPage?: true };
   readonly chat?: (asked: ChatAsked) => ChatReply;
   readonly image?: ImageCheat;
@@ -34,7 +34,7 @@ export interface ChatAsked {
   readonly request: SimRequest;
   /** The number of this answer of the simulator, from 1. */
   readonly number: number;
-  /** The values that are kept for later answers. */
+  /** Values that one answer stores for later ones. */
   readonly kept: Map<string, unknown>;
 }
 
@@ -49,46 +49,46 @@ export interface ChatReply {
   readonly json?: (json: JsonObject) => JsonObject;
 }
 
-/** The changes to an answer with images. */
+/** Changes to an answer with images. */
 export interface ImageCheat {
-  /** Images in the answer. */
+  /** The number of images in the answer. */
   readonly count?: (asked: number) => number;
   readonly canvas?: (canvas: Canvas) => Canvas;
-  /** The part of the prompt and its number on which the picture depends. */
+  /** The seed of a picture, from the prompt and the picture's index. */
   readonly seed?: (prompt: string, index: number) => string;
   readonly file?: (bytes: Buffer, call: number) => Buffer;
-  /** The order as it is billed. */
+  /** Changes the order before it is billed. */
   readonly billed?: (order: ImageOrder) => Partial<ImageOrder>;
   /** The model that the answer names. */
   readonly model?: string;
   readonly hidesUsage?: true;
 }
 
-/** The changes to a video job and its file. */
+/** Changes to a video job and its file. */
 export interface VideoCheat {
-  /** Accepts more seconds than it makes. */
+  /** Accepts longer films than it renders. */
   readonly acceptsLong?: true;
-  /** Every job fails, and reports the cost of a finished one. */
+  /** Every job fails, but reports the cost of a finished one. */
   readonly billsFailed?: true;
-  /** The order as it is billed. */
+  /** Changes the order before it is billed. */
   readonly billed?: (order: VideoOrder) => Partial<VideoOrder>;
-  /** Seconds of the film. */
+  /** The seconds of the rendered film. */
   readonly seconds?: (asked: number) => number;
   /** The seed of the film. */
   readonly seed?: string;
-  /** The first job's file is every other one's. */
+  /** Every job returns the first job's file. */
   readonly isFirst?: true;
-  /** The file is this text. */
+  /** This text is returned as the file. */
   readonly page?: string;
-  /** Bytes of the film that are there, of all. */
+  /** The share of the film's bytes in the file, from 0 to 1. */
   readonly share?: number;
   /** The model that the record names. */
   readonly model?: string;
 }
 
-/** The changes to decisions. */
+/** Changes to decisions. */
 export interface DecisionCheat {
-  /** The body as it is read: the usage is of the whole one. */
+  /** Changes the body before it is decided on; the usage stays that of the original. */
   readonly read?: (body: JsonObject) => JsonObject;
   readonly decide?: (
     decided: Decided,
@@ -96,5 +96,5 @@ export interface DecisionCheat {
   ) => Decided;
 }
 
-/** Cheats by the names that the fault `cheat:NAME` takes. */
+/** Cheats by NAME of the fault `cheat:NAME`. */
 export type Cheats = Readonly<Record<string, Cheat>>;

@@ -6,18 +6,18 @@ import type { Frame } from "./dialect.ts";
 import type { FaultPoint, Faults } from "./faults.ts";
 import { jsonText, type JsonObject } from "./json.ts";
 
-/** One answer on its way: where it goes, what goes wrong with it, and whether anybody listens. */
+/** The delivery of one answer: its response, its faults, and whether the client has left. */
 export interface Delivery {
   readonly response: ServerResponse;
   readonly faults: Faults;
   /** Aborted when the client has left or the simulator closes. */
   readonly gone: AbortSignal;
-  /** Where an answer waits that the `hold` fault keeps back. */
+  /** Answers that the `hold` fault keeps back. */
   readonly held: HeldAnswers;
   readonly headers: Readonly<Record<string, string>>;
 }
 
-/** The answer was broken off on purpose. */
+/** Thrown when a fault has cut the answer off on purpose. */
 export class BrokenOff extends Error {
   override readonly name = "BrokenOff";
 }
@@ -27,10 +27,10 @@ const FILLER = Buffer.alloc(64 * 1024, "x");
 const BOMB_MEMBER_BYTES = 10 * 1024 * 1024;
 const BOMB_MEMBERS = 1_000;
 const DRIPS_PER_SECOND = 10;
-/* A reset makes the other side forget bytes it has not read yet: let them arrive first. */
+/* Wait before a reset, which discards bytes that the client has not read yet. */
 const BEFORE_RESET_MS = 20;
 
-/** Faults that strike before there is an answer at all. */
+/** Applies the faults that come before any byte of an answer. */
 export async function failEarly(delivery: Delivery): Promise<void> {
   const { faults, response } = delivery;
   if (faults.hang?.at === "accept" || faults.hang?.at === "headers") await hang(delivery);
@@ -41,7 +41,7 @@ export async function failEarly(delivery: Delivery): Promise<void> {
   }
 }
 
-/** Sends one JSON document, with the faults that a document can have. */
+/** Sends one JSON document, with the faults for documents. */
 export async function deliverJson(
   delivery: Delivery,
   status: number,
@@ -61,7 +61,7 @@ export async function deliverJson(
   await deliverPieces(delivery, body);
 }
 
-/** A body that is made while it is sent, so that a large one is never in memory whole. */
+/** A body that is generated while it is sent, so that it is never in memory as a whole. */
 export interface PiecedBody {
   readonly status: number;
   readonly type: string;
@@ -69,7 +69,7 @@ export interface PiecedBody {
   readonly pieces: Iterable<Buffer>;
 }
 
-/** Sends a body piece by piece, with the faults that a document can have. */
+/** Sends a body piece by piece, with the faults for documents. */
 export async function deliverPieces(delivery: Delivery, body: PiecedBody): Promise<void> {
   const { faults, response } = delivery;
   await pause(delivery);
@@ -89,7 +89,7 @@ export async function deliverPieces(delivery: Delivery, body: PiecedBody): Promi
   response.end();
 }
 
-/** Sends the events of a stream, with the faults that a stream can have. */
+/** Sends the events of a stream, with the faults for streams. */
 export async function deliverStream(
   delivery: Delivery,
   frames: readonly Frame[],
@@ -144,12 +144,12 @@ function eventBytes(frame: Frame, index: number, faults: Faults): Buffer {
   return isBroken ? withBadUtf8(bytes) : bytes;
 }
 
-/* A piece of text that can come again and again. */
+/* The last text event, which can be repeated without end. */
 function repeatableIndex(frames: readonly Frame[]): number {
   return frames.findLastIndex(({ kind, data }) => kind === "content" && data.includes("delta"));
 }
 
-/* 0xff occurs in no UTF-8 text; put it inside the last string that is long enough to be prose. */
+/* Puts 0xff, which is never valid in UTF-8, into the last string of text. */
 function withBadUtf8(bytes: Buffer): Buffer {
   const places = ['"content":"', '"text":"', '"thinking":"', '":"'];
   const found = places.map((place) => [bytes.indexOf(place), place.length] as const);
@@ -177,7 +177,7 @@ function writeHead(
   response.flushHeaders();
 }
 
-/* Ten megabytes of zeros in ten kilobytes, over and over: gzip members may follow one another. */
+/* Sends gzip members of 10 KB, each of 10 MB of zeros, without end. */
 async function deliverBomb(delivery: Delivery, status: number): Promise<void> {
   const { response, headers } = delivery;
   const member = gzipSync(Buffer.alloc(BOMB_MEMBER_BYTES, " "));
@@ -197,7 +197,7 @@ class Sink {
     this.#delivery = delivery;
   }
 
-  /** Called before event `index`: is this where it ends or hangs? */
+  /** Called before event `index`: resets, hangs or waits if a fault says so there. */
   async reach(index: number): Promise<void> {
     const { hold, reset, hang: hanging } = this.#delivery.faults;
     if (isEvent(hold, index)) await this.#delivery.held.wait(this.#delivery.gone);
@@ -266,11 +266,11 @@ function breakOff(response: ServerResponse): never {
   throw new BrokenOff();
 }
 
-/** Answers that are kept back until all of them are released together. */
+/** Keeps answers back until all of them are released together. */
 export class HeldAnswers {
   readonly #waiting = new Set<() => void>();
 
-  /** Waits for `release`; rejects when the client has left before. */
+  /** Waits for `release`; rejects if the client leaves before. */
   async wait(gone: AbortSignal): Promise<void> {
     gone.throwIfAborted();
     await new Promise<void>((resolve) => {

@@ -3,17 +3,17 @@ import type { JsonObject } from "./json.ts";
 import type { RequestHeaders, SimError, Troubles } from "./sim-error.ts";
 import type { SimRequest } from "./sim-request.ts";
 
-/** The purpose of an event in a stream: some faults leave out or break certain kinds. */
+/** The purpose of a stream event; some faults drop or break certain kinds. */
 export type FrameKind = "start" | "content" | "finish" | "usage" | "end" | "ping";
 
 export interface Frame {
   readonly kind: FrameKind;
-  /** The `event:` line; undefined = none. */
+  /** The `event:` line; undefined if there is none. */
   readonly event?: string;
   readonly data: string;
 }
 
-/** The facts that the envelope of an answer needs besides the answer. */
+/** The values that an answer has besides its content. */
 export interface Envelope {
   /** Unique part of the ids of this answer. */
   readonly serial: string;
@@ -21,13 +21,13 @@ export interface Envelope {
   /** The model id that the answer names. */
   readonly model: string;
   readonly includeUsage: boolean;
-  /** Fields laid over the reported usage; `null` = report none. */
+  /** Fields that replace those of the reported usage; `null` reports no usage. */
   readonly usage: JsonObject | null;
 }
 
-/** One of the two wires, as the simulated provider speaks it. */
+/** One of the two chat wires on the provider's side. */
 export interface Dialect {
-  /** The first thing the provider would complain about; undefined = it accepts the request. */
+  /** The provider's first refusal; undefined if it accepts the request. */
   findProblem(body: JsonObject, headers: RequestHeaders): SimError | undefined;
   read(body: JsonObject): SimRequest;
   json(answer: SimAnswer, envelope: Envelope): JsonObject;
@@ -35,12 +35,12 @@ export interface Dialect {
   frames(answer: SimAnswer, envelope: Envelope): readonly Frame[];
   readonly error: (error: SimError) => JsonObject;
   errorFrame(error: SimError): Frame;
-  /** The troubles with the status and message of this wire. */
+  /** Provider troubles, with the status and message that they have on this wire. */
   readonly troubles: Required<Troubles>;
   readonly requestIdHeader: string;
 }
 
-/** Text in pieces of a few characters, as a model streams it; pairs of surrogates stay together. */
+/** Splits text into pieces of at most `charsMax`, never within a surrogate pair. */
 export function pieces(text: string, charsMax: number): readonly string[] {
   const parts: string[] = [];
   let part = "";

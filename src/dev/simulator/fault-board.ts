@@ -26,7 +26,7 @@ export interface FaultedCall {
 
 const NONE: ChosenFault = { script: null, faults: {} };
 
-/** Faults that were scripted ahead, by path, by model or for every call; the first match wins. */
+/** Fault rules for later calls, by path, method or model; the first match wins. */
 export class FaultBoard {
   readonly #cheats: Cheats;
   #rules: Rule[] = [];
@@ -35,7 +35,7 @@ export class FaultBoard {
     this.#cheats = cheats;
   }
 
-  /** Adds `{path?, method?, model?, fault, times?}`; returns what is wrong, if anything is. */
+  /** Adds the rule `{path?, method?, model?, fault, times?}`; returns a problem of it. */
   add(value: unknown): string | undefined {
     if (!isObject(value) || typeof value["fault"] !== "string") {
       return "send {path?, method?, model?, fault, times?}, fault being a string";
@@ -58,7 +58,7 @@ export class FaultBoard {
     this.#rules = [];
   }
 
-  /** The fault of the next call, and one of its `times` used up. */
+  /** Returns the fault of the next call, and uses up one of the rule's `times`. */
   take({ method, path, model }: FaultedCall): ChosenFault {
     const rule = this.#rules.find(
       (candidate) =>
@@ -73,7 +73,7 @@ export class FaultBoard {
   }
 }
 
-/* A path as written, but for `*`, which is any one segment. */
+/* Compiles a path pattern, in which `*` stands for one segment. */
 function compilePattern(path: string): RegExp {
   const literal = path.replaceAll(/[.+?^${}()|[\]\\]/g, String.raw`\$&`);
   return new RegExp(`^${literal.replaceAll("*", "[^/]+")}$`);
@@ -81,7 +81,7 @@ function compilePattern(path: string): RegExp {
 
 const MARKER = /\[\[fault:(.*?)\]\]/s;
 
-/** The fault script that a caller wrote into a header or into the text, header first. */
+/** The fault script in the header, else the one in the text. */
 export function requestedFault(
   header: string | readonly string[] | undefined,
   userText: string,
@@ -91,7 +91,7 @@ export function requestedFault(
   return script === undefined ? undefined : { script, reading: readFaults(script, cheats) };
 }
 
-/** The first text under `value` that has a fault script in it; empty when none has. */
+/** The first text under `value` with a fault script; empty if there is none. */
 export function markedText(value: unknown): string {
   if (typeof value === "string") return MARKER.test(value) ? value : "";
   const inner = Array.isArray(value) ? value : isObject(value) ? Object.values(value) : [];

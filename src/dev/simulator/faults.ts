@@ -8,21 +8,21 @@ export interface FaultPoint {
 }
 
 const isSet: Rule = be("true", (value) => value === true);
-/** In USD, digit for digit; null if none is reported. */
+/** An amount in USD that is kept digit for digit; null reports none. */
 const amount: Rule = be("an amount", (value) => /^(string|number)$/.test(typeof value));
 
 /** A fault of the images in an answer. */
 export interface ImageFault {
   /** Images in the answer, whatever was asked for. */
   readonly count?: number;
-  /** Each image is padded to so many bytes before base64. */
+  /** Bytes to which each image is padded before base64. */
   readonly bytes?: number;
   readonly url_only?: true;
   readonly bad_base64?: true;
   readonly not_an_image?: true;
   readonly empty?: true;
   readonly cost?: string | null;
-  /** No images; moderation took them. */
+  /** Moderation removed all images. */
   readonly moderation_flag?: true;
 }
 const IMAGE = fields({
@@ -36,14 +36,14 @@ const IMAGE = fields({
   moderation_flag: isSet,
 });
 
-/** How a video job goes, and what goes wrong with the calls about it. */
+/** States of a video job, and faults of the calls about it. */
 export interface JobFault {
-  /** In order; the create shows the first, each poll one more. */
+  /** States in order: the create call returns the first, and each poll the next. */
   readonly states?: readonly string[];
-  /** After the last of them. */
+  /** The final state, after `states`. */
   readonly final?: string;
   readonly never?: true;
-  /** Each state lasts so long, independent of polls. */
+  /** Milliseconds that each state lasts, independent of polls. */
   readonly ms?: number;
   readonly code?: string;
   readonly message?: string;
@@ -94,21 +94,21 @@ const ENVELOPE = fields({
 
 type Reader<T> = (argument: string) => T | undefined;
 
-/** Every fault: how its argument is read; undefined if it is not understood. */
+/** Parsers of the arguments of all faults; undefined if the argument is invalid. */
 const READERS = {
   /** The connection is reset in the headers, after `count` bytes, or after `count` events. */
   reset: pointReader(/^(headers)$|^(body|event):(\d{1,9})$/),
-  /** Nothing more comes from there on, and the connection stays open. */
+  /** From this point nothing more is sent, and the connection stays open. */
   hang: pointReader(/^(accept|headers)$|^(event):(\d{1,9})$/),
-  /** From here on nothing is sent until the simulator receives a release request. */
+  /** From this point nothing is sent until the simulator receives a release request. */
   hold: pointReader(/^(|accept)$|^(event):(\d{1,9})$/),
-  /** The body comes at so many bytes a second. */
+  /** Bytes of the body sent per second. */
   drip: parseNumber,
   status: parseNumber,
   body: (argument: string) => (argument === "html" ? argument : undefined),
   message: parseText,
   retry_after: parseText,
-  /** Added to the true `content-length`. */
+  /** Number that is added to the true `content-length`. */
   wrong_length: parseNumber,
   content_type: parseText,
   gzip_bomb: parseFlag,
@@ -118,7 +118,7 @@ const READERS = {
   no_usage: parseFlag,
   no_terminal: parseFlag,
   endless: parseFlag,
-  /** One line of so many bytes, before anything else. */
+  /** Bytes of one long line that is sent first. */
   long_line: parseNumber,
   model_echo: parseText,
   error_in_200: parseFlag,
@@ -126,36 +126,36 @@ const READERS = {
   overloaded: parseFlag,
   context_overflow: parseFlag,
   content_filter: parseFlag,
-  /** Milliseconds before each event, or before a JSON answer. */
+  /** Milliseconds of delay before each event, or before a JSON answer. */
   slow: parseNumber,
-  /** Milliseconds at most before an answer begins; how many depends on the seed and the call. */
+  /** Most milliseconds before an answer begins; the delay depends on the seed and the call. */
   jitter: parseNumber,
-  /** Milliseconds before the first answer of the simulator begins. */
+  /** Milliseconds of delay before the simulator's first answer. */
   slow_start: parseNumber,
-  /** All events of a stream are one piece of its body. */
+  /** Sends all events of a stream in one write. */
   one_piece: parseFlag,
-  /** Fields laid over the usage that is reported. */
+  /** Fields that replace those of the reported usage. */
   usage: objectReader(anything),
-  /** The document ends in its middle. */
+  /** Cuts the JSON document in half. */
   bad_json: parseFlag,
-  /** No `content-length`. */
+  /** Sends the document without `content-length`. */
   chunked: parseFlag,
   image: objectReader(IMAGE) as Reader<ImageFault>,
   job: objectReader(JOB) as Reader<JobFault>,
-  /** Where a file is said to be instead: at its own address, or under another host name. */
+  /** Redirects a file to its own address, or to another host name. */
   redirect: (argument: string) =>
     argument === "self" || argument === "other" ? argument : undefined,
   envelope: objectReader(ENVELOPE) as Reader<EnvelopeFault>,
-  /** The question that is not answered; empty: the first. */
+  /** Name of the question that is not answered; empty: the first one. */
   missing_answer: (argument: string) => argument,
   extra_answer: parseFlag,
-  /** Answers laid over the true ones. */
+  /** Answers that replace the true ones. */
   answers: objectReader(anything),
 };
 
 type Readers = typeof READERS;
 
-/** The faults of one answer. All empty if nothing does. */
+/** The faults of one answer; empty for an honest one. */
 export type Faults = {
   readonly [Name in keyof Readers]?: Exclude<ReturnType<Readers[Name]>, undefined>;
 } & { readonly cheat?: Cheat };
@@ -164,7 +164,7 @@ export type FaultReading =
   | { readonly kind: "faults"; readonly faults: Faults }
   | { readonly kind: "unknown"; readonly message: string };
 
-/** Reads `name`, `name:argument`, or several of them joined by `;`; `cheat:NAME` is one of `cheats`. */
+/** Parses `name` or `name:argument`, joined by `;`. `cheat:NAME` is an entry of `cheats`. */
 export function readFaults(script: string, cheats: Cheats = {}): FaultReading {
   const faults: Record<string, unknown> = {};
   for (const clause of splitClauses(script)) {
@@ -178,7 +178,7 @@ export function readFaults(script: string, cheats: Cheats = {}): FaultReading {
   return { kind: "faults", faults };
 }
 
-/* Clauses end at a semicolon; one inside the JSON of an argument is part of it. */
+/* Splits at semicolons, except within the JSON of an argument. */
 function splitClauses(script: string): readonly string[] {
   const clauses = script.match(/\s*\w+:\{(?:"(?:[^"\\]|\\.)*"|[^";])*[^;]*|[^;]+/g) ?? [];
   return clauses.map((clause) => clause.trim()).filter((clause) => clause !== "");
@@ -219,7 +219,7 @@ function pointReader(form: RegExp): Reader<FaultPoint> {
   };
 }
 
-/** An amount that is given as a number is kept as its text: it is only ever written again. */
+/** Keeps an amount that is given as a number as text, because it is only printed again. */
 function objectReader(rule: Rule): Reader<JsonObject> {
   return (argument) => {
     try {

@@ -12,7 +12,7 @@ export interface Generation extends ReceivedCall {
   readonly dialect: Dialect;
 }
 
-/** Answers a generation call as a provider would, or as its faults say. */
+/** Answers a generation call like a provider, with the faults of the call. */
 export async function answerGeneration(generation: Generation): Promise<void> {
   const { dialect, delivery, body } = generation;
   const { faults } = delivery;
@@ -20,7 +20,7 @@ export async function answerGeneration(generation: Generation): Promise<void> {
   const isOver = await isRefused(dialect, delivery, findProblem(generation));
   if (isOver || !isObject(body)) return;
   const read = dialect.read(body);
-  // A fault can make a document of a stream.
+  // A fault can turn a stream into a document.
   const request = { ...read, stream: read.stream && faults.body === undefined };
   const { kept } = generation;
   const asked = { dialect, body, request, number: generation.nextChatAnswer(), kept };
@@ -28,7 +28,7 @@ export async function answerGeneration(generation: Generation): Promise<void> {
   await deliverAnswer(generation, faults.cheat?.chat?.(asked) ?? honest);
 }
 
-/** The prompt tokens of a body, for the counting route. */
+/** Answers the route that counts prompt tokens. */
 export async function answerTokenCount(generation: Generation): Promise<void> {
   const { dialect, delivery, body } = generation;
   await failEarly(delivery);
@@ -41,7 +41,7 @@ export async function answerTokenCount(generation: Generation): Promise<void> {
   await deliverJson(delivery, 200, { input_tokens: count });
 }
 
-/** The list of models, for callers with a good key. */
+/** Answers the list of models to callers with a valid key. */
 export async function answerModels(generation: Generation): Promise<void> {
   const { dialect, delivery, headers, models, createdS } = generation;
   await failEarly(delivery);

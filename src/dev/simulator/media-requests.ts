@@ -4,7 +4,7 @@ import type { SimError, Troubles } from "./sim-error.ts";
 
 const PROMPT_CHARS_MAX = 32_000;
 
-/** The rules for every request for a picture or a clip. */
+/** Rules for the fields that image and video requests have in common. */
 export const PROMPTED: Readonly<Record<string, Rule>> = {
   "model!": text,
   "prompt!": be(`a string of 1 to ${PROMPT_CHARS_MAX} characters`, (value) => {
@@ -13,7 +13,7 @@ export const PROMPTED: Readonly<Record<string, Rule>> = {
   }),
 };
 
-/** The troubles of hosts of pictures and clips; only their words for moderation differ. */
+/** Troubles of image and video hosts, which differ only in the moderation error. */
 export function mediaTroubles(content_filter: SimError): Troubles {
   return {
     context_overflow: {
@@ -26,7 +26,7 @@ export function mediaTroubles(content_filter: SimError): Troubles {
   };
 }
 
-/** A refusal of hosts of pictures and clips. */
+/** The refusal of an image or video host; undefined without a message. */
 export function invalidValue(message: string | undefined): SimError | undefined {
   return message === undefined ? undefined : { status: 400, message, code: "invalid_value" };
 }

@@ -99,7 +99,7 @@ const BODY = fields(
     top_p: decimal(0, 1),
     top_k: whole(0),
     stop_sequences: listOf(be("more than white space", (value) => textOf(value).trim() !== "")),
-    // Tools that the provider runs itself have shapes of their own.
+    // Tools that the provider runs itself have other shapes, which are not checked.
     tools: listOf((tool, path) => (isForeign(tool) ? undefined : TOOL(tool, path))),
     tool_choice: tagged("type", {
       auto: fields(CHOICE),
@@ -110,11 +110,11 @@ const BODY = fields(
     system: CONTENT_OF["system"] ?? anything,
     "messages!": listOf(messageComplaint),
   },
-  // A test may send a field of its own, to see it come through.
+  // Tests send fields named `x_…` to see them pass through.
   (_value, path) => (path.startsWith("x_") ? undefined : `${path}: Extra inputs are not permitted`),
 );
 
-/** The first thing a messages provider would refuse in `body`, its version header included. */
+/** The first problem for which a messages provider would refuse `body` or its version header. */
 export function messagesProblem(body: JsonObject, headers: RequestHeaders): SimError | undefined {
   const message =
     versionComplaint(headers) ??
@@ -157,7 +157,7 @@ function messageComplaint(message: unknown, path: string): Complaint {
   return fields({ role: text, "content!": content ?? anything })(message, path);
 }
 
-/** The complaint about fields that are allowed alone and not beside each other. */
+/** The complaint about fields that must not be combined. */
 function togetherComplaint(body: JsonObject): Complaint {
   const { tools, tool_choice: choice, thinking, max_tokens: bound } = body;
   const budget = isObject(thinking) && thinking["type"] === "enabled" && thinking["budget_tokens"];
@@ -215,7 +215,7 @@ function emptyComplaint(messages: readonly JsonObject[], index: number): Complai
     : undefined;
 }
 
-/* Calls and results stand in neighbouring messages, results first, each exactly once. */
+/* Each call needs exactly one result, at the start of the next message. */
 function answersComplaint(message: JsonObject, called: readonly string[], at: number): Complaint {
   const types = listTypes(message);
   const other = types.findIndex((type) => type !== "tool_result");
@@ -266,7 +266,7 @@ export function cacheMarksComplaint(body: JsonObject): Complaint {
   return undefined;
 }
 
-/** In the order in which a provider caches it. */
+/** The parts of a prompt, in the order in which a provider caches them. */
 function listPromptParts(body: JsonObject): readonly unknown[] {
   return [body["tools"], body["system"], body["messages"]];
 }

@@ -19,7 +19,7 @@ export function readMessagesRequest(body: JsonObject): SimRequest {
   const recent = messages.slice(lastAnswer + 1);
   const choice = body["tool_choice"];
   const prompt = [body["system"], messages, body["tools"]];
-  // A mark of the whole body is one of everything in it.
+  // A cache mark on the body covers the whole prompt.
   const marked = isObject(body["cache_control"])
     ? { prompt, cache_control: body["cache_control"] }
     : prompt;

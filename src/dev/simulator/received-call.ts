@@ -9,7 +9,7 @@ export interface ReceivedCall {
   readonly delivery: Delivery;
   readonly method: string;
   readonly path: string;
-  /** A wire as the provider at this path speaks it. */
+  /** The variant of a wire that the provider at this path speaks. */
   readonly speak: (dialect: Dialect, wire: string, path: string) => Dialect;
   readonly headers: RequestHeaders;
   /** The parsed body; undefined when it was not JSON. */
@@ -19,25 +19,25 @@ export interface ReceivedCall {
   /** Ids of the list of models. */
   readonly models: readonly string[];
   readonly serial: string;
-  /** When it came, in seconds since 1970. */
+  /** Arrival time in seconds since 1970. */
   readonly createdS: number;
   readonly jobs: VideoJobs;
   /** The number of the next chat answer of the simulator, from 1. */
   readonly nextChatAnswer: () => number;
-  /** The values that a provider that cheats keeps for later answers. */
+  /** Values that a cheating provider stores for later answers. */
   readonly kept: Map<string, unknown>;
 }
 
-/** The target of a path. */
+/** The handler of a path. */
 export interface Route {
   readonly method: string;
   readonly wire: string;
-  /** Only generations are counted in total; `free` calls are not even logged. */
+  /** Only generations count in the total; `free` calls are not logged. */
   readonly kind: "generation" | "job" | "free";
   readonly requestIdHeader: string;
-  /** The text in which a caller may have written a fault. */
+  /** The text of the body that may contain a fault script. */
   faultText(body: JsonObject): string;
-  /** The fault script that the job of this call has for it. */
+  /** The fault script of the job that this call is about. */
   ownFault?(job: VideoJob): string | undefined;
   answer(call: ReceivedCall): Promise<void>;
 }

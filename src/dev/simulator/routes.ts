@@ -20,7 +20,7 @@ import { plainVideos, referenceVideos, relayVideos, type VideoHost } from "./vid
 
 type Row = readonly [pattern: RegExp, route: Route];
 
-/** The route of a call, or undefined. `versioned`: the caller named a version of the wire. */
+/** Finds the route of a call. `versioned`: the caller sent the messages wire's version header. */
 export function findRoute(method: string, path: string, versioned: boolean): Route | undefined {
   const route = ROWS.find(([pattern, each]) => each.method === method && pattern.test(path))?.[1];
   // Both wires list their models at one path: a messages client names its version.
@@ -58,7 +58,7 @@ const messagesModels: Route = {
   answer: (call) => answerModels({ ...call, dialect: messagesDialect }),
 };
 
-/* The routes that these hosts share. */
+/* Properties of all media routes. */
 const media = {
   method: "POST",
   wire: "wire_a",
@@ -69,7 +69,7 @@ const media = {
 
 const noRoute: Route = { ...media, answer: answerNoRoute };
 
-/* One path segment may stand in front, so that one simulator can play several providers. */
+/* A leading path segment chooses the kind of provider, so that one simulator can play several. */
 const ROWS: readonly Row[] = [
   ...imageRows("img", referenceImages),
   ...imageRows("imgor", relayImages),

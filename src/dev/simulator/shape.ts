@@ -1,10 +1,10 @@
 import { textOf } from "../../kernel/index.ts";
 import { isAbsent, isObject, wordSet } from "./json.ts";
 
-/** A provider's complaint about the first thing that it refuses; undefined: none. */
+/** The message of a provider's first complaint; undefined if there is none. */
 export type Complaint = string | undefined;
 
-/** The rule for one value; `path` is its place. */
+/** A rule for one value; `path` names its place in the body. */
 export type Rule = (value: unknown, path: string) => Complaint;
 
 export const anything: Rule = () => undefined;
@@ -47,7 +47,7 @@ export function listOf(item: Rule, min: number = 0, max: number = 100_000): Rule
   };
 }
 
-/** An object of `min` to `max` fields, each of them an `item`, whatever its name. */
+/** An object of `min` to `max` fields with any names, each of which must be an `item`. */
 export function mapOf(item: Rule, min: number = 0, max: number = 100_000): Rule {
   return (value, path) => {
     if (!isObject(value)) return dictionary(value, path);
@@ -59,12 +59,12 @@ export function mapOf(item: Rule, min: number = 0, max: number = 100_000): Rule 
   };
 }
 
-/** A plain text, or what `other` is. */
+/** A string, or a value that `other` accepts. */
 export function textOr(other: Rule): Rule {
   return (value, path) => (typeof value === "string" ? undefined : other(value, path));
 }
 
-/** `any("a b")` are two fields that may hold anything. */
+/** `any("a b")` accepts any value in the two fields `a` and `b`. */
 export function any(names: string): Readonly<Record<string, Rule>> {
   return Object.fromEntries([...wordSet(names)].map((name) => [name, anything]));
 }
@@ -96,7 +96,7 @@ export function fields(rules: Readonly<Record<string, Rule>>, extra: Rule = refu
   };
 }
 
-/** An object whose field `key` says which of these it is. */
+/** An object whose field `key` names the rule that it must follow. */
 export function tagged(key: string, rules: Readonly<Record<string, Rule>>): Rule {
   return (value, path) => {
     if (!isObject(value)) return dictionary(value, path);

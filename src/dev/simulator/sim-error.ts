@@ -1,6 +1,6 @@
 import type { JsonObject } from "./json.ts";
 
-/** The error of a wire when a request or the provider is at fault. */
+/** An error answer of a provider, in one format for all wires. */
 export interface SimError {
   readonly status: number;
   readonly message: string;
@@ -9,7 +9,7 @@ export interface SimError {
 
 export type RequestHeaders = Readonly<Record<string, string | readonly string[] | undefined>>;
 
-/** The troubles with the status, message and code of one host. */
+/** Provider troubles, with the status, message and code of one host. */
 export interface Troubles {
   readonly overloaded?: SimError;
   readonly context_overflow: SimError;
@@ -17,10 +17,10 @@ export interface Troubles {
   readonly failed: SimError;
 }
 
-/** An error as a host of images or videos writes it. */
+/** Writes an error in the format of an image or video host. */
 export type ErrorWriter = (error: SimError) => JsonObject;
 
-/** A type in the error besides the code. */
+/** Errors with a type besides the code. */
 export const referenceError: ErrorWriter = ({ status, message, code }) => {
   const isModeration = code === "moderation_blocked" || code === "content_policy_violation";
   const type = isModeration
@@ -31,7 +31,7 @@ export const referenceError: ErrorWriter = ({ status, message, code }) => {
   return { error: { message, type, param: null, code: code ?? null } };
 };
 
-/** The status as the code; the code proper beside it. */
+/** Errors with the status as the code, and the code in another field. */
 export const relayError: ErrorWriter = ({ status, message, code }) => ({
   error: {
     code: status,
@@ -40,7 +40,7 @@ export const relayError: ErrorWriter = ({ status, message, code }) => ({
   },
 });
 
-/** Two texts side by side. */
+/** Errors of two texts: a code and a message. */
 export const plainError: ErrorWriter = ({ status, message, code }) => ({
   code: code ?? (status >= 500 ? "The service is currently unavailable" : "Invalid argument"),
   error: message,

@@ -10,11 +10,11 @@ export interface SimTool {
 export type SimToolChoice =
   { readonly kind: "auto" | "none" | "any" } | { readonly kind: "tool"; readonly name: string };
 
-/** A request of either wire, in one form. */
+/** A request of either wire, in one format. */
 export interface SimRequest extends Told {
   readonly model: string;
   readonly stream: boolean;
-  /** Only one of the wires lets a client choose; the other always reports usage. */
+  /** True if a stream reports usage; only one of the wires lets the client choose. */
   readonly includeUsage: boolean;
   readonly maxTokens: number | undefined;
   readonly stops: readonly string[];
@@ -25,7 +25,7 @@ export interface SimRequest extends Told {
   readonly userText: string;
   /** Tool results since the last answer. */
   readonly toolResults: readonly string[];
-  /** The media of the whole prompt. */
+  /** All media of the prompt. */
   readonly media: readonly SimMedia[];
   /** The JSON schema that the answer has to fit; absent when text is wanted. */
   readonly answerSchema?: JsonObject;
@@ -37,7 +37,7 @@ export interface SimRequest extends Told {
   readonly hourMarkedTokens: number;
 }
 
-/** The part of a request that is there when its format has a schema. */
+/** `answerSchema` if the request's format has a schema, else no field. */
 export function pickAnswerSchema(schema: unknown): Pick<SimRequest, "answerSchema"> {
   return isObject(schema) ? { answerSchema: schema } : {};
 }
@@ -46,7 +46,7 @@ const CHARS_PER_TOKEN = 4;
 const MEDIA_PART_TOKENS = 85;
 const MEDIA_TYPES = wordSet("image image_url document file input_audio video_url");
 
-/** One token for four characters, and at least one for any text. */
+/** One token for each four characters, rounded up. */
 export function estimateTokens(text: string): number {
   return Math.ceil(text.length / CHARS_PER_TOKEN);
 }
@@ -61,7 +61,7 @@ export function estimatePromptTokens(value: unknown): number {
   return Object.values(value).reduce<number>((sum, item) => sum + estimatePromptTokens(item), 0);
 }
 
-/** Tokens of every part under `value` that carries `cache_control`, of this time if one is given. */
+/** Tokens of every part under `value` with `cache_control`, or only of marks with this `ttl`. */
 export function estimateMarkedTokens(value: unknown, ttl?: string): number {
   if (Array.isArray(value)) {
     return value.reduce<number>((sum, item) => sum + estimateMarkedTokens(item, ttl), 0);
@@ -94,7 +94,7 @@ export function findUserText(messages: readonly JsonObject[]): string {
 const QUESTION = /What is the (code word|(?:number|word) of \p{L}+)\?/gu;
 const FACT = /The (code word|(?:number|word) of \p{L}+) is ([^\s.][^.\n]{0,99})\./gu;
 
-/** The model's answer to a prompt that asks for what it was told: absent when it does not ask. */
+/** The answer to a prompt that asks for facts it has stated; absent if it asks for none. */
 export interface Told {
   readonly told?: string;
 }
@@ -123,7 +123,7 @@ function textsIn(value: unknown): readonly string[] {
 /** A part of a prompt that is not text. */
 export interface SimMedia {
   readonly kind: MediaKind;
-  /** Eight hexadecimal digits that depend on nothing but its content. */
+  /** Eight hexadecimal digits, derived from the content alone. */
   readonly digest: string;
 }
 
@@ -139,7 +139,7 @@ const KINDS: Readonly<Record<string, MediaKind>> = {
 };
 const DIGEST_CHARS = 8;
 
-/** The media parts of all messages of either wire, those inside tool results included. */
+/** The media parts of all messages of either wire, including those in tool results. */
 export function collectMedia(messages: readonly JsonObject[]): readonly SimMedia[] {
   return messages.flatMap(({ content }) => mediaIn(content));
 }
@@ -153,7 +153,7 @@ function mediaIn(content: unknown): readonly SimMedia[] {
   });
 }
 
-/* The same picture has one digest on both wires: a data URL counts as the data in it. */
+/* Digests the data of a data URL, so that a picture has the same digest on both wires. */
 function digestMedia(held: unknown): string {
   const fields = isObject(held) ? held : { url: held };
   const content = [fields["url"], fields["data"], fields["file_data"]].find(isText);

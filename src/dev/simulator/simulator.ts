@@ -16,28 +16,28 @@ import { StartDelay } from "./start-delay.ts";
 import { VideoJobs, type JobSummary } from "./videos/video-jobs.ts";
 
 export interface SimulatorOptions {
-  /** 0 = any free port. */
+  /** 0 for any free port. */
   readonly port: number;
   readonly host: string;
-  /** Ids of answers depend on it and on nothing else. Default "0". */
+  /** Seed of the ids of answers. Default "0". */
   readonly seed?: string;
   /** A fault for every call, as in docs/simulator.md. Default none. */
   readonly fault?: string;
-  /** Speak this wire only: `wire_a` or `wire_b`. Default both. */
+  /** Serves only this wire: `wire_a` or `wire_b`. Default both. */
   readonly wire?: string;
   /** Upstream model ids that exist. Default: all that do not start with `unknown`. */
   readonly models?: readonly string[];
-  /** What `cheat:NAME` may name. Default: nothing. */
+  /** The cheats that `cheat:NAME` may name. Default: none. */
   readonly cheats?: Cheats;
-  /** A wire as the provider at this path speaks it. Default: no stricter than the wire. */
+  /** Returns the variant of a wire for the provider at this path. Default: the wire itself. */
   readonly speak?: (dialect: Dialect, wire: string, path: string) => Dialect;
   readonly clock?: Clock;
 }
 
-/** Which calls go wrong, and how. Default: all of them, always. */
+/** A fault, and the calls that it applies to. Default: all calls. */
 export interface FaultRule {
   readonly method?: string;
-  /** A `*` is any one segment. */
+  /** A path pattern, in which `*` stands for one segment. */
   readonly path?: string;
   readonly model?: string;
   readonly fault: string;
@@ -49,15 +49,15 @@ export interface Simulator {
   readonly url: string;
   readonly port: number;
   counts(): CallCounts;
-  /** The last hundred calls, oldest first; the ones about video jobs are among them. */
+  /** The last hundred calls, including those about video jobs, oldest first. */
   calls(): readonly CallRecord[];
-  /** Every video job with what happened to it, oldest first. */
+  /** Every video job with its events, oldest first. */
   jobs(): readonly JobSummary[];
-  /** Scripts a fault ahead; docs/simulator.md has the language. Throws when it is not understood. */
+  /** Adds a fault for later calls; docs/simulator.md has the syntax. Throws if it is invalid. */
   script(rule: FaultRule): void;
-  /** Lets every answer go that the fault `hold` keeps back now. */
+  /** Releases every answer that the fault `hold` keeps back now. */
   release(): void;
-  /** Breaks open answers off and frees the port. */
+  /** Cuts open answers off, and frees the port. */
   close(): Promise<void>;
 }
 
@@ -92,7 +92,7 @@ export async function startSimulator(options: SimulatorOptions): Promise<Simulat
   };
 }
 
-/** Receives requests and hands each to the part that answers it. */
+/** Passes each request to the route that answers it. */
 class RequestRouter {
   readonly log = new CallLog();
   readonly board: FaultBoard;
@@ -145,7 +145,7 @@ class RequestRouter {
         : this.log.begin({ isGeneration, method, path, query, headers });
     const gone = new AbortController();
     response.once("close", () => gone.abort());
-    // A client that leaves in the middle of a write is not a fault of the simulator.
+    // A client that disconnects during a write is not a fault of the simulator.
     response.on("error", () => gone.abort());
     try {
       const bodyText = await readBody(request);
@@ -250,7 +250,7 @@ class RequestRouter {
 
 const MOVED = /^(\/[\w.-]+-moved|\/moved)\//;
 
-/** Where a host that redirects sends a request to; undefined if it is there already. */
+/** The path to which a redirecting host sends a request; undefined if it has that path. */
 function movedPath(path: string): string | undefined {
   if (MOVED.test(path)) return undefined;
   return path.startsWith("/v1/") ? `/moved${path}` : path.replace(/^\/[^/]+/, "$&-moved");

@@ -4,7 +4,7 @@ import { makeSerial } from "./serial.ts";
 
 const JITTER_DIGITS = 8;
 
-/** Makes answers begin late: a host of many machines, a model that is loaded for its first call. */
+/** Delays the start of answers, as a host of many machines or a model that loads does. */
 export class StartDelay {
   readonly #seed: string;
   #calls = 0;
@@ -14,7 +14,7 @@ export class StartDelay {
     this.#seed = seed;
   }
 
-  /** Numbers a call as it arrives; the answer waits so many milliseconds, which its faults decide. */
+  /** Numbers an arriving call, and returns the wait before its answer, which its faults decide. */
   arrive(isGeneration: boolean): (faults: Faults, gone: AbortSignal) => Promise<void> {
     this.#calls += 1;
     const digits = makeSerial(`${this.#seed}:jitter`, this.#calls).slice(0, JITTER_DIGITS);

@@ -4,7 +4,7 @@ import { isObject, type JsonObject } from "./json.ts";
 import type { ReceivedCall } from "./received-call.ts";
 import type { RequestHeaders, SimError, Troubles } from "./sim-error.ts";
 
-/** Any key will do, and none; but a customer's own key must never reach a provider. */
+/** Accepts every key and a missing one, but not a virtual key, which must not reach a provider. */
 export function findKeyProblem(
   headers: RequestHeaders,
   faults: Faults,
@@ -17,7 +17,7 @@ export function findKeyProblem(
   return { status: 401, message: "Incorrect API key provided", code: "invalid_api_key" };
 }
 
-/** The problem of a call before its order is read: its key, its body, its model. */
+/** The problem of a call's key, body or model, before its order is read. */
 export function findRequestProblem(
   call: ReceivedCall,
   findProblem: (body: JsonObject) => SimError | undefined,
@@ -36,13 +36,13 @@ export function findRequestProblem(
   return { status: 404, message, code: "model_not_found" };
 }
 
-/** How a host says that it refuses. */
+/** The refusals of a host. */
 interface Refusing {
   readonly error: (error: SimError) => JsonObject;
   readonly troubles: Troubles;
 }
 
-/** Sends what is wrong with a call, or the refusal that its faults ask for; false: nothing is wrong. */
+/** Sends the refusal of a call, for its problem or by its faults; false if there is none. */
 export async function isRefused(
   host: Refusing,
   delivery: Delivery,
@@ -58,7 +58,7 @@ export async function isRefused(
   return true;
 }
 
-/** Faults that are a provider's refusal: its own status, message and code. */
+/** The refusal that the faults ask for, with the host's status, message and code. */
 export function orderedTrouble(troubles: Troubles, faults: Faults): SimError | undefined {
   const { overloaded = { status: 503, message: "The engine is currently overloaded" } } = troubles;
   if (faults.overloaded === true) return withWords(overloaded, faults);
@@ -69,7 +69,7 @@ export function orderedTrouble(troubles: Troubles, faults: Faults): SimError | u
   return withWords({ status: faults.status, message }, faults);
 }
 
-/** The error as the faults word it. */
+/** The error, with the status and message of the faults if they have any. */
 export function withWords(error: SimError, { status, message }: Faults): SimError {
   return { ...error, ...(status !== undefined && { status }), ...(message && { message }) };
 }

@@ -17,13 +17,13 @@ import type { Probe } from "./probing/probe.ts";
 import { type ListingsOptions, readListings } from "./read-listings.ts";
 import { videoProbes, videoSeconds } from "./videos/video-probes.ts";
 
-/** What a run will cost, about, in exact decimal digits; null: nothing says what a model costs. */
+/** The estimated cost of a run in exact decimals; null for a model without prices. */
 export interface ExpectedCosts {
   readonly expected_usd: string;
   readonly models: readonly { readonly id: string; readonly expected_usd: string | null }[];
 }
 
-/** What a whole run of these listings will cost, before anything is sent. */
+/** Estimates the cost of a whole run of these listings, before anything is sent. */
 export function expectedCosts(
   options: ListingsOptions,
 ):
@@ -46,7 +46,7 @@ export function expectedCosts(
  */
 type Expected = readonly [probe: Probe | undefined, output: number, input?: number];
 
-/** A short answer, a copy of a text, and the numbers of a long answer. */
+/** Expected output tokens of an answer, by the kind of its probe. */
 const SHORT_TOKENS = 30;
 const COPY_TOKENS = 120;
 const COUNT_TOKENS = 300;
@@ -122,7 +122,7 @@ function ofText(subject: Subject): readonly Expected[] {
     [chatProbes.framed(subject), 16],
     [chatProbes.story(subject, false), STORY_TOKENS],
     [chatProbes.story(subject, true), STORY_TOKENS],
-    // Each copy, and its text sent back in two questions.
+    // Each copy, and two probes that send it back.
     ...(["english", "alphabets"] as const).flatMap((what): Expected[] => [
       [chatProbes.recited(subject, what, false), COPY_TOKENS],
       [chatProbes.recited(subject, what, false), 2 * SHORT_TOKENS, 3 * COPY_TOKENS],

@@ -30,32 +30,32 @@ export {
 
 /** A run of the checks over one manifest. */
 export interface SuiteOptions {
-  /** The manifest, as it is on disk. */
+  /** The text of the manifest. */
   readonly manifestText: string;
-  /** Has the key in the variable that the manifest names; nothing else of it is read. */
+  /** Environment, of which only the variable with the manifest's key is read. */
   readonly env: Readonly<Record<string, string | undefined>>;
-  /** Its name in messages. Default `manifest.json`. */
+  /** The manifest's name in messages. Default `manifest.json`. */
   readonly file?: string;
   /** Model ids; `*` is any text. Default: all. */
   readonly models?: readonly string[];
-  /** Default: all. A listing counts as verified by all of them only. */
+  /** Default: all, which is what verifies a listing. */
   readonly checks?: readonly CheckId[];
   /** Most that the run may cost, in dollars. Default `1.00`. */
   readonly budgetUsd?: string;
   /** Models that are tested at once. Default 2. */
   readonly concurrency?: number;
-  /** Longest whole answer, in milliseconds. Default 60,000. */
+  /** Longest time for a whole answer in milliseconds. Default 60,000. */
   readonly timeoutMs?: number;
   /** Allows endpoints with loopback or private addresses. Default false. */
   readonly allowPrivateUpstreams?: boolean;
-  /** Asks a decisions host in its own public grammar. Default: in the marketplace's. */
+  /** Sends decisions in the host's public format. Default: in the marketplace's format. */
   readonly decisionsPublicForm?: boolean;
-  /** Aborted: the run ends with the report of what ran. */
+  /** Ends the run with a report of the checks that have run. */
   readonly signal?: AbortSignal;
   readonly onProgress?: (progress: SuiteProgress) => void;
 }
 
-/** A check that has ended, and how far the run is. */
+/** A check that has ended, and the progress of the run. */
 export interface SuiteProgress {
   readonly modelId: string;
   readonly check: CheckLine;
@@ -65,7 +65,7 @@ export interface SuiteProgress {
 
 export type SuiteOutcome =
   | { readonly ok: true; readonly report: ConformanceReport }
-  /** The manifest is not valid, its key is missing, or no model has the name. */
+  /** The manifest is invalid, its key is missing, or no model has the name. */
   | { readonly ok: false; readonly problems: readonly string[] };
 
 /**

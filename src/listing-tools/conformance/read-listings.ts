@@ -2,13 +2,13 @@ import { type Catalog, compileCatalog, parseManifestFiles } from "../../catalog/
 import { type Clock, matchesGlob } from "../../kernel/index.ts";
 
 export interface ListingsOptions {
-  /** The manifest as it is on disk. */
+  /** The text of the manifest. */
   readonly manifestText: string;
-  /** Its name, for problems of it. */
+  /** The manifest's name in problems. */
   readonly file: string;
   readonly env: Readonly<Record<string, string | undefined>>;
   readonly clock: Clock;
-  /** Asks a decisions host in its own public grammar. Default: in the marketplace's. */
+  /** Sends decisions in the host's public format. Default: in the marketplace's format. */
   readonly decisionsPublicForm?: boolean;
   /** Model ids with `*` for any text; empty: all. */
   readonly models: readonly string[];
@@ -22,7 +22,7 @@ export type Listings =
     }
   | { readonly ok: false; readonly problems: readonly string[] };
 
-/** The listings that a run is about, or why there are none. */
+/** Reads the listings of a run, or the reasons why there are none. */
 export function readListings(options: ListingsOptions): Listings {
   const { file, manifestText, env, clock, decisionsPublicForm = false } = options;
   const parsed = parseManifestFiles([{ file, text: manifestText }]);

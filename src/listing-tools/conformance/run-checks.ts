@@ -7,7 +7,7 @@ export interface CheckRun {
   readonly checks: readonly Check[];
   readonly nowMs: () => number;
   readonly signal: AbortSignal;
-  /** The part of a report that may leave the run. */
+  /** Redacts a report before it leaves the run. */
   readonly shown: (report: CheckReport) => CheckReport;
   readonly onEnd: (report: CheckReport) => void;
 }

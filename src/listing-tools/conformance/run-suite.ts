@@ -19,25 +19,25 @@ import { modelVerdict, providerVerdict } from "./report/verdict.ts";
 
 export interface SuiteOptions extends ListingsOptions {
   readonly allowPrivateUpstreams: boolean;
-  /** Default: straight to the provider. */
+  /** Proxies and certificates. Default: direct connections. */
   readonly outbound?: Outbound;
-  /** Empty: all. */
+  /** Ids of checks; empty for all. */
   readonly checks: readonly CheckId[];
   readonly budgetMicroUsd: MicroUsd;
   /** Models that are tested at once. */
   readonly concurrency: number;
   /** Longest whole answer, in milliseconds. */
   readonly timeoutMs: number;
-  /** Of the values that are random in each run. Default: one of its own. */
+  /** Seed of the run's random values. Default: a random seed. */
   readonly seed?: string;
-  /** Between two questions after a video. Default 3000 ms. */
+  /** Milliseconds between two polls of a video job. Default 3000. */
   readonly jobPollMs?: number;
-  /** Aborted: the run ends with a report of what ran. */
+  /** Ends the run with a report of the checks that have run. */
   readonly signal: AbortSignal;
   readonly onProgress?: (progress: SuiteProgress) => void;
 }
 
-/** A check that has ended, and how far the run is. */
+/** A check that has ended, and the progress of the run. */
 export interface SuiteProgress {
   readonly modelId: string;
   readonly check: CheckReport;
@@ -50,7 +50,7 @@ export type SuiteOutcome =
   | { readonly ok: true; readonly report: ConformanceReport }
   | { readonly ok: false; readonly problems: readonly string[] };
 
-/** Any 5-minute answer is too late for a customer; a video's job has a limit of its own. */
+/** Default time limit of an answer; video jobs have another limit. */
 export const PROBE_TIMEOUT_MS = 60_000;
 const WRONG_KEY = "invalid-key-of-a-conformance-run";
 
@@ -88,7 +88,7 @@ export async function runSuite(options: SuiteOptions): Promise<SuiteOutcome> {
   }
 }
 
-/** The parts that the models of one run share. */
+/** The parts that all models of a run share. */
 interface Run {
   readonly options: SuiteOptions;
   readonly deps: ProbeDeps & Pick<JobDeps, "upstream">;
@@ -152,7 +152,7 @@ function modelReport(deployment: Deployment, reports: readonly CheckReport[]): M
 }
 
 interface Clients {
-  /** Sends with the listing's key. */
+  /** Client with the listing's key. */
   readonly upstream: UpstreamClient;
   readonly upstreamWithWrongKey: UpstreamClient;
 }

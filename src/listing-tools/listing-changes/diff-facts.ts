@@ -4,24 +4,24 @@ import type { Manifest, ManifestDescriptor } from "../../catalog/index.ts";
 import { OUTPUT_TOKENS_MAX, asObject } from "../../kernel/index.ts";
 import type { Listing } from "./listing-prices.ts";
 
-/** One thing other than a price that is not the same before and after. */
+/** A difference in a fact other than a price. */
 export interface FactDifference {
   /** `context_length`, `supported_parameters.seed`, `listing_terms.checked`, `endpoint.base_url` */
   readonly field: string;
-  /** As written; null: not declared. */
+  /** The value as written; null if it is not declared. */
   readonly old: unknown;
   readonly new: unknown;
-  /** Something that customers had is less, or goes. */
+  /** True if the change takes something away from customers. */
   readonly is_less: boolean;
 }
 
-/** Everything about a listing but its prices. */
+/** The differences of a listing, except for its prices. */
 export function diffListingFacts(before: Listing, after: Listing): readonly FactDifference[] {
   const parameters = differences(listParameters(before), listParameters(after), isNarrower);
   return [...differences(listFields(before), listFields(after), isLess), ...parameters];
 }
 
-/** Everything that a manifest says about all its listings. */
+/** The differences in what a manifest says about all its listings. */
 export function diffProviderFacts(before: Manifest, after: Manifest): readonly FactDifference[] {
   return differences(providerFields(before), providerFields(after), isLess);
 }
@@ -41,7 +41,7 @@ function listFields({ model, terms }: Listing): Fields {
   ]);
 }
 
-/** `catalog_source` says where the prices are from; a note is for readers. */
+/** Not compared: parts of single listings, the origin of the prices, and notes. */
 const PER_LISTING = new Set(["models", "listing_terms", "catalog_source", "note"]);
 
 function providerFields(manifest: Manifest): Fields {
@@ -75,10 +75,10 @@ function isLess(old: unknown, next: unknown, field: string): boolean {
   return LESS[field]?.(old, next) ?? false;
 }
 
-/** When a change takes something away; a field that is not here never does. */
+/** Tests by field if a change takes something away; changes of other fields never do. */
 const LESS: Readonly<Record<string, (old: unknown, next: unknown) => boolean>> = {
   context_length: isSmaller,
-  // A listing without a bound may write as much as any listing.
+  // A listing without a bound has the gateway's own.
   max_output_tokens: (old, next) => isSmaller(old ?? OUTPUT_TOKENS_MAX, next ?? OUTPUT_TOKENS_MAX),
   input_modalities: (old, next) => lacks(next ?? ["text"], old ?? ["text"]),
   output_modality: (old, next) => (old ?? "text") !== (next ?? "text"),

@@ -10,7 +10,7 @@ export interface ListingDifference {
   /** A request of some kind costs more, now or from an announced instant on. */
   readonly is_dearer: boolean;
   readonly is_cheaper: boolean;
-  /** It goes, or something of it is less. */
+  /** The listing is removed, or offers less. */
   readonly is_less: boolean;
   readonly prices: readonly PriceDifference[];
   readonly facts: readonly FactDifference[];
@@ -18,7 +18,7 @@ export interface ListingDifference {
 
 /** The differences between two manifests of one provider. */
 export interface ManifestDifference {
-  /** No client pays more, and nothing leaves or is less. */
+  /** True if no client pays more, and nothing is removed or reduced. */
   readonly ok: boolean;
   readonly provider: string;
   readonly counts: Readonly<
@@ -73,7 +73,7 @@ function diffListing(
   const facts = isChange ? diffListingFacts(before, after) : [];
   if (isChange && prices.length === 0 && facts.length === 0) return [];
   const change = before === undefined ? "added" : after === undefined ? "removed" : "changed";
-  // A staged listing serves no client, so its changes affect nobody.
+  // Changes of a staged listing affect no client.
   const isSold = before !== undefined && before.model.is_ready !== false;
   return [
     {

@@ -8,18 +8,18 @@ import {
   type RateTier,
 } from "./listing-prices.ts";
 
-/** One price that is not the same before and after. */
+/** A difference in a price. */
 export interface PriceDifference {
   /** A SKU, or a line of the price card: `card image hd`. */
   readonly sku: string;
-  /** It is for prompts above so many tokens. */
+  /** The price holds for prompts above this number of tokens. */
   readonly above_prompt_tokens: number;
-  /** The instant from which on it differs; null: now. */
+  /** The instant from which the prices differ; null if they differ now. */
   readonly from: string | null;
   /** USD per million tokens, or per unit of the price card; null if there is none. */
   readonly old: string | null;
   readonly new: string | null;
-  /** Rounded up to two fraction digits; null if there is no percent of nothing. */
+  /** Rounded up to two decimals; null if the old price is 0 or absent. */
   readonly percent: string | null;
 }
 
@@ -32,7 +32,7 @@ export function isCheaper({ old, new: next }: PriceDifference): boolean {
   return old !== null && next !== null && priceUnits(next) < priceUnits(old);
 }
 
-/** Every different price: those by the token, and the lines of the price card. */
+/** Every different price, by the token and on the price card. */
 export function diffPrices(
   before: Listing | undefined,
   after: Listing | undefined,
@@ -80,7 +80,7 @@ export function diffRates(
 }
 
 interface PricePair {
-  /** Canonical, so that equal prices are equal texts. */
+  /** Prices in canonical form, so that equal prices are equal texts. */
   readonly old: string | null;
   readonly new: string | null;
 }
@@ -112,7 +112,7 @@ function diffPriceCards(
   });
 }
 
-/** A second line of one name is known by its place. */
+/** Prices by line; a second line with the same name gets a number. */
 function indexCard(listing: Listing | undefined): ReadonlyMap<string, string> {
   const lines = new Map<string, string>();
   for (const line of listing?.model.price_card ?? []) {
@@ -140,7 +140,7 @@ function isoSecond(ms: number): string {
   return `${new Date(ms).toISOString().slice(0, 19)}Z`;
 }
 
-/** A price card has the most fraction digits: nine. */
+/** The most decimals of any price, those of a price card. */
 const FRACTION_DIGITS = 9;
 
 /** A price of a valid manifest in billionths of a dollar, exactly. */

@@ -11,10 +11,10 @@ import { assert } from "../../kernel/index.ts";
 type ManifestModel = Manifest["models"][number];
 type Terms = NonNullable<Manifest["listing_terms"]>[string];
 
-/** The price of each SKU, in USD per million tokens as written: none is left out. */
+/** The price of every SKU, in USD per million tokens as written. */
 export type Rates = Readonly<Record<BilledSku, string>>;
 
-/** Rates of prompts above so many tokens; the first of a list is for all above nothing. */
+/** Rates of prompts above a number of tokens; the first tier of a list begins at 0. */
 export interface RateTier {
   readonly abovePromptTokens: number;
   readonly rates: Rates;
@@ -39,7 +39,7 @@ export function indexListings({
   );
 }
 
-/** When prices of this listing begin, after `afterMs`. */
+/** The instants after `afterMs` at which announced prices begin. */
 export function changesAfter({ terms }: Listing, afterMs: number): readonly number[] {
   const begins = (terms.price_changes ?? []).map(({ from }) => Date.parse(from));
   return begins.filter((ms) => ms > afterMs);
@@ -57,14 +57,14 @@ export function ratesAt({ model, terms }: Listing, atMs: number): readonly RateT
   return [{ abovePromptTokens: 0, rates: computeRates(pricing, prices.extra_pricing) }, ...tiers];
 }
 
-/** The rates of a prompt of one token more than the bound. */
+/** The rates of a prompt with one token more than `bound`. */
 export function ratesAbove(tiers: readonly RateTier[], bound: number): Rates {
   const tier = tiers.findLast(({ abovePromptTokens }) => abovePromptTokens <= bound);
   assert(tier !== undefined, "the first tier is above nothing");
   return tier.rates;
 }
 
-/** An hour's write without a price costs what any write costs. */
+/** Fills in default prices: an hour-long cache write costs as much as any cache write. */
 function computeRates(
   pricing: readonly ManifestPrice[],
   extra: ManifestTermPrices["extra_pricing"],

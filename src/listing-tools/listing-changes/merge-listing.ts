@@ -14,36 +14,36 @@ import { changesAfter, type Listing, ratesAbove, ratesAt } from "./listing-price
 /** How new prices of a source come into force. */
 export interface PriceRules {
   readonly nowMs: number;
-  /** When rises begin that no one named an instant for. */
+  /** When rises begin for which the operator named no instant. */
   readonly riseFromMs: number;
-  /** When every price change begins, where the operator named an instant. */
+  /** The operator's instant for all price changes, if there is one. */
   readonly effectiveMs?: number;
-  /** Millionths of a percent: a rise above it waits. */
+  /** Largest rise that does not need to be accepted, in millionths of a percent. */
   readonly riseMax: bigint;
-  /** A rise that no margin covers begins at once, or is seen as a loss; absent: the operator pays. */
+  /** Rises that no margin covers begin at once; absent: announced first, at the operator's cost. */
   readonly neverBelowCost?: true;
 }
 
 /** The result for a listing that the source still has, and that was not edited by hand. */
 export type MergedListing =
   | { readonly kind: "taken"; readonly listing: Listing }
-  /** The source's listing has to be accepted first. */
+  /** The new listing must be accepted first. */
   | {
       readonly kind: "waits";
       readonly reason: "rise" | "staged";
       readonly prices: readonly PriceDifference[];
-      /** The listing at its old prices, with what its provider is owed now. */
+      /** The listing at its old sale prices, with the new purchase prices. */
       readonly listing?: Listing;
     };
 
-/** Takes over what the source says of a listing; no customer pays more before it is announced. */
+/** Merges the source's listing into the old one, so that rises are announced before they begin. */
 export function mergeListing(
   before: Listing,
   after: Listing,
   rules: PriceRules & { readonly isAccepted: boolean },
 ): MergedListing {
   const { nowMs } = rules;
-  // No client is served by a staged listing: there is no one to notify.
+  // A staged listing serves no client, so no change needs an announcement.
   if (before.model.is_ready === false) return { kind: "taken", listing: after };
   const saleFromMs = saleFrom(before, after, rules);
   const rises = diffRates(before, after, saleFromMs).filter(isDearer);
@@ -90,13 +90,13 @@ function saleFrom(before: Listing, after: Listing, rules: PriceRules): number {
   return notDearer ?? riseFromMs;
 }
 
-/** Exactly: `new - old` against `riseMax` millionths of a percent of `old`. */
+/** Compares `new - old` exactly with `riseMax` millionths of a percent of `old`. */
 function isAbove({ old, new: next }: PriceDifference, riseMax: bigint): boolean {
   const before = priceUnits(old ?? "0");
   return (priceUnits(next ?? "0") - before) * 100_000_000n > riseMax * before;
 }
 
-/** Prices that hold together, as a manifest writes them. */
+/** The prices of one period, in the form of a manifest. */
 interface Sheet {
   readonly pricing: readonly ManifestPrice[];
   readonly price_tiers: ManifestTermPrices["price_tiers"];
@@ -170,7 +170,7 @@ function pointAt(timeline: readonly Point[], atMs: number): Point {
   return timeline.findLast(({ fromMs }) => fromMs <= atMs) ?? (timeline[0] as Point);
 }
 
-/** The facts of a listing with these prices, the first of which hold now. */
+/** The listing with these prices, of which the first hold now. */
 function withPrices({ model, terms }: Listing, points: readonly Point[]): Listing {
   const whole = points.map((point) => wholePoint(point, points));
   const isBought = whole.some(({ sale, purchase }) => !isDeepStrictEqual(sale, purchase));
@@ -225,7 +225,7 @@ function wholePoint(point: Point, points: readonly Point[]): Point {
   return { ...point, sale, purchase: withTiers(hour, sale) };
 }
 
-/** A write for an hour costs what any write costs, where it has no price. */
+/** Adds the default price of an hour-long cache write, that of any cache write. */
 function withHour(sheet: Sheet): Sheet {
   const priced = (pricing: Sheet["pricing"]): ManifestExtraPricing => {
     const { cache_write: write } = statedRates(pricing, undefined);

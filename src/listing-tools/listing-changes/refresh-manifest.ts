@@ -10,13 +10,13 @@ import { mergeListing, type PriceRules } from "./merge-listing.ts";
 export type ListingHash = (model: Listing["model"], terms: Listing["terms"] | undefined) => string;
 
 export interface RefreshInput {
-  /** As it is, with the hashes of what was imported. */
+  /** The present manifest, with the hashes of the last import. */
   readonly current: Manifest & { readonly catalog_source: NonNullable<Manifest["catalog_source"]> };
   /** The same listings, imported again. */
   readonly imported: Manifest & {
     readonly catalog_source: NonNullable<Manifest["catalog_source"]>;
   };
-  /** Models that a source still has, and on which no two agree: they do not go. */
+  /** Models that a source still has, but on which no two sources agree; they are kept. */
   readonly unsettled: ReadonlySet<string>;
   readonly rules: PriceRules;
   /** Models whose rise, staging or going was accepted. */
@@ -24,17 +24,17 @@ export interface RefreshInput {
   readonly hashOf: ListingHash;
 }
 
-/** Something that a person has to decide, or should know. */
+/** A decision for a person, or a piece of news. */
 export interface RefreshFinding {
   readonly model: string;
   readonly kind:
-    /** A rise above the bound, a listing that would be staged, or too many that go: `accept` it. */
+    /** A large rise, a staging, or too many removals, each of which needs `accept`. */
     | "rise_waits"
     | "staging_waits"
     | "going_waits"
-    /** It was edited by hand and is not what the source says: nothing of it was changed. */
+    /** Edited by hand and different from the source; left unchanged. */
     | "edited"
-    /** It was removed by hand, and stays so. */
+    /** Removed by hand; not added again. */
     | "removed_by_hand"
     /** The source no longer has the model, so its listing ends on a day. */
     | "gone";
@@ -43,7 +43,7 @@ export interface RefreshFinding {
 }
 
 export interface Refreshed {
-  /** The very same object when there is nothing to change. */
+  /** The same object as `current` if nothing changes. */
   readonly manifest: Manifest;
   readonly isUnchanged: boolean;
   readonly findings: readonly RefreshFinding[];
@@ -82,7 +82,7 @@ class Refresh {
         !this.#hasEnd(id) &&
         !this.#input.unsettled.has(id),
     );
-    // Half of everything at once is a broken list rather than a decision of the provider's.
+    // If more than half would go at once, the list is probably broken.
     const mayGo = going.length * 2 <= Object.keys(imported).length;
     for (const [id, listing] of this.#current) this.#merge(id, listing, mayGo);
     for (const [id, listing] of this.#next) this.#add(id, listing);
@@ -111,7 +111,7 @@ class Refresh {
     this.#find(id, kind, { before: listing, after: next });
   }
 
-  /** One that was edited, or written, by hand. */
+  /** Keeps a listing that was edited or written by hand. */
   #keep(id: string, listing: Listing, next: Listing | undefined): void {
     const base = this.#findBase(id);
     this.#written.push([id, listing]);
@@ -127,7 +127,7 @@ class Refresh {
 
   #take(id: string, listing: Listing): void {
     const before = this.#current.get(id);
-    // Equal facts keep the bytes they have.
+    // An equal listing keeps its bytes.
     const isSame = before !== undefined && this.#hash(before) === this.#hash(listing);
     this.#keepAsImported(id, isSame ? before : listing);
   }
@@ -187,7 +187,7 @@ class Refresh {
     );
     const hashes = [...this.#hashes].toSorted(([a], [b]) => (a < b ? -1 : 1));
     const manifest = {
-      // In the order of the file, with whatever else is in it.
+      // Keeps the file's order, and its other fields.
       ...current,
       models: this.#written.map(([, { model }]) => model),
       listing_terms: Object.fromEntries(terms),

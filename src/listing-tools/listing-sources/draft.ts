@@ -22,7 +22,7 @@ export interface DraftChange extends DraftPrices {
   readonly from: string;
 }
 
-/** Something worth knowing about one entry of a source. */
+/** A note on an entry of a source. */
 export interface ImportNote {
   readonly model: string;
   readonly code: NoteCode;
@@ -31,7 +31,7 @@ export interface ImportNote {
 
 export type NoteCode = SkipCode | StageCode | InfoCode;
 
-/** Why an entry is not a listing. */
+/** Reasons why an entry does not become a listing. */
 export type SkipCode =
   | "not-a-model"
   | "not-chat"
@@ -46,7 +46,7 @@ export type SkipCode =
   | "variable-price"
   | "price-out-of-range";
 
-/** Why a listing is not ready; also the codes of `staged_because`. */
+/** Reasons why a listing is staged, which are the codes of `staged_because`. */
 export type StageCode =
   | "one-source"
   | "sources-differ"
@@ -79,15 +79,15 @@ export interface DraftAbilities {
   readonly efforts?: readonly string[];
 }
 
-/** Requests and tokens a minute of one account. */
+/** Requests and tokens per minute of one account. */
 export interface DraftCapacity {
   readonly requestsPerMinute?: number;
   readonly promptTokensPerMinute?: number;
 }
 
-/** One entry of a source, in terms that no source has. Undefined: the source does not say. */
+/** An entry in a format that is common to all sources; undefined fields are not stated. */
 export interface Draft {
-  /** The key in its source: for messages. */
+  /** The entry's key in its source, for messages. */
   readonly name: string;
   /** The model's id at the provider. */
   readonly upstreamId: string;
@@ -96,7 +96,7 @@ export interface Draft {
   readonly changes: readonly DraftChange[];
   readonly contextLength?: number | undefined;
   readonly maxOutputTokens?: number | undefined;
-  /** "text" is always meant. Undefined if the source does not say. */
+  /** Inputs besides text; undefined if the source does not say. */
   readonly inputs?: ReadonlySet<Exclude<ManifestInputModality, "text">>;
   readonly abilities: DraftAbilities;
   readonly released?: string | undefined;
@@ -105,27 +105,27 @@ export interface Draft {
   readonly capacity?: DraftCapacity;
   readonly stagedBecause: readonly StageCode[];
   readonly notes: readonly ImportNote[];
-  /** True for ids that this entry of a source also means. Undefined: only its own. */
+  /** Tests if the entry also covers an id. Undefined: it covers only its own. */
   readonly matches?: (upstreamId: string) => boolean;
 }
 
-/** One entry of a source, read. */
+/** The result of reading an entry. */
 export type Reading =
   | { readonly kind: "draft"; readonly draft: Draft }
-  /** `denied`: the id of a model that this source says is none to chat with. */
+  /** `denied`: the id of a model that does not chat, by this source. */
   | { readonly kind: "skipped"; readonly note: ImportNote; readonly denied?: string };
 
-/** The facts about the provider that a reader of its entries needs. */
+/** The provider and the day for which a source is read. */
 export interface ReaderInput {
   /** The provider's name in this source. */
   readonly provider: string;
-  /** The day the source speaks of, YYYY-MM-DD: what ended before it is retired. */
+  /** The day of the source, YYYY-MM-DD; models that ended before it are retired. */
   readonly dated: string;
 }
 
 const DENIALS: ReadonlySet<SkipCode> = new Set(["not-chat", "other-endpoint", "retired"]);
 
-/** `upstreamId`: the model's id at the provider, where the source's name is another. */
+/** `upstreamId`: the model's id at the provider, if the source's name differs. */
 export function skipped(
   model: string,
   code: SkipCode,

@@ -12,13 +12,13 @@ import {
 } from "../../kernel/index.ts";
 import type { DraftCapacity, ImportNote, SkipCode, StageCode } from "./draft.ts";
 
-/** Ids that a manifest takes as `upstream_id` and as `id`; its schema has the same. */
+/** Must be the patterns of `upstream_id` and `id` in the manifest's schema. */
 const UPSTREAM_ID = /^[a-zA-Z0-9][a-zA-Z0-9._/-]{0,127}(?::[a-z0-9][a-z0-9-]{0,31})?$/;
 const MODEL_ID = /^[a-zA-Z0-9][a-zA-Z0-9._/-]{0,127}$/;
-/** Variants of one model that other gateways sell beside it. */
+/** Suffixes of model variants that other gateways sell. */
 const VARIANT = /:(?:free|thinking|extended|online|nitro|floor|exacto|beta)$/;
 
-/** Undefined when a manifest can hold this provider's id. */
+/** Why a manifest cannot hold this provider's id; undefined if it can. */
 export function idFlaw(upstreamId: string): string | undefined {
   if (upstreamId.startsWith("~")) return "names whatever model is newest, so its price can change";
   if (VARIANT.test(upstreamId)) return "is a variant of another listing, which ids cannot name";
@@ -39,7 +39,7 @@ const PREVIEW = /(?:^|[-_./])(?:preview|beta|alpha|exp|experimental)(?=$|[-_./\d
 /** Models that search on their own, each time for a fee beside their tokens. */
 const SEARCHING = /(?:^|[-_./])(?:search|deep-research|compound|online|sonar)(?=$|[-_./\d])/i;
 
-/** The reasons to stage a model that its name gives. */
+/** The reasons to stage a model that follow from its name. */
 export function listNameReasons(upstreamId: string): StageCode[] {
   return [
     ...(PREVIEW.test(upstreamId) ? (["preview"] as const) : []),
@@ -65,7 +65,7 @@ export function isNoChatName(upstreamId: string): boolean {
   return NO_CHAT.test(upstreamId);
 }
 
-/** Ten years ahead is not a date: some lists write one to say that there is none. */
+/** Judges the end of a model; dates ten years ahead stand for none in some lists. */
 export function judgeEnd(
   day: string | undefined,
   dated: string,
@@ -95,7 +95,7 @@ export function outputBound(
 
 export const RETIRED: [SkipCode, string] = ["retired", "its provider has ended it"];
 
-/** Readers of a place in a source; what has another type than expected counts as not there. */
+/** The readers of fields below treat a value of an unexpected type as absent. */
 function valueAt(value: RawJson | undefined, path: readonly string[]): RawJson | undefined {
   return path.reduce((found, key) => objectAt(found)?.get(key), value);
 }
@@ -137,7 +137,7 @@ export function numberTextAt(
   return text !== undefined && parseDecimal(text) !== undefined ? text : undefined;
 }
 
-/** A whole number above 0 ("32000.0" too) that every reader of JSON carries exactly. */
+/** A whole number above 0, also written "32000.0", that fits a float exactly. */
 export function countAt(
   value: RawJson | undefined,
   ...path: readonly string[]
@@ -149,14 +149,14 @@ export function countAt(
   return fraction > 0 || whole > 15 ? undefined : Number(plainDecimal(decimal, 0));
 }
 
-/** A calendar day; "2026-05" is its first. */
+/** A calendar day; "2026-05" is the first of the month. */
 export function dayAt(value: RawJson | undefined, key: string): string | undefined {
   const text = textAt(value, key);
   const day = text !== undefined && /^\d{4}-\d{2}$/.test(text) ? `${text}-01` : text;
   return day !== undefined && isDay(day) ? day : undefined;
 }
 
-/** The named flags of an entry as abilities; what is not stated is left out. */
+/** Abilities from the named flags of an entry; unstated ones are left out. */
 export function abilitiesAt(
   entry: RawObject,
   flags: Readonly<Record<string, string>>,
@@ -168,13 +168,13 @@ export function abilitiesAt(
   return Object.fromEntries(stated);
 }
 
-/** Is the price of this field the prompt's own? */
+/** True if this field has the prompt's price. */
 export function isPromptPrice(entry: RawObject, field: string, prompt: string): boolean {
   const [price, own] = [numberTextAt(entry, field), numberTextAt(entry, prompt)];
   return price !== undefined && own !== undefined && comparePriceTexts(price, own) === 0;
 }
 
-/** What is named beside tokens is not offered. */
+/** The note that prices by other units than tokens are not offered. */
 export function otherUnitsNote(model: string, units: readonly string[]): ImportNote[] {
   if (units.length === 0) return [];
   return [{ model, code: "other-unit", message: `not offered: ${units.join(", ")}` }];
@@ -193,7 +193,7 @@ export function toCapacity(
   };
 }
 
-/** True for 0 and for a price that is not there. */
+/** True for 0 and for an absent price. */
 export function isNothing(raw: string | undefined): boolean {
   return raw === undefined || parseDecimal(raw)?.digits === "";
 }

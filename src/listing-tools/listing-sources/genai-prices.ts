@@ -75,7 +75,7 @@ type DatedReading =
       readonly stagedBecause: readonly StageCode[];
     };
 
-/** Prices of one entry: one set, or a list of which some begin on a day and some hold by day. */
+/** Prices of an entry: one set, or a list with start days or times of day. */
 function readDated(id: string, entry: RawObject, dated: string): DatedReading {
   const stated = entry.get("prices");
   if (!Array.isArray(stated)) return readSet(id, objectAt(stated));
@@ -109,7 +109,7 @@ function readDated(id: string, entry: RawObject, dated: string): DatedReading {
     prices: base.prices,
     changes,
     notes: sound.flatMap(({ prices }) => prices.notes),
-    // The dearest of the day is listed: nothing in a manifest knows the hour.
+    // The dearest price of the day is listed, because manifests have no times of day.
     stagedBecause: [
       ...fees,
       ...(sound.some((each) => each.isDaily) ? (["time-of-day"] as const) : []),

@@ -59,7 +59,7 @@ function preferred(a: Opinion, b: Opinion): readonly [Opinion, Opinion] {
   return isDated(a) && !isDated(b) ? [b, a] : [a, b];
 }
 
-/** A source whose entries mean many ids each is asked for each id. */
+/** True if an entry of the source can cover many ids. */
 function hasMatchers({ opinions }: SourceOpinions): boolean {
   return opinions.some(([, { draft }]) => draft.matches !== undefined);
 }

@@ -8,7 +8,7 @@ interface IdTable {
   readonly labs: Readonly<Record<string, string>>;
   /** Marketplace id to provider to that provider's ids of the model. */
   readonly ids: Readonly<Record<string, Readonly<Record<string, readonly string[]>>>>;
-  /** The reasons why listings are staged that no source gives: provider to id to reasons. */
+  /** Reviewed reasons to stage listings, by provider and id. */
   readonly staged: Readonly<Record<string, Readonly<Record<string, readonly string[]>>>>;
 }
 
@@ -22,7 +22,7 @@ const byUpstream: ReadonlyMap<string, string> = new Map(
   ),
 );
 
-/** The provider whose names a wire of its own shares: "deepseek-messages" has those of "deepseek". */
+/** The provider with the same names: "deepseek-messages" has those of "deepseek". */
 function baseProvider(provider: string): string {
   return provider.replace(/-messages$/, "");
 }
@@ -40,19 +40,19 @@ export function marketplaceId(provider: string, upstreamId: string): string {
   return `${lab}/${name.replace(/:\d+$/, "")}`;
 }
 
-/** The marketplace id of a model of OpenRouter's list, read as a second opinion on a lab's prices. */
+/** The marketplace id of an entry of OpenRouter's list, for comparing a lab's prices. */
 export function labModelId(openRouterId: string): string {
   return byUpstream.get(`openrouter ${openRouterId}`) ?? openRouterId;
 }
 
-/** Why a listing is staged although its sources agree. */
+/** The reviewed reasons why a listing is staged although its sources agree. */
 export function listKnownReasons(provider: string, id: string): readonly string[] {
   const base = baseProvider(provider);
   const known = Object.hasOwn(staged, base) ? (staged[base] ?? {}) : {};
   return Object.hasOwn(known, id) ? (known[id] ?? []) : [];
 }
 
-/** SHA-256 of a listing and its terms, whatever the order of their fields: a hand edit changes it. */
+/** SHA-256 of a listing and its terms, independent of field order, which reveals hand edits. */
 export function listingHash(model: ManifestModel, terms: ManifestListingTerms | undefined): string {
   const text = canonicalJson(terms === undefined ? { model } : { model, terms });
   return createHash("sha256").update(text).digest("hex");

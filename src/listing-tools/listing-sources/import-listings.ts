@@ -23,7 +23,7 @@ import { writeListing } from "./write-listing.ts";
 /** A file of a source. */
 export interface SourceInput {
   readonly from: ListingSource;
-  /** The day it speaks of, YYYY-MM-DD. */
+  /** The day of its prices, YYYY-MM-DD. */
   readonly dated: string;
   readonly bytes: Uint8Array;
   readonly document: RawJson;
@@ -32,27 +32,27 @@ export interface SourceInput {
 export interface ImportInput {
   readonly head: ProviderHead & { readonly provider: ManifestProvider };
   readonly source: SourceInput;
-  /** Sources that have to agree; none: the one source is believed. */
+  /** Sources that have to agree; if empty, the one source is trusted. */
   readonly against: readonly SourceInput[];
-  /** Patterns of marketplace or upstream ids; none: all. */
+  /** Patterns of marketplace or upstream ids; empty for all. */
   readonly models: readonly string[];
   /** Percent on top of the source's prices. */
   readonly margin?: string;
   readonly withCapacity: boolean;
-  /** Price changes that begin until this day are made. Default: until the day of their source. */
+  /** Applies price changes that begin by this day. Default: by the day of their source. */
   readonly day?: string;
 }
 
 export interface ImportResult {
-  /** Undefined when nothing could be listed or staged. */
+  /** Undefined if nothing could be listed or staged. */
   readonly manifest?: Manifest;
   /** Marketplace ids of ready listings. */
   readonly listed: readonly string[];
   readonly staged: readonly string[];
-  /** Names in the source of what is not a listing; a note says why. */
+  /** Names of entries that did not become listings; a note says why. */
   readonly skipped: readonly string[];
   readonly notes: readonly ImportNote[];
-  /** Marketplace ids that only sources behind the first have, no two of which agree. */
+  /** Marketplace ids that only the other sources have, and no two of them agree on. */
   readonly unsettled: readonly string[];
 }
 
@@ -105,7 +105,7 @@ function readOpinions(
   return { opinions, skipped, denied };
 }
 
-/** OpenRouter's entry as the lab itself would have it: without the author in front of its names. */
+/** OpenRouter's entry under the lab's own names, without the author's prefix. */
 function atTheLab(draft: Draft): Draft {
   const bare = (name: string): string => name.slice(name.indexOf("/") + 1);
   return {
@@ -115,10 +115,10 @@ function atTheLab(draft: Draft): Draft {
   };
 }
 
-/** How much older than the newest list a list may be that makes a listing ready. */
+/** A list must be at most this much older than the newest one to make a listing ready. */
 const RECENT_DAYS = 60;
 
-/** A source of this day says that a model is retired, or none to chat with. */
+/** A source's statement that a model is retired or does not chat. */
 interface Denial {
   readonly id: string;
   readonly from: string;
@@ -195,7 +195,7 @@ class ImportRun {
     if (!isModelId(id)) {
       return { model, code: "id-not-expressible", message: `the id would be ${id}` };
     }
-    // A newer list that prices a model is right about it.
+    // A newer list with a price overrides the denial.
     const denial = denied.findLast((each) => each.id === id && each.dated >= newest);
     if (denial !== undefined) {
       const message = `${denial.from} says that it is retired, or none to chat with`;
@@ -281,7 +281,7 @@ export function readSource(
   );
 }
 
-/** With the changes that have begun made. */
+/** The draft with all price changes applied that have begun by `day`. */
 function atDay(draft: Draft, day: string): Draft {
   const hasBegun = ({ from }: DraftChange): boolean => from.slice(0, 10) <= day;
   const begun = draft.changes.findLast(hasBegun);

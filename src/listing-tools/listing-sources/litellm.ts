@@ -29,7 +29,7 @@ import {
 } from "./entry-rules.ts";
 import { type RawSheet, type RawTier, readPrices, sheetOver } from "./sheet-builder.ts";
 
-/** Entries of the file that describe the file. */
+/** Entries that describe the file, and are no models. */
 const NOT_MODELS = new Set(["sample_spec", "fallback_generalizations"]);
 
 /** Reads `model_prices_and_context_window.json`: "prefix/id" to facts, prices in USD per token. */
@@ -140,7 +140,7 @@ function readAbilities(entry: RawObject): Draft["abilities"] {
   };
 }
 
-/** Prices by other units: not offered, and what sets them off is refused or not declared. */
+/** Names of prices by other units than tokens, whose features are not offered. */
 function otherUnits(
   key: string,
   entry: RawObject,

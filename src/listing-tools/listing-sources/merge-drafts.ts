@@ -18,12 +18,12 @@ export interface Opinion {
   readonly from: ListingSource;
   /** The day of the source. */
   readonly dated: string;
-  /** False: the source speaks of the model elsewhere, so its name need not exist at the provider. */
+  /** False if the entry is about another host, so that its name may not exist at the provider. */
   readonly isOwn: boolean;
   readonly draft: Draft;
 }
 
-/** A model as all sources together describe it. */
+/** A model, merged from all sources. */
 export interface MergedDraft extends Draft {
   readonly stagedBecause: readonly StageCode[];
   /** The older day of two sources that agree. */
@@ -31,7 +31,7 @@ export interface MergedDraft extends Draft {
 }
 
 export interface MergeInput {
-  /** The first names the model; the prices of the newest hold, when another agrees. */
+  /** The first opinion names the model; the newest one's prices hold if another agrees. */
   readonly lead: Opinion;
   readonly others: readonly Opinion[];
   /** True if there is only one source, which is then trusted. */
@@ -104,7 +104,7 @@ export function findNewestDay(sources: readonly { readonly dated: string }[]): s
   return sources.reduce((newest, { dated }) => (dated > newest ? dated : newest), "");
 }
 
-/** Prices that are stated by two hold; one that only one states holds when it is the dearer. */
+/** Merges prices: a price with two sources holds, one with a single source only if dearer. */
 function mergePrices(
   lead: DraftPrices,
   agreeing: readonly Opinion[],
@@ -169,7 +169,7 @@ function adoptChanges(
   return { changes, stagedBecause: isTrusted ? [] : ["dated"] };
 }
 
-/** Only the SKUs that the other sheet states: a list that knows no 1 h price does not lower it. */
+/** The SKUs that the other sheet states, too, so that a missing price lowers none. */
 function statedIn(sheet: DraftSheet, other: DraftSheet): DraftSheet {
   const kept = Object.entries(sheet).filter(([sku]) => Object.hasOwn(other, sku));
   return Object.fromEntries(kept) as unknown as DraftSheet;
@@ -283,7 +283,7 @@ type OptionalSku = keyof typeof DEFAULT_SKUS;
 
 const OPTIONAL_SKUS = Object.keys(DEFAULT_SKUS) as OptionalSku[];
 
-/** Undefined when two sources say the same of a model's prices; else where they differ first. */
+/** The first difference between two sources' prices of a model; undefined if they agree. */
 export function difference(a: Draft, b: Draft): string | undefined {
   return (
     pricesDifference(a.prices, b.prices) ??
@@ -308,7 +308,7 @@ function pricesDifference(a: DraftPrices, b: DraftPrices): string | undefined {
   return undefined;
 }
 
-/** "From 200,000" is "above 199,999" in one list and "above 200,000" in another. */
+/** Lists write "from 200,000" as "above 199,999" or "above 200,000", so 1 may differ. */
 function sameBound(a: DraftTier, b: DraftTier | undefined): boolean {
   return b !== undefined && Math.abs(a.abovePromptTokens - b.abovePromptTokens) <= 1;
 }

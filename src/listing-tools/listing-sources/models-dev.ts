@@ -82,7 +82,7 @@ function whyUnfit(
   if (isStated && !(outputs.length === 1 && outputs[0] === "text")) {
     return ["not-chat", `answers in ${outputs.join(", ")}`];
   }
-  // Embeddings and music are said to answer in text.
+  // This source says of embeddings and music models, too, that they answer in text.
   if (isNoChatName(key)) return ["not-chat", "its name is that of another kind of model"];
   const hasOutput = countAt(entry, "limit", "output") !== undefined;
   if (cost !== undefined && isNothing(numberTextAt(cost, "output")) && !hasOutput) {
@@ -107,7 +107,7 @@ function readSheet(cost: RawObject): RawSheet {
   };
 }
 
-/** `context_over_200k` is not read: a copy for old readers, of other bounds too. */
+/** Ignores `context_over_200k`, an imprecise copy for old readers. */
 function readTiers(cost: RawObject): RawTier[] {
   return listAt(cost, "tiers").flatMap((each): RawTier[] => {
     const prices = objectAt(each);
@@ -158,7 +158,7 @@ function otherUnits(key: string, entry: RawObject, cost: RawObject): Draft["note
   return otherUnitsNote(key, units);
 }
 
-/** The lowest tier: what a new account has. */
+/** The limits of the lowest tier, which new accounts have. */
 function lowestCapacity(entry: RawObject): Pick<Draft, "capacity"> {
   const tiers = listAt(entry, "rate_limits");
   const lowest = (...fields: readonly string[]): number | undefined => {

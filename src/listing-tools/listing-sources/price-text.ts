@@ -6,7 +6,7 @@ import {
   shiftDecimal,
 } from "../../kernel/index.ts";
 
-/** A price as a manifest takes it, and what had to be done to it. */
+/** A price in the form of a manifest, and how it was changed. */
 export type PriceReading =
   | {
       readonly ok: true;
@@ -17,7 +17,7 @@ export type PriceReading =
 
 const WHOLE_DIGITS_MAX = 7;
 const FRACTION_DIGITS_MAX = 6;
-/** From so many digits on a number is what a float made of a shorter one. */
+/** Numbers with at least so many digits are taken for rounding errors of a float. */
 const NOISE_DIGITS_MIN = 15;
 const NOISE_PARTS = 1_000_000_000n;
 /** Digits behind the point that count: far more than a float has. */
@@ -52,14 +52,14 @@ function inManifestDigits(decimal: Decimal): PriceReading {
   return { ok: true, usdPerMillion, changed: isNoise ? "price-noise" : "price-rounded" };
 }
 
-/** As a count of 10^-60; a number with more digits counts one more. */
+/** The number as a count of 10^-60, rounded up. */
 function fixedPoint(decimal: Decimal): bigint {
   const [whole = "0", fraction = ""] = plainDecimal(decimal, EXACT_DIGITS_MAX).split(".");
   const cut = BigInt(whole + fraction.padEnd(EXACT_DIGITS_MAX, "0"));
   return decimalSize(decimal).fraction > EXACT_DIGITS_MAX ? cut + 1n : cut;
 }
 
-/** Undefined above the digits that a manifest has. */
+/** Prints a price; undefined if it is too large for a manifest. */
 function printMillionths(count: bigint): string | undefined {
   const digits = count.toString().padStart(FRACTION_DIGITS_MAX + 1, "0");
   const whole = digits.slice(0, -FRACTION_DIGITS_MAX);

@@ -30,16 +30,16 @@ export interface ProviderHead {
    */
   readonly use: "import" | "init" | "local";
   readonly provider: HeadProvider;
-  /** With the names of `asks` in its address until the operator has filled them in. */
+  /** Its address contains the names of `asks` until the operator has filled them in. */
   readonly endpoint: ManifestEndpoint;
   readonly settlement: ManifestSettlement;
   /** Names in the address that the operator fills in, such as `REGION`. */
   readonly asks?: readonly string[];
-  /** The name of the output bound, for models that reason and for the others. */
+  /** The parameter for the output bound, of models that reason and of other models. */
   readonly output_bound: { readonly usual: string; readonly reasoning: string };
   readonly parameters: HeadParameters;
   readonly wire_profile?: ManifestWireProfile;
-  /** Where the body holds a ceiling for the price of what serves a request. */
+  /** Path in the request body of a ceiling for the prices of the serving endpoint. */
   readonly price_ceiling?: { readonly path: readonly string[] };
   /** Why no listing of this provider is ready. */
   readonly staged_because?: readonly string[];
@@ -49,14 +49,14 @@ export interface ProviderHead {
   readonly facts: readonly string[];
 }
 
-/** A local server has no privacy policy but its operator's. */
+/** A local server has no privacy policy of its own. */
 export type HeadProvider = Omit<ManifestProvider, "privacy_policy_url"> &
   Partial<Pick<ManifestProvider, "privacy_policy_url">>;
 
-/** Descriptors by what a model is said to do. */
+/** Parameter descriptors by the abilities of a model. */
 export interface HeadParameters {
   readonly always?: Parameters;
-  /** Unless the model is said to take no sampling parameters. */
+  /** The parameters of models that accept sampling parameters. */
   readonly sampling?: Parameters;
   /** The parameters of models that do not reason. */
   readonly plain?: Parameters;
@@ -65,14 +65,14 @@ export interface HeadParameters {
   readonly structured?: Parameters;
 }
 
-/** The facts of a source about a model on which its parameters depend. */
+/** The abilities of a model on which its parameters depend, by its source. */
 export interface ModelAbilities {
   readonly reasons: boolean;
   readonly tools: boolean;
   readonly structured: boolean;
-  /** False: the model refuses temperature and its like. */
+  /** False if the model refuses temperature and similar parameters. */
   readonly sampling: boolean;
-  /** Values of `reasoning_effort`, where a source has them. */
+  /** Values of `reasoning_effort`, if a source states them. */
   readonly efforts?: readonly string[];
   readonly maxOutputTokens?: number;
 }
@@ -87,14 +87,14 @@ export function providerHeads(): readonly ProviderHead[] {
   return read().heads;
 }
 
-/** A head whose manifest lacks nothing but models, which sources have. */
+/** True for a head whose manifest lacks only models, which sources have. */
 export function isImportable(head: ProviderHead): head is ProviderHead & {
   readonly provider: ManifestProvider;
 } {
   return head.provider.privacy_policy_url !== undefined && Object.keys(head.sources).length > 0;
 }
 
-/** The head of this provider id. */
+/** Finds the head with this provider id. */
 export function findHead(id: string): ProviderHead | undefined {
   return read().heads.find(({ provider }) => provider.id === id);
 }
@@ -103,7 +103,7 @@ function read(): Heads {
   return table as unknown as Heads;
 }
 
-/** The `supported_parameters` of a listing: what its provider takes, as far as the model does. */
+/** The `supported_parameters` of a listing: those that provider and model both accept. */
 export function headParameters(
   { parameters, output_bound: bound }: ProviderHead,
   model: ModelAbilities,

@@ -11,10 +11,10 @@ import type {
 import { readPrice } from "./price-text.ts";
 import { isNothing } from "./entry-rules.ts";
 
-/** Prices of one entry as its source writes them; undefined: not stated. */
+/** Prices of an entry as its source writes them; undefined if not stated. */
 export type RawSheet = Readonly<Partial<Record<BilledSku, string | undefined>>>;
 
-/** A tier's stated prices over those of the base. */
+/** The prices of a tier, with those of the base for unstated ones. */
 export function sheetOver(base: RawSheet, tier: RawSheet): RawSheet {
   const stated = Object.entries(tier).filter(([, price]) => price !== undefined);
   return { ...base, ...Object.fromEntries(stated) };
@@ -29,7 +29,7 @@ export interface PricesInput {
   readonly model: string;
   readonly sheet: RawSheet;
   readonly tiers: readonly RawTier[];
-  /** How far the source's unit is from USD per million tokens: 6 or 0. */
+  /** Decimal places between the source's unit and USD per million tokens: 6 or 0. */
   readonly places: number;
 }
 
@@ -45,7 +45,7 @@ class PriceFlaw extends Error {
   }
 }
 
-/** Prices of an entry in the digits of a manifest, by the rules that all sources share. */
+/** Converts an entry's prices into those of a manifest, by the rules for all sources. */
 export function readPrices(input: PricesInput): PricesReading {
   const notes: ImportNote[] = [];
   try {
@@ -55,7 +55,7 @@ export function readPrices(input: PricesInput): PricesReading {
         return { abovePromptTokens, sheet: readSheet(input, raw, notes) };
       })
       .toSorted((a, b) => a.abovePromptTokens - b.abovePromptTokens)
-      // A tier at the prices before it is none.
+      // A tier with the prices of the one before it is dropped.
       .filter((tier, at, all) => !sameSheet(tier.sheet, all[at - 1]?.sheet ?? sheet));
     return { ok: true, prices: { sheet, tiers }, notes };
   } catch (error) {

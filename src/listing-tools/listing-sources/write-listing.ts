@@ -14,7 +14,7 @@ import type { MergedDraft } from "./merge-drafts.ts";
 import { withMargin } from "./price-text.ts";
 import { ceilingBody, headParameters, type ProviderHead } from "./provider-heads.ts";
 
-/** A listing as a manifest has it. */
+/** A listing in the form of a manifest. */
 export interface WrittenListing {
   readonly model: ManifestModel;
   readonly terms?: ManifestListingTerms;
@@ -25,16 +25,16 @@ export interface WriteOptions {
   readonly head: ProviderHead;
   /** Percent on top of the source's prices, which are then the purchase prices. */
   readonly margin?: string;
-  /** Write the rate limits of the source, which are those of an account. */
+  /** Writes the source's rate limits, which are those of one account. */
   readonly withCapacity: boolean;
-  /** Reasons beside those of the draft. */
+  /** Reasons in addition to those of the draft. */
   readonly stagedBecause: readonly string[];
 }
 
 /** The context of a model when no source knows it; such a listing is staged. */
 const UNKNOWN_CONTEXT = 4096;
 
-/** The draft as a manifest has it; undefined when a price with the margin is too large. */
+/** Writes the draft as a listing; undefined if a price with the margin is too large. */
 export function writeListing(
   draft: MergedDraft,
   options: WriteOptions,
@@ -107,7 +107,7 @@ function writeModel(
   };
 }
 
-/** Where the host says so in the name. */
+/** The quantization, if the host names it in the model's id. */
 function findQuantization(upstreamId: string): Pick<ManifestModel, "quantization"> {
   const named = /(?:^|[-_/])(fp8|fp4|int8|int4|bf16)(?=$|[-_])/i.exec(upstreamId)?.[1];
   return named === undefined ? {} : { quantization: named.toLowerCase() };
@@ -132,7 +132,7 @@ const MODEL_FIELDS: readonly (keyof ManifestModel)[] = [
   "deprecation_date",
 ];
 
-/** One order of fields, so that the same facts are the same bytes. */
+/** Orders the fields, so that equal facts are equal bytes. */
 function orderedModel(model: ManifestModel): ManifestModel {
   const fields = MODEL_FIELDS.flatMap((field): [string, unknown][] =>
     model[field] === undefined ? [] : [[field, model[field]]],

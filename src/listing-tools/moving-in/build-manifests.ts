@@ -11,9 +11,9 @@ import { type ListingFinder, type PriceOrigin, priceListing } from "./price-list
 import type { MovedDeployment } from "./read-deployments.ts";
 import { shortText } from "./setting-tree.ts";
 
-/** One listing as it was moved. */
+/** A listing that was moved in. */
 export interface MovedListing {
-  /** Where it came from: `model_list[2]`. */
+  /** Its place in the configuration, such as `model_list[2]`. */
   readonly path: MovedDeployment["path"];
   readonly id: string;
   readonly providerId: string;
@@ -25,7 +25,7 @@ export interface MovedListing {
 }
 
 export interface BuiltManifests {
-  /** In the order in which the file names them; each one is valid. */
+  /** Valid manifests, in the order of the configuration. */
   readonly manifests: readonly Manifest[];
   readonly listings: readonly MovedListing[];
 }
@@ -37,7 +37,7 @@ interface Group {
   readonly terms: Map<string, ManifestListingTerms>;
 }
 
-/** Makes listings of deployments, and manifests of the listings that share a provider's account. */
+/** Builds listings from deployments, and one manifest for each account at a provider. */
 export function buildManifests(
   deployments: readonly MovedDeployment[],
   finder: ListingFinder,
@@ -74,7 +74,7 @@ function buildListing(
   const other = [...(model.resolves_to ?? []), ...(baseModel ?? "").split("/").slice(-1)];
   const resolvesTo = [...new Set(other)].filter((each) => isModelId(each) && each !== id);
   const rpm = capacity.requestsPerMinute;
-  // A name of ours, such as those that a wildcard is answered with, is not its provider's.
+  // An id of ours, such as those for a wildcard, is not the provider's own id.
   const isOurs = model.id.endsWith(`/${upstreamId}`);
   return {
     ...model,
@@ -85,7 +85,7 @@ function buildListing(
   };
 }
 
-/** A host that may serve from dearer endpoints gets the listing's prices as its ceiling. */
+/** Adds the listing's prices as a ceiling for a host that can choose dearer endpoints. */
 function withCeiling(
   { head, isProvidersOwn }: MovedDeployment,
   { pricing }: ManifestModel,
@@ -99,10 +99,10 @@ type Placed = Omit<MovedListing, "pricesFrom">;
 
 type Placement =
   | { readonly ok: true; readonly listing: Placed }
-  /** `problem`: why it would not be valid; absent where the same listing is there already. */
+  /** `problem`: why it would be invalid; absent if the same listing exists already. */
   | { readonly ok: false; readonly problem?: string };
 
-/** Adds the listing to the first manifest of its account that has no other one of that id. */
+/** Adds the listing to the first manifest of its account without another listing of that id. */
 function place(
   deployment: MovedDeployment,
   { listing, terms }: { listing: ManifestModel; terms: ManifestListingTerms | undefined },
@@ -171,7 +171,7 @@ function createGroup(deployment: MovedDeployment, key: string, groups: readonly 
   };
 }
 
-/** A server of the operator's own has the operator's policy, which nothing here knows. */
+/** Placeholder for the operator's privacy policy, whose address is unknown. */
 const PLACEHOLDER_URL = "https://example.com/privacy";
 
 const PROVIDER_ID_CHARS_MAX = 56;
@@ -191,7 +191,7 @@ function freeId(wanted: string, taken: ReadonlySet<string>): string {
   return id;
 }
 
-/** Says of a deployment under which names it is listed, or why it is not. */
+/** Notes the names under which a deployment is listed, or why it is not listed. */
 function noteListing(
   deployment: MovedDeployment,
   made: {
@@ -234,7 +234,7 @@ function noteListing(
   noteAddress(deployment, fates);
 }
 
-/** The provider of a server that no head describes is the operator. */
+/** Notes the address of a server that is not its provider's own. */
 function noteAddress({ path, baseUrl, isProvidersOwn, head }: MovedDeployment, fates: Fates): void {
   if (isProvidersOwn && head.use !== "local") return;
   for (const field of ["api_base", "base_url"]) {
@@ -252,7 +252,7 @@ const ORIGINS: Readonly<Record<PriceOrigin, string>> = {
   none: "its price is not known",
 };
 
-/** The step that makes a staged listing ready, by its reason; any other is for a person to read about. */
+/** The step that makes a staged listing ready, by its reason. */
 const READY_BY: Readonly<Record<string, string>> = {
   "no-price":
     "write its price into the configuration (input_cost_per_token, output_cost_per_token), or give --prices",
@@ -267,7 +267,7 @@ const READY_BY: Readonly<Record<string, string>> = {
   "request-fee": "leave it: its fee per request is not billed",
 };
 
-/** No list has prices of another server than the provider's own. */
+/** The step for a server of the operator's own, for which no list has prices. */
 const OWN_SERVER_PRICE =
   "say what you ask for your own server: write input_cost_per_token and output_cost_per_token (0 gives it away)";
 
@@ -289,7 +289,7 @@ function stagedNext(
   return `${said.join("; ")}; ${end}`;
 }
 
-/** The validator's problems of the manifest as the file that it becomes. */
+/** Validates the manifest in the form of its file. */
 function manifestProblems(manifest: Manifest): readonly string[] {
   const verdict = validateManifest(JSON.stringify(manifest));
   return verdict.ok ? [] : verdict.problems.map(({ pointer, message }) => `${pointer}: ${message}`);

@@ -1,14 +1,14 @@
 import type { PlannedLimits, PlannedOrg } from "./plan-accounts.ts";
 
-/** An argument: a text, or what an earlier command answered. */
+/** An argument: a text, or a saved answer of an earlier command. */
 export type CommandArgument = string | { readonly saved: string };
 
 /** A `tokenmarket` command of the plan. */
 export interface PlannedCommand {
   readonly args: readonly CommandArgument[];
-  /** The field of the answer that later commands use, and its name there. */
+  /** The field of the answer that later commands use, and the name under which it is saved. */
   readonly saves?: { readonly field: string; readonly as: string };
-  /** The answer holds a new key, which is written to the file of keys under this name. */
+  /** Name under which the new key in the answer is written to the file of keys. */
   readonly newKeyOf?: string;
 }
 
@@ -101,7 +101,7 @@ function shellWord(argument: CommandArgument): string {
   return /^[\w./=:-]+$/.test(argument) ? argument : quoteShell(argument);
 }
 
-/** Inside of single quotes nothing has a meaning but the quote itself. */
+/** Quotes an argument for `sh`, in which only the single quote needs an escape. */
 function quoteShell(text: string): string {
   return `'${text.replaceAll("'", `'\\''`)}'`;
 }

@@ -2,24 +2,24 @@ import table from "./litellm-settings.json" with { type: "json" };
 import type { RawJson } from "../../kernel/index.ts";
 import { asList, asMap, isEmpty, pathText, type SettingPath } from "./setting-tree.ts";
 
-/** The result for one setting, or for everything below it. */
+/** The result for a setting, or for everything below it. */
 export interface MoveNote {
-  /** Where: `model_list[2].litellm_params.rpm`. */
+  /** Path of the setting, such as `model_list[2].litellm_params.rpm`. */
   readonly path: string;
   readonly fate: Fate;
   readonly what: string;
   readonly why: string;
-  /** The next step; "" where none is needed. */
+  /** The next step; empty if none is needed. */
   readonly next: string;
 }
 
 type Said = Partial<Pick<MoveNote, "what" | "why" | "next">>;
 
-/** The importer's decisions on settings while it read them; the table answers for all others. */
+/** The importer's decisions on settings; the table has the fate of all other settings. */
 export class Fates {
   readonly #said = new Map<string, Said & { readonly fate: Fate }>();
 
-  /** The setting is in the result. `said` is what is more exact than the table. */
+  /** Notes that the setting was carried over. `said` replaces texts of the table. */
   carried(path: SettingPath, said: Said = {}): void {
     this.#say(path, "carried", said);
   }
@@ -28,7 +28,7 @@ export class Fates {
     this.#say(path, "ignored", said);
   }
 
-  /** The setting, with all that is below it, is not in the result. */
+  /** Notes that the setting and everything below it was not carried over. */
   notCarried(path: SettingPath, said: Said): void {
     this.#say(path, "not_carried", said);
   }
@@ -37,7 +37,7 @@ export class Fates {
     return this.#said.get(JSON.stringify(path));
   }
 
-  /** The last word counts: what is left out as a whole was carried in part before. */
+  /** The last decision counts, because a part may be carried before the whole is left out. */
   #say(path: SettingPath, fate: Fate, said: Said): void {
     this.#said.set(JSON.stringify(path), { ...said, fate });
   }
@@ -57,7 +57,7 @@ export function listNotes(tree: RawJson, root: SettingPath, fates: Fates): MoveN
   return [...members].flatMap(([step, each]) => listNotes(each, [...root, step], fates));
 }
 
-/** The one note of this place; undefined where its members have notes of their own. */
+/** The note for this place; undefined if its members have notes instead. */
 function noteHere(
   value: RawJson,
   path: SettingPath,
@@ -112,7 +112,7 @@ function tableNote(value: RawJson, path: SettingPath, group: SettingGroup): Move
   const place = pathText(path);
   if (fate !== "carried") return { path: place, fate, what, why, next };
   if (isEmpty(value)) return { path: place, fate: "ignored", what, why: "it is empty", next: "" };
-  // The table says that such a setting is carried, and it was not: its value did not fit.
+  // The table says that the setting is carried, but its value did not fit.
   return {
     path: place,
     fate: "not_carried",
@@ -125,7 +125,7 @@ function tableNote(value: RawJson, path: SettingPath, group: SettingGroup): Move
 /** The fate of a setting. */
 type Fate = "carried" | "ignored" | "not_carried";
 
-/** Settings of LiteLLM with one answer, as they were reviewed by hand. */
+/** Reviewed settings of LiteLLM with the same fate. */
 interface SettingGroup {
   /**
    * The path of the map that contains them, with `[]` for the items of a list; "" is the file
@@ -138,9 +138,9 @@ interface SettingGroup {
   readonly what: string;
   /** The new form of a setting that is carried, or the reason why it is not. */
   readonly why: string;
-  /** The next step; "" where none is needed. */
+  /** The next step; empty if none is needed. */
   readonly next: string;
-  /** Its value may be a secret, wherever in it. */
+  /** True if its value may contain a secret. */
   readonly secret?: boolean;
 }
 
@@ -194,7 +194,7 @@ function byPlace(): ReadonlyMap<string, Place> {
   return made;
 }
 
-/** The names are of the table, all letters and underscores: nothing in them has to be escaped. */
+/** Names of the table are letters and underscores, so nothing needs an escape. */
 function compileGlob(key: string): RegExp {
   return new RegExp(`^${key.replaceAll("*", ".*")}$`, "s");
 }
@@ -210,7 +210,7 @@ function isContainer(path: SettingPath): boolean {
   return CONTAINERS.has(toTablePath(path));
 }
 
-/** The table's entry for the setting at this path; undefined where it does not know it. */
+/** The table's entry for the setting at this path; undefined if it has none. */
 function findGroup(path: SettingPath): SettingGroup | undefined {
   const key = path.at(-1);
   if (typeof key !== "string") return undefined;

@@ -3,11 +3,11 @@ import table from "./litellm-providers.json" with { type: "json" };
 import { shortText } from "./setting-tree.ts";
 
 interface KnownProvider {
-  /** The provider here. */
+  /** Id of the provider's head. */
   readonly head: string;
   /** The variable that LiteLLM reads its key from. */
   readonly key: string;
-  /** Any server that speaks its wire may be behind the name. */
+  /** True if the name can mean any server with this wire. */
   readonly compatible?: boolean;
 }
 
@@ -19,7 +19,7 @@ export const otherKinds: Readonly<Record<string, string>> = table.kinds;
 const kindsByName: Readonly<Record<string, readonly string[]>> = table.kinds_by_name;
 const placeholderKeys: ReadonlySet<string> = new Set(table.placeholder_keys);
 
-/** Where a deployment of LiteLLM is served, by its `model`. */
+/** The provider of a LiteLLM deployment, by its `model`. */
 export type FoundProvider =
   | {
       readonly ok: true;
@@ -51,7 +51,7 @@ export function findProvider(
   return { ...found, prefix, head, defaultKeyName: known.key, isCompatible: false };
 }
 
-/** The origin of a provider with one address for all. */
+/** The origin of a provider's address, if it is the same for every customer. */
 function findOrigin(head: ProviderHead | undefined): string | undefined {
   const hasOne = head !== undefined && head.use === "import";
   return hasOne ? new URL(head.endpoint.base_url).origin : undefined;
@@ -116,7 +116,7 @@ export function otherKind(mode: string | undefined, upstreamId: string): string 
   return found === undefined ? undefined : otherKinds[found[0]];
 }
 
-/** True for a text that people write where a server needs no key. */
+/** True for texts that people write as the key of a server that needs none. */
 export function isPlaceholderKey(text: string): boolean {
   return placeholderKeys.has(text.toLowerCase());
 }
@@ -126,19 +126,19 @@ export type FoundAddress =
   | {
       readonly ok: true;
       readonly baseUrl: string;
-      /** False: another server than the provider's own, which only speaks its wire. */
+      /** False for another server than the provider's own that has its wire. */
       readonly isProvidersOwn: boolean;
     }
   | { readonly ok: false; readonly why: string; readonly next: string };
 
 export interface AddressInput {
   readonly head: ProviderHead;
-  /** As configured; undefined where LiteLLM knows the address by itself. */
+  /** As configured; undefined if LiteLLM knows the address. */
   readonly apiBase: string | undefined;
   readonly region: string | undefined;
 }
 
-/** The address as a deployment states it, in the form of a manifest. Never quotes the address. */
+/** Finds a deployment's base address. Its problems never quote the address. */
 export function findAddress({ head, apiBase, region }: AddressInput): FoundAddress {
   const standard = head.endpoint.base_url;
   if (apiBase === undefined) return standardAddress(head, standard, region);
@@ -190,7 +190,7 @@ function addressFlaw({ protocol, username, password, search, hash }: URL): strin
   return search !== "" || hash !== "" ? "it has a query or a fragment" : undefined;
 }
 
-/** Without the route, which the gateway adds by itself. */
+/** The path without the route, which the gateway adds. */
 function cleanPath(path: string): string {
   return path
     .replace(/\/+$/, "")

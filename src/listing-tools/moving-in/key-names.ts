@@ -3,9 +3,9 @@ import type { MoveNote } from "./fates.ts";
 import { isPlaceholderKey } from "./find-provider.ts";
 import { asList, asMap } from "./setting-tree.ts";
 
-/** Which variable a manifest names for its key, and what became of the key that was written. */
+/** The variable that a manifest names for its key, and the fate of a key in the configuration. */
 export interface NamedKey {
-  /** Absent: the server wants no key. */
+  /** Absent if the server needs no key. */
   readonly name?: string;
   readonly fate: "carried" | "ignored" | "notCarried";
   /** Absent if no key was written. */
@@ -15,7 +15,7 @@ export interface NamedKey {
 export interface KeyQuestion {
   /** `api_key` as configured. */
   readonly written: string | undefined;
-  /** The variable that LiteLLM reads when nothing is written. */
+  /** The variable that LiteLLM reads if no key is configured. */
   readonly standard: string;
   /** The variable that the provider's head names. */
   readonly headKey: string | undefined;
@@ -29,7 +29,7 @@ export interface KeyQuestion {
  */
 export class KeyNames {
   readonly #isOwnVariable: (name: string) => boolean;
-  /** By the key as written, or by the variable of LiteLLM that cannot be used. */
+  /** Names by the configured key, or by LiteLLM's variable if that cannot be used. */
   readonly #made = new Map<string, string>();
   readonly #taken = new Set<string>();
 
@@ -37,7 +37,7 @@ export class KeyNames {
     this.#isOwnVariable = isOwnVariable;
   }
 
-  /** Variables that the file names somewhere: no other key gets their names. */
+  /** Reserves variables that the file mentions, so that no other key gets their names. */
   reserve(names: readonly string[]): void {
     for (const name of names) this.#taken.add(name);
   }
@@ -97,7 +97,7 @@ function setIt(name: string): string {
   return `set ${name} in the environment of tokenmarket serve`;
 }
 
-/** A variable of its own for each server: a key goes to the server that it was written for. */
+/** A variable name for each server, so that a key is sent only to its own server. */
 function nameOfHost(baseUrl: string): string {
   const host = new URL(baseUrl).host.toUpperCase().replaceAll(/[^A-Z0-9]+/g, "_");
   return `MOVED_${host.replaceAll(/^_+|_+$/g, "").slice(0, 80)}_API_KEY`;
@@ -113,7 +113,7 @@ const SECRET_FORM =
 
 const SECRET_CHARS_MIN = 8;
 
-/** The secrets that files hold, as far as a name or a form shows one. */
+/** The secrets in files, as far as a name or a form reveals them. */
 export function findSecrets(trees: readonly RawJson[]): string[] {
   const found = new Set<string>();
   const waiting = trees.map((setting) => ({ setting, isSecret: false }));
@@ -127,7 +127,7 @@ export function findSecrets(trees: readonly RawJson[]): string[] {
     const text = asText(setting);
     if (text !== undefined && isHeld(text, isSecret)) found.add(text);
   }
-  // The longest first: one secret may be part of another.
+  // The longest come first, because one secret may be part of another.
   return [...found].toSorted((a, b) => b.length - a.length);
 }
 
@@ -141,7 +141,7 @@ export function looksSecret(text: string): boolean {
   return SECRET_FORM.test(text);
 }
 
-/** Notes without the secrets of the files, whatever of them got into a name. */
+/** Removes the files' secrets from notes, which may contain them in names. */
 export function withoutSecrets(notes: readonly MoveNote[], secrets: readonly string[]): MoveNote[] {
   const redacted = redactor(secrets);
   const safe = (text: string): string => redacted(text).replaceAll(SECRET_FORMS, "[redacted]");

@@ -1,7 +1,7 @@
 import { shortText } from "./setting-tree.ts";
 import table from "./openrouter-fields.json" with { type: "json" };
 
-/** A field of OpenRouter's requests, and what it is here. */
+/** A field of OpenRouter's requests, and its counterpart in this gateway. */
 export interface OpenrouterField {
   /** `provider`: of that object; `body`: of the request itself. */
   readonly in: "provider" | "body";
@@ -25,10 +25,10 @@ export interface ListedHere {
   readonly otherNames: readonly string[];
 }
 
-/** A model as the other gateway calls it. */
+/** A model by its name at the other gateway. */
 export interface AskedModel {
   readonly id: string;
-  /** Its permanent name, where the model list has one. */
+  /** Its permanent name, if the model list has one. */
   readonly canonical?: string;
 }
 
@@ -85,7 +85,7 @@ interface Nearest {
   readonly why: string;
 }
 
-/** The rules in the order of how little they change. */
+/** Tries rules in order, from the smallest change of the name to the largest. */
 function nearest({ id, canonical }: AskedModel, index: ListedIndex): Nearest | undefined {
   const [base = "", variant] = id.split(":");
   if (variant !== undefined) {
@@ -110,7 +110,7 @@ function nearest({ id, canonical }: AskedModel, index: ListedIndex): Nearest | u
     : { listed: alone, why: "the same name under another author: compare the two" };
 }
 
-/** Listed models by everything that a name may be compared by; what two share finds neither. */
+/** Listed models by all their names; a name that two of them share finds neither. */
 class ListedIndex {
   readonly #ids: ReadonlyMap<string, ListedHere>;
   readonly #plain: ReadonlyMap<string, ListedHere | "several">;
@@ -140,7 +140,7 @@ class ListedIndex {
     return one(this.#alone.get(plainName(nameAlone(id))));
   }
 
-  /** A few ids to compare with, never taken by themselves. */
+  /** A few similar ids to show, which are never chosen automatically. */
   alike(id: string): string[] {
     const family = plainName(nameAlone(id)).split("-").slice(0, 2).join("-");
     if (family === "") return [];
@@ -172,7 +172,7 @@ function nameAlone(id: string): string {
   return id.slice(id.lastIndexOf("/") + 1);
 }
 
-/** Without what often differs between two spellings of one model. */
+/** The name without parts in which spellings of one model often differ. */
 function plainName(id: string): string {
   return id
     .toLowerCase()

@@ -28,14 +28,14 @@ import { asMap, settingAt, shortText } from "./setting-tree.ts";
 export interface MoveInput {
   /** The configuration, read within bounds. */
   readonly config: RawJson;
-  /** The answers of `/key/list` and `/team/list`, where they were given. */
+  /** The answers of `/key/list` and `/team/list`, if they were given. */
   readonly keys?: RawJson;
   readonly teams?: RawJson;
   readonly nowMs: number;
   readonly finder: ListingFinder;
-  /** Whether the program reads a setting or a secret of its own from this variable. */
+  /** True if this program reads a setting or a secret from the variable. */
   readonly isOwnVariable: (name: string) => boolean;
-  /** The value of a variable that an address is written as. */
+  /** The value of a variable that stands for an address. */
   readonly addressOf: (envName: string) => string | undefined;
   /** Why the program would refuse a setting. */
   readonly settingProblem: (planned: PlannedSetting) => string | undefined;
@@ -54,7 +54,7 @@ export interface MovedConfig {
   readonly notes: readonly MoveNote[];
 }
 
-/** Moves a configuration of LiteLLM. Every key of it has exactly one note, or its members do. */
+/** Moves a LiteLLM configuration. Each of its keys, or each member of it, has exactly one note. */
 export function moveLitellm(input: MoveInput): MovedConfig {
   const { config, finder, addressOf, settingProblem, nowMs } = input;
   const keys = input.keys === undefined ? undefined : exportTree(input.keys, "keys");
@@ -93,7 +93,7 @@ const ALIAS_MAPS = [
   ["litellm_settings", "model_alias_map"],
 ] as const;
 
-/** Gives each deployment the aliases of its name: each will be a listing of its own. */
+/** Gives each deployment the aliases of its name, each of which becomes a listing. */
 function withAliases(
   config: RawJson,
   deployments: readonly MovedDeployment[],
@@ -124,7 +124,7 @@ function readTarget(value: RawJson): string | undefined {
   return asText(asMap(value) === undefined ? value : settingAt(value, "model"));
 }
 
-/** Nothing that has the form of a key becomes the name of a listing. */
+/** True if the alias can be a listing's id; texts that look like keys cannot. */
 function isId(alias: string): boolean {
   return isModelId(alias) && !looksSecret(alias);
 }
@@ -141,11 +141,11 @@ function lostAliases(lost: readonly string[], all: number): { why: string; next:
   };
 }
 
-/** A file of the result, by its path below the folder that it is written to. */
+/** A file of the result; its path is relative to the target folder. */
 export interface MovedFile {
   readonly path: string;
   readonly text: string;
-  /** True for a script: the file is executable, by its owner only. */
+  /** True for a script, which only its owner can execute. */
   readonly isScript: boolean;
 }
 

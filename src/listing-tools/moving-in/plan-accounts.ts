@@ -19,7 +19,7 @@ import {
   textAt,
 } from "./setting-tree.ts";
 
-/** An organization to be made, with its keys. */
+/** A planned organization with its keys. */
 export interface PlannedOrg {
   readonly name: string;
   /** Identifies the grant of its credit permanently. */
@@ -55,7 +55,7 @@ export interface AccountsInput {
 export const KEYS_ROOT = "keys_file";
 export const TEAMS_ROOT = "teams_file";
 
-/** An export in the form that notes speak of: a map with the list under its name. */
+/** An export as a map with the list under its name, which notes refer to. */
 export function exportTree(setting: RawJson, list: "keys" | "teams"): RawJson {
   return asList(setting) === undefined ? setting : new Map([[list, setting]]);
 }
@@ -65,7 +65,7 @@ interface OpenOrg {
   readonly keys: PlannedKey[];
 }
 
-/** Organizations and keys for the teams and keys of LiteLLM. New keys: a hash cannot be carried. */
+/** Plans organizations and new keys for LiteLLM's teams and keys, whose hashes are useless. */
 export function planAccounts({ keys, teams, fates, nowMs }: AccountsInput): PlannedOrg[] {
   const orgs = new Map<string, OpenOrg>();
   const blockedTeams = new Set<string>();
@@ -196,7 +196,7 @@ function whyGone(
   return at <= of.nowMs ? "it has expired" : undefined;
 }
 
-/** The organization of a key's team, else of its user, else the one of keys without either. */
+/** The organization for a key's team, else for its user, else a common one. */
 function openOrg(item: RawJson, orgs: Map<string, OpenOrg>): OpenOrg {
   const team = textAt(item, "team_id");
   const user = textAt(item, "user_id");
@@ -288,7 +288,7 @@ function planLimits(item: RawJson, path: SettingPath, fates: Fates): PlannedLimi
   );
 }
 
-/** An export of one page is not an export of everything. */
+/** Notes an export that has only one of several pages. */
 function namePages(tree: RawJson | undefined, root: string, fates: Fates): void {
   const pages = numberAt(tree, "total_pages");
   if (pages === undefined || parseUsd(pages) === undefined || /^0*1?(\.0*)?$/.test(pages)) return;
@@ -299,12 +299,12 @@ function namePages(tree: RawJson | undefined, root: string, fates: Fates): void 
   });
 }
 
-/** A budget of LiteLLM, reduced to the kinds that exist here. */
+/** A budget of LiteLLM, by the kinds that this gateway has. */
 type Budget =
   | { readonly kind: "absent" }
   /** A cap per calendar month. */
   | { readonly kind: "monthly"; readonly usd: string }
-  /** Without a period: what may be spent in all. */
+  /** A budget for all time, without a period. */
   | { readonly kind: "lasting"; readonly usd: string }
   /** A budget of another period, or no amount. */
   | { readonly kind: "other" };
@@ -324,7 +324,7 @@ export function parseBudget(amount: string | undefined, duration: string | undef
   return MONTHS.has(duration) ? { kind: "monthly", usd } : { kind: "other" };
 }
 
-/** An amount above 0 in at most six decimals; what is behind them is cut off, to the safe side. */
+/** An amount above 0, cut off after six decimals, so that it never grows. */
 function dollars(raw: string): string | undefined {
   const decimal = parseDecimal(raw);
   if (decimal === undefined || decimal.negative || decimal.point > WHOLE_DIGITS_MAX) {

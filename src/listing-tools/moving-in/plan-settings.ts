@@ -23,11 +23,11 @@ export interface PlannedPool {
 interface Rule {
   readonly path: SettingPath;
   readonly setting: string;
-  /** How many of the setting's unit are one of the file's. */
+  /** Factor from the file's unit to the setting's. */
   readonly factor: number;
 }
 
-/** The first that is written counts, as in LiteLLM. */
+/** The first rule whose path is configured counts, as in LiteLLM. */
 const RULES: readonly Rule[] = [
   { path: ["router_settings", "timeout"], setting: "timeouts.generation_ms", factor: 1_000 },
   {
@@ -49,7 +49,7 @@ const RULES: readonly Rule[] = [
 
 const WHOLE_NUMBER = /^\d{1,9}(?:\.0*)?$/;
 
-/** Settings of the installation that the configuration has in another form. */
+/** Plans the settings that the configuration has in another form. */
 export function planSettings(
   config: RawJson,
   fates: Fates,
@@ -107,7 +107,7 @@ function isPrivateHost(baseUrl: string): boolean {
   return !hostname.includes(".") || /\.(local|internal|lan|svc|localhost)$/.test(hostname);
 }
 
-/** A pool for every deployment that says how much it can take. */
+/** Plans a pool for every deployment that states its capacity. */
 export function planPools(listings: readonly MovedListing[]): PlannedPool[] {
   const byDeployment = new Map<string, MovedListing[]>();
   for (const listing of listings) {

@@ -17,11 +17,11 @@ export interface SourcedListing {
   readonly terms?: ManifestListingTerms;
 }
 
-/** Where listings of known models come from, best first. */
+/** Sources of listings of known models, the best first. */
 export interface ListingFinder {
-  /** The listing in a manifest that ships with the program. */
+  /** Finds the listing in the shipped manifests. */
   readonly shipped: (deployment: MovedDeployment) => SourcedListing | undefined;
-  /** The listing in a price file that the operator named. */
+  /** Finds the listing in the operator's price file. */
   readonly fromPriceFile: (deployment: MovedDeployment) => SourcedListing | undefined;
   /** Ids of the shipped listings of a provider, ready ones first; undefined: of all providers. */
   readonly shippedIds: (providerId: string | undefined) => readonly string[];
@@ -47,7 +47,7 @@ export function priceListing(
   fates: Fates,
 ): PricedListing {
   const shipped = finder.shipped(deployment);
-  // The operator's own prices are better than a shipped listing that waits for a person.
+  // The operator's own prices are better than a staged listing.
   const isStaged = shipped?.model.is_ready === false;
   const filed = isStaged || shipped === undefined ? finder.fromPriceFile(deployment) : undefined;
   const isPriced =
@@ -78,7 +78,7 @@ function listPaths({ path }: MovedDeployment, sku: Sku): (readonly (string | num
   return ["litellm_params", "model_info"].map((place) => [...path, place, PRICE_FIELDS[sku]]);
 }
 
-/** Says of each price of the configuration whether the listing has the same. */
+/** Notes for each configured price if the listing has the same one. */
 function namePrices(
   deployment: MovedDeployment,
   { model }: SourcedListing,
@@ -199,7 +199,7 @@ export function priceFileListings(
 ): (deployment: MovedDeployment) => SourcedListing | undefined {
   const entries = source.document instanceof Map ? (source.document as RawObject) : undefined;
   return ({ head, prefix, isProvidersOwn, upstreamId, baseModel }) => {
-    // Another server's prices are not those of the provider whose wire it speaks.
+    // A compatible server does not have the prices of the provider.
     if (!isProvidersOwn || entries === undefined) return undefined;
     const behind = baseModel === undefined ? [] : [baseModel, `${prefix}/${baseModel}`];
     const undated = undatedName(upstreamId);
@@ -212,7 +212,7 @@ export function priceFileListings(
   };
 }
 
-/** The listing of one entry. It is read alone: beside a newer version it would be its twin. */
+/** Reads the listing of one entry alone, because dated versions of a model would be merged. */
 function readListing(
   entries: RawObject,
   of: {

@@ -20,7 +20,7 @@ import {
   textAt,
 } from "./setting-tree.ts";
 
-/** How a deployment is priced by its own configuration: numbers as written, in USD per token. */
+/** The configured prices of a deployment, as written, in USD per token. */
 export interface WrittenPrices {
   readonly prompt?: string;
   readonly completion?: string;
@@ -40,7 +40,7 @@ export interface MovedDeployment {
   readonly head: ProviderHead;
   readonly upstreamId: string;
   readonly baseUrl: string;
-  /** False: another server than the provider's own. */
+  /** False for another server than the provider's own. */
   readonly isProvidersOwn: boolean;
   readonly keyName?: string;
   readonly priority: number | undefined;
@@ -70,11 +70,11 @@ export interface DeploymentsInput {
   readonly config: RawJson;
   readonly fates: Fates;
   readonly keyNames: KeyNames;
-  /** The value of a variable that an address is written as. */
+  /** The value of a variable that stands for an address. */
   readonly addressOf: (envName: string) => string | undefined;
-  /** The secrets in the file: no listing may show one. */
+  /** The secrets in the file, which no listing may show. */
   readonly secrets: readonly string[];
-  /** Ids that stand for a wildcard of a provider; undefined: of any. */
+  /** The ids for a wildcard of a provider; undefined for any provider. */
   readonly shippedIds: (providerId: string | undefined) => readonly string[];
 }
 
@@ -85,7 +85,7 @@ export function readDeployments(input: DeploymentsInput): MovedDeployment[] {
   input.keyNames.reserve(keys.flatMap((key) => parseVariable(key ?? "") ?? []));
   return items.flatMap((item, at) => {
     const path = ["model_list", at];
-    // An item of another type is named by the walk over all settings.
+    // The walk over all settings notes an item of another type.
     if (asMap(item) === undefined) return [];
     const read = readDeployment(item, path, input);
     if (read.ok) return [read.deployment];
@@ -157,7 +157,7 @@ interface Located {
   readonly address: FoundAddress & { readonly ok: true };
 }
 
-/** Which model of which provider at which address, or why there is none. */
+/** Finds the provider, the model and the address of a deployment, or why there is none. */
 function locate(
   item: RawJson,
   { addressOf, shippedIds }: Pick<DeploymentsInput, "addressOf" | "shippedIds">,
@@ -177,7 +177,7 @@ function locate(
   };
   const written = addressText(params);
   const apiBase = resolved(written);
-  // Without its address it would be the lab's own: another server, another price, another key.
+  // Without this address the deployment would wrongly become the lab's own server.
   if (written !== undefined && apiBase === undefined) {
     const next = "set the variable, and import again";
     return toRefused("its address is a variable that is not set", next);
@@ -241,7 +241,7 @@ function addressText(params: RawJson | undefined): string | undefined {
 
 const PRIORITY_MAX = 100;
 
-/** The facts beside provider, address and key; each setting that is used is noted as carried. */
+/** The other facts of a deployment; notes each used setting as carried. */
 function carriedFacts(item: RawJson, path: SettingPath, fates: Fates) {
   const reader = new FieldReader(item, path, fates);
   const legacy = reader.count(["model_info", "max_tokens"]);
@@ -259,7 +259,7 @@ function carriedFacts(item: RawJson, path: SettingPath, fates: Fates) {
       tokensPerMinute: reader.eitherCount("tpm"),
       concurrent: reader.eitherCount("max_parallel_requests"),
     },
-    // Whether a price is used is decided where listings are priced.
+    // `priceListing` decides if the prices are used.
     prices: writtenPrices(item),
     baseModel:
       reader.text(["model_info", "base_model"]) ?? reader.text(["litellm_params", "base_model"]),
@@ -284,7 +284,7 @@ export const PRICE_FIELDS = {
   internal_reasoning: "output_cost_per_reasoning_token",
 } as const;
 
-/** A price of the deployment itself wins over one of its description, as in LiteLLM. */
+/** Prices in `litellm_params` take precedence over those in `model_info`, as in LiteLLM. */
 function writtenPrices(item: RawJson): WrittenPrices {
   const places = [settingAt(item, "litellm_params"), settingAt(item, "model_info")];
   return Object.fromEntries(
@@ -321,7 +321,7 @@ class FieldReader {
     return value;
   }
 
-  /** Old files have it beside `litellm_params`. */
+  /** A whole number in `litellm_params`, or next to it in old files. */
   eitherCount(field: string): number | undefined {
     const inside = this.count(["litellm_params", field]);
     const beside = inside === undefined ? this.count([field]) : undefined;

@@ -7,7 +7,7 @@ import { asList, asMap, pathText } from "./setting-tree.ts";
 export interface YamlBounds {
   readonly bytesMax: number;
   readonly depthMax: number;
-  /** The most settings of the tree that comes out: an alias counts as all that it names. */
+  /** Most settings of the resulting tree, in which an alias counts with all its content. */
   readonly settingsMax: number;
 }
 
@@ -19,7 +19,7 @@ export const CONFIG_BOUNDS: YamlBounds = {
 
 export type YamlReading =
   | { readonly ok: true; readonly value: RawJson }
-  /** `message` says what is wrong and where, and quotes nothing: the file may hold secrets. */
+  /** `message` names the problem and its place, but quotes nothing, because it may be secret. */
   | { readonly ok: false; readonly message: string };
 
 /**
@@ -32,7 +32,7 @@ export function readYaml(text: string, bounds: YamlBounds = CONFIG_BOUNDS): Yaml
   }
   try {
     const tokens = boundedTokens(text, bounds);
-    // Keys are compared below with a set: the library compares each with each.
+    // Keys are compared below with a set, because the library compares every pair.
     const documents = [...new Composer({ uniqueKeys: false, merge: false }).compose(tokens)];
     const [document] = documents;
     if (document === undefined) return failReading("is empty");
@@ -97,10 +97,10 @@ function describePlace(text: string, offset: number): string {
 /** Key that merges another map into its own (YAML 1.1, which most readers still do). */
 const MERGE_KEY = "<<";
 
-/** Tags that say no more than the value itself does. */
+/** Tags that only repeat the type of the value. */
 const PLAIN_TAGS = /^(!|tag:yaml\.org,2002:(str|int|float|bool|null|map|seq))$/;
 
-/** Makes a tree of a document, with its aliases written out. */
+/** Builds the tree of a document, with aliases expanded. */
 class TreeReader {
   readonly #bounds: YamlBounds;
   readonly #anchors = new Map<string, RawJson>();
@@ -175,7 +175,7 @@ class TreeReader {
 
   #alias(name: string): RawJson {
     const value = this.#anchors.get(name);
-    // Also an alias inside of what it names: its anchor is known only when it is complete.
+    // This includes an alias within its own anchor, which is known only when it is complete.
     if (value === undefined) throw this.#flaw("has an alias without an anchor before it");
     this.#count += countSettings(value);
     const { settingsMax, depthMax } = this.#bounds;
@@ -204,7 +204,7 @@ function scalar(value: unknown, source: string | undefined): RawJson {
   return typeof value === "number" ? new RawNumber(source ?? "") : textOf(value);
 }
 
-/** The number of settings in this one. Shared parts count each time, as they are read each time. */
+/** The number of settings in this one; shared parts count each time. */
 function countSettings(setting: RawJson): number {
   let count = 0;
   const waiting = [setting];
@@ -215,7 +215,7 @@ function countSettings(setting: RawJson): number {
   return count;
 }
 
-/** Within the bounds of depth already: nothing is deeper than what was read. */
+/** The depth of a setting, which is bounded by that of the document. */
 function measureDepth(setting: RawJson): number {
   return listMembers(setting).reduce(
     (deepest, each) => Math.max(deepest, 1 + measureDepth(each)),

@@ -6,7 +6,7 @@ export type SettingPath = readonly (string | number)[];
 const PLAIN_KEY = /^[\w*-]{1,64}$/;
 const KEY_CHARS_MAX = 64;
 
-/** A path as people write it: `model_list[2].litellm_params.rpm`. */
+/** A path as a text, such as `model_list[2].litellm_params.rpm`. */
 export function pathText(path: SettingPath): string {
   return path
     .map((step, at) => {
@@ -31,7 +31,7 @@ export function asList(setting: RawJson | undefined): readonly RawJson[] | undef
   return Array.isArray(setting) ? (setting as readonly RawJson[]) : undefined;
 }
 
-/** The value of a key; undefined where the map has none, or the setting is not a map. */
+/** The value of a key; undefined if it is missing or the setting is not a map. */
 export function settingAt(setting: RawJson | undefined, key: string): RawJson | undefined {
   return asMap(setting)?.get(key);
 }
@@ -41,7 +41,7 @@ export function textAt(setting: RawJson | undefined, key: string): string | unde
   return asText(settingAt(setting, key)) || undefined;
 }
 
-/** A number as written, also where it is in quotes. */
+/** A number as written, with or without quotes. */
 export function numberAt(setting: RawJson | undefined, key: string): string | undefined {
   const found = settingAt(setting, key);
   if (found instanceof RawNumber) return found.raw;

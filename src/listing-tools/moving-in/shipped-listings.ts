@@ -58,7 +58,7 @@ function listingNamed(
   return own === undefined ? { model } : { model, terms: own };
 }
 
-/** Ids of the text listings of a provider in manifests, ready ones first; undefined: of all providers. */
+/** Ids of a provider's text listings, or of all without a provider; ready ones come first. */
 export function shippedIds(
   manifests: readonly Manifest[],
 ): (providerId: string | undefined) => readonly string[] {

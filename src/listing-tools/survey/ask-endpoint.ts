@@ -8,43 +8,43 @@ import {
   UpstreamClient,
 } from "../../upstream/index.ts";
 
-/** Where an endpoint is, and the key that it is asked with. */
+/** The address of an endpoint, and its key. */
 export interface EndpointAddress {
   /** Up to and including the version segment. */
   readonly baseUrl: string;
-  /** Sent to the endpoint's own origin only; absent: none. */
+  /** The key, which is sent only to the endpoint's origin; absent if there is none. */
   readonly key?: string;
-  /** How the endpoint deviates, as its manifest says. */
+  /** The endpoint's deviations from its wire, from its manifest. */
   readonly wireProfile?: object;
 }
 
 export interface AskDeps {
   readonly clock: Clock;
   readonly allowPrivateUpstreams: boolean;
-  /** Default: straight to the endpoint. */
+  /** Proxies and certificates. Default: direct connections. */
   readonly outbound?: Outbound;
 }
 
-/** A question and the place it goes to: below the base address, or below the one before `/v1`. */
+/** A request below the base address, or below the address without its `/v1`. */
 export interface EndpointQuestion {
   readonly from: "base" | "root";
   readonly path: string;
   readonly wire: Wire;
   readonly headers?: Readonly<Record<string, string>>;
-  /** Sent with POST; absent: asked with GET. */
+  /** The body of a POST; absent for a GET. */
   readonly body?: object;
   readonly timeoutMs?: number;
 }
 
 export type EndpointAnswer =
   | { readonly kind: "answer"; readonly status: number; readonly json: unknown }
-  /** `reason`: never the endpoint's own text. */
+  /** `reason` never contains text of the endpoint. */
   | { readonly kind: "silent"; readonly isPrivate: boolean; readonly reason: string };
 
 const ANSWER_TIMEOUT_MS = 15_000;
 const ANSWER_BYTES_MAX = 8 * 1024 * 1024;
 
-/** Asks one endpoint by the way of calls; close it when all was asked. */
+/** Sends requests to one endpoint through the client of calls, until it is closed. */
 export class EndpointAsker {
   readonly #client: UpstreamClient;
   readonly #deadlines: Deadlines;
@@ -62,7 +62,7 @@ export class EndpointAsker {
     });
   }
 
-  /** Never rejects: what an endpoint does is an answer, or none. */
+  /** Sends one request. Never rejects; a fault of the endpoint is an answer, too. */
   async ask(question: EndpointQuestion): Promise<EndpointAnswer> {
     const { from, path, wire, headers = {}, body, timeoutMs = ANSWER_TIMEOUT_MS } = question;
     const deployment = this.#deploymentFor(wire, from);
@@ -102,7 +102,7 @@ export function stripVersion(baseUrl: string): string {
   return baseUrl.replace(/\/+$/, "").replace(/\/v\d+$/, "");
 }
 
-/** The target of calls, for an endpoint that has no manifest yet. */
+/** Builds the deployment of an endpoint that has no manifest yet. */
 function buildDeployment(wire: Wire, baseUrl: string, asked: Asked): Deployment {
   const text = renderManifest(wire, baseUrl, asked);
   const files = parseManifestFiles([{ file: "survey", text }]);
@@ -114,7 +114,7 @@ function buildDeployment(wire: Wire, baseUrl: string, asked: Asked): Deployment 
   return deployment;
 }
 
-/** Why this cannot be the address of an endpoint; undefined if it can. */
+/** Why this is no valid address of an endpoint; undefined if it is one. */
 export function addressProblem(baseUrl: string, wire: Wire): string | undefined {
   const files = parseManifestFiles([{ file: "", text: renderManifest(wire, baseUrl, NOTHING) }]);
   return files.ok ? undefined : files.issues[0]?.message;
@@ -202,19 +202,19 @@ function readCode(fault: Error | undefined): string {
   return textOf(code);
 }
 
-/** Whether an endpoint serves a chat wire, tried with one token. */
+/** The result of trying a chat wire with one token. */
 export interface WireTrial {
   /** The wire's name in manifests. */
   readonly wireId: string;
   readonly answers: boolean;
-  /** The observation; never the endpoint's own text. */
+  /** A description of the answer, without text of the endpoint. */
   readonly seen: string;
 }
 
 /** A server may have to load the model first. */
 const PROBE_TIMEOUT_MS = 120_000;
 
-/** Asks for one token on the wire; what counts is whether the answer has the wire's form. */
+/** Asks for one token on the wire, and checks that the answer has the wire's form. */
 export async function probeWire(
   asker: EndpointAsker,
   wire: Wire,

@@ -3,11 +3,11 @@ import { assert, OUTPUT_TOKENS_MAX } from "../../kernel/index.ts";
 import { findHead, headParameters, type ProviderHead } from "../listing-sources/provider-heads.ts";
 import { modelName, type ServerKind, type SurveyedModel } from "./surveyed-model.ts";
 
-/** The operator's facts about an endpoint of its own, beside those that the endpoint reports itself. */
+/** The operator's facts about an own endpoint, in addition to what it reports itself. */
 export interface OwnEndpoint {
   readonly providerId: string;
   readonly providerName: string;
-  /** The operator's own: a server program has none. */
+  /** The operator's privacy policy, since a server program has none. */
   readonly privacyPolicyUrl: string;
   readonly kind: ServerKind;
   readonly baseUrl: string;
@@ -49,7 +49,7 @@ export function draftManifest(own: OwnEndpoint, models: readonly ListableModel[]
   };
 }
 
-/** The head of a server that is not known: what all kinds take. */
+/** The head of this kind of server; for an unknown kind, one whose parameters all kinds accept. */
 function chooseHead(kind: ServerKind): ProviderHead {
   const head = findHead(kind === "other" ? "llama-cpp" : kind);
   assert(head !== undefined, "every kind of server has a head");

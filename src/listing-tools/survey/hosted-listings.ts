@@ -1,7 +1,7 @@
 import type { Manifest, ManifestListingTerms, ManifestModel } from "../../catalog/index.ts";
 import { readServedModel } from "../../kernel/index.ts";
 
-/** The listings of a manifest that its provider serves to this key, and those that it does not. */
+/** Splits a manifest's listings into those that the provider serves to this key and the others. */
 export function splitServed(
   { models }: Manifest,
   servedIds: readonly string[],
@@ -10,7 +10,7 @@ export function splitServed(
   const isServed = (model: ManifestModel): boolean => {
     const { id, upstream_id: upstreamModelId = id, resolves_to: resolvesTo = [] } = model;
     if (known.has(upstreamModelId)) return true;
-    // Some list the dated snapshots of a name and not the name, which they take all the same.
+    // Some providers list only dated snapshots of a name, but accept the name, too.
     const names = { upstreamModelId, resolvesTo };
     return servedIds.some((served) => readServedModel(names, served)?.isSubstituted === false);
   };
@@ -52,7 +52,7 @@ function pickEntries<V>(
   return Object.fromEntries(Object.entries(record).filter(([id]) => kept.has(id)));
 }
 
-/** A model of another provider's manifest under the name that it has at this one. */
+/** A model of another provider's manifest, and its name at this provider. */
 export interface NamedDeployment {
   readonly upstreamId: string;
   readonly model: ManifestModel;

@@ -11,10 +11,10 @@ import {
 import { listingHash } from "../listing-sources/ids.ts";
 import { withMargin as priceWithMargin } from "../listing-sources/price-text.ts";
 
-/** Eight digits, which no manifest holds: the check of the manifest says where a price is too large. */
+/** Too large for a manifest, whose validation then names the place of the price. */
 const TOO_LARGE = "99999999";
 
-/** The price times (100 + percent) / 100, rounded up to six digits behind the point. */
+/** The price times (100 + percent) / 100, rounded up to six decimals. */
 function raisedPrice(usdPerMillion: string, percent: string): string {
   return priceWithMargin(usdPerMillion, percent) ?? TOO_LARGE;
 }
@@ -43,7 +43,7 @@ export function withMargin(manifest: Manifest, percent: string): Manifest {
   return { ...raised, catalog_source: { ...source, margin_percent: percent, imported } };
 }
 
-/** A listing that was edited by hand keeps its hash, and so stays one; the others are as imported. */
+/** New hashes of the unedited listings; an edited listing still counts as edited. */
 function importedHashes(
   before: Manifest,
   { models, listing_terms: terms }: Manifest,
@@ -60,7 +60,7 @@ function importedHashes(
   );
 }
 
-/** What prices are bought at is their `purchase_…`, or they themselves. */
+/** Prices with their `purchase_…` counterparts; without one, the price itself is owed. */
 type Prices = ManifestTermPrices & Pick<ManifestModel, "pricing">;
 
 function raisedPrices<P extends Prices>(prices: P, percent: string): P {

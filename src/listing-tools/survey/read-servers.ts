@@ -13,7 +13,7 @@ import {
 export interface ModelList {
   readonly kind: ServerKind;
   readonly models: readonly SurveyedModel[];
-  /** Ids that a manifest cannot hold, as they came. */
+  /** Ids that a manifest cannot hold, unchanged. */
   readonly unlistable: readonly string[];
   readonly skipped: readonly SkippedModel[];
 }
@@ -191,7 +191,7 @@ export function readOllamaLoaded(json: unknown): ReadonlyMap<string, number> {
 
 const LOADED_MAX = 1_000;
 
-/** Ollama cuts a prompt silently at `num_ctx`, however long the model's own context is. */
+/** The smaller of `num_ctx`, at which Ollama silently cuts prompts, and the model's context. */
 function contextOfModel(
   info: Readonly<Record<string, unknown>> | undefined,
   parameters: string,

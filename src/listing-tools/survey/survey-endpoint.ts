@@ -33,7 +33,7 @@ export interface Survey {
 
 export type SurveyOutcome =
   | { readonly ok: true; readonly survey: Survey }
-  /** `private`: the address, and only an operator's setting lets it be asked. */
+  /** `private`: the address is private, and the settings do not allow that. */
   | {
       readonly ok: false;
       readonly code: "address" | "private" | "unreachable" | "key_refused" | "no_list";
@@ -41,7 +41,7 @@ export type SurveyOutcome =
     };
 
 export interface SurveyInput extends EndpointAddress {
-  /** The wire whose key header is used; absent: each wire's, until one is answered. */
+  /** The wire whose key header is used; absent: each wire's in turn, until one is accepted. */
   readonly wireId?: string;
   /** True for a self-hosted server program, which reports more than a hosted API. */
   readonly isSelfHosted: boolean;
@@ -50,10 +50,10 @@ export interface SurveyInput extends EndpointAddress {
 /** The most models that are queried one by one, as Ollama's list has no details. */
 const ASKED_ONE_BY_ONE_MAX = 200;
 const ASKED_AT_ONCE = 4;
-/** No further question is asked after this. */
+/** No further request is sent after this time. */
 const SURVEY_MS_MAX = 60_000;
 
-/** The names that manifests have for the chat wires. */
+/** The ids of the chat wires in manifests. */
 export const DIALECTS: readonly string[] = wires.all.map(({ id }) => id);
 
 /**
@@ -79,7 +79,7 @@ export async function surveyEndpoint(input: SurveyInput, deps: AskDeps): Promise
   }
 }
 
-/** One token of a model on each wire of `wireIds`. */
+/** Tries each wire of `wireIds` with one token of the model. */
 export async function tryWires(
   input: EndpointAddress & { readonly upstreamId: string; readonly wireIds: readonly string[] },
   deps: AskDeps,
@@ -87,7 +87,7 @@ export async function tryWires(
   const asker = new EndpointAsker(input, deps);
   try {
     const trials: WireTrial[] = [];
-    // One after the other: a server for one user refuses or queues the second.
+    // One after the other, because a server for one user refuses or queues a second request.
     for (const wire of wires.all.filter(({ id }) => input.wireIds.includes(id))) {
       trials.push(await probeWire(asker, wire, input.upstreamId));
     }
@@ -97,7 +97,7 @@ export async function tryWires(
   }
 }
 
-/** The context that Ollama has given the models that are loaded now, such as those just tried. */
+/** The context lengths of the models that Ollama has loaded now. */
 export async function loadedContexts(
   input: EndpointAddress,
   deps: AskDeps,
@@ -121,7 +121,7 @@ interface FoundList {
   readonly list: ModelList;
 }
 
-/** The wires list their models at one path, and differ in the header that has the key. */
+/** Requests the model list, which differs between wires only in the header of the key. */
 async function askForList(asker: EndpointAsker, asked: readonly Wire[]): Promise<Listed> {
   let worst: Listed | undefined;
   for (const wire of asked) {
@@ -130,7 +130,7 @@ async function askForList(asker: EndpointAsker, asked: readonly Wire[]): Promise
     const list = isOk(answer) ? readModels(answer.json) : undefined;
     if (list !== undefined) return { ok: true, wire, list };
     worst ??= toFailure(answer, path);
-    // The other header will not make an address answer.
+    // An address that does not answer will not answer another header.
     if (answer.kind === "silent") break;
   }
   return worst ?? { ok: false, code: "no_list", message: "no wire has a list of models" };
@@ -182,7 +182,7 @@ async function widened(input: Widening): Promise<Survey> {
   return toSurvey("lmstudio", said, list);
 }
 
-/** Ollama by what it answers: the list that every server has does not name it. */
+/** Recognizes Ollama by its own routes, because its model list does not name it. */
 async function asOllama(input: Widening): Promise<Survey> {
   const { asker, wire, list, deps } = input;
   const tags = await asker.ask({ from: "root", path: "/api/tags", wire });

@@ -1,24 +1,24 @@
 import { cutText } from "../../kernel/index.ts";
 
-/** Which server program answers; it decides what else is asked. */
+/** The server program, which decides about further requests. */
 export type ServerKind = "vllm" | "llama-cpp" | "ollama" | "lmstudio" | "other";
 
-/** A model that a manifest can list, with what the endpoint says of it. */
+/** A model that a manifest can list, with the endpoint's facts about it. */
 export interface SurveyedModel {
-  /** As the endpoint has it, and in the form of `upstream_id`. */
+  /** The endpoint's id, which is a valid `upstream_id`. */
   readonly upstreamId: string;
   /** Prompt and output together; absent if the endpoint does not say. */
   readonly contextLength?: number;
-  /** Where the context length comes from, for the person who reads it. */
+  /** The origin of the context length, for messages. */
   readonly contextFrom?: string;
   readonly quantization?: string;
-  /** The endpoint says that the model reads images. */
+  /** True if the endpoint says that the model reads images. */
   readonly readsImages?: true;
-  /** The endpoint says that the model calls tools. */
+  /** True if the endpoint says that the model calls tools. */
   readonly callsTools?: true;
 }
 
-/** A model that is not listed, with the reason and the next step. `model` is fit for a terminal. */
+/** A model that is not listed, with the reason and the next step. `model` is safe to print. */
 export interface SkippedModel {
   readonly model: string;
   readonly code: "id" | "not_chat" | "elsewhere" | "too_many";
@@ -35,17 +35,17 @@ export function parseContext(value: unknown): number | undefined {
   return isOne && value > 0 && value <= CONTEXT_MAX ? value : undefined;
 }
 
-/** A word such as `Q4_K_M`; undefined if a listing cannot show it. */
+/** A word such as `Q4_K_M`; undefined if a listing cannot hold it. */
 export function parseQuantization(value: unknown): string | undefined {
   return typeof value === "string" && /^[A-Za-z0-9][\w.-]{0,31}$/.test(value) ? value : undefined;
 }
 
-/** The part of a marketplace id behind the provider's: of `qwen3:8b` it is `qwen3-8b`. */
+/** The model's part of a marketplace id: `qwen3-8b` for `qwen3:8b`. */
 export function modelName(upstreamId: string): string {
   return upstreamId.replace(/:latest$/, "").replace(":", "-");
 }
 
-/** Why a manifest cannot list this id, and what its server can do about it. */
+/** Why a manifest cannot list this id, and the step on its server that helps. */
 export function unlistableId(id: string, kind: ServerKind): SkippedModel {
   const model = presentText(id);
   const other = otherName(id);

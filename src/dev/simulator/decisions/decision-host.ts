@@ -8,7 +8,7 @@ import { readPublicGliner, readSentGliner } from "./gliner-request.ts";
 import { systemoneAnswers } from "./systemone-answers.ts";
 import { readPublicSystemone, readSentSystemone } from "./systemone-request.ts";
 
-/** A kind of decisions host: what it refuses, how it decides, and how it says so. */
+/** A kind of decisions host: its refusals, decisions and answer format. */
 export interface DecisionHost {
   decide(body: JsonObject): Decided | SimError;
   /** The body of an answer; `usage` overrides fields of the reported usage, null reports none. */
@@ -16,11 +16,11 @@ export interface DecisionHost {
   readonly error: ErrorWriter;
   readonly troubles: Troubles;
   readonly hasEnvelope: boolean;
-  /** The first thing about the body as a whole that it refuses. */
+  /** The refusal of a body by its size; undefined if the host accepts it. */
   bodyProblem(bodyBytes: number): SimError | undefined;
 }
 
-/** Whether a host reads the public form of its wire, or the marketplace's grammar as sent. */
+/** `public`: the host's own public format. `as_sent`: the marketplace's format. */
 export type DecisionForm = "public" | "as_sent";
 
 const OUTPUT_TOKENS_PER_QUESTION = 10;
@@ -29,17 +29,17 @@ const PER_QUESTION_TOKENS_MAX = 262_144;
 const ENVELOPE_TOKENS_MAX = 65_536;
 const ENVELOPE_BYTES_PER_TOKEN = 4;
 
-/** Systemone: the state is read once for all questions. */
+/** A Systemone host that reads the state once for all questions. */
 export function plainHost(form: DecisionForm): DecisionHost {
   return systemoneHost(form, { readsImages: false, isPerQuestion: false });
 }
 
-/** Systemone: a prompt for each question, with the whole state in it; reads images. */
+/** A Systemone host that reads the whole state for each question, and reads images. */
 export function perQuestionHost(form: DecisionForm): DecisionHost {
   return systemoneHost(form, { readsImages: true, isPerQuestion: true });
 }
 
-/** Systemone in an envelope, with a bound on what it estimates before it reads. */
+/** A Systemone host with an envelope, which refuses bodies above an estimated token count. */
 export function envelopeHost(form: DecisionForm): DecisionHost {
   return {
     ...plainHost(form),
@@ -55,7 +55,7 @@ export function envelopeHost(form: DecisionForm): DecisionHost {
   };
 }
 
-/** GLiNER: flat results, one count of tokens. */
+/** A GLiNER host, with flat results and one token count. */
 export function glinerHost(form: DecisionForm): DecisionHost {
   const read = form === "public" ? readPublicGliner : readSentGliner;
   return {
@@ -150,7 +150,7 @@ function isDataUrl(part: JsonObject): boolean {
   return /^data:image\/(png|jpeg|webp);base64,[\w+/]+=*$/.test(url);
 }
 
-/* Numbers for a GLiNER host have its own name; anything else is in a usage of its own. */
+/* Token counts go into `token_usage`, the GLiNER name; other fields into `usage`. */
 function usageBeside(usage: JsonObject): JsonObject {
   const { token_usage: own, ...rest } = usage;
   return {

@@ -2,37 +2,37 @@ import { createHash } from "node:crypto";
 import { isObject, type JsonObject } from "../json.ts";
 import { estimatePromptTokens } from "../sim-request.ts";
 
-/** The decision of a host, and the tokens that it read for it. */
+/** The decision of a host, and its token counts. */
 export interface Decided {
   readonly answers: JsonObject;
   readonly inputTokens: number;
-  /** The tokens that counting the state for each question would add: 0 for a host that does. */
+  /** Tokens saved by counting the state once; 0 for a host that counts it for each question. */
   readonly stateTokensSaved: number;
   readonly outputTokens: number;
   readonly model: string;
 }
 
-/** A decisions request in one form for all hosts. */
+/** A decisions request, in one format for all hosts. */
 export interface DecisionOrder<Q> {
   readonly model: string;
-  /** The state as text; JSON when it is none. */
+  /** The state as text, or as JSON text if it is not a string. */
   readonly stateText: string;
   readonly stateTokens: number;
   readonly questions: readonly Q[];
   /** The tokens of each question. */
   readonly questionTokens: readonly number[];
-  /** The options that only this host has. */
+  /** Options that are specific to this host. */
   readonly options: JsonObject;
 }
 
-/** The questions about a state, and the values that depend on its text. */
+/** A question and the state that it is about; answers depend on both texts. */
 export interface Asked {
   readonly stateText: string;
-  /** Everything that the question says. */
+  /** All text of the question. */
   readonly words: string;
 }
 
-/** The order of a body whose questions have been read. */
+/** Builds the order from a body and its parsed questions. */
 export function toOrder<Q>(
   body: JsonObject,
   state: unknown,
@@ -48,13 +48,13 @@ export function toOrder<Q>(
   };
 }
 
-/** A number from 0.01 to 0.99 that depends on what is asked, and on `of`. */
+/** A number from 0.01 to 0.99, derived from the question, the state and `of`. */
 export function chance({ stateText, words }: Asked, of = ""): number {
   const hash = createHash("sha256").update(`${stateText}\n${words}\n${of}`).digest();
   return ((hash.readUInt32BE(0) % 99) + 1) / 100;
 }
 
-/** How likely each label is, all of them 1; one that occurs in the state wins. */
+/** Probabilities of the labels, with sum 1; a label that occurs in the state gets the highest. */
 export function chances(asked: Asked, labels: readonly string[]): readonly number[] {
   const state = asked.stateText.toLowerCase();
   const named = labels.join(" ") === "yes no" ? namedChance(asked) : undefined;
@@ -67,14 +67,14 @@ export function chances(asked: Asked, labels: readonly string[]): readonly numbe
   return weights.map((weight) => rounded(weight / sum));
 }
 
-/** The chance by whether the state contains the question's last word; undefined if none. */
+/** High if the state contains the word before the question mark; undefined without one. */
 export function namedChance({ stateText, words }: Asked): number | undefined {
   const [, word] = /(\p{L}+)\?/u.exec(words) ?? [];
   if (word === undefined) return undefined;
   return stateText.toLowerCase().includes(word.toLowerCase()) ? 0.95 : 0.05;
 }
 
-/** Four digits behind the point. */
+/** Rounds to four decimal places. */
 export function rounded(value: number): number {
   return Math.round(value * 10_000) / 10_000;
 }

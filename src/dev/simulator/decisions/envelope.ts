@@ -35,17 +35,17 @@ const CODE_OF_STATUS: Readonly<Record<number, number>> = {
   422: 5012,
   429: 3040,
 };
-/** The code of a failure that has none of its own. */
+/** Code of a failure without a more specific code. */
 const INFERENCE_FAILED = 5012;
 
-/** A good answer in its envelope. */
+/** Wraps a good answer in the envelope. */
 export function inEnvelope(result: JsonObject, fault: EnvelopeFault): JsonObject {
   if (fault.bare === true) return result;
   const opened = fault.empty === true ? {} : result;
   return { result: opened, success: true, errors: [], messages: [] };
 }
 
-/** An error in its envelope; a numeric code is used as it is, others are chosen by the status. */
+/** Wraps an error in the envelope. Keeps a numeric code, else chooses one by the status. */
 export function envelopeError({ status, message, code }: SimError): JsonObject {
   const isNumber = code !== undefined && /^\d+$/.test(code);
   const number = isNumber ? Number(code) : (CODE_OF_STATUS[status] ?? INFERENCE_FAILED);

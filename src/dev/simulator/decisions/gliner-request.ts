@@ -17,9 +17,9 @@ import type { SimError } from "../sim-error.ts";
 import { toOrder, type DecisionOrder } from "./decision-order.ts";
 import { listEntries, namesComplaint, unprocessable } from "./systemone-request.ts";
 
-/** One thing to find in a text. */
+/** One extraction task on a text. */
 export interface GlinerTask {
-  /** Under which the result is put. */
+  /** Key of the result. */
   readonly name: string;
   readonly kind: "classification" | "entities" | "relations" | "structure";
   readonly labels: readonly string[];
@@ -28,7 +28,7 @@ export interface GlinerTask {
   readonly words: string;
 }
 
-/** The problem of a request, or its order. */
+/** A parsed request, or the refusal of it. */
 export type GlinerReading = SimError | DecisionOrder<GlinerTask>;
 
 const LABELS = be("a label or more", (value) => readLabels(value).length > 0);
@@ -58,7 +58,7 @@ const BODY = fields({
   }),
 });
 
-/** The public form, and nothing beside it. */
+/** Reads the public format; refuses other fields. */
 export function readPublicGliner(body: JsonObject): GlinerReading {
   const { text: state, schema } = body;
   const tasks = isObject(schema) ? publicTasks(schema) : [];
@@ -71,7 +71,7 @@ export function readPublicGliner(body: JsonObject): GlinerReading {
   );
 }
 
-/** The marketplace's grammar, taken as it comes. */
+/** Reads the marketplace's format, and ignores other fields. */
 export function readSentGliner(body: JsonObject): GlinerReading {
   const state = body["state"] ?? body["text"];
   if (isAbsent(state) || state === "") return unprocessable("state: required");

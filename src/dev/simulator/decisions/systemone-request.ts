@@ -25,7 +25,7 @@ export interface SystemoneQuestion {
   readonly words: string;
 }
 
-/** The problem of a request, or its order. */
+/** A parsed request, or the refusal of it. */
 export type SystemoneReading = SimError | DecisionOrder<SystemoneQuestion>;
 
 const STATE = be(
@@ -48,7 +48,7 @@ const BODY = fields({
   "questions!": mapOf(questionComplaint, 1, 128),
 });
 
-/** The public form, and nothing beside it. */
+/** Reads the public format; refuses other fields. */
 export function readPublicSystemone(body: JsonObject): SystemoneReading {
   const { state, questions } = body;
   const entries = Object.entries(isObject(questions) ? questions : {});
@@ -71,7 +71,7 @@ function questionComplaint(question: unknown, path: string): Complaint {
   return isEmpty ? `${path}.instructions: Field required` : QUESTION(question, path);
 }
 
-/** The marketplace's grammar, taken as it comes: unknown fields are ignored. */
+/** Reads the marketplace's format, and ignores unknown fields. */
 export function readSentSystemone(body: JsonObject): SystemoneReading {
   const { state, questions } = body;
   const entries = listEntries(questions);
@@ -85,7 +85,7 @@ export function readSentSystemone(body: JsonObject): SystemoneReading {
   return toOrder(body, state, good);
 }
 
-/** Named questions, be they an object or a list; those without a name are counted. */
+/** Entries of an object or a list of questions; unnamed ones get their number as a name. */
 export function listEntries(questions: unknown): readonly (readonly [string, JsonObject])[] {
   if (Array.isArray(questions)) {
     return questions.filter(isObject).map((question, at) => {
@@ -98,7 +98,7 @@ export function listEntries(questions: unknown): readonly (readonly [string, Jso
     : [];
 }
 
-/** Without a question there is nothing to do, and of two with one name one would be lost. */
+/** The complaint about missing questions, or about two questions with one name. */
 export function namesComplaint(
   entries: readonly (readonly [string, unknown])[],
 ): string | undefined {

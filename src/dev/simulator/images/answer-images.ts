@@ -9,7 +9,7 @@ import { priceImages, type ImageHost } from "./image-host.ts";
 import { readImageOrder, type ImageOrder } from "./image-order.ts";
 import { base64Length, base64Pieces, renderFile, drawPicture, type Picture } from "./picture.ts";
 
-/** Renders images as this kind of host does, or as the faults of the call say. */
+/** Renders images like this kind of host, with the faults of the call. */
 export async function answerImages(host: ImageHost, call: ReceivedCall): Promise<void> {
   const { delivery, body } = call;
   const { faults } = delivery;
@@ -45,7 +45,7 @@ async function deliverImages(
   await deliverPieces(delivery, { status: 200, type: "application/json", lengthBytes, pieces });
 }
 
-/* One item of `data`: its picture in the middle of its text. */
+/* Pieces of one item of `data`: JSON text around the base64 of its picture. */
 function imageParts(
   host: ImageHost,
   order: ImageOrder,
@@ -80,7 +80,7 @@ function brokenPicture(image: ImageFault): Buffer | undefined {
   return image.empty === true ? Buffer.alloc(0) : undefined;
 }
 
-/* Everything behind the list, with the brace that closes the document. */
+/* The JSON text after the list, including the closing brace. */
 function renderRest(
   host: ImageHost,
   order: ImageOrder,

@@ -10,20 +10,20 @@ import { mediaTroubles, PROMPTED } from "../media-requests.ts";
 import { anything, be, fields, matching, oneOf, text, whole, type Rule } from "../shape.ts";
 import type { ImageOrder } from "./image-order.ts";
 
-/** A kind of image host: what it refuses, and what surrounds its images. */
+/** A kind of image host: the requests it accepts, and the fields around its images. */
 export interface ImageHost {
   readonly accepts: Rule;
   readonly error: ErrorWriter;
   readonly troubles: Troubles;
   /** True if the host answers with addresses unless base64 is requested. */
   readonly prefersUrl: boolean;
-  /** Beside the picture of one image. */
+  /** Fields of one image besides its picture. */
   besideImage(mediaType: string): JsonObject;
-  /** Beside the list of images. */
+  /** Fields of the answer besides the list of images. */
   besideList(order: ImageOrder): JsonObject;
-  /** `costUsd`: digit for digit; null reports none. */
+  /** The reported usage. `costUsd` is printed digit for digit; null reports no cost. */
   usage(order: ImageOrder, costUsd: string | null): JsonObject;
-  /** The whole of a 200 that moderation left empty. */
+  /** The body of a 200 from which moderation removed all images. */
   blocked(createdS: number): JsonObject;
 }
 
@@ -51,12 +51,12 @@ const styled = {
   output_compression: whole(0, 100),
 };
 
-/** The cost of an order's images, where a host reports it. */
+/** The cost in USD of an order's images. */
 export function priceImages({ count }: ImageOrder): string {
   return toUsd(count * CENTS_PER_IMAGE);
 }
 
-/** Sizes and token usage. */
+/** A host that takes sizes, and reports token usage. */
 export const referenceImages: ImageHost = {
   accepts: fields({
     ...styled,
@@ -93,7 +93,7 @@ export const referenceImages: ImageHost = {
   }),
 };
 
-/** Aspect ratios, a media type with each image, its cost in USD. */
+/** A host that takes aspect ratios, adds a media type, and reports the cost in USD. */
 export const relayImages: ImageHost = {
   accepts: fields({
     ...styled,
@@ -121,7 +121,7 @@ export const relayImages: ImageHost = {
   blocked: (created) => ({ created, data: [], block_reason: "PROHIBITED_CONTENT" }),
 };
 
-/** Aspect ratios, addresses by default, its cost in ticks. */
+/** A host that takes aspect ratios, answers with addresses, and reports the cost in ticks. */
 export const plainImages: ImageHost = {
   accepts: fields({
     ...ordered,

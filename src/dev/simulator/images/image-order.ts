@@ -27,7 +27,7 @@ const SIDE_OF_RESOLUTION: Readonly<Record<string, number>> = {
   "4K": 4_096,
 };
 
-/** Reads a body that has passed the checks. */
+/** Reads the order of a body that has passed the checks. */
 export function readImageOrder(body: JsonObject): ImageOrder {
   const prompt = textOf(body["prompt"]);
   const { n, quality } = body;
@@ -50,7 +50,7 @@ function chooseFormat(asked: unknown): PictureFormat {
   return asked === "jpeg" || asked === "webp" ? asked : "png";
 }
 
-/** A size is exact; a ratio and a resolution have a longer side of as many pixels. */
+/** Pixels from an exact size, or from a ratio and a resolution, the length of the longer side. */
 function readSides(body: JsonObject): Pick<Canvas, "width" | "height"> {
   const { size, aspect_ratio: ratio, resolution } = body;
   const exact = parsePair(size, "x");
@@ -64,7 +64,7 @@ function readSides(body: JsonObject): Pick<Canvas, "width" | "height"> {
   };
 }
 
-/* Two numbers above 0; `auto` is none. */
+/* Two numbers above 0; undefined for other texts such as `auto`. */
 function parsePair(value: unknown, separator: string): readonly [number, number] | undefined {
   const [first = 0, second = 0] = textOf(value).split(separator).map(Number);
   return first > 0 && second > 0 ? [first, second] : undefined;

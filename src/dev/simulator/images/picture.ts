@@ -3,7 +3,7 @@ import { crc32, deflateSync } from "node:zlib";
 
 export type PictureFormat = "png" | "jpeg" | "webp";
 
-/** A picture file in parts: bytes, or how many zeros stand there. Never whole in memory. */
+/** A picture file in parts: bytes, or a number of zeros, so that a large one needs no memory. */
 export interface Picture {
   readonly mediaType: string;
   readonly lengthBytes: number;
@@ -20,7 +20,7 @@ export interface Canvas {
   readonly height: number;
 }
 
-/** A picture of one colour that depends on `seed`; zeros behind its end pad it to `bytesMin`. */
+/** Draws a picture of one colour, derived from `seed`; trailing zeros pad it to `bytesMin`. */
 export function drawPicture(canvas: Canvas, seed: string, bytesMin = 0): Picture {
   const mediaType = `image/${canvas.format}`;
   const colour = createHash("sha256").update(seed).digest().subarray(0, 3);
@@ -29,19 +29,19 @@ export function drawPicture(canvas: Canvas, seed: string, bytesMin = 0): Picture
   return { mediaType, lengthBytes: sumLengths(parts), parts };
 }
 
-/** Characters that base64 of so many bytes takes. */
+/** Length in characters of `bytes` bytes in base64. */
 export function base64Length(bytes: number): number {
   return Math.ceil(bytes / 3) * 4;
 }
 
-/** The picture as base64, a piece at a time. */
+/** Yields the picture as base64 in pieces. */
 export function* base64Pieces(picture: Picture): Generator<Buffer> {
   for (let at = 0; at < picture.lengthBytes; at += BASE64_STEP_BYTES) {
     yield Buffer.from(bytesAt(picture, at, at + BASE64_STEP_BYTES).toString("base64"));
   }
 }
 
-/** The whole file, of a picture that is small enough. */
+/** The whole file in memory, for small pictures. */
 export function renderFile(picture: Picture): Buffer {
   return bytesAt(picture, 0, picture.lengthBytes);
 }

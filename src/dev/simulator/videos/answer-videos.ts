@@ -10,13 +10,10 @@ import { priceVideo, type ShownJob, type VideoHost } from "./video-host.ts";
 import type { VideoJob } from "./video-jobs.ts";
 import { readVideoOrder, type VideoOrder } from "./video-order.ts";
 
-/* Of a host that accepts more than it makes. */
+/* Longest clip that a host with the cheat `acceptsLong` accepts. */
 const SECONDS_ACCEPTED_MAX = 120;
 
-/**
- * Accepts a job, or refuses it. A job whose answer is lost on the way was made all the same: that
- * is what a caller has to reckon with.
- */
+/** Creates or refuses a job. A job is created even if a fault then loses the answer. */
 export async function answerVideoCreate(host: VideoHost, call: ReceivedCall): Promise<void> {
   const { delivery } = call;
   const problem = findProblem(host, call) ?? orderedTrouble(host.troubles, delivery.faults);
@@ -29,14 +26,14 @@ export async function answerVideoCreate(host: VideoHost, call: ReceivedCall): Pr
   await deliverJson(delivery, host.createStatus, host.created(presentJob(call, job)));
 }
 
-/** Shows a job; each poll moves it on. */
+/** Answers a poll, which advances the job by one state. */
 export async function answerVideoPoll(host: VideoHost, call: ReceivedCall): Promise<void> {
   const job = await findJob(host, call, (found) => (found.counts.polls += 1));
   if (job === undefined) return;
   await deliverJson(call.delivery, 200, host.record(presentJob(call, job)));
 }
 
-/** Cancels a job that runs, or deletes one for good: each host has one of the two. */
+/** Cancels a running job, or deletes a job, depending on the host. */
 export async function answerVideoDelete(host: VideoHost, call: ReceivedCall): Promise<void> {
   const job = await findJob(host, call, (found) => (found.counts.cancels += 1));
   if (job === undefined) return;
@@ -49,7 +46,7 @@ export async function answerVideoDelete(host: VideoHost, call: ReceivedCall): Pr
   await deliverJson(call.delivery, 200, host.ended(presentJob(call, job)));
 }
 
-/** The job that the path names, counted; undefined when the answer is an error and was sent. */
+/** Finds and counts the job of the path; undefined if an error was sent instead. */
 export async function findJob(
   host: VideoHost,
   { delivery, headers, jobs, path }: ReceivedCall,
@@ -67,7 +64,7 @@ export async function findJob(
   return undefined;
 }
 
-/** A job with its place and the address of its file. */
+/** A job with its state and the address of its file. */
 export function presentJob({ jobs, headers, delivery }: ReceivedCall, job: VideoJob): ShownJob {
   const origin = `http://${String(headers["host"] ?? "127.0.0.1")}`;
   const fileUrl = `${origin}${job.root}/files/${job.id}.mp4`;

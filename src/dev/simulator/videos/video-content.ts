@@ -17,7 +17,7 @@ const DATA = Buffer.from("000000006d646174", "hex");
 const MOVIE_BYTES = 116;
 const HEAD_BYTES = TYPE.length + MOVIE_BYTES + DATA.length;
 
-/** The boxes before the film: what it is, how long it lasts, how many bytes it has. */
+/** The MP4 boxes before the film's data: type, duration and size. */
 function buildHead(seconds: number, lengthBytes: number): Buffer {
   const movie = Buffer.alloc(MOVIE_BYTES);
   movie.writeUInt32BE(MOVIE_BYTES, 0);
@@ -37,7 +37,7 @@ export async function answerVideoContent(host: VideoHost, call: ReceivedCall): P
   if (job !== undefined) await deliverFile(host, call, job);
 }
 
-/** The same file at its own address, for a client that was redirected there. */
+/** Answers the file's own address, to which a client was redirected. */
 export async function answerVideoFile(host: VideoHost, call: ReceivedCall): Promise<void> {
   const job = await findJob(host, call, (found) => (found.counts.files += 1));
   if (job !== undefined) await deliverFile(host, call, job);
@@ -71,7 +71,7 @@ async function deliverRedirect(delivery: Delivery, location: string): Promise<vo
 
 interface Range {
   readonly from: number;
-  /** The byte behind the last one. */
+  /** The end of the range, exclusive. */
   readonly to: number;
 }
 
@@ -111,7 +111,7 @@ interface Film {
   readonly bytes: (from: number, to: number) => Iterable<Buffer>;
 }
 
-/** The job's file, or what is given for it. */
+/** The job's file, or the one that a cheat returns instead. */
 function findFilm({ delivery, kept }: ReceivedCall, own: VideoJob): Film {
   const cheat = delivery.faults.cheat?.video ?? {};
   if (!kept.has("film")) kept.set("film", own);
@@ -131,7 +131,7 @@ function findFilm({ delivery, kept }: ReceivedCall, own: VideoJob): Film {
   };
 }
 
-/* Several ranges, and anything that is none, are answered with the whole file. */
+/* Undefined, for the whole file, with several ranges or an invalid one. */
 function parseRange(header: string, length: number): Range | "beyond" | undefined {
   const match = /^bytes=(\d*)-(\d*)$/.exec(header);
   const [, first = "", last = ""] = match ?? [];

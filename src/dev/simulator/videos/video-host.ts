@@ -18,9 +18,9 @@ export interface ShownJob {
   readonly fileUrl: string;
 }
 
-/** A kind of video host: what it refuses, and how it shows its jobs. */
+/** A kind of video host: the requests it accepts, and the format of its jobs. */
 export interface VideoHost {
-  /** The longest clip that it makes. */
+  /** Seconds of the longest clip. */
   readonly secondsMax: number;
   accepts(secondsMax: number): Rule;
   readonly error: ErrorWriter;
@@ -35,7 +35,7 @@ export interface VideoHost {
   readonly forgets: boolean;
 }
 
-/** The fields of hosts that have ratios and sound. */
+/** Rules for the fields of hosts with aspect ratios and sound. */
 function filmFields(secondsMax: number): Readonly<Record<string, Rule>> {
   return {
     ...clipFields(secondsMax),
@@ -49,12 +49,12 @@ function filmFields(secondsMax: number): Readonly<Record<string, Rule>> {
 const CENTS_PER_SECOND = 10;
 const DAY_S = 86_400;
 
-/** The cost of an order's video, digit for digit in USD. */
+/** The cost in USD of an order's video. */
 export function priceVideo({ seconds }: VideoOrder): string {
   return toUsd(seconds * CENTS_PER_SECOND);
 }
 
-/** A record with states as texts, progress and dates. */
+/** A host whose job has a state, progress and dates. */
 export const referenceVideos: VideoHost = {
   secondsMax: 12,
   accepts: (secondsMax) => fields({ ...clipFields(secondsMax), size: measure }),
@@ -90,7 +90,7 @@ function referenceRecord(shown: ShownJob): JsonObject {
   };
 }
 
-/** A short answer at first, then a record whose error is one text. */
+/** A host with a short first answer, then a job whose error is one text. */
 export const relayVideos: VideoHost = {
   secondsMax: 8,
   accepts: (secondsMax) =>
@@ -129,7 +129,7 @@ function relayWord({ state }: JobView): string {
   return state === "queued" ? "pending" : state;
 }
 
-/** Two states, and a file that says itself whether moderation let it pass. */
+/** A host with two states, whose file record has the verdict of moderation. */
 export const plainVideos: VideoHost = {
   secondsMax: 15,
   accepts: (secondsMax) => fields(filmFields(secondsMax)),

@@ -3,9 +3,9 @@ import type { JobFault } from "../faults.ts";
 import { makeSerial } from "../serial.ts";
 import type { VideoOrder } from "./video-order.ts";
 
-/** The events of a job so far. */
+/** Counts of the calls about a job. */
 export interface JobCounts {
-  /** Requests that created it: more than one when they named the same idempotency key. */
+  /** Create requests: more than one if they had the same idempotency key. */
   creates: number;
   polls: number;
   contents: number;
@@ -17,7 +17,7 @@ export interface JobCounts {
 /** One job of the simulated provider. */
 export interface VideoJob {
   readonly id: string;
-  /** The root of the provider that has it: `/vid/v1`. */
+  /** Path of its provider, such as `/vid/v1`. */
   readonly root: string;
   readonly order: VideoOrder;
   readonly plan: JobFault;
@@ -27,7 +27,7 @@ export interface VideoJob {
   ending: "none" | "cancelled" | "deleted";
 }
 
-/** A job as `GET /jobs` and tests see it. */
+/** A job in the answer of `GET /jobs` and in tests. */
 export interface JobSummary extends Readonly<JobCounts> {
   readonly id: string;
   readonly root: string;
@@ -40,19 +40,19 @@ export interface JobView {
   /** `queued`, `in_progress`, `completed`, `failed`, `cancelled`, `expired`, or a scripted word. */
   readonly state: string;
   readonly isFinal: boolean;
-  /** 0 to 100. */
+  /** Percent, from 0 to 100. */
   readonly progress: number;
 }
 
 const JOBS_KEPT = 10_000;
 const STATES = ["queued", "in_progress"];
 
-/** The facts from which a request makes a job; `idPrefix` precedes its id. */
+/** The values of a new job; `idPrefix` is the start of its id. */
 export interface NewJob extends Pick<VideoJob, "root" | "order" | "plan" | "createdS"> {
   readonly idPrefix: string;
 }
 
-/** The jobs of all simulated providers. They live as long as the simulator. */
+/** The jobs of all simulated providers, in memory. */
 export class VideoJobs {
   readonly #clock: Clock;
   readonly #seed: string;
@@ -65,7 +65,7 @@ export class VideoJobs {
     this.#seed = seed;
   }
 
-  /** A new job; the old one when its provider has seen `key` before. */
+  /** Creates a job, or returns the one that its provider created for this `key`. */
   create(made: NewJob, key: string | undefined): VideoJob {
     const known = key === undefined ? undefined : this.#idOfKey.get(`${made.root} ${key}`);
     const job = (known === undefined ? undefined : this.#jobs.get(known)) ?? this.#add(made);
@@ -74,7 +74,7 @@ export class VideoJobs {
     return job;
   }
 
-  /** The job that a path names, `/vid/v1/videos/ID/content`; a deleted one is not there. */
+  /** The job of a path such as `/vid/v1/videos/ID/content`; undefined if it was deleted. */
   at(path: string): VideoJob | undefined {
     const ids = path.split("/").map((segment) => segment.replace(/\.mp4$/, ""));
     const job = ids.map((id) => this.#jobs.get(id)).find((found) => found !== undefined);
@@ -82,7 +82,7 @@ export class VideoJobs {
     return isThere && job.ending !== "deleted" ? job : undefined;
   }
 
-  /** The state of the job after the polls it has had, or by the time. */
+  /** The state of the job, by the number of its polls or by the time. */
   view({ plan, counts, startedMs, ending }: VideoJob): JobView {
     if (ending !== "none") return { state: "cancelled", isFinal: true, progress: 0 };
     const states = plan.states ?? STATES;
@@ -110,8 +110,8 @@ export class VideoJobs {
   }
 
   /*
-   * The number of a call would not do: it begins anew when the counters are reset. The time makes a
-   * simulator that starts again, before a gateway that knows the old jobs, give other ids.
+   * Ids are made from the time and a number: call numbers restart at a reset, and a restarted
+   * simulator must not reuse the ids of jobs that a gateway still knows.
    */
   #add({ idPrefix, ...made }: NewJob): VideoJob {
     this.#made += 1;

@@ -13,7 +13,7 @@ export interface VideoOrder {
 
 const SECONDS_DEFAULT = 4;
 
-/** Reads a body that has passed the checks. */
+/** Reads the order of a body that has passed the checks. */
 export function readVideoOrder(body: JsonObject): VideoOrder {
   return {
     model: textOf(body["model"]),
@@ -23,12 +23,12 @@ export function readVideoOrder(body: JsonObject): VideoOrder {
   };
 }
 
-/** The fields that every host has. */
+/** Rules for the fields that every host has. */
 export function clipFields(secondsMax: number): Readonly<Record<string, Rule>> {
   return { ...PROMPTED, seconds: secondsUpTo(secondsMax) };
 }
 
-/* A number, or its digits: one family of hosts writes it so. */
+/* Accepts a number, or its digits as a string, which one family of hosts uses. */
 export function secondsUpTo(secondsMax: number): Rule {
   return be(`a whole number of seconds from 1 to ${secondsMax}`, (value) => {
     const isWhole = Number.isSafeInteger(value) || /^\d{1,3}$/.test(textOf(value));
@@ -36,5 +36,5 @@ export function secondsUpTo(secondsMax: number): Rule {
   });
 }
 
-/** A size, a resolution or a ratio. */
+/** A size, a resolution or an aspect ratio. */
 export const measure: Rule = matching(/^\d[\w.:]{1,15}$/);

@@ -4,12 +4,12 @@ import type { Chance } from "../probing/chance.ts";
 import type { Subject } from "../probing/lab.ts";
 import { cutInHalf, type Probe, withMembers } from "../probing/probe.ts";
 
-/** Enough for a short answer, and for a model that thinks before it speaks. */
+/** Output bound for a short answer, including the reasoning of a model that reasons first. */
 export const ANSWER_TOKENS = 2_048;
 
 export const SHORT_TEXT = "Reply with the single word lemon and nothing else.";
 
-/** Ordinary English: what it counts is compared with what it should count. */
+/** Ordinary English, whose billed tokens are compared with a reference count. */
 const SENTENCES = [
   "The harbour wakes before the sun.",
   "Fishing boats leave one after another, and the gulls follow them past the lighthouse until the town is only a line of pale roofs.",
@@ -20,12 +20,12 @@ const SENTENCES = [
   "After the long winter a student measures the quiet garden behind the station, where the morning train stops for a minute.",
 ];
 
-/** The text of a state in decisions. */
+/** The text whose tokens are measured, also as the state of decisions. */
 export const MEASURED_TEXT: string = SENTENCES.slice(0, 5).join(" ");
 
 const SENTENCES_OF_COPY = 3;
 
-/** Copies of a text that is another one in each run: each has as many tokens as any other. */
+/** Copies of a text that differs in each run, but always has the same number of tokens. */
 export function writeProse(chance: Chance, copies: number): string {
   const chosen = chance.shuffled("sentences", SENTENCES.slice(1)).slice(0, SENTENCES_OF_COPY);
   return Array.from({ length: copies }, (_each, at) =>
@@ -33,14 +33,14 @@ export function writeProse(chance: Chance, copies: number): string {
   ).join(" ");
 }
 
-/** Two small bounds, other ones in each run. */
+/** Two small output bounds, which differ in each run. */
 export function smallBounds({ chance }: Subject): readonly [number, number] {
   return [chance.whole("smallest bound", 4, 9), chance.whole("small bound", 12, 25)];
 }
 
 const COUNTED_NUMBERS = 120;
 
-/** The numbers that an answer to `long` has. */
+/** The numbers that the probe `long` asks to be counted. */
 export function listCountedNumbers({ chance }: Subject, attempt = 1): readonly number[] {
   const first = chance.whole(`count ${attempt}`, 200, 800);
   return Array.from({ length: COUNTED_NUMBERS }, (_each, at) => first + at);
@@ -48,14 +48,14 @@ export function listCountedNumbers({ chance }: Subject, attempt = 1): readonly n
 
 const ORDINALS = ["third", "fourth", "fifth"] as const;
 
-/** The word that ends the answer to `stopped`, and that it must not contain. */
+/** The stop sequence of the probe `stopped`; the answer must not contain it. */
 export function stopWord({ chance }: Subject): string {
   return chance.pick("stop", ORDINALS);
 }
 
 const CITIES = ["Lisbon", "Oslo", "Nairobi", "Quito", "Hanoi", "Perth"] as const;
 
-/** The city that a probe for a call is about: each another one. */
+/** The city in a tool probe, which differs in each probe. */
 export function chooseCity({ chance }: Subject, stream: boolean, attempt: number): string {
   return chance.shuffled("cities", CITIES)[2 * attempt - (stream ? 1 : 2)] ?? CITIES[0];
 }
@@ -82,7 +82,7 @@ const TIME_TOOL: QuestionTool = {
   given: { city: "Lisbon" },
 };
 
-/** The schema of an answer in a format: a whole number under this name. */
+/** Schema of a formatted answer: an object with one whole number. */
 export const FORMAT_SCHEMA = {
   type: "object",
   properties: { boats: { type: "integer" }, harbour: { type: "string" } },
@@ -90,7 +90,7 @@ export const FORMAT_SCHEMA = {
   additionalProperties: false,
 } as const;
 
-/** Words of alphabets that a line in them has. */
+/** Lines of words in other alphabets. */
 const ALPHABETS_LINE = [
   "κήπος θάλασσα γέφυρα",
   "берёза облако корабль",
@@ -100,7 +100,7 @@ const ALPHABETS_LINE = [
   "🍋🌉⛵",
 ];
 
-/** Texts of which an answer is a copy: English, and some other alphabets. */
+/** Texts that a model is asked to repeat: English, and other alphabets. */
 const RECITED = {
   english: (chance: Chance): string => writeProse(chance, 1),
   alphabets: (chance: Chance): string => chance.shuffled("alphabets", ALPHABETS_LINE).join(" "),
@@ -108,13 +108,13 @@ const RECITED = {
 
 const BOTH_TEXT = "What are the weather and the time in Lisbon? Use both get_weather and get_time.";
 
-/** Seven words, or so many tokens. */
+/** System message of the probe `framed`, of about ten tokens. */
 const FRAMED_SYSTEM = "You are a reader of short texts.";
 
-/** The largest bound that is asked for; a listing's own maximum where that is less. */
+/** The largest output bound of a probe; a listing's own maximum if that is less. */
 export const LARGE_BOUND = 4_096;
 
-/** The probes of a chat listing, in the wire of its provider unless another is named. */
+/** The probes of a chat listing, on its provider's wire unless another wire is given. */
 export const chatProbes = {
   short: (deployment: Deployment, wire = findWire(deployment), stream = false): Probe =>
     probe(
@@ -130,23 +130,23 @@ export const chatProbes = {
       maxTokens: smallBounds(subject)[1],
       stream: how === ", stream",
     }),
-  /** With a system message, so that no template adds one of its own. */
+  /** Has a system message, so that the model's template adds none. */
   framed: (subject: Subject): Probe =>
     chatProbe(subject, "measured text, system message", {
       system: FRAMED_SYSTEM,
       text: writeProse(subject.chance, 1),
       maxTokens: smallBounds(subject)[1],
     }),
-  /** An answer of some length, whatever the model is: a copy of what the prompt has. */
+  /** Asks for a copy of a text in the prompt, which gives an answer of known length. */
   recited: (subject: Subject, what: keyof typeof RECITED, stream: boolean): Probe =>
     chatProbe(subject, `recited text, ${what}${stream ? ", stream" : ""}`, {
-      // One of the two probes is plain, and the other is part of a request with more fields.
+      // One of the two probes is plain, and the other has more fields.
       ...(what === "alphabets" && besideText(subject)),
       text: `Repeat the following text exactly.\n${RECITED[what](subject.chance)}`,
       maxTokens: ANSWER_TOKENS,
       stream,
     }),
-  /** Sends back `copies` of a text that the model wrote. */
+  /** Sends `copies` of a text that the model has written back to it. */
   echoed: (
     subject: Subject,
     text: string,
@@ -172,21 +172,21 @@ export const chatProbes = {
       },
     );
   },
-  /** Longer than any other answer: a smaller bound than the listed one shows. */
+  /** Asks for the longest answer, which shows if the real bound is smaller than the listed one. */
   story: (subject: Subject, stream: boolean): Probe =>
     chatProbe(subject, `a story${stream ? ", stream" : ""}`, {
       text: "Write a story of about six hundred words about a night in a harbour.",
       maxTokens: LARGE_BOUND,
       stream,
     }),
-  /** `isSecond`: the sequence that ends it is the second one. */
+  /** `isSecond`: the second of two stop sequences ends the answer. */
   stopped: (subject: Subject, stream: boolean, isSecond: boolean): Probe => {
     const word = stopWord(subject);
     return chatProbe(
       subject,
       `stop sequence${isSecond ? ", the second" : ""}${stream ? ", stream" : ""}`,
       {
-        // What would follow is long: who bills it bills more than the answer can have.
+        // Much text follows the stop word, so billing beyond the stop is visible.
         text: `Repeat exactly this line: first second third fourth fifth sixth ${writeProse(subject.chance, 1)}`,
         maxTokens: ANSWER_TOKENS,
         stops: isSecond ? ["seventh", word] : [word],
@@ -209,7 +209,7 @@ export const chatProbes = {
         stream,
       },
     ),
-  /** Calls that are asked for by nothing but the choice, or that the choice forbids. */
+  /** A tool call that only the tool choice requires, or that it forbids. */
   toolChoice: (subject: Subject, choice: "none" | "required", stream: boolean): Probe =>
     chatProbe(subject, `tool choice ${choice}${stream ? ", stream" : ""}`, {
       text:
@@ -270,7 +270,7 @@ function besideText({ deployment }: Subject): Partial<ChatQuestion> {
   };
 }
 
-/** A probe in the wire of its provider; cold where the listing declares a temperature. */
+/** A probe on its provider's wire, with temperature 0 if the listing declares a temperature. */
 export function chatProbe(
   { deployment }: Subject,
   name: string,
@@ -283,7 +283,7 @@ export function chatProbe(
   return { ...made, body: { ...made.body, ...(more ?? (isCold ? { temperature: 0 } : {})) } };
 }
 
-/** The other chat wires, on which the same listing is offered through translation. */
+/** The other chat wires, on which the gateway offers the same listing by translation. */
 export function otherWires(deployment: Deployment): readonly Wire[] {
   return wires.all.filter(
     ({ id, providerQuestions }) => id !== deployment.wire && providerQuestions !== undefined,
@@ -294,7 +294,7 @@ export function findWire(deployment: Deployment): Wire {
   return wires.get(deployment.wire);
 }
 
-/** The output bound that a probe may ask of this listing. */
+/** `wanted`, or the listing's output bound if that is less. */
 export function boundFor({ maxOutputTokens }: Deployment, wanted: number): number {
   return Math.min(wanted, maxOutputTokens ?? wanted);
 }

@@ -23,7 +23,7 @@ export async function checkCounted(lab: Lab, stream: boolean): Promise<Finding |
   return failed(`${stream ? "a long stream" : "a long answer"} is not whole: ${flaw.what}`);
 }
 
-/** True for a natural end; an answer that was cut at its bound lacks its end. */
+/** True if the answer ended naturally; one that was cut at its bound is not judged. */
 function isCounted({ deployment }: Lab, seen: Observation): boolean {
   const finish = readChat(deployment, seen)?.finish ?? "";
   return findWire(deployment).providerQuestions?.finishes.stopped.includes(finish) === true;
@@ -31,7 +31,7 @@ function isCounted({ deployment }: Lab, seen: Observation): boolean {
 
 interface Flaw {
   readonly what: string;
-  /** It ends in plain numbers, as nobody ends who gives up. */
+  /** The answer ends in the middle of plain numbers, unlike that of a model that gives up. */
   readonly isCut: boolean;
 }
 
@@ -40,7 +40,7 @@ function findFlaw(lab: Lab, seen: Observation, attempt: number): Flaw | undefine
   const all = [...text.matchAll(/\d+/g)].map(([number]) => Number(number));
   const wanted = listCountedNumbers(lab, attempt);
   const [first, second] = wanted;
-  // Some models announce what they will do, numbers included.
+  // Some models first announce what they will do, and name numbers in it.
   const from = all.findIndex((number, at) => number === first && all[at + 1] === second);
   const said = all.slice(Math.max(0, from));
   const at = wanted.findIndex((number, index) => said[index] !== number);

@@ -1,9 +1,9 @@
-/** A table's dimensions: for each the values that are tried. */
+/** The dimensions of a table, each with the values to try. */
 export type Dimensions = Readonly<Record<string, readonly [unknown, ...unknown[]]>>;
 
 export type RowOf<D extends Dimensions> = { readonly [Name in keyof D]: D[Name][number] };
 
-/** Few rows in which every two values of two dimensions come together once at least. */
+/** A few rows in which every pair of values of two dimensions occurs at least once. */
 export function coveringRows<D extends Dimensions>(dimensions: D): readonly RowOf<D>[] {
   const names = Object.keys(dimensions);
   let all: Record<string, unknown>[] = [{}];

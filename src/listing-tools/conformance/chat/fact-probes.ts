@@ -6,34 +6,34 @@ import type { Probe } from "../probing/probe.ts";
 import { ANSWER_TOKENS, chatProbe, writeProse, WEATHER_TOOL } from "./chat-probes.ts";
 import { coveringRows, type RowOf } from "./covering-rows.ts";
 
-/** Something that a prompt says in one place, and that the answer has to say again. */
+/** A fact that the prompt states in one place, and that the answer must repeat. */
 export interface Fact {
-  /** Where the prompt says it. */
+  /** The place in the prompt, for findings. */
   readonly place: string;
   readonly of: string;
   readonly value: string;
 }
 
-/** A question for facts, with the size of what surrounds them. */
+/** A question about facts, with the size of the prompt around them. */
 export interface FactProbe extends Probe {
   readonly facts: readonly Fact[];
-  /** The number of facts that are not in Latin letters. */
+  /** The number of facts in other than Latin letters. */
   readonly otherFacts: number;
   readonly hasTools: boolean;
   readonly hasSystem: boolean;
-  /** Earlier turns that say nothing. */
+  /** Earlier turns of small talk. */
   readonly turns: number;
-  /** Copies of the measured text in all of the prompt. */
+  /** Copies of the measured text in the whole prompt. */
   readonly copies: number;
-  /** Those of them that are in the definition of a tool. */
+  /** Copies in the definition of a tool, out of `copies`. */
   readonly toolCopies: number;
-  /** The row of the table, for findings. */
+  /** Describes the row of the table, for findings. */
   readonly about: string;
-  /** The same with other values, and with a question for one fact alone: models may not obey. */
+  /** The same prompt with other values and one question, in case the model disobeyed. */
   readonly again: (of: string) => FactProbe;
 }
 
-/** The parts that a customer's request may have besides a text. */
+/** Parts that a customer's request can have besides a text. */
 const DIMENSIONS = {
   system: ["without", "with"],
   history: ["without", "with"],
@@ -43,7 +43,7 @@ const DIMENSIONS = {
 
 type Row = RowOf<typeof DIMENSIONS>;
 
-/** One row of the table, asked whole, streamed, and longer. */
+/** The three probes of one row of the table. */
 export interface FactRow {
   readonly whole: FactProbe;
   /** Sends exactly the same prompt as a stream. */
@@ -87,7 +87,7 @@ interface Asking {
   readonly again?: Again;
 }
 
-/** A later try, for one fact. */
+/** A repeated try, with a question about one fact. */
 interface Again {
   readonly attempt: number;
   readonly of: string;
@@ -98,7 +98,7 @@ function rowProbe(subject: Subject, asking: Asking): FactProbe {
   const { row, at, parameter, copies, stream, again } = asking;
   const attempt = again?.attempt ?? 1;
   const prose = writeProse(chance, copies);
-  // A whole answer and a stream are of one prompt.
+  // The whole and the streamed probe have the same prompt.
   const said = new Facts(chance, `${at} ${copies} ${attempt}`, row.alphabet);
   const hasHistory = row.history === "with";
   const isAnswered = row.tools === "answered";
@@ -153,13 +153,13 @@ function rowProbe(subject: Subject, asking: Asking): FactProbe {
   };
 }
 
-/** Turns between the first and the last of a conversation. */
+/** Small talk between the first and the last turn of a conversation. */
 const SMALL_TALK = [
   { asked: "Do you follow?", answered: "Yes." },
   { asked: "Shall we go on?", answered: "Gladly." },
 ] as const;
 
-/** The tool with a text in the description of its parameters, where no provider bounds it. */
+/** The tool with a text in its parameters' description, whose length no provider limits. */
 function describedBy(tool: QuestionTool, description: string): QuestionTool {
   return { ...tool, schema: { ...tool.schema, description } };
 }
@@ -171,7 +171,7 @@ const LOOK_UP_TOOL: QuestionTool = {
   given: { name: "everyone" },
 };
 
-/** People whose facts are told, in the order of the places. */
+/** The people that facts are about, in the order of the places. */
 const PEOPLE = ["Anna", "Boris", "Clara", "David", "Emma", "Felix"];
 
 const WORDS: readonly (readonly [string, ...string[]])[] = [
@@ -181,7 +181,7 @@ const WORDS: readonly (readonly [string, ...string[]])[] = [
   ["قمر", "بحر", "حديقة", "نافذة", "جسر", "تفاحة", "سحابة", "مرآة"],
 ];
 
-/** Facts of one prompt, told in the order in which they are taken. */
+/** The facts of one prompt, in the order in which they are added. */
 class Facts {
   readonly all: Fact[] = [];
   readonly #chance: Chance;
@@ -194,7 +194,7 @@ class Facts {
     this.#alphabet = alphabet;
   }
 
-  /** One more, as a sentence. `seed`: of another prompt that has the same. */
+  /** Adds a fact, and returns its sentence. `seed` is that of another prompt with the same fact. */
   in(place: string, seed = this.#seed): string {
     const at = this.all.length;
     const of = `${this.#kind} of ${PEOPLE[at]}`;
@@ -203,7 +203,7 @@ class Facts {
     return `The ${of} is ${value}.`;
   }
 
-  /** The question for all of them, or for one. */
+  /** The question about all facts, or about one. */
   question(only?: string): string {
     const wanted = this.all.filter(({ of }) => only === undefined || of === only);
     const asked = wanted.map(({ of }) => `What is the ${of}?`).join(" ");
@@ -216,7 +216,7 @@ class Facts {
 
   #value(name: string, at: number): string {
     const words = this.#alphabet === "latin" ? undefined : WORDS[at % WORDS.length];
-    // Four digits have as many tokens as any other four.
+    // Any four digits have the same number of tokens.
     if (words === undefined) return String(this.#chance.whole(name, 1_000, 10_000));
     return `${this.#chance.pick(name, words)}-${this.#chance.pick(`${name} too`, words)}`;
   }
@@ -228,7 +228,7 @@ interface Parameter {
   readonly tokens?: number;
 }
 
-/** A value of every declared parameter that has no probe of its own. */
+/** A value for each declared parameter that no other probe covers. */
 function listParameters({ supportedParameters }: Deployment): readonly Parameter[] {
   const own = supportedParameters.has("thinking")
     ? [{ name: "thinking", tokens: 2_048, body: { thinking: THINKING } }]
@@ -237,7 +237,7 @@ function listParameters({ supportedParameters }: Deployment): readonly Parameter
     const value = usualValue(name, supportedParameters.get(name));
     return value === undefined ? [] : [{ name, body: { [name]: value } }];
   });
-  // The first one has no tools, because a tool call in its history could require reasoning.
+  // Reasoning comes first, because the first row has no tools, whose history could require it.
   return [...own, ...plain];
 }
 
@@ -268,7 +268,7 @@ function usualValue(name: string, descriptor: CapabilityDescriptor | undefined):
     : usual;
 }
 
-/** A single message in English. */
+/** Values of a prompt with one English message. */
 const PLAIN_TEXT = {
   otherFacts: 0,
   hasTools: false,
@@ -280,10 +280,10 @@ const PLAIN_TEXT = {
 const CONTEXT_SHARE = 0.6;
 const LONG_TOKENS_MAX = 12_000;
 const STREAMED_LONG_TOKENS_MAX = 4_000;
-/** The tokens of the measured text with every tokenizer in use, so that a text is not too long for one. */
+/** At least the tokens of one copy with any common tokenizer, so that no text becomes too long. */
 const COPY_TOKENS = 85;
 
-/** Tokens of the long text that this listing is asked to read. */
+/** Tokens of the long text for this listing. */
 export function longTokens(
   { contextLength = LONG_TOKENS_MAX }: Deployment,
   stream: boolean,
@@ -298,7 +298,7 @@ const MIDDLES = [
   [0.65, 0.9],
 ] as const;
 
-/** Facts at the start, at three places in the middle and at the end of a long text. */
+/** A long text with facts at its start, at three places in the middle, and at its end. */
 export function longFacts(subject: Subject, stream: boolean, again?: Again): FactProbe {
   const attempt = again?.attempt ?? 1;
   const { deployment, chance } = subject;
@@ -306,11 +306,11 @@ export function longFacts(subject: Subject, stream: boolean, again?: Again): Fac
   const copies = Math.max(10, Math.floor(tokens / COPY_TOKENS));
   const name = `facts in about ${tokens} tokens${stream ? ", stream" : ""}`;
   const said = new Facts(chance, `${name} ${attempt}`, "latin");
-  // Copies before each of the facts in the middle: anywhere in these parts of the text.
+  // The copies before each middle fact, at random within its part of the text.
   const before = MIDDLES.map(([from, end]) =>
     chance.whole(`${name} ${attempt} ${from}`, Math.floor(from * copies), Math.floor(end * copies)),
   );
-  // The first is the same in both sizes: an answer kept by the start of a prompt is another one's.
+  // Both sizes begin alike, so a provider that caches answers by the start of a prompt is noticed.
   const parts = [said.in("the start of a long text", `long ${attempt}`)];
   for (const [at, count] of before.entries()) {
     parts.push(
@@ -334,7 +334,7 @@ export function longFacts(subject: Subject, stream: boolean, again?: Again): Fac
   };
 }
 
-/** A short streamed question, another one with each number: also for two at a time. */
+/** A short streamed question, which differs with each number so that two can run at once. */
 export function shortFact(subject: Subject, number: number): FactProbe {
   const said = new Facts(subject.chance, `short ${number}`, "latin");
   const text = `${said.in("a short message")} ${said.question()}`;
@@ -352,13 +352,13 @@ export function shortFact(subject: Subject, number: number): FactProbe {
   };
 }
 
-/** The facts that an answer does not have. */
+/** The facts that are missing in an answer. */
 export function unsaid({ facts }: FactProbe, answer: string): readonly Fact[] {
   const text = plainly(answer);
   return facts.filter(({ value }) => !text.includes(plainly(value)));
 }
 
-/** Models write thousands with a comma, words with emphasis and other dashes, and no dots on a ё. */
+/** Removes thousands separators and emphasis, and unifies dashes and the letter ё. */
 function plainly(text: string): string {
   return text
     .normalize("NFC")

@@ -7,19 +7,19 @@ export type MediaKind = Exclude<InputModality, "text">;
 
 export const MEDIA_KINDS: readonly MediaKind[] = ["image", "file", "audio", "video"];
 
-/** One file, and the word that an answer about it should have. */
+/** A file, and the word that an answer about it should contain. */
 export interface MediaSample {
   readonly word: string;
   readonly bytes: Buffer;
 }
 
-/** Two files of one kind that differ in what the question is about. */
+/** A question, and two files of one kind with different answers. */
 interface MediaQuestion {
   readonly text: string;
   readonly samples: () => readonly [MediaSample, MediaSample];
 }
 
-/** Enough for a short answer, and for a model that thinks before it speaks. */
+/** Output bound for a short answer, including the reasoning of a model that reasons first. */
 const ANSWER_TOKENS = 2_048;
 
 const QUESTIONS: Readonly<Record<MediaKind, MediaQuestion>> = {
@@ -53,13 +53,13 @@ const QUESTIONS: Readonly<Record<MediaKind, MediaQuestion>> = {
   },
 };
 
-/** Two prompts with two images each, which differ in the one that is asked about. */
+/** Two prompts with two images each, which differ only in the image that the question is about. */
 interface ManyImages {
   readonly which: "first" | "last";
   readonly both: readonly [Probe, Probe];
 }
 
-/** Empty: its wire has no images. */
+/** Empty if its wire has no images. */
 export function manyImages(deployment: Deployment): readonly ManyImages[] {
   const partOf = PARTS[deployment.wire]?.image;
   if (partOf === undefined) return [];
@@ -81,16 +81,16 @@ export function manyImages(deployment: Deployment): readonly ManyImages[] {
   ];
 }
 
-/** Two probes that differ in their file alone, with the word that each answer should have. */
+/** Two probes that differ only in their file, with the expected word of each answer. */
 export interface MediaPair {
   readonly first: Probe;
   readonly second: Probe;
-  /** The first one once more, for answers that differ and name neither. */
+  /** Repeats the first probe, for answers that differ but name neither word. */
   readonly firstAgain: Probe;
   readonly words: readonly [string, string];
 }
 
-/** Undefined if the wire has no part for files of this kind. */
+/** The probes for a kind of file; undefined if the wire cannot send such files. */
 export function mediaPair(deployment: Deployment, kind: MediaKind): MediaPair | undefined {
   const partOf = PARTS[deployment.wire]?.[kind];
   if (partOf === undefined) return undefined;
@@ -108,7 +108,7 @@ export function mediaPair(deployment: Deployment, kind: MediaKind): MediaPair | 
 
 type PartWriter = (base64: string) => Readonly<Record<string, unknown>>;
 
-/** How a client of each wire sends a file. */
+/** Writers of the message part for a file, by wire. */
 const PARTS: Readonly<Record<string, Partial<Record<MediaKind, PartWriter>>>> = {
   wire_a: {
     image: (data) => ({ type: "image_url", image_url: { url: `data:image/png;base64,${data}` } }),

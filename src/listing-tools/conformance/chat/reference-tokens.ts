@@ -1,15 +1,15 @@
 import type { Deployment } from "../../../catalog/index.ts";
 
-/** How many tokens a text should have, and how that is known. */
+/** The expected tokens of a text, and the source of the count. */
 export interface ReferenceCount {
   readonly tokens: number;
-  /** Counted by the tokenizer that the model's maker has published; else estimated for English. */
+  /** True if counted by the tokenizer of the model's maker, false if estimated for English. */
   readonly isExact: boolean;
   /** Name of the tokenizer, or of the estimate. */
   readonly by: string;
 }
 
-/** Ordinary English has about so many characters a token with every tokenizer in use. */
+/** Characters per token of ordinary English, about the same with every tokenizer in use. */
 const ENGLISH_CHARS_PER_TOKEN = 4.2;
 
 /**
@@ -28,10 +28,10 @@ export async function referenceCount(
   return { tokens: await family.count(text), isExact: true, by: family.name };
 }
 
-/** Share by which a count may differ from the reference of its tokenizer, or from the estimate. */
+/** Allowed relative difference of a count from its tokenizer's, and from the estimate. */
 const KNOWN_TOLERANCE = 0.05;
 const ESTIMATED_TOLERANCE = 0.3;
-/** No tokenizer in use splits ordinary English into twice the tokens, or half of them. */
+/** No tokenizer in use differs from the estimate for English by more than this factor. */
 const ESTIMATE_FACTOR_MAX = 2;
 
 /**
@@ -56,7 +56,7 @@ interface Family {
   readonly count: (text: string) => Promise<number>;
 }
 
-/* Loaded when they are needed: each brings megabytes of vocabulary. */
+/* Tokenizers are loaded on first use, because each has megabytes of vocabulary. */
 const FAMILIES: readonly Family[] = [
   {
     name: "o200k_base",

@@ -8,7 +8,7 @@ import type { Lab } from "../probing/lab.ts";
 import { isServed, describeFailure } from "../probing/observation.ts";
 import { readChat } from "../chat/read-chat.ts";
 
-/** C2: a whole answer has the fields of its wire, and what was asked for. */
+/** C2: a whole answer has the fields of its wire, and the requested content. */
 export const answerShape: Check = {
   id: "C2",
   title: "non-stream shape",

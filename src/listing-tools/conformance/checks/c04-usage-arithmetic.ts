@@ -44,12 +44,12 @@ async function chatUsage(lab: Lab): Promise<Finding> {
   return chooseWorst(parts, passed("usage adds up, and agrees with itself and with the text"));
 }
 
-/** How much more is billed than there is, in whole percent. */
+/** How far the billed number is above the actual one, in whole percent. */
 function percentOf(billed: number, actual: number): number {
   return actual > 0 ? Math.round((billed / actual - 1) * 100) : 0;
 }
 
-/** The findings over every answer that was seen: integers, sums, parts not above their whole. */
+/** Checks every answer so far: counts are integers, sums add up, no part exceeds its whole. */
 function arithmeticFindings(answers: readonly Observation[]): (Finding | undefined)[] {
   return answers
     .filter((seen) => seen.isPlain && isServed(seen))
@@ -58,7 +58,7 @@ function arithmeticFindings(answers: readonly Observation[]): (Finding | undefin
     );
 }
 
-/** Two answers to one prompt: the same tokens of it, and of the same text. */
+/** Two answers to one prompt must bill the same prompt tokens, and the same for an equal text. */
 function sameFinding(
   { deployment }: Lab,
   first: Observation,
@@ -93,7 +93,7 @@ function sameFinding(
   });
 }
 
-/** The tokens that each row of the table, and a long text, adds to a prompt. */
+/** Checks the tokens that each row of the table and a long text add to a prompt. */
 async function tableFindings(
   lab: Lab,
   { usage }: Observation,
@@ -123,7 +123,7 @@ async function tableFindings(
   return parts;
 }
 
-/** Share by which the tokens of more text may differ from those of the text. */
+/** Allowed relative difference between the tokens of additional text and those of the text. */
 const GROWTH_TOLERANCE = 0.03;
 const GROWTH_TOKENS_MIN = 10;
 /**
@@ -133,9 +133,9 @@ const GROWTH_TOKENS_MIN = 10;
 const FACT_TOKENS_MAX = 26;
 const OTHER_FACT_TOKENS_MAX = 60;
 const QUESTION_TOKENS_MAX = 80;
-/** Two short messages, each in its frame. */
+/** Most tokens of a turn of two short messages, with their frames. */
 const TURN_TOKENS_MAX = 25;
-/** Some providers teach a model its tools in a prompt of their own. */
+/** Most tokens of the prompt in which some providers explain tools to a model. */
 const TOOLS_TOKENS_MAX = 600;
 
 /**
@@ -144,7 +144,7 @@ const TOOLS_TOKENS_MAX = 600;
  */
 function growthFinding(of: {
   readonly perCopy: number;
-  /** Tokens beside the text of a request without a system message. */
+  /** Tokens of a request without a system message, besides its text. */
   readonly frame: number;
   readonly probe: FactProbe;
   readonly seen: Observation;
@@ -161,7 +161,7 @@ function growthFinding(of: {
   const expected = copies * perCopy;
   const spread = Math.max(GROWTH_TOKENS_MIN, GROWTH_TOLERANCE * expected) + 6 * probe.otherFacts;
   const beside = earlier === undefined ? besideTokensMax(probe, frame) : 0;
-  // Some templates leave out what the parameters of a tool are about.
+  // Some templates leave out the descriptions of a tool's parameters.
   const least = expected - (probe.toolCopies - (earlier?.toolCopies ?? 0)) * perCopy;
   if (billed <= expected + spread + beside && billed >= least - spread) return undefined;
   return failed("a longer request is billed for other tokens than were added to it", {
@@ -183,7 +183,7 @@ function besideTokensMax(
   return Math.max(0, around) + own + more;
 }
 
-/** No token is less than a byte of what it says; a call and an end have a few of their own. */
+/** A token has at least one byte of output; the end and a call may add a few tokens. */
 const OUTPUT_TOKENS_BESIDE = 16;
 const CALL_TOKENS_BESIDE = 60;
 
@@ -200,7 +200,7 @@ function outputFinding({ deployment }: Lab, seen: Observation): Finding | undefi
   return failed("more output tokens are billed than the answer has bytes", evidence);
 }
 
-/** Nothing that a probe sends asks for a cache that costs more than the prompt. */
+/** Finds billed cache writes dearer than the prompt, which no probe asks for. */
 function dearFinding(lab: Lab, seen: Observation): Finding | undefined {
   const { prices } = lab.deployment;
   const { usage, probe } = seen;
@@ -221,7 +221,7 @@ function dearFinding(lab: Lab, seen: Observation): Finding | undefined {
   return failed("a prompt is billed for a cache that was not asked for", evidence);
 }
 
-/** Reasoning is shown, or the listing has a parameter for it. */
+/** Finds billed reasoning that is neither shown nor declared by a parameter of the listing. */
 function hiddenFinding(
   { deployment }: Lab,
   seen: Observation,
@@ -238,9 +238,9 @@ function hiddenFinding(
 
 const REASONING = ["reasoning", "reasoning_effort", "thinking"];
 
-/** Tokens that a request may have beside its text: a template, a date, what a model is. */
+/** Most tokens of a template around a text, with a date or a name of the model. */
 const FRAME_TOKENS_MAX = 90;
-/** Where there is no system message some templates have one of their own. */
+/** Most tokens of a template that adds its own system message to a request without one. */
 const TEMPLATE_TOKENS_MAX = 600;
 const FRAMED_SYSTEM_TOKENS = 10;
 
@@ -303,11 +303,11 @@ async function frameFindings(
   ];
 }
 
-/** Tokens that a schema may have, where a provider explains it to its model in words. */
+/** Most tokens of a schema that a provider explains to its model in words. */
 const FORMAT_TOKENS_MAX = 256;
 const SIZE_FACTOR_MAX = 1.3;
 
-/** Whatever a request asks for beside its text is billed by its size. */
+/** Checks that other parts of a request than its text are billed by their size. */
 function sizeFinding(
   { deployment, chance }: Lab,
   { isPlain, wire, usage, plainBytes, probe, ...seen }: Observation,
@@ -324,7 +324,7 @@ function sizeFinding(
   return failed("a request is billed for tokens that it does not have", evidence);
 }
 
-/** Share by which the prompt tokens of a text may differ from its output tokens. */
+/** Allowed relative difference between the prompt tokens and the output tokens of one text. */
 const ECHO_TOLERANCE = 0.04;
 const ECHO_TOKENS_MIN = 24;
 const ECHO_COPIES = 2;
@@ -340,7 +340,7 @@ async function echoFinding(lab: Lab, what: string, probe: Probe): Promise<Findin
   if (!isServed(recited) || recited.usage === undefined || text === "") return undefined;
   const { completion: answered, internalReasoning: apart } = recited.usage;
   if (answered < ECHO_TOKENS_MIN) return undefined;
-  // Some servers show what a model thinks, and count it as a part of the answer.
+  // Some servers show reasoning, and count it as a part of the answer.
   if (apart === 0 && readChat(deployment, recited)?.thinking !== "") return undefined;
   const once = await lab.ask(chatProbes.echoed(lab, text, { what, copies: 1 }));
   const more = await lab.ask(chatProbes.echoed(lab, text, { what, copies: ECHO_COPIES }));

@@ -49,7 +49,7 @@ export const finishReasons: Check = {
   },
 };
 
-/** Only of an answer that its bound did cut: a longer one is C9's, a shorter one ended by itself. */
+/** Checks an answer that was cut at its bound; C9 judges longer ones, and shorter ones ended. */
 function cutFinding(lab: Lab, seen: Observation, { cut }: Words): Finding | undefined {
   const { deployment } = lab;
   const [bound] = smallBounds(lab);

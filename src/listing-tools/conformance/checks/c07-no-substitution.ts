@@ -34,7 +34,7 @@ export const noSubstitution: Check = {
   }),
 };
 
-/** Images and videos need not name it, and the answers of the gliner grammar have no place for it. */
+/** Images and videos need not name their model, and GLiNER answers have no field for it. */
 function mayBeNameless({ modality, decisions }: Deployment): boolean {
   if (modality === "image" || modality === "video") return true;
   return decisions?.wire === "gliner";
@@ -62,7 +62,7 @@ function namesFinding({ deployment }: Lab, seen: Observation): Finding | undefin
     : undefined;
 }
 
-/** A finished video names its model in its record, if at all. */
+/** Checks the model in the record of a finished video, if it names one. */
 function jobFinding({ deployment }: Lab, reported: unknown): Finding | undefined {
   const served = readServedModel(deployment, reported);
   if (served?.isSubstituted !== true) return undefined;
@@ -70,7 +70,7 @@ function jobFinding({ deployment }: Lab, reported: unknown): Finding | undefined
   return failed("the record of a video names another model", evidence);
 }
 
-/** Every name in the answer, on each part of a stream. */
+/** Every model name in the answer, or in the events of a stream. */
 function reportedNames(deployment: Lab["deployment"], seen: Observation): readonly string[] {
   const answer = seen.wire === undefined ? undefined : readChat(deployment, seen);
   if (answer !== undefined) return [...new Set(answer.models)];

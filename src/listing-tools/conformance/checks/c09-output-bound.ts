@@ -34,7 +34,7 @@ async function boundFinding(
 ): Promise<Finding | undefined> {
   const seen = await lab.ask(chatProbes.long(lab, bound, stream));
   const { status } = seen;
-  // An answer that cannot be read is C2's.
+  // C2 judges answers that cannot be read.
   if (isServed(seen) || status === null || status < 400 || status >= 500) return undefined;
   return warned(`a bound of ${bound} tokens is refused with ${status}`, { bound, status });
 }

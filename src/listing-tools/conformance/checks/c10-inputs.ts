@@ -17,7 +17,7 @@ import { BLUE, renderPng, RED } from "../probing/media-files.ts";
 import { isServed, type Observation, ProbeNotSent } from "../probing/observation.ts";
 import { parseFields, readChat } from "../chat/read-chat.ts";
 
-/** C10: what a listing says that it reads is read: each declared kind of file, each part of a prompt. */
+/** C10: the model reads each declared kind of file, and each part of a prompt. */
 export const declaredInputs: Check = {
   id: "C10",
   title: "declared inputs accepted",
@@ -46,7 +46,7 @@ async function chatInputs(lab: Lab): Promise<Finding> {
   return chooseWorst(parts, unasked ?? passed(parts.map(({ message }) => message).join("; ")));
 }
 
-/** The finding of one input is not lost when another one is over the budget. */
+/** Keeps the findings of other inputs if one input exceeds the budget. */
 async function guardFinding(what: string, find: () => Promise<Finding>): Promise<Finding> {
   try {
     return await find();
@@ -106,7 +106,7 @@ function toRefusedFinding(what: string, { status, failure }: Observation): Findi
   return failed(`${what} is answered with ${status ?? "nothing"}: ${why}`, { status });
 }
 
-/** In lower case, letters and digits only. */
+/** The answer in lower case, reduced to letters and digits. */
 function answerText({ deployment }: Lab, seen: Observation): string {
   const text = readChat(deployment, seen)?.text ?? seen.output;
   return text
@@ -137,7 +137,7 @@ async function factFindings(lab: Lab): Promise<readonly Finding[]> {
   return bad.length > 0 ? bad : [passed(`${good} prompts are read with all that they say`)];
 }
 
-/** C12 asks these and more. */
+/** Number of short questions that are asked two at a time; C12 asks these and more. */
 const AT_ONCE_REPEATS = 4;
 
 /**
@@ -163,7 +163,7 @@ async function factFinding(
     text = textIn(lab, await lab.ask(last));
     return unsaid(last, text).some((each) => each.of === of);
   };
-  // Each alone, until one of them is not known twice more.
+  // Asks about each missing fact alone, until one is missing twice more.
   const unknown = await firstOf(
     unsaid(probe, first),
     async (fact) => (await isUnknown(fact)) && (await isUnknown(fact)),
@@ -183,7 +183,7 @@ async function firstOf<T>(
   return undefined;
 }
 
-/** As it is, or the call that came in its place. */
+/** The text of the answer, or the tool call that replaced it. */
 function textIn({ deployment }: Lab, seen: Observation): string {
   return readChat(deployment, seen)?.text ?? seen.output;
 }

@@ -8,10 +8,10 @@ import type { Probe } from "../probing/probe.ts";
 
 const REPEATS = 10;
 const AT_ONCE = 2;
-/** The gateway's own wait for a stream's first content is a little longer. */
+/** Must be shorter than the gateway's own wait for the first content of a stream. */
 const FIRST_BYTE_MS_MAX = 20_000;
 
-/** C12: ten requests, two at a time, are answered whole and begin in time. */
+/** C12: ten requests, two at a time, get complete answers that begin in time. */
 export const stability: Check = {
   id: "C12",
   title: "latency and stability",
@@ -47,7 +47,7 @@ async function answersInTime(lab: Lab): Promise<Finding> {
     : passed(text, evidence);
 }
 
-/** An answer that comes whole and is wrong is another check's. */
+/** True if no usable answer came; other checks judge complete but wrong answers. */
 function isBroken({ status, wasReset, timedOut }: Observation): boolean {
   return wasReset || timedOut || status === null || status === 429 || status >= 500;
 }

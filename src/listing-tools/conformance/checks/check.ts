@@ -2,18 +2,18 @@ import type { Deployment, ModalityId } from "../../../catalog/index.ts";
 import type { CheckId, Finding } from "../report/finding.ts";
 import type { Lab } from "../probing/lab.ts";
 
-/** May reject with `ProbeNotSent`; any other error is a bug of ours. */
+/** May reject with `ProbeNotSent`; any other error is a bug of this program. */
 type JudgeListing = (lab: Lab) => Promise<Finding>;
 
-/** One promise of a listing and how it is checked. */
+/** A promise of listings, and its checks. */
 export interface Check {
   readonly id: CheckId;
   readonly title: string;
-  /** How listings are checked, by what they make. */
+  /** The check for each modality. */
   readonly runs: Readonly<Partial<Record<ModalityId, JudgeListing>>>;
-  /** Why listings that make something else are not checked. */
+  /** Why listings of other modalities are not checked. */
   readonly otherwise?: string;
-  /** Why a listing is not checked although it makes that; undefined if it is. */
+  /** Why a listing of a checked modality is not checked; undefined if it is. */
   readonly inapplicable?: (deployment: Deployment) => string | undefined;
 }
 
@@ -25,7 +25,7 @@ export function whyNotChecked(
   return runs[deployment.modality] === undefined ? otherwise : inapplicable?.(deployment);
 }
 
-/** Every listing is checked in the same way. */
+/** Uses one check for all modalities. */
 export function forAll(run: JudgeListing): Check["runs"] {
   return { text: run, image: run, video: run, decisions: run };
 }

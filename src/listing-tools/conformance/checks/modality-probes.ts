@@ -6,11 +6,11 @@ import type { Subject } from "../probing/lab.ts";
 import type { Probe } from "../probing/probe.ts";
 import { videoProbes } from "../videos/video-probes.ts";
 
-/** The probes of every modality: a usual request, and some that are wrong. */
+/** Probes that every modality has. */
 interface CommonProbes {
   /** The cheapest usual request. */
   readonly plain: (subject: Subject) => Probe;
-  /** The wrong requests: a body that is not JSON, an unknown model, a value out of range. */
+  /** Invalid requests: a body that is not JSON, an unknown model, a value out of range. */
   readonly bad: (subject: Subject) => readonly Probe[];
 }
 
@@ -21,7 +21,7 @@ const COMMON: Readonly<Record<Deployment["modality"], CommonProbes>> = {
       chatProbes.notJson(deployment),
       chatProbes.unknownModel(deployment, false),
       chatProbes.unknownModel(deployment, true),
-      // Engines differ in what they take: only what the listing declares is a promise.
+      // Engines accept different parameters, and only declared ones are a promise.
       ...(deployment.supportedParameters.get("temperature")?.type === "range"
         ? [chatProbes.tooHot(deployment)]
         : []),

@@ -15,7 +15,7 @@ import { isServed, type Observation } from "../probing/observation.ts";
 import { readContentType, parseFields } from "../chat/read-chat.ts";
 import { compareTokens, referenceCount } from "../chat/reference-tokens.ts";
 
-/** C2 of decisions: an answer to each question and no other, with probabilities that are some. */
+/** C2 of decisions: exactly one answer for each question, with valid probabilities. */
 export async function decisionShape(lab: Lab): Promise<Finding> {
   const { deployment } = lab;
   const parts: (Finding | undefined)[] = [];
@@ -55,7 +55,7 @@ function shapeFinding(
     : warned(`the envelope has further members: ${others.join(", ")}`, evidence);
 }
 
-/** C4 of decisions: what is billed adds up, is the same twice, and is what the state has. */
+/** C4 of decisions: billed tokens add up, are equal for equal requests, and fit the state. */
 export async function decisionUsage(lab: Lab): Promise<Finding> {
   const { deployment } = lab;
   const once = await lab.ask(decisionProbes.one(deployment));
@@ -69,7 +69,7 @@ export async function decisionUsage(lab: Lab): Promise<Finding> {
   }
   const sure = passed("usage adds up, and agrees with itself and with the state", { input: a });
   const length = await lengthFinding(deployment, a, b);
-  // C12 has sent the first one again and again.
+  // C12 has repeated the first probe.
   const name = `${once.probe}, repeat`;
   const repeated = lab.seen().filter(({ probe }) => probe.startsWith(name));
   const more = [
@@ -98,7 +98,7 @@ function repeatFinding(first: number, second: number): Finding | undefined {
   });
 }
 
-/** A question, with the template around it and the state. */
+/** Most tokens of a question and of the template around it and the state. */
 const BESIDE_TOKENS_MAX = 250;
 
 function besideFinding(once: number, long: number): Finding | undefined {
@@ -110,7 +110,7 @@ function besideFinding(once: number, long: number): Finding | undefined {
   });
 }
 
-/** No token of an answer is less than a byte of it. */
+/** Checks that an answer has at least one byte for each billed token. */
 function outputFinding(seen: Observation): Finding | undefined {
   const { usage, body, probe } = seen;
   if (!seen.isPlain || !isServed(seen) || usage === undefined) return undefined;
@@ -120,7 +120,7 @@ function outputFinding(seen: Observation): Finding | undefined {
   return failed("more output tokens are billed than the answer has bytes", evidence);
 }
 
-/** The tokens of further copies of the state are free of the questions and of any frame. */
+/** Compares states of one and several copies, so that questions and frames cancel out. */
 async function lengthFinding(
   deployment: Deployment,
   once: number,

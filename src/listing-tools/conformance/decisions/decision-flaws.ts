@@ -5,7 +5,7 @@ import type { Fields } from "../../../formats/index.ts";
 
 const ENVELOPE_MEMBERS: ReadonlySet<string> = new Set(["result", "success", "errors", "messages"]);
 
-/** The difference of an answer from the declared envelope; undefined: none, or none is declared. */
+/** The deviation from the declared envelope; undefined if there is none. */
 export function envelopeFlaw(
   json: Fields,
   envelope: DecisionsListing["envelope"],
@@ -21,7 +21,7 @@ export function envelopeFlaw(
   return undefined;
 }
 
-/** Members of an envelope that no envelope has. */
+/** Members of an answer that do not belong to any envelope. */
 export function otherMembers(
   json: Fields,
   envelope: DecisionsListing["envelope"],
@@ -37,7 +37,7 @@ export function openBody(json: Fields, decisions: Deployment["decisions"]): Fiel
 
 type NamedAnswer = readonly [name: string, answer: unknown];
 
-/** Members of a flat answer that answer nothing. */
+/** Members of a flat answer that are no answers. */
 const NO_ANSWERS: ReadonlySet<string> = new Set(["id", "model", "object", "usage", "token_usage"]);
 
 /** The answers of an opened body, by the names that the provider gives them. */
@@ -56,13 +56,13 @@ export function listAnswers(body: Fields, wire: DecisionsListing["wire"]): reado
   return Object.entries(named);
 }
 
-/** GLiNER hosts may answer all entities and all relations under a name of their own. */
+/** Names under which GLiNER hosts may answer all entities or all relations. */
 const NAME_OF_KIND: Readonly<Record<string, string>> = {
   entities: "entities",
   relations: "relation_extraction",
 };
 
-/** The flaw of the answers to these questions; undefined: none. */
+/** The first flaw of the answers to these questions; undefined if there is none. */
 export function answersFlaw(
   answers: readonly NamedAnswer[],
   questions: readonly AskedQuestion[],
@@ -81,10 +81,10 @@ export function answersFlaw(
 }
 
 const SUM_TOLERANCE = 0.02;
-/** Members of an answer that are one probability. */
+/** Members of an answer that hold a single probability. */
 const SHARES: ReadonlySet<string> = new Set(["noul", "probability", "confidence"]);
 
-/** The flaw of the probabilities anywhere in an answer; undefined: none. */
+/** The first invalid probability anywhere in an answer; undefined if there is none. */
 export function probabilityFlaw(answer: unknown): string | undefined {
   if (Array.isArray(answer)) return findFirstFlaw(answer, probabilityFlaw);
   const fields = asObject(answer);
@@ -98,7 +98,7 @@ export function probabilityFlaw(answer: unknown): string | undefined {
   });
 }
 
-/** A choice is one of the labels, and none is more probable. */
+/** Checks that a choice is one of the labels, and has the highest probability. */
 function choiceFlaw(answer: unknown, question: AskedQuestion["body"]): string | undefined {
   const labels = asObject(question["schema"])?.["values"] ?? question["labels"];
   const chosen = chosenIn(answer);
@@ -112,7 +112,7 @@ function choiceFlaw(answer: unknown, question: AskedQuestion["body"]): string | 
     : undefined;
 }
 
-/** The label that an answer chooses, in either grammar. */
+/** The label that an answer chooses, in either format. */
 export function chosenIn(answer: unknown): string | undefined {
   if (Array.isArray(answer)) return chosenIn(answer[0]);
   if (typeof answer === "string") return answer;
@@ -121,7 +121,7 @@ export function chosenIn(answer: unknown): string | undefined {
   return asText(chosen);
 }
 
-/** The level that an answer to a question of a score gives, from 1 on; NaN: it gives none. */
+/** The level of a score answer, counted from 1; NaN if it has none. */
 export function levelIn(answer: unknown): number {
   return Number(asObject(answer)?.["score"]) + 1;
 }

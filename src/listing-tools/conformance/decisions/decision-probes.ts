@@ -5,21 +5,21 @@ import { renderPng, RED } from "../probing/media-files.ts";
 import type { Subject } from "../probing/lab.ts";
 import { cutInHalf, type Probe, withMembers } from "../probing/probe.ts";
 
-/** A decisions probe that knows what it asks. */
+/** A decisions probe with its questions. */
 export interface DecisionProbe extends Probe {
   readonly questions: readonly AskedQuestion[];
 }
 
-/** A probe whose state tells the fact of its question, with the true answer. */
+/** A probe whose state contains the facts of its questions, with the true answers. */
 export interface ToldProbe extends DecisionProbe {
   readonly truth: Readonly<Record<string, string | number | boolean>>;
 }
 
-/** Which state tells its facts, and where. */
+/** A state of the run, and the place of the facts in it. */
 export interface ToldState {
-  /** The state's place among the three of a run. */
+  /** Index of the state among the three of a run. */
   readonly at: number;
-  /** The state begins with its facts; otherwise it ends with them. */
+  /** True if the state begins with its facts, false if it ends with them. */
   readonly isFirst: boolean;
   /**
    * The choices and levels that were answered wrongly to this state, by question: the facts to tell
@@ -30,9 +30,9 @@ export interface ToldState {
 
 export interface AskedQuestion {
   readonly id: string;
-  /** As the grammar calls it. */
+  /** The kind of question, by its name in the format. */
   readonly kind: string;
-  /** The question as a client writes it. */
+  /** The question in a client's request. */
   readonly body: Readonly<Record<string, unknown>>;
 }
 
@@ -42,7 +42,7 @@ type Grammar = DecisionsListing["wire"];
 export const STATE_COPIES = 3;
 
 export const decisionProbes = {
-  /** One question about one copy of the measured text. */
+  /** Asks one question about one copy of the measured text. */
   one: (deployment: Deployment): DecisionProbe =>
     asking({ name: "one question", copies: 1, questions: firstQuestion(deployment) }),
   /** Asks the same question about a state of several copies. */
@@ -52,7 +52,7 @@ export const decisionProbes = {
       copies: STATE_COPIES,
       questions: firstQuestion(deployment),
     }),
-  /** Four questions about that state. */
+  /** Asks four questions about the state of `read`. */
   several: (deployment: Deployment): DecisionProbe =>
     asking({
       name: "four questions, longer state",
@@ -121,7 +121,7 @@ export const decisionProbes = {
     const truth = { place, colour, animal, true: true, false: false, birds };
     return { name, questions, body: { ...body, state }, truth };
   },
-  /** A probe for each kind of question that the listing's grammar has. */
+  /** A probe for each kind of question in the listing's format. */
   kinds: (deployment: Deployment): readonly DecisionProbe[] => {
     const { readsImages } = requireDecisions(deployment);
     const ofText = KINDS[findGrammar(deployment)].map((question) =>
@@ -129,7 +129,7 @@ export const decisionProbes = {
     );
     return readsImages ? [...ofText, boxProbe()] : ofText;
   },
-  /** Two questions of one name; undefined if the form has names as keys, which cannot be equal. */
+  /** Two questions with one name; undefined if names are keys of the format. */
   sameName: (deployment: Deployment): Probe | undefined => {
     const { wire, form } = requireDecisions(deployment);
     if (wire === "systemone" && form === "public") return undefined;
@@ -196,7 +196,7 @@ function asking({
   };
 }
 
-/** The facts to tell: of each three, one is in a state; none is in the text around it. */
+/** Values of the facts, one of three in each state; none occurs in the text around them. */
 const TOLD = {
   place: ["forest", "desert", "mountain"],
   colour: ["red", "blue", "purple"],
@@ -285,7 +285,7 @@ function boxProbe(): DecisionProbe {
   };
 }
 
-/** In the form that the provider reads, whichever it is. */
+/** Adds a second question of the same name, in the format of the body. */
 function withSecondQuestion(body: Buffer): Buffer {
   const { questions, schema } = parseBody(body);
   if (Array.isArray(questions))

@@ -8,7 +8,7 @@ import { isServed, type Observation } from "../probing/observation.ts";
 import { checkTold } from "./told-answers.ts";
 import type { Probe } from "../probing/probe.ts";
 
-/** C11 of decisions: each kind of question, names that differ, and how often the state counts. */
+/** C11 of decisions: kinds of questions, equal names, and how often the state is billed. */
 export async function decisionSpecifics(lab: Lab): Promise<Finding> {
   const { deployment } = lab;
   const plain = await lab.ask(decisionProbes.one(deployment));
@@ -33,7 +33,7 @@ export async function decisionSpecifics(lab: Lab): Promise<Finding> {
   return chooseWorst(parts, unsent ? { status: unsent.status, message: unsent.message } : sure);
 }
 
-/** `judgesAnswer`: it does not belong to what C2 has seen already. */
+/** `judgesAnswer`: false for probes whose answers C2 has judged already. */
 function kindFinding(kind: string, seen: Observation, judgesAnswer: boolean): Finding | undefined {
   if (isServed(seen) || (seen.status === 200 && !judgesAnswer)) return undefined;
   const why = seen.failure?.refusal.message ?? "";
@@ -43,7 +43,7 @@ function kindFinding(kind: string, seen: Observation, judgesAnswer: boolean): Fi
   });
 }
 
-/** The gateway refuses such a body itself: a provider that takes it drops an answer silently. */
+/** Finds a provider that accepts two questions with one name, and so drops an answer. */
 async function sameNameFinding(lab: Lab): Promise<Finding | undefined> {
   const probe: Probe | undefined = decisionProbes.sameName(lab.deployment);
   if (probe === undefined) return undefined;

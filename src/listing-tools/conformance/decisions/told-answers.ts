@@ -12,7 +12,7 @@ import { decisionProbes, type ToldProbe } from "./decision-probes.ts";
  */
 export async function checkTold(lab: Lab): Promise<readonly (Finding | undefined)[]> {
   const parts: (Finding | undefined)[] = [];
-  // Two states that begin alike: an answer that is kept by a beginning is another one's.
+  // Two states begin alike, so a provider that caches answers by the beginning is noticed.
   for (const [at, isFirst] of [true, false, false].entries()) {
     const first = decisionProbes.told(lab, { at, isFirst });
     const wrong = findWrong(lab, first, await lab.ask(first));
@@ -31,7 +31,7 @@ export async function checkTold(lab: Lab): Promise<readonly (Finding | undefined
   return parts;
 }
 
-/** The wrong choices and levels, by question. */
+/** Wrongly answered choices and levels, by question. */
 function findWrong(
   { deployment: { decisions } }: Lab,
   { questions, truth, body }: ToldProbe,
@@ -56,7 +56,7 @@ function isTrue(
 ): boolean {
   const fields = asObject(answer) ?? {};
   if (typeof truth === "string") return chosenIn(answer) === truth;
-  // From the lowest level on: one beside the true one may be a matter of opinion.
+  // Accepts a neighbouring level, which can be a matter of opinion.
   if (typeof truth === "number") return Math.abs(levelIn(answer) - truth) <= 1.5;
   if (truth === undefined) return textsIn(answer).every((text) => state.includes(text));
   const { noul, probability = noul } = fields;
@@ -64,7 +64,7 @@ function isTrue(
   return /^(yes|true)$/i.test(chosenIn(answer) ?? String(answer)) === truth;
 }
 
-/** The spans of entities. */
+/** The texts of all spans in an answer. */
 function textsIn(answer: unknown): readonly string[] {
   if (typeof answer === "string") return [answer];
   if (Array.isArray(answer)) return answer.flatMap(textsIn);

@@ -15,17 +15,17 @@ import { isServed, type Observation } from "../probing/observation.ts";
 import type { Probe } from "../probing/probe.ts";
 import { readContentType, parseFields } from "../chat/read-chat.ts";
 
-/** A provider's images as it sent them. */
+/** The images of a provider's answer. */
 export interface ImageAnswer {
   readonly json: Fields;
-  /** One for each item; undefined: no image that is known and can be decoded. */
+  /** The size of each item; undefined for an item that cannot be decoded. */
   readonly sizes: readonly (ImageSize | undefined)[];
-  /** A hash of what each of them shows. */
+  /** A hash of the picture in each item. */
   readonly pictures: readonly (string | undefined)[];
   readonly report: ImageReport;
 }
 
-/** Undefined if there is not a JSON object to read. */
+/** Reads the images of an answer; undefined if it is not a JSON object. */
 export function readImages({ body, status }: Observation): ImageAnswer | undefined {
   const json = parseFields(body);
   if (json === undefined || status !== 200) return undefined;
@@ -42,7 +42,7 @@ export function readImages({ body, status }: Observation): ImageAnswer | undefin
   return { json, sizes, pictures, report: readImageReport(json, body.toString("utf8")) };
 }
 
-/** C2 of images: as many images as were asked for, each of them one. */
+/** C2 of images: the requested number of images, each of which can be decoded. */
 export async function imageShape(lab: Lab): Promise<Finding> {
   const probes = [imageProbes.one(lab), imageProbes.two(lab)];
   const parts: (Finding | undefined)[] = [];
@@ -76,7 +76,7 @@ function shapeFinding(
   if (at !== -1) {
     return failed(`data[${at}].b64_json is not a PNG, JPEG or WebP that can be decoded`, evidence);
   }
-  // The price of an image is another promise than its form.
+  // C11 judges the cost of an image.
   if (isServed(seen) || isAboveHold(deployment, probe, answer)) return undefined;
   const why = seen.failure?.refusal.message ?? "";
   return failed(`${seen.probe}: the gateway cannot use the answer: ${why}`, evidence);
@@ -98,7 +98,7 @@ function isAboveHold(deployment: Deployment, { body }: Probe, answer: ImageAnswe
   return floorToMicroUsd(cost) > quoteImages(prices, { input, images, ceiling });
 }
 
-/** C4 of images: the tokens that are billed are counts, and add up. */
+/** C4 of images: billed tokens are counts, and add up. */
 export async function imageUsage(lab: Lab): Promise<Finding> {
   const { deployment } = lab;
   const probes = [imageProbes.one(lab), imageProbes.two(lab)];
@@ -113,7 +113,7 @@ export async function imageUsage(lab: Lab): Promise<Finding> {
   return chooseWorst(parts, passed("the tokens that are reported are counts, and add up"));
 }
 
-/** Where the cost itself is reported, tokens need not be: C11 asks for the cost. */
+/** Checks the tokens, which a provider that reports the cost may omit; C11 checks that cost. */
 function usageFinding(
   { billing, modelId }: Deployment,
   { name, body }: Probe,

@@ -21,7 +21,7 @@ const CHANNELS: Readonly<Record<number, number>> = { 0: 1, 2: 3, 3: 1, 4: 2, 6: 
 const PNG_HEAD_BYTES = 8;
 const CHUNK_BYTES = 12;
 
-/** Palette and pixels; every part has its sum, and there are as many pixels as the size has. */
+/** Palette and pixels; undefined unless every checksum and the number of pixels are right. */
 function pngPicture(file: Buffer, { width, height }: ImageSize): Buffer | undefined {
   const palette: Buffer[] = [];
   const pixels: Buffer[] = [];
@@ -58,7 +58,7 @@ function jpegPicture(file: Buffer): Buffer | undefined {
   return from > 0 && to > from ? file.subarray(from, to) : undefined;
 }
 
-/** The chunks of pixels; the file is as long as its head says. */
+/** The chunks of pixels; undefined if the file is shorter than its head says. */
 function webpPicture(file: Buffer): Buffer | undefined {
   if (file.length < file.readUInt32LE(4) + 8) return undefined;
   const parts: Buffer[] = [];

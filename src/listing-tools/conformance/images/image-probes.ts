@@ -5,18 +5,18 @@ import { cutInHalf, type Probe, withMembers } from "../probing/probe.ts";
 const COLOURS = ["white", "black", "green", "brown"];
 const THINGS = ["kettle", "basket", "ladder", "violin", "anchor", "bottle"];
 
-/** Two prompts of one length; which ones is known in the run alone. */
+/** One of two prompts of equal length, which are random in each run. */
 function writePrompt({ chance }: Subject, which: 0 | 1): string {
   const colour = chance.shuffled("colours", COLOURS)[which];
   const thing = chance.shuffled("things", THINGS)[which];
   return `A ${colour} ${thing} in the middle of a plain background.`;
 }
 
-/** The parameters that say which shape an image has. */
+/** The parameters for the shape of an image. */
 export const SHAPE_PARAMETERS = ["size", "aspect_ratio"] as const;
 export type ShapeParameter = (typeof SHAPE_PARAMETERS)[number];
 
-/** One image of a declared shape. */
+/** A probe for one image of a declared shape. */
 export interface ShapeProbe {
   readonly parameter: ShapeParameter;
   readonly value: string;
@@ -80,7 +80,7 @@ export const imageProbes = {
     name: "unknown model",
     as: "unknown_model",
   }),
-  /** Not too many: a host that takes the number would make them all. */
+  /** A negative number, because a host that accepts a large one would render all images. */
   negativeCount: (subject: Subject): Probe => ({
     ...imageProbes.one(subject),
     name: "n of -1",
@@ -88,7 +88,7 @@ export const imageProbes = {
   }),
 } as const;
 
-/** Images that a probe asks for. */
+/** The number of images that a probe asks for. */
 export function imageCount({ body }: Probe): number {
   return typeof body["n"] === "number" ? body["n"] : 1;
 }

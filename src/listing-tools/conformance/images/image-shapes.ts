@@ -6,13 +6,13 @@ export interface AskedShape {
   readonly value: string;
   readonly width: number;
   readonly height: number;
-  /** Only the ratio of the sides is named. */
+  /** True if the value is only a ratio of the sides. */
   readonly isRatio: boolean;
 }
 
 /** Hosts round a side to a multiple of 8 or 16. */
 const SIDE_TOLERANCE = 0.02;
-/** Ratios are made of such sides: 1344 by 768 is what some call 16:9. */
+/** Hosts choose round sides for a ratio: some call 1344 by 768 16:9. */
 const RATIO_TOLERANCE = 0.05;
 
 /** Undefined if the value names no shape, as `auto` does. */

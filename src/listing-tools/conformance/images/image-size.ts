@@ -1,4 +1,4 @@
-/** The facts in the first bytes of an image file. */
+/** Format and size from the first bytes of an image file. */
 export interface ImageSize {
   readonly format: "png" | "jpeg" | "webp";
   readonly width: number;
@@ -36,7 +36,7 @@ function pngSize(bytes: Buffer): ImageSize | undefined {
 const JPEG_START = 0xffd8;
 const MARKER = 0xff;
 
-/** Goes from segment to segment until the one that begins a frame. */
+/** Follows the segments to the one that begins a frame, which has the size. */
 function jpegSize(bytes: Buffer): ImageSize | undefined {
   if (bytes.length < 4 || bytes.readUInt16BE(0) !== JPEG_START) return undefined;
   let at = 2;
@@ -44,7 +44,7 @@ function jpegSize(bytes: Buffer): ImageSize | undefined {
     if (bytes[at] !== MARKER) return undefined;
     const kind = bytes[at + 1] ?? 0;
     if (kind === MARKER || hasNoContent(kind)) {
-      // A marker may be preceded by any number of filling bytes.
+      // Any number of fill bytes may precede a marker.
       at += kind === MARKER ? 1 : 2;
     } else if (beginsFrame(kind)) {
       if (at + 9 > bytes.length) return undefined;

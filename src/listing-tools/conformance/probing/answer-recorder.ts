@@ -3,17 +3,17 @@ import { setTimeout as sleep } from "node:timers/promises";
 import type { AttemptHandler, OutputSink } from "../../../upstream/index.ts";
 import { isPieces, type Output, type WholeBody } from "../../../formats/index.ts";
 
-/** Most bytes that are kept of one answer, of the provider's body and of the client's each. */
+/** Most bytes that are kept of the provider's body, and of the client's. */
 export const BODY_KEPT_BYTES_MAX = 4_194_304;
-/** The most bytes of a provider's images: as many as the gateway itself would take. */
+/** Most bytes that are kept of a provider's images; the gateway accepts as many. */
 export const IMAGE_BODY_KEPT_BYTES_MAX = 50_331_648;
 
-/** Takes an answer's client bytes, and listens to the provider's on their way to the attempt. */
+/** Records the client's bytes of an answer, and the provider's bytes before the attempt. */
 export class AnswerRecorder implements OutputSink {
   readonly committed: boolean = true;
   headers: Readonly<Record<string, string | string[] | undefined>> = {};
   wasReset = false;
-  /** Pieces of the body that have arrived. */
+  /** Number of pieces of the body so far. */
   pieces = 0;
   readonly #raw: KeptBytes;
   readonly #output = new KeptBytes(BODY_KEPT_BYTES_MAX);
@@ -41,7 +41,7 @@ export class AnswerRecorder implements OutputSink {
     for (const piece of isPieces(body) ? body : [body]) this.#output.add(piece);
   }
 
-  /** A handler that passes everything on, and keeps what it saw. */
+  /** Wraps a handler so that everything that passes through it is recorded. */
   listening(inner: AttemptHandler): AttemptHandler {
     return {
       onRefused: (error) => inner.onRefused(error),
@@ -70,7 +70,7 @@ export class AnswerRecorder implements OutputSink {
     };
   }
 
-  /** Resolves when the provider has closed its answer, or after so many milliseconds. */
+  /** Resolves when the provider has closed its answer, or after `waitMs`. */
   async closed(waitMs: number): Promise<void> {
     const waiting = new AbortController();
     await Promise.race([this.#closed, sleep(waitMs, undefined, { signal: waiting.signal })]).catch(

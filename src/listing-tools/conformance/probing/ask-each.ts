@@ -3,10 +3,10 @@ import type { Lab } from "./lab.ts";
 import { type Observation, ProbeNotSent } from "./observation.ts";
 import type { Probe } from "./probe.ts";
 
-/** The results of probes of which each is judged by itself. */
+/** The results of probes that are judged one by one. */
 export interface Judged<J> {
   readonly parts: readonly J[];
-  /** Why the others were not sent; undefined if all were. */
+  /** Why the remaining probes were not sent; undefined if all were sent. */
   readonly unsent: ProbeNotSent | undefined;
 }
 

@@ -2,15 +2,15 @@ import type { ProviderJob, ProviderJobState } from "../../../formats/index.ts";
 import type { JobQuestions } from "./job-questions.ts";
 import { ProbeNotSent } from "./observation.ts";
 
-/** How a job went that a provider has accepted. */
+/** The end of a job that a provider has accepted. */
 export type JobEnd =
   | { readonly kind: "ended"; readonly job: ProviderJob; readonly polls: number }
-  /** It was not over in time; what its provider called its state last. */
+  /** The job did not end in time; `state` is the last one that was reported. */
   | { readonly kind: "late"; readonly state: ProviderJobState; readonly polls: number }
-  /** Its provider does not answer for it: the status, or what else came. */
+  /** The provider stopped answering for the job; `reason` is the status or the fault. */
   | { readonly kind: "lost"; readonly reason: string };
 
-/** Answers in a row that say nothing before a job is given up. */
+/** Useless answers in a row after which a job is given up. */
 const BAD_ANSWERS_MAX = 5;
 
 /** Polls a job until its end. Rejects with `ProbeNotSent` when its provider is not reached. */

@@ -13,18 +13,18 @@ import {
 import { contentPath, jobPath, type ProviderJob, readJob } from "../../../formats/index.ts";
 import { ProbeNotSent } from "./observation.ts";
 
-/** Questions about the jobs of one listing, asked as the gateway asks them. */
+/** Requests about the jobs of one listing, sent as the gateway sends them. */
 export interface JobQuestions {
-  /** Longest life of a job, in milliseconds: what is not over by then is late. */
+  /** Longest duration of a job in milliseconds, after which it is late. */
   readonly deadlineMs: number;
   nowMs(): number;
-  /** Asks once. Undefined if there was no answer in time. */
+  /** Polls once. Undefined if there was no answer in time. */
   ask(jobId: string): Promise<JobAnswer | undefined>;
-  /** Reads bytes of the file, the first and the last included. */
+  /** Reads bytes of the file; both ends of the range are inclusive. */
   read(jobId: string, range: ByteRange): Promise<FilePart>;
   /** Asks the provider to end a job that is not wanted. */
   cancel(jobId: string): Promise<void>;
-  /** Waits until the next poll; rejects with `ProbeNotSent` when the run was ended. */
+  /** Waits until the next poll; rejects with `ProbeNotSent` if the run ends. */
   pause(): Promise<void>;
 }
 
@@ -39,26 +39,26 @@ export interface ByteRange {
   readonly last: number;
 }
 
-/** The result for a file. */
+/** The answer to a request for a part of a file. */
 export interface FilePart {
   readonly end: ContentEnd;
   /** Undefined if there was no file. */
   readonly status: number | undefined;
   readonly contentRange: string | undefined;
-  /** Never more than was asked for. */
+  /** At most as many bytes as were requested. */
   readonly bytes: Buffer;
 }
 
 export interface JobDeps {
   readonly clock: Clock;
   readonly deadlines: Deadlines;
-  /** Asks with the listing's key. */
+  /** The client that sends the listing's key. */
   readonly upstream: Pick<UpstreamClient, "get" | "getElsewhere" | "delete">;
-  /** Aborted: nothing more is asked. */
+  /** Stops all further requests. */
   readonly signal: AbortSignal;
-  /** Longest life of a job, in milliseconds. Default 15 minutes. */
+  /** Longest duration of a job in milliseconds. Default 15 minutes. */
   readonly deadlineMs?: number;
-  /** Between two polls, in milliseconds. Default 3000. */
+  /** Milliseconds between two polls. Default 3000. */
   readonly pollMs?: number;
   /** Longest wait for an answer to a poll, and for the next byte of a file. Default 30 s. */
   readonly answerMs?: number;
@@ -67,7 +67,7 @@ export interface JobDeps {
 const DEADLINE_MS = 900_000;
 const POLL_MS = 3_000;
 const ANSWER_MS = 30_000;
-/** A record is small. */
+/** Most bytes of a job's record, and of a file. */
 const RECORD_BYTES_MAX = 1_048_576;
 const FILE_BYTES_MAX = 1_073_741_824;
 
@@ -130,7 +130,7 @@ async function readPart(
         const piece = chunk.subarray(0, wanted - length);
         kept.push(Buffer.from(piece));
         length += piece.length;
-        // A provider that ignores the range sends a whole film: enough was seen of it.
+        // A provider that ignores the range sends a whole film, of which no more is needed.
         if (piece.length < chunk.length) setImmediate(() => running.abandon());
         return true;
       },

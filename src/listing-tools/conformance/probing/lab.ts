@@ -9,19 +9,19 @@ import type { Probe } from "./probe.ts";
 /** Sends a probe once; rejects with `ProbeNotSent` when there is no answer to judge. */
 export type Send = (probe: Probe) => Promise<Observation>;
 
-/** A model that let so many probes wait in vain is asked nothing more: a run has an end. */
+/** After so many probes without an answer a model gets no further ones, so that a run ends. */
 const TIMEOUTS_MAX = 3;
 
-/** A smaller bound is what a probe is about. */
+/** Smaller output bounds are the subject of a probe, and are not varied. */
 const ENOUGH_TOKENS = 256;
 
-/** A listing and what is random in its run. */
+/** A listing, and the random values of its run. */
 export type Subject = Pick<Lab, "deployment" | "chance">;
 
-/** One model under test, with its probes and its answers. */
+/** A model under test, with all answers to its probes. */
 export class Lab {
   readonly deployment: Deployment;
-  /** The questions to a video listing; undefined if this run does not ask after jobs. */
+  /** Requests about video jobs; undefined if this run follows none. */
   readonly jobs: JobQuestions | undefined;
   readonly chance: Chance;
   readonly #send: Send;
@@ -36,7 +36,7 @@ export class Lab {
     this.jobs = jobs;
   }
 
-  /** The answer to a probe; a probe of the same name is sent once, whichever check wants it. */
+  /** The answer to a probe. Probes with one name are sent once, also for several checks. */
   ask(probe: Probe): Promise<Observation> {
     const known = this.#asked.get(probe.name);
     if (known !== undefined) return known;
@@ -65,17 +65,17 @@ export class Lab {
     return { ...probe, body: { ...probe.body, max_tokens: bound - less } };
   }
 
-  /** Keeps what a provider says of a job that has ended. */
+  /** Keeps the last record of a job that has ended. */
   noteEnded(job: ProviderJob): void {
     this.#ended.push(job);
   }
 
-  /** The last records of the jobs that have ended until now. */
+  /** The last records of all jobs that have ended so far. */
   endedJobs(): readonly ProviderJob[] {
     return this.#ended;
   }
 
-  /** Every answer until now, in the order in which they ended. */
+  /** Every answer so far, in the order in which they ended. */
   seen(): readonly Observation[] {
     return this.#seen;
   }

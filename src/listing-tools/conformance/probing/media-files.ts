@@ -33,7 +33,7 @@ function pngChunk(name: string, data: Buffer): Buffer {
   return Buffer.concat([length, named, sum]);
 }
 
-/** A PDF file of one page that shows this line: letters, digits, spaces and full stops. */
+/** A PDF file of one page with this line of letters, digits, spaces and full stops. */
 export function renderPdf(line: string): Buffer {
   const drawn = `BT /F1 24 Tf 40 120 Td (${line}) Tj ET`;
   const objects = [
@@ -94,7 +94,7 @@ export function renderMp4(colour: "red" | "blue"): Buffer {
   return Buffer.concat([MP4_HEAD, Buffer.from(MP4_FRAMES[colour], "base64")]);
 }
 
-/** Everything but the frames: the file says where they are and how they are coded. */
+/** The file without the frames, whose positions and coding it states. */
 const MP4_HEAD = Buffer.from(
   "AAAAIGZ0eXBpc29tAAACAGlzb21pc28yYXZjMW1wNDEAAAMRbW9vdgAAAGxtdmhkAAAAAAAAAAAAAAAAAAAD6AAA" +
     "B9AAAQAAAQAAAAAAAAAAAAAAAAEAAAAAAAAAAAAAAAAAAAABAAAAAAAAAAAAAAAAAABAAAAAAAAAAAAAAAAAAAAA" +

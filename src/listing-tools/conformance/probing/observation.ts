@@ -1,7 +1,7 @@
 import type { ServedModel, Usage } from "../../../kernel/index.ts";
 import type { UpstreamFailure, Wire } from "../../../formats/index.ts";
 
-/** Everything that was seen of one answer. */
+/** A recorded answer to a probe. */
 export interface Observation {
   /** Name of the probe. */
   readonly probe: string;
@@ -10,37 +10,37 @@ export interface Observation {
   /** The client's wire; undefined for other modalities. */
   readonly wire: Wire | undefined;
   readonly stream: boolean;
-  /** Output tokens that a chat answer may have; undefined: nothing bounds them. */
+  /** Output bound of a chat answer; undefined if there is none. */
   readonly bound: number | undefined;
-  /** Bytes of the request as a client writes it; undefined: it has a file, or other alphabets. */
+  /** Bytes of the client's request; undefined if it has a file or other alphabets. */
   readonly plainBytes: number | undefined;
   readonly status: number | null;
-  /** Lower-case name to value, as the provider sent them. */
+  /** The provider's headers, by lower-case name. */
   readonly headers: Readonly<Record<string, string | string[] | undefined>>;
   /** The provider's body as it came, cut at `BODY_KEPT_BYTES_MAX`. */
   readonly body: Buffer;
-  /** In how many pieces the body arrived. */
+  /** Number of pieces in which the body arrived. */
   readonly pieces: number;
-  /** The failure that the gateway's own reader finds; undefined: a usable answer. */
+  /** The failure that the gateway's own reader finds; undefined for a usable answer. */
   readonly failure: UpstreamFailure | undefined;
   readonly timedOut: boolean;
-  /** The provider, or the way to it, broke the connection in the answer. */
+  /** The connection broke during the answer. */
   readonly wasReset: boolean;
   /** The usage of a usable answer, as settlement would read it. */
   readonly usage: Usage | undefined;
-  /** Why its counts cannot be right; undefined if they can. */
+  /** Why the token counts cannot be right; undefined if they can. */
   readonly usageFlaw: string | undefined;
-  /** Its finish reason is missing, or names a call that is not there. */
+  /** The finish reason is missing, or names a tool call that is absent. */
   readonly hasWrongFinish: boolean;
   readonly servedModel: ServedModel | undefined;
-  /** The client's view of it: UTF-8 text, cut at the same bound. */
+  /** The client's body as UTF-8 text, cut at the same bound. */
   readonly output: string;
   readonly firstByteMs: number | null;
-  /** Dispatches that this took: connection errors and 429 are tried again. */
+  /** Number of dispatches; connection errors and 429 are retried. */
   readonly tries: number;
 }
 
-/** Why a probe has no observation: the check that wanted it becomes `skip` or `error`. */
+/** Thrown if a probe has no observation; its check becomes `skip` or `error`. */
 export class ProbeNotSent extends Error {
   override readonly name = "ProbeNotSent";
   readonly status: "skip" | "error";
@@ -51,12 +51,12 @@ export class ProbeNotSent extends Error {
   }
 }
 
-/** The answer that the gateway would give its client instead; empty if the answer is usable. */
+/** The gateway's error message for this answer; empty if the answer is usable. */
 export function describeFailure({ failure }: Observation): string {
   return failure?.refusal.message ?? "";
 }
 
-/** True if the gateway's own reader accepted it as a complete answer. */
+/** True if the gateway's own reader accepted the answer as complete. */
 export function isServed(observation: Observation): boolean {
   return observation.failure === undefined;
 }

@@ -1,13 +1,13 @@
 import type { Wire } from "../../../formats/index.ts";
 import { asObject, tryParse } from "../../../kernel/index.ts";
 
-/** One question to a provider, written as a client of the gateway would write it. */
+/** A request to a provider, in the form of a client's request to the gateway. */
 export interface Probe {
-  /** Unique among the probes of a model: a probe that is asked twice is sent once. */
+  /** Unique among the probes of a model; equal names are sent once. */
   readonly name: string;
-  /** The client's wire of a chat; absent for the other modalities. */
+  /** The client's chat wire; absent for other modalities. */
   readonly wire?: Wire;
-  /** The client's body without `model`, which is the listing's. */
+  /** The client's body without `model`, which comes from the listing. */
   readonly body: Readonly<Record<string, unknown>>;
   /**
    * Changes the finished body: for what no gateway would send. The name of the model and the key
@@ -15,7 +15,7 @@ export interface Probe {
    */
   readonly changeBody?: (body: Buffer) => Buffer;
   readonly as?: "wrong_key" | "unknown_model";
-  /** Another limit than that of the run, in milliseconds. */
+  /** Time limit in milliseconds. Default: that of the run. */
   readonly timeoutMs?: number;
 }
 

@@ -37,25 +37,25 @@ export interface ProbeDeps {
   readonly clock: Clock;
   readonly deadlines: Deadlines;
   readonly classify: AttemptClassifier;
-  /** Sends with the listing's key. */
+  /** Client with the listing's key. */
   readonly upstream: Pick<UpstreamClient, "send">;
-  /** Sends with a key that no provider has given out. */
+  /** Client with an invalid key. */
   readonly upstreamWithWrongKey: Pick<UpstreamClient, "send">;
   readonly spending: Spending;
-  /** Longest whole answer to a probe that names none, in milliseconds. */
+  /** Time limit in milliseconds for the answer to a probe without its own. */
   readonly timeoutMs: number;
-  /** Aborted: nothing more is sent, and what is under way ends now. */
+  /** Stops all further probes, and ends running ones. */
   readonly signal: AbortSignal;
 }
 
 /** Most dispatches of one probe: connection errors and 429 are tried again. */
 const TRIES_MAX = 3;
 const RETRY_WAIT_MS = 500;
-/** A provider may ask for a longer wait than this; it is then tried again after this. */
+/** Longest wait before a retry, also if the provider asks for a longer one. */
 const RETRY_WAIT_MS_MAX = 10_000;
 const UNKNOWN_MODEL = "unknown-model-of-a-conformance-run";
 
-/** Sends one probe by the way that customers' requests take, and returns what came back. */
+/** Sends a probe through the code of customers' requests, and records the answer. */
 export async function sendProbe(
   deps: ProbeDeps,
   deployment: Deployment,
@@ -80,7 +80,7 @@ function unanswered({ status, tries, failure }: Observation): string {
   return `no answer in ${tries} tries: ${failure?.refusal.message ?? "the connection broke"}`;
 }
 
-/** A probe that is ready to be sent, with the most that it can cost. */
+/** A probe that is ready to be sent, with its worst-case cost. */
 interface Prepared {
   readonly deployment: Deployment;
   readonly probe: Probe;
@@ -157,7 +157,7 @@ function prepareFor<R extends CallRequest>(
   return { deployment: target, probe, worstMicroUsd, dispatch, stream: request.stream };
 }
 
-/** A provider has this long to close an answer behind its end mark. */
+/** Time for a provider to close an answer after its end mark. */
 const TRAILING_MS = 2_500;
 
 function changeUpstream(upstream: UpstreamRequest, { changeBody }: Probe): UpstreamRequest {
@@ -197,7 +197,7 @@ async function sendOnce(deps: ProbeDeps, ready: Prepared, tries: number): Promis
   }
 }
 
-/** The provider's bill, as far as it reports it; a 2xx without a report may cost its worst. */
+/** The reported cost; a 2xx without a report counts as the worst case. */
 function computeCost({ deployment, worstMicroUsd }: Prepared, result: AttemptResult): MicroUsd {
   const { upstreamStatus, bridge } = result;
   if (upstreamStatus === null || upstreamStatus >= 300) return ZERO_MICRO_USD;

@@ -19,7 +19,7 @@ export class Spending {
     return this.#spentMicroUsd;
   }
 
-  /** Holds this much; false: the budget does not allow it. */
+  /** Holds the worst-case cost; false if the budget does not allow it. */
   hold(worstMicroUsd: MicroUsd): boolean {
     const after = this.#spentMicroUsd + this.#heldMicroUsd + worstMicroUsd;
     if (after > this.budgetMicroUsd) return false;
@@ -27,7 +27,7 @@ export class Spending {
     return true;
   }
 
-  /** Ends a hold with what the probe did cost. */
+  /** Replaces a hold by the probe's actual cost. */
   settle(heldMicroUsd: MicroUsd, costMicroUsd: MicroUsd): void {
     assert(heldMicroUsd <= this.#heldMicroUsd, "what is settled was held");
     this.#heldMicroUsd = microUsd(this.#heldMicroUsd - heldMicroUsd);

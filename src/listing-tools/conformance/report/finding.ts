@@ -33,7 +33,7 @@ export interface Finding {
   /** One sentence: what was seen, or why the check did not run. */
   readonly message: string;
   readonly evidence?: Evidence;
-  /** Nothing else need be asked: there is no endpoint that answers. */
+  /** True if no endpoint answers, so that no further check is useful. */
   readonly isUnreachable?: boolean;
 }
 
@@ -42,7 +42,7 @@ export interface CheckReport extends Finding {
   readonly id: CheckId;
   readonly title: string;
   readonly durationMs: number;
-  /** Skipped although it applies: over the budget, too slow, or the run was ended. */
+  /** Skipped although it applies: the budget was used up, or the run ended. */
   readonly isUnasked?: boolean;
 }
 

@@ -4,20 +4,20 @@ import type { Evidence, EvidenceValue, Finding } from "./finding.ts";
 export const PROVIDER_TEXT_CHARS_MAX = 300;
 
 const REMOVED = "[removed]";
-/** Shorter texts are not secret: taking them out would spoil every sentence. */
+/** Shorter texts are not redacted, because that would spoil ordinary sentences. */
 const SECRET_CHARS_MIN = 6;
-/** Any part of a secret that is this long is found. */
+/** Parts of a secret of this length are redacted. */
 const SECRET_PIECE_CHARS = 8;
-/** A prompt is known by pieces of this length: any part of it twice as long is found. */
+/** Length of the pieces by which prompts are recognized; parts twice as long are always found. */
 const PROMPT_PIECE_CHARS = 16;
 
-/** Takes out of a provider's text what a report must not have: keys, and prompts sent back. */
+/** Removes keys and returned prompts from a provider's text. */
 export class Redaction {
   readonly #secrets: readonly string[];
   readonly #secretPieces = new Set<string>();
   readonly #promptPieces = new Set<string>();
 
-  /** `secrets`: texts that are never shown, such as the key of the listing. */
+  /** `secrets`: texts that must not appear, such as the key of the listing. */
   constructor(secrets: readonly string[]) {
     this.#secrets = secrets.filter(({ length }) => length >= SECRET_CHARS_MIN);
     for (const secret of this.#secrets) {
@@ -25,7 +25,7 @@ export class Redaction {
     }
   }
 
-  /** Every text in a body that was sent. */
+  /** Adds every text in a sent body to the prompts. */
   addPrompt(value: unknown): void {
     if (typeof value === "string") {
       const pieces = { length: PROMPT_PIECE_CHARS, step: PROMPT_PIECE_CHARS };
@@ -36,7 +36,7 @@ export class Redaction {
     }
   }
 
-  /** One line, without what cannot be seen, cut at the bound. */
+  /** The redacted text as one line without invisible characters, cut at the bound. */
   shown(text: string): string {
     let shown = text.slice(0, 4 * PROVIDER_TEXT_CHARS_MAX);
     for (const secret of this.#secrets) shown = shown.replaceAll(secret, REMOVED);
@@ -59,7 +59,7 @@ function addPieces(
   for (let at = 0; at + length <= text.length; at += step) pieces.add(text.slice(at, at + length));
 }
 
-/** The text, with one mark for each run of these pieces, which may share characters. */
+/** Replaces each run of these pieces, which may overlap, by one mark. */
 function without(text: string, pieces: ReadonlySet<string>, length: number): string {
   let kept = "";
   let removedTo = 0;
@@ -74,7 +74,7 @@ function without(text: string, pieces: ReadonlySet<string>, length: number): str
   return kept;
 }
 
-/** The finding with every text in it bounded, without keys and prompts: nothing else leaves a run. */
+/** Redacts and shortens every text of a finding before it leaves the run. */
 export function presentFinding<F extends Finding>(finding: F, redaction: Redaction): F {
   const shown = { ...finding, message: redaction.shown(finding.message) };
   const { evidence } = finding;

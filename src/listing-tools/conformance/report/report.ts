@@ -1,7 +1,7 @@
 import type { CheckId, CheckReport, CheckStatus, Evidence } from "./finding.ts";
 import type { ProviderVerdict, Verdict } from "./verdict.ts";
 
-/** The result of one run, as it is written to a file: no key, no prompt, no long provider text. */
+/** The report of a run, which contains no key, no prompt and no long text of a provider. */
 export interface ConformanceReport {
   readonly report_version: "1";
   readonly provider: string;
@@ -11,7 +11,7 @@ export interface ConformanceReport {
   readonly duration_ms: number;
   /** Exact decimal digits. */
   readonly spend_usd: string;
-  /** False: the run was ended before every check had run. */
+  /** False if the run ended before every check had run. */
   readonly is_complete: boolean;
   readonly verdict: ProviderVerdict;
   readonly models: readonly ModelReport[];
@@ -20,7 +20,7 @@ export interface ConformanceReport {
 export interface ModelReport {
   readonly id: string;
   readonly upstream_id: string;
-  /** False: a staged listing, which never counts. */
+  /** False for a staged listing, which does not count. */
   readonly ready: boolean;
   readonly verdict: Verdict;
   readonly checks: readonly CheckLine[];
@@ -35,13 +35,13 @@ export interface CheckLine {
   readonly evidence?: Evidence;
 }
 
-/** A check as the report has it. */
+/** A check's line in the report. */
 export function checkLine(report: CheckReport): CheckLine {
   const { id, status, title, message, durationMs, evidence } = report;
   return { id, status, title, message, ms: durationMs, ...(evidence ? { evidence } : {}) };
 }
 
-/** The report as a table for people: one row a model, and a sentence for all that did not pass. */
+/** The report as Markdown: a table by model, and a sentence for each check that did not pass. */
 export function markdownReport(report: ConformanceReport): string {
   const ids = [...new Set(report.models.flatMap(({ checks }) => checks.map(({ id }) => id)))];
   const rows = report.models.map(({ id, ready, verdict, checks }) => {
@@ -75,7 +75,7 @@ function cell(text: string): string {
   );
 }
 
-/** JUnit XML for CI: one suite a model, one case a check. A staged model fails nothing. */
+/** JUnit XML with a suite for each model and a case for each check; staged models never fail. */
 export function junitReport(report: ConformanceReport): string {
   const suites = report.models.map((model) => junitSuite(report, model));
   return `<?xml version="1.0" encoding="UTF-8"?>\n<testsuites name="conformance of ${xml(report.provider)}">\n${suites.join("\n")}\n</testsuites>\n`;

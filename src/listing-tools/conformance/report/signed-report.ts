@@ -5,7 +5,7 @@ import { documentParts, documentReader, isSignedBy } from "../../../kernel/index
 import { CHECK_IDS } from "./finding.ts";
 import type { ConformanceReport } from "./report.ts";
 
-/** A report with a signature: what `conformance import` takes. */
+/** A signed report, the input of `conformance import`. */
 export interface SignedReport extends ConformanceReport {
   /** Ed25519 over the report's JSON text without this field, base64. */
   readonly signature: string;
@@ -18,13 +18,13 @@ export function signReport(report: ConformanceReport, privateKey: KeyObject): Si
 
 export type ReadReport =
   | { readonly ok: true; readonly report: ConformanceReport }
-  /** `problem`: what is wrong and the next step. */
+  /** `problem` names the fault and the next step. */
   | { readonly ok: false; readonly problem: string };
 
 /** Most bytes of a report that is imported. */
 export const REPORT_BYTES_MAX = 16_777_216;
 
-/** A run writes no longer text, and a short table of values as evidence. */
+/** Bounds of texts that no run exceeds. */
 const text = Type.String({ maxLength: 300 });
 const id = Type.String({ maxLength: 256 });
 const EVIDENCE_CHARS_MAX = 8_192;
@@ -59,18 +59,18 @@ const reportDocument = documentReader(
   }),
 );
 
-/** Reads a report that the holder of the trusted key signed. */
+/** Reads a report, and verifies its signature with the trusted key. */
 export function readSignedReport(file: string, trusted: KeyObject): ReadReport {
   if (Buffer.byteLength(file) > REPORT_BYTES_MAX) return problem("it is larger than 16 MiB");
   const read = reportDocument(file);
   if (!read.ok) return read;
-  // The schema was satisfied; what else is in it is passed on as it is.
+  // The document satisfies the schema; unknown members are passed on.
   const { signature, ...report } = read.document as unknown as Partial<SignedReport> &
     ConformanceReport;
   if (signature === undefined) {
     return problem("it is not signed; run `conformance run --sign KEY --json FILE` for it");
   }
-  // As it was written: an object keeps the order of its members.
+  // Objects keep the order of their members, so this is the text that was signed.
   if (!isSignedBy(trusted, JSON.stringify(report), signature)) {
     return problem(
       "its signature is not of the trusted key, or it was changed after it was signed",

@@ -1,6 +1,6 @@
 import type { CheckId, CheckStatus } from "./finding.ts";
 
-/** `inconclusive`: something could not be asked, and nothing that was asked failed. */
+/** `inconclusive`: some probes could not be sent, and no check failed. */
 export type Verdict = "pass" | "warn" | "fail" | "inconclusive";
 
 /** `staged`: none of the manifest's listings is offered yet. */
@@ -9,14 +9,14 @@ export type ProviderVerdict = Verdict | "staged";
 export interface JudgedCheck {
   readonly id: CheckId;
   readonly status: CheckStatus;
-  /** It applies to the listing, and was skipped because its probes were not sent. */
+  /** The check applies, but was skipped because its probes were not sent. */
   readonly isUnasked?: boolean;
 }
 
-/** A failure of this one says how an endpoint was in these minutes: no listing promises it. */
+/** The check whose failure is only a warning: no listing promises stability in these minutes. */
 const WARNING_ONLY: CheckId = "C12";
 
-/** The verdict on one model: what a listing declares and does not keep fails it. */
+/** The verdict on a model, which fails if the listing declares something that does not hold. */
 export function modelVerdict(checks: readonly JudgedCheck[]): Verdict {
   const isBroken = ({ id, status }: JudgedCheck): boolean =>
     status === "fail" && id !== WARNING_ONLY;
@@ -28,7 +28,7 @@ export function modelVerdict(checks: readonly JudgedCheck[]): Verdict {
   return checks.some(({ status }) => status === "warn" || status === "fail") ? "warn" : "pass";
 }
 
-/** The worst verdict of the models that are offered; those that are staged never count. */
+/** The worst verdict of all models that are not staged. */
 export function providerVerdict(
   models: readonly { readonly ready: boolean; readonly verdict: Verdict }[],
 ): ProviderVerdict {
@@ -39,7 +39,7 @@ export function providerVerdict(
 
 const WORST_FIRST: readonly Verdict[] = ["fail", "inconclusive", "warn", "pass"];
 
-/** 0: every listing holds (`warn` included); 1: one does not; 2: not known; 3: see the manifest. */
+/** 0: every listing passes or warns; 1: one fails; 2: inconclusive; 3: invalid manifest. */
 export type ConformanceExit = 0 | 1 | 2 | 3;
 
 export function toExitCode(verdict: ProviderVerdict): ConformanceExit {

@@ -1,12 +1,12 @@
 import { createHash } from "node:crypto";
 
-/** The facts in the boxes of a film's file. */
+/** The facts that are read from an MP4 file. */
 export type Film =
   | {
       readonly ok: true;
-      /** Undefined if its head does not say it. */
+      /** Duration; undefined if the head does not state it. */
       readonly seconds: number | undefined;
-      /** A hash of the first bytes of what is shown. */
+      /** A hash of the first bytes of picture data. */
       readonly shown: string;
     }
   | { readonly ok: false; readonly flaw: string };
@@ -15,7 +15,7 @@ const WEBM = Buffer.from("1a45dfa3", "hex");
 const BOXES_MAX = 64;
 const BOX_HEAD_BYTES = 16;
 
-/** Reads a file of so many bytes box by box. `read`: bytes from a place on, fewer at its end. */
+/** Reads a file box by box. `read` returns bytes from a position on, fewer at the end. */
 export async function readFilm(
   read: (from: number) => Promise<Buffer>,
   lengthBytes: number,
@@ -51,7 +51,7 @@ function sha256Hex(bytes: Buffer): string {
   return createHash("sha256").update(bytes).digest("hex");
 }
 
-/** The size of a box's head, and of the box; 0 is all that is left, after 1 the size follows in 64 bits. */
+/** Sizes of a box's head and of the box. Size 0 means the rest, and 1 a 64-bit size. */
 function readSizes(bytes: Buffer, left: number): readonly [head: number, size: number] {
   const size = bytes.readUInt32BE(0);
   if (size === 0) return [8, left];
@@ -59,7 +59,7 @@ function readSizes(bytes: Buffer, left: number): readonly [head: number, size: n
   return [BOX_HEAD_BYTES, Number(bytes.readBigUInt64BE(8))];
 }
 
-/** The length that a movie's head names; a film in fragments does not know it, and says 0. */
+/** The duration in a movie's head; undefined for a fragmented film, whose head says 0. */
 function secondsIn(movie: Buffer): number | undefined {
   const at = movie.indexOf("mvhd", 0, "latin1") + 4;
   const isLong = movie[at] === 1;

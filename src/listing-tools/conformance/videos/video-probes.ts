@@ -5,7 +5,7 @@ import { cutInHalf, type Probe, withMembers } from "../probing/probe.ts";
 const PLACES = ["beach", "river", "field", "street"];
 const TIMES = ["morning", "evening", "midday"];
 
-/** Each job has its own prompt, which only this run knows. */
+/** A random prompt, which differs in each job and run. */
 function writePrompt({ chance }: Subject, which: 0 | 1): string {
   const place = chance.shuffled("places", PLACES)[which];
   return `Wind over a quiet ${place} in the light of the ${chance.shuffled("times", TIMES)[which]}.`;
@@ -13,7 +13,7 @@ function writePrompt({ chance }: Subject, which: 0 | 1): string {
 
 export const videoProbes = {
   shortest: (subject: Subject): Probe => ofSeconds(subject, readSeconds(subject).min, 0),
-  /** As long as a request that names no length; where that is the shortest, another one of it. */
+  /** A clip of the default length, with another prompt than the shortest one. */
   usual: (subject: Subject): Probe => ofSeconds(subject, readSeconds(subject).usual, 1),
   /** One second more than the listing allows, which the gateway itself would refuse. */
   tooLong: (subject: Subject): Probe => {
@@ -39,7 +39,7 @@ export const videoProbes = {
   }),
 } as const;
 
-/** Seconds that a probe asks for. */
+/** The seconds that a probe asks for. */
 export function videoSeconds({ body }: Probe): number {
   const { seconds } = body;
   assert(typeof seconds === "number", "a probe of a video says how long it is");

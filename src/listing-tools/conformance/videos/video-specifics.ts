@@ -10,7 +10,7 @@ import type { Probe } from "../probing/probe.ts";
 import { readFilm } from "./film.ts";
 import { videoProbes, videoSeconds } from "./video-probes.ts";
 
-/** C11 of videos: jobs end, their files are read in parts, and they cost what is listed. */
+/** C11 of videos: jobs end, files can be read in ranges, and the cost is the listed one. */
 export async function videoSpecifics(lab: Lab): Promise<Finding> {
   const { jobs } = lab;
   if (jobs === undefined) return skipped("this run does not ask after jobs");
@@ -23,7 +23,7 @@ export async function videoSpecifics(lab: Lab): Promise<Finding> {
   return chooseWorst(parts, skip ?? passed(parts.map(({ message }) => message).join("; ")));
 }
 
-/** The finding of one video is not lost when another one is over the budget. */
+/** Keeps the findings of other videos if one video exceeds the budget. */
 async function guardFinding({ name }: Probe, find: () => Promise<Finding>): Promise<Finding> {
   try {
     return await find();
@@ -48,7 +48,7 @@ async function tooLongFinding(lab: Lab, jobs: JobQuestions): Promise<Finding> {
 
 interface Asking {
   readonly jobs: JobQuestions;
-  /** The films until now: each job has a film of its own. */
+  /** Hashes of the films so far, which must all differ. */
   readonly films: Set<string>;
 }
 
@@ -115,7 +115,7 @@ function costEvidence(cost: PicoUsd): { readonly cost_usd: string } {
   return { cost_usd: formatExactUsd(cost) };
 }
 
-/** The second part begins in the first one: they must agree about what they share. */
+/** The second range overlaps the first, and both must agree on the overlap. */
 const FIRST_PART = { first: 0, last: 63 };
 const SECOND_PART = { first: 32, last: 63 };
 
@@ -133,12 +133,12 @@ async function fileFinding(jobs: JobQuestions, id: string): Promise<Finding> {
   return passed("completed, with a cost under the ceiling, and read by ranges");
 }
 
-/** Films are cut at a frame. */
+/** Allowed difference of a film's duration, because films end at a frame. */
 const SECONDS_TOLERANCE = 0.5;
 const SHARE_TOLERANCE = 0.1;
 const WINDOW_BYTES = 16_384;
 
-/** A film of its own, as long as was asked for. */
+/** Checks that a job's film is new and has the requested duration. */
 async function filmFinding(
   { jobs, films }: Asking,
   probe: Probe,
@@ -146,7 +146,7 @@ async function filmFinding(
 ): Promise<Finding | undefined> {
   const { contentRange = "" } = await jobs.read(id, FIRST_PART);
   const lengthBytes = Number(/\/(\d+)$/.exec(contentRange)?.[1] ?? 0);
-  // The length of a file that does not state it, or is not read by ranges, stays unknown.
+  // The length is unknown if the provider does not state it, or ignores ranges.
   if (lengthBytes === 0) return undefined;
   const film = await readFilm(async (from) => {
     const last = Math.min(lengthBytes, from + WINDOW_BYTES) - 1;

@@ -1,0 +1,76 @@
+import { userInfo } from "node:os";
+
+import {
+  type Backend,
+  type BackendOptions,
+  type Logging,
+  openBackend,
+  openLogging,
+} from "../app/index.ts";
+import {
+  byOperator,
+  type ChangedBy,
+  type Config,
+  listSecrets,
+  secretsIn,
+} from "../kernel/index.ts";
+import {
+  type CommandAnswer,
+  type Flags,
+  pickTexts,
+  readConfig,
+  UsageFault,
+} from "./command-context.ts";
+import type { CommandContext, CommandIo } from "./command-io.ts";
+
+/** Opens the stores, whether or not a server runs on them, runs `work`, and closes them. */
+export async function withBackend(
+  io: CommandContext,
+  flags: Flags,
+  work: (backend: Backend, by: ChangedBy) => Promise<CommandAnswer>,
+  schema: NonNullable<BackendOptions["schema"]> = "check",
+): Promise<CommandAnswer> {
+  const config = readConfig(io, flags);
+  const by = readAuthor(flags);
+  const logging = openCommandLogging(io, config, true);
+  const backend = await openBackend({ config, ...logging, schema, by });
+  try {
+    return await work(backend, by);
+  } finally {
+    await backend.close();
+    logging.flush();
+  }
+}
+
+/** Opens the log of a command, which blanks out every known secret. */
+export function openCommandLogging(io: CommandIo, config: Config, quiet = false): Logging {
+  const secrets = [...secretsIn(io.env), ...listSecrets(config)];
+  const level = quiet && config.logLevel === "info" ? "warn" : config.logLevel;
+  return openLogging({ level, secrets, output: io.stderr });
+}
+
+/**
+ * The person who runs the command, as the author of its changes: the user of the machine, with the
+ * name that `--by` gives where several people share that user.
+ */
+function readAuthor(flags: Flags): ChangedBy {
+  const named = pickTexts(flags)["by"];
+  const user = userOfMachine();
+  if (named === undefined) return byOperator(user);
+  if (NAME.test(named) && named.length <= NAME_CHARS_MAX) return byOperator(`${named} (${user})`);
+  throw new UsageFault(
+    `--by must be a name of at most ${NAME_CHARS_MAX} letters, digits, spaces and . _ @ -`,
+  );
+}
+
+const NAME_CHARS_MAX = 64;
+const NAME = /^[\p{L}\p{N}][\p{L}\p{N} ._@-]*$/u;
+
+/** The name of the user, or the number of a user without a name, as in a container. */
+function userOfMachine(): string {
+  try {
+    return userInfo().username;
+  } catch {
+    return `uid ${process.getuid?.() ?? "unknown"}`;
+  }
+}
