@@ -28,14 +28,14 @@ export interface PurchaseRecord {
   readonly receiptUrl: string | null;
   /** The name shown to people, such as `Visa 4242`; null until the payment provider reports it. */
   readonly paymentMethod: string | null;
-  /** Null: it was not paid. */
+  /** Null if it was not paid. */
   readonly receipt: ReceiptFacts | null;
   readonly isTestMoney: boolean;
-  /** Made by the organization's rule, with its saved card. */
+  /** True if automatic top-up made it, with the saved card. */
   readonly isAutomatic: boolean;
 }
 
-/** What a receipt says for ever, as it was when the purchase was paid. */
+/** The facts of a receipt, as they were when the purchase was paid. */
 export interface ReceiptFacts {
   /** `R-000123`, without a gap among the receipts of its seller; `TEST-000123` for test money. */
   readonly number: string;
@@ -57,22 +57,20 @@ export class PurchaseFault extends Error {
   }
 }
 
-/** Automatic top-up of one organization, as its owner sees it. */
 export interface TopUpView {
   /** Undefined if none was made yet. */
   readonly rule: TopUpRule | undefined;
-  /** The rule is off until a person turns it on. */
+  /** Set while the rule is off until a person turns it on. */
   readonly pause: TopUpPause | undefined;
   readonly card: ShownCard | undefined;
-  /** A checkout for a card was opened, and its end is not known yet. */
+  /** True if a checkout for a card was opened and its end is not known yet. */
   readonly isCardPending: boolean;
   /** Automatic purchases of this UTC month that were made or are pending. */
   readonly monthMicroUsd: MicroUsd;
-  /** One is in progress. */
   readonly hasOpenPurchase: boolean;
 }
 
-/** A rule that cannot be; the field is the contract's. */
+/** A rule that is not allowed; `field` is its name in the contract. */
 export class TopUpFault extends Error {
   override readonly name = "TopUpFault";
   readonly field: "below_usd" | "amount_usd" | "month_max_usd" | "card";

@@ -27,7 +27,7 @@ export interface NewPurchase {
   readonly countedFromMs: number;
 }
 
-/** A purchase as its checkout has it; the organization may not exist any more. */
+/** A purchase as its checkout describes it; the organization may not exist any more. */
 export interface RecoveredPurchase {
   readonly purchaseId: string;
   readonly orgId: string;
@@ -39,7 +39,7 @@ export interface RecoveredPurchase {
   readonly expiresAtMs: number;
 }
 
-/** A purchase as the payment provider's events are compared with it. */
+/** A purchase with the facts that are compared with the payment provider's events. */
 export interface KnownPurchase extends PurchaseRecord {
   readonly cents: bigint;
   readonly sessionId: string | null;
@@ -49,11 +49,10 @@ export interface KnownPurchase extends PurchaseRecord {
 /** A purchase that waits for a person or for a bank. */
 export interface WaitingPurchase extends Omit<PurchaseRecord, "state"> {
   readonly state: "parked" | "pending";
-  /** Credit was granted by hand, with the id of the purchase as the reference. */
+  /** True if credit was granted by hand, with the id of the purchase as the reference. */
   readonly isGrantedByHand: boolean;
 }
 
-/** The state of a purchase without money. */
 export type UngrantedState = "pending" | "failed" | "expired" | "parked";
 
 /** Money that a payer or a bank took back, or wants to. */
@@ -65,7 +64,7 @@ export interface PurchaseClaim {
   readonly amountMicroUsd: MicroUsd;
   /** True if a failed refund or a won dispute has returned the amount. */
   readonly isReversed: boolean;
-  /** True if it is final. */
+  /** True if the state is final. */
   readonly isOver: boolean;
 }
 

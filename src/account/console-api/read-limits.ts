@@ -28,7 +28,7 @@ import type { OperationDeps } from "./console-deps.ts";
 import type { Limits, LimitRow as LimitsRow } from "./contract.ts";
 import type { Acting } from "./handler.ts";
 import { requireOrg } from "./known-org.ts";
-import { isActive, limitedKey, type LimitGround } from "./show-key.ts";
+import { isActive, limitedKey, type LimitContext } from "./present-key.ts";
 
 /** Reads every limit and cap of the organization with its present use. */
 export async function readLimits(deps: OperationDeps, session: Acting): Promise<Limits> {
@@ -118,12 +118,12 @@ function usdOrZero(amount: bigint | undefined): string {
   return formatUsd(microUsd(amount ?? ZERO_MICRO_USD));
 }
 
-/** A scope of the organization under the name that people know it by. */
+/** A scope of the organization with its name for people. */
 interface NamedRow {
   readonly row: LimitRow;
   readonly name: string;
   readonly modelId: string | null;
-  /** To look up what is used: the scope, and its window of before there is credit. */
+  /** The claims whose use is shown: the scope, and its window from before there is credit. */
   readonly claims: readonly ScopeClaim[];
 }
 
@@ -134,7 +134,7 @@ interface NamedRow {
 function rowsOfOrganization(
   org: OrgSummary,
   keys: readonly KeySummary[],
-  ground: LimitGround,
+  ground: LimitContext,
 ): readonly NamedRow[] {
   const { limits, limitDefaults } = ground;
   const whole = { orgId: org.orgId, funded: ground.isFunded, rules: { limits } };
@@ -214,7 +214,7 @@ function presentLimitRow(
   };
 }
 
-/** A dedicated endpoint: what the operator set for it, which the customer cannot change. */
+/** Shows the limits of a dedicated endpoint, which only the operator can change. */
 function presentEndpointRow(
   { providerId, limits }: EndpointRecord,
   usage: ScopeUsage | undefined,

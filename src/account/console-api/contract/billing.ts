@@ -37,7 +37,6 @@ export const Receipt = Type.Object({
   number: Type.String(),
   purchase_id: Id,
   paid_at: Instant,
-  /** The one line, of quantity 1. */
   description: Type.String(),
   net_usd: Usd,
   tax_usd: Usd,

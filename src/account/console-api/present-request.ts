@@ -58,7 +58,7 @@ export function presentPrices(prices: BySku<bigint>): NonNullable<Attempt["price
   return bySkuName(prices, perMillion);
 }
 
-/* Pico-dollars for a token are as many micro-dollars for a million of them. */
+/* The pico-dollars of a token equal the micro-dollars of a million tokens. */
 export function perMillion(picoUsdPerToken: PicoUsd | bigint): string {
   return formatUsd(microUsd(picoUsdPerToken)).replace(/\.?0+$/, "");
 }
@@ -69,7 +69,7 @@ export const REQUEST_COLUMNS: readonly string[] = ROW_FIELDS.flatMap((name) =>
   name === "tokens" ? Object.values(TOKEN_BUCKETS) : [name],
 );
 
-/** One request as a line of the file; what people have named is kept from being a formula. */
+/** One request as a line of CSV, in which no spreadsheet reads a text as a formula. */
 export function requestLine(request: ReportedRequest): string {
   const row = { ...presentRequest(request), key_id: presentKeyId(request) };
   const cells = ROW_FIELDS.flatMap((name) => {
