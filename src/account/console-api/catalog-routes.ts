@@ -51,7 +51,7 @@ export function catalogHandlers(deps: ConsoleDeps): Handlers<keyof typeof catalo
 }
 
 const PROBLEMS_SHOWN_MAX = 50;
-/** The bound of all together is low, because calls need the processor. */
+/** The bound of all together is low, since a check takes processor time from calls. */
 const CHECKS_PER_MINUTE_MAX = { ofNetwork: 20, ofAll: 300 };
 const TOO_MANY_CHECKS = rateLimited(
   "too many manifests were checked in this minute; try again, or use `tokenmarket manifest check`",

@@ -99,7 +99,7 @@ export function keyHandlers(deps: OperationDeps): Handlers<keyof typeof keyRoute
 
 async function listKeys(deps: OperationDeps, session: Acting): Promise<KeyList> {
   const nowMs = deps.clock.nowMs();
-  const [keys, periods, ground, activity] = await Promise.all([
+  const [keys, periods, context, activity] = await Promise.all([
     deps.accounts.listOwnKeys(session.orgId),
     deps.records.periodSpend(session.orgId),
     loadLimitContext(deps, session),
@@ -110,10 +110,10 @@ async function listKeys(deps: OperationDeps, session: Acting): Promise<KeyList> 
     data: keys.map((key) => {
       const used = byKey.get(key.keyId) ?? UNUSED;
       const own = periods.filter(({ keyId }) => keyId === key.keyId);
-      return presentKey(key, ground, { ...used, periods: own, nowMs });
+      return presentKey(key, context, { ...used, periods: own, nowMs });
     }),
     ...capResets(nowMs),
-    rpm_max: ceilingOfNew(findRequestsPerMinuteCeiling("console"), ground),
+    rpm_max: ceilingOfNew(findRequestsPerMinuteCeiling("console"), context),
   };
 }
 
@@ -310,14 +310,14 @@ function aboveCeiling(rpm: number, ceiling: number): ConsoleRefusal {
 
 async function show(deps: OperationDeps, session: Acting, key: KeySummary): Promise<Key> {
   const { orgId, keyId } = key;
-  const [ground, periods, month, lastUsedAtMs] = await Promise.all([
+  const [context, periods, month, lastUsedAtMs] = await Promise.all([
     loadLimitContext(deps, session),
     deps.records.periodSpend(orgId, keyId),
     deps.records.monthSpend(orgId, keyId),
     readLastUse(deps, key),
   ]);
   const used = { lastUsedAtMs, periods, spentMonthMicroUsd: month.spentMicroUsd };
-  return presentKey(key, ground, { ...used, nowMs: deps.clock.nowMs() });
+  return presentKey(key, context, { ...used, nowMs: deps.clock.nowMs() });
 }
 
 /** Null if the journal is slow to answer: the change has committed, so the answer must not fail. */

@@ -37,14 +37,14 @@ type Change = Partial<Omit<NoticeInput, "balance" | "month" | "facts">> & {
 };
 
 function shown({ balance, month, facts, ...more }: Change): readonly string[] {
-  const ground = {
+  const input = {
     ...WELL,
     ...more,
     balance: { ...WELL.balance, ...balance },
     month: { ...WELL.month, ...month },
     facts: { ...NOTHING, ...facts },
   };
-  return listNotices(ground).map((each) => `${each.severity} ${each.kind} ${each.action}`);
+  return listNotices(input).map((each) => `${each.severity} ${each.kind} ${each.action}`);
 }
 
 const dollars = (amount: number): ReturnType<typeof microUsd> =>

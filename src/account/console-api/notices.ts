@@ -43,15 +43,15 @@ export interface NoticeInput {
 }
 
 /** The notices of an organization, most severe first: what happens, since when, what to do. */
-export function listNotices(ground: NoticeInput): readonly Notice[] {
+export function listNotices(input: NoticeInput): readonly Notice[] {
   const notices = [
-    ...creditNotices(ground),
-    ...topUpNotice(ground),
-    ...capNotices(ground),
-    ...holdNotices(ground),
-    ...modelNotices(ground),
-    ...keyCapNotices(ground),
-    ...unfundedNotice(ground),
+    ...creditNotices(input),
+    ...topUpNotice(input),
+    ...capNotices(input),
+    ...holdNotices(input),
+    ...modelNotices(input),
+    ...keyCapNotices(input),
+    ...unfundedNotice(input),
   ];
   return notices.sort((a, b) => SEVERITIES.indexOf(a.severity) - SEVERITIES.indexOf(b.severity));
 }
@@ -59,8 +59,8 @@ export function listNotices(ground: NoticeInput): readonly Notice[] {
 const SEVERITIES: readonly Notice["severity"][] = ["bad", "warn", "info"];
 const NEAR_PERCENT = 80n;
 
-function creditNotices(ground: NoticeInput): Notice[] {
-  const { isFunded, balance, facts } = ground;
+function creditNotices(input: NoticeInput): Notice[] {
+  const { isFunded, balance, facts } = input;
   const { settledMicroUsd, heldMicroUsd } = balance;
   const available = settledMicroUsd - heldMicroUsd;
   const since = instantOrNull(facts.refusedSinceMs);
@@ -79,7 +79,7 @@ function creditNotices(ground: NoticeInput): Notice[] {
     const text = `Not enough credit: requests that could cost more than the ${money(available)} available are being rejected.`;
     return [{ ...BAD, kind: "credit_short", text, since, refused, action: "add_credit" }];
   }
-  const text = lowBalanceText(ground);
+  const text = lowBalanceText(input);
   return text === undefined ? [] : [{ ...WARN, kind: "low_balance", text, action: "add_credit" }];
 }
 
@@ -91,8 +91,8 @@ function topUpNotice({ topUpPause: pause }: NoticeInput): Notice[] {
 }
 
 /** Compares the threshold with the settled balance, as alerts do, since holds come and go. */
-function lowBalanceText(ground: NoticeInput): string | undefined {
-  const { balance, lowBelowMicroUsd: below, month, nowMs } = ground;
+function lowBalanceText(input: NoticeInput): string | undefined {
+  const { balance, lowBelowMicroUsd: below, month, nowMs } = input;
   const { settledMicroUsd, heldMicroUsd } = balance;
   if (below !== null && settledMicroUsd < below) {
     return `Low balance: ${money(settledMicroUsd)} is below your threshold of ${money(below)}.`;

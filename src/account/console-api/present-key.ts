@@ -32,10 +32,10 @@ export interface ShownActivity {
 /** A customer's key as pages show it: never more of its secret than the label. */
 export function presentKey(
   key: KeySummary,
-  ground: LimitContext,
+  context: LimitContext,
   { lastUsedAtMs, spentMonthMicroUsd, periods, nowMs }: ShownActivity & { readonly nowMs: number },
 ): Key {
-  const [row] = limitRows(limitedKey(key, ground), undefined, ground.limitDefaults);
+  const [row] = limitRows(limitedKey(key, context), undefined, context.limitDefaults);
   const ceiling = row?.ceilings.requestsPerMinute ?? key.requestsPerMinuteCeiling;
   const own = row?.self.requestsPerMinute ?? null;
   const held = row?.limits.requestsPerMinute ?? ceiling;

@@ -12,9 +12,8 @@ import {
   showTokens,
 } from "../../kernel/index.ts";
 import type { ReportedRequest, UsageReports } from "../../gateway/index.ts";
-import { RequestRow } from "./contract/usage.ts";
+import { Attempt, RequestRow } from "./contract/usage.ts";
 import { present } from "./present.ts";
-import { Attempt } from "./contract/usage.ts";
 
 /** One request of the log. The marketplace's own keys are shown by their purpose, never by id. */
 export function presentRequest(request: ReportedRequest): RequestRow {

@@ -43,8 +43,8 @@ export async function readLimits(deps: OperationDeps, session: Acting): Promise<
     reports.keyActivity(orgId),
   ]);
   const active = keys.filter((key) => isActive(key, deps.clock.nowMs()));
-  const ground = { limits, isFunded: org.isFunded, limitDefaults: limitUse.limitDefaults };
-  const rows = rowsOfOrganization(org, active, ground);
+  const context = { limits, isFunded: org.isFunded, limitDefaults: limitUse.limitDefaults };
+  const rows = rowsOfOrganization(org, active, context);
   const usages = await peekRows(deps, orgId, rows);
   const spent = new Map(activity.map((each) => [each.keyId, each]));
   return {
@@ -134,10 +134,10 @@ interface NamedRow {
 function rowsOfOrganization(
   org: OrgSummary,
   keys: readonly KeySummary[],
-  ground: LimitContext,
+  context: LimitContext,
 ): readonly NamedRow[] {
-  const { limits, limitDefaults } = ground;
-  const whole = { orgId: org.orgId, funded: ground.isFunded, rules: { limits } };
+  const { limits, limitDefaults } = context;
+  const whole = { orgId: org.orgId, funded: context.isFunded, rules: { limits } };
   const listRows = (key: LimitedKey, modelId?: string): readonly LimitRow[] =>
     limitRows(key, modelId, limitDefaults);
   const orgRows = orgLimitRows(whole, undefined, limitDefaults);
@@ -146,7 +146,7 @@ function rowsOfOrganization(
       .filter(({ scope }) => scope === "model")
       .map((row) => toNamedRow(row, id, id)),
   );
-  const ofKeys = keys.map((summary) => ({ summary, key: limitedKey(summary, ground) }));
+  const ofKeys = keys.map((summary) => ({ summary, key: limitedKey(summary, context) }));
   const keyModels = ofKeys.flatMap(({ summary, key }) =>
     listModels(limits, key.keyId).flatMap((id) =>
       listRows(key, id)

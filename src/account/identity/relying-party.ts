@@ -4,6 +4,7 @@ import type { CustomFetch, ServerMetadata } from "openid-client";
 import { Type } from "typebox";
 
 import { type Clock, conforms, asText } from "../../kernel/index.ts";
+import type { LogoutOrder } from "./identity-store.ts";
 
 const REQUEST_SECONDS_MAX = 10;
 /** The provider's metadata is read again after this time. */
@@ -202,12 +203,7 @@ const isLogout = conforms(
 );
 
 /** Names the sessions to end: all of the subject, or those of `sid`. */
-interface LogoutToken {
-  readonly issuer: string;
-  readonly tokenId: string;
-  readonly subject: string | undefined;
-  readonly sid: string | undefined;
-}
+type LogoutToken = Omit<LogoutOrder, "nowMs" | "rememberUntilMs">;
 
 /** Checks tokens by which a provider says that its session has ended (OpenID back-channel logout). */
 class LogoutTokenVerifier {

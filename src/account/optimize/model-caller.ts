@@ -44,7 +44,7 @@ export interface ModelCaller {
   ask(wanted: CallWanted, signal: AbortSignal): Promise<CallOutcome>;
 }
 
-/** Asks by `call`, which makes a call of the chat wire that `AnswerReader` reads. */
+/** Asks through `call`, which answers in the streamed chat format that `AnswerReader` reads. */
 export function openModelCaller(
   call: (request: InProcessRequest) => Promise<InProcessEnd>,
   clock: Clock,
