@@ -1,4 +1,4 @@
-import type { MicroUsd, OrgId } from "../../kernel/index.ts";
+import type { MicroUsd } from "../../kernel/index.ts";
 import type { Buyer, Seller } from "./company.ts";
 import type { ShownCard, TopUpPause, TopUpRule } from "./top-up-store.ts";
 
@@ -13,27 +13,6 @@ export type PurchaseState =
   | "expired"
   /** Paid, but not as ordered: an operator has to review it; nothing was granted. */
   | "parked";
-
-export interface PurchaseRecord {
-  readonly purchaseId: string;
-  readonly orgId: OrgId;
-  readonly amountMicroUsd: MicroUsd;
-  readonly state: PurchaseState;
-  readonly createdAtMs: number;
-  readonly grantedAtMs: number | null;
-  readonly refundedMicroUsd: MicroUsd;
-  readonly disputedMicroUsd: MicroUsd;
-  /** The payment's id at the payment provider; null if none is known. */
-  readonly paymentId: string | null;
-  readonly receiptUrl: string | null;
-  /** The name shown to people, such as `Visa 4242`; null until the payment provider reports it. */
-  readonly paymentMethod: string | null;
-  /** Null if it was not paid. */
-  readonly receipt: ReceiptFacts | null;
-  readonly isTestMoney: boolean;
-  /** True if automatic top-up made it, with the saved card. */
-  readonly isAutomatic: boolean;
-}
 
 /** The facts of a receipt, as they were when the purchase was paid. */
 export interface ReceiptFacts {

@@ -1,5 +1,6 @@
 import { formatUsd, instant, microUsd, monthName, receiptFacts } from "../../kernel/index.ts";
-import type { PurchaseRecord, ReceiptFacts } from "./billing.ts";
+import type { ReceiptFacts } from "./billing.ts";
+import type { PurchaseRecord } from "./purchase-store.ts";
 import type { Buyer, Seller } from "./company.ts";
 import type { Paper, PaperTable } from "./paper.ts";
 import type { StatementDocument, UsageLine } from "../console-api/contract/statements.ts";

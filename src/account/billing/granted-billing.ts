@@ -1,7 +1,8 @@
 import type { MicroUsd, OrgId } from "../../kernel/index.ts";
 import type { PurchaseBounds } from "./billing-mode.ts";
-import { PurchaseFault, type PurchaseRecord } from "./billing.ts";
+import { PurchaseFault } from "./billing.ts";
 import type { PurchaseStore } from "./postgres-purchase-store.ts";
+import type { PurchaseRecord } from "./purchase-store.ts";
 import type { Billing } from "./stripe-billing.ts";
 
 /** Billing without a payment provider: operators grant credit; former purchases can be read. */

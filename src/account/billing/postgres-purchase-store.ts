@@ -16,7 +16,6 @@ import {
   usdOrNull,
 } from "../../kernel/index.ts";
 import { readThreshold } from "../../ledger/index.ts";
-import type { PurchaseRecord } from "./billing.ts";
 import type { Seller } from "./company.ts";
 import {
   type KnownPurchase,
@@ -24,6 +23,7 @@ import {
   type NewPurchase,
   type OpenClaim,
   type PurchaseClaim,
+  type PurchaseRecord,
   type RecoveredPurchase,
   SELECT_PURCHASE_SQL,
   type UngrantedState,

@@ -10,13 +10,13 @@ import {
   type Public,
 } from "../../kernel/index.ts";
 import type { BillingOptions, PurchaseBounds } from "./billing-mode.ts";
-import { PurchaseFault, type PurchaseRecord } from "./billing.ts";
+import { PurchaseFault } from "./billing.ts";
 import { CardKeeper } from "./card-keeper.ts";
 import type { Company } from "./company.ts";
 import type { PurchaseStore } from "./postgres-purchase-store.ts";
 import { PurchaseReconciler } from "./purchase-reconciler.ts";
 import { PurchaseService } from "./purchase-service.ts";
-import type { KnownPurchase } from "./purchase-store.ts";
+import type { KnownPurchase, PurchaseRecord } from "./purchase-store.ts";
 import { type RecoveredPayments, recoverPayments } from "./recover-payments.ts";
 import { type StripeAccount, StripePayments } from "./stripe-payments.ts";
 import { AskPauses, inCents, StripeTopUps, type TopUps } from "./stripe-top-ups.ts";

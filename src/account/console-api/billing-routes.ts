@@ -1,4 +1,5 @@
-import { PurchaseFault, type PurchaseRecord } from "../billing/billing.ts";
+import { PurchaseFault } from "../billing/billing.ts";
+import type { PurchaseRecord } from "../billing/purchase-store.ts";
 import {
   csvLine,
   defined,
