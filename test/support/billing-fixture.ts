@@ -1,7 +1,7 @@
 import { once } from "node:events";
 import { createServer, type IncomingMessage, type Server, type ServerResponse } from "node:http";
 import type { AddressInfo } from "node:net";
-import type { PurchaseRecord } from "../../src/account/billing/billing.ts";
+import type { PurchaseRecord } from "../../src/account/billing/purchase-store.ts";
 import type { Logger } from "../../src/kernel/core/log.ts";
 import { openBilling } from "../../src/account/billing/open-billing.ts";
 import type { Billing } from "../../src/account/billing/stripe-billing.ts";

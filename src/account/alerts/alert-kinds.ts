@@ -2,15 +2,13 @@ import type { PoolClient } from "pg";
 
 import { createRecordId, type OrgId } from "../../kernel/index.ts";
 
-/** One fact of an event. */
 type AlertFact = string | number | null;
 
 interface KindInfo {
-  /** As people read it in lists. */
   readonly label: string;
   /** The event, in a sentence of the guide. */
   readonly when: string;
-  /** Facts as a real event has them. Dollars are decimal strings; no secret. */
+  /** The facts of such an event. Dollars are decimal strings; no secret. */
   readonly example: Readonly<Record<string, AlertFact>>;
 }
 
@@ -118,15 +116,12 @@ export const ALERT_KINDS = {
 
 export type AlertKind = keyof typeof ALERT_KINDS;
 
-/**
- * The kinds that a destination can choose. Test alerts are not among them, as each is sent to one
- * destination.
- */
+/** The kinds that a destination can choose; a test alert is sent to one destination only. */
 export const CHOSEN_KINDS: readonly AlertKind[] = (Object.keys(ALERT_KINDS) as AlertKind[]).filter(
   (kind) => kind !== "alerts.test",
 );
 
-/** The kind of this name, or undefined if a later program may have others. */
+/** The kind of this name; undefined for one that a later version has added. */
 export function parseAlertKind(text: string): AlertKind | undefined {
   return Object.hasOwn(ALERT_KINDS, text) ? (text as AlertKind) : undefined;
 }
@@ -134,7 +129,7 @@ export function parseAlertKind(text: string): AlertKind | undefined {
 /** Dollars are decimal strings; no secret. */
 type AlertFacts = Readonly<Record<string, AlertFact>>;
 
-/** Something that was noticed, once. */
+/** An event that was noticed and stored. */
 export interface AlertEvent {
   readonly eventId: string;
   readonly orgId: OrgId;
@@ -144,21 +139,17 @@ export interface AlertEvent {
   readonly atMs: number;
 }
 
-/** An event that was noticed and is to be stored. */
 export interface NewEvent {
   readonly orgId: string;
   readonly kind: AlertKind;
   readonly facts: AlertFacts;
-  /**
-   * The name of an event that is reported only once, across all organizations; it starts with its
-   * kind.
-   */
+  /** The unique name of an event that is reported once; it begins with the kind. */
   readonly once?: string;
 }
 
 /**
  * Stores an event and a delivery for each destination that wants its kind, in the caller's
- * transaction. False: it was reported before. Folders below this one call the same function in SQL.
+ * transaction. False if it was reported before. Wings below this one call the same function in SQL.
  */
 export async function reportEvent(
   client: Pick<PoolClient, "query">,

@@ -14,10 +14,8 @@ export function alertLink(token: string, consoleUrl: string): string {
   return `${consoleUrl}/alerts/link?t=${token}`;
 }
 
-/** Asks the reader of an address whether alerts may go there. */
 export function confirmationText(of: {
   readonly orgName: string;
-  /** The member who added the address. */
   readonly askedBy: string;
   readonly address: string;
   readonly url: string;

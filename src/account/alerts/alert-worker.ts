@@ -23,13 +23,13 @@ export interface AlertWorkerDeps {
   readonly mailer: Mailer | undefined;
   readonly webhook: WebhookSender;
   readonly consoleUrl: () => string;
-  /** The document that the event is about, as a PDF file; undefined: it has none. */
+  /** The document of the event, as a PDF file; undefined if it has none. */
   readonly documentOf: (event: AlertEvent) => Promise<MailAttachment | undefined>;
   readonly clock: Clock;
   readonly log: Logger;
 }
 
-/** Detects and delivers alerts in every instance; the store assigns the work. */
+/** Notices and delivers alerts in every instance; the store assigns the work. */
 export class AlertWorker {
   readonly #deps: AlertWorkerDeps;
   readonly #job: Job;
@@ -67,8 +67,8 @@ export class AlertWorker {
   }
 
   /**
-   * Delivers until nothing is due, or for so long: places are filled as they become free, and a
-   * slow destination is not waited for. Answers how many tries it began.
+   * Delivers until nothing is due, or for `forMs`. Free places are filled at once, so that no
+   * delivery waits for a slow destination. Returns the number of tries that it began.
    */
   async deliverDue(forMs = Number.POSITIVE_INFINITY): Promise<number> {
     const { clock } = this.#deps;
@@ -77,12 +77,12 @@ export class AlertWorker {
     do {
       tried += await this.#fill();
       if (this.#underWay.size === 0) break;
-      await this.#oneEnds();
+      await this.#waitForOne();
     } while (clock.monotonicMs() < lastMs);
     return tried;
   }
 
-  /** Begins a try of what is due on each free place. */
+  /** Begins a try of a due delivery on each free place. */
   async #fill(): Promise<number> {
     const free = PLACES - this.#underWay.size;
     if (free === 0 || this.#job.isStopping) return 0;
@@ -94,8 +94,8 @@ export class AlertWorker {
     return due.length;
   }
 
-  /** Or something else may be due by now. */
-  async #oneEnds(): Promise<void> {
+  /** Resolves when a try ends, or after a second, when another delivery may be due. */
+  async #waitForOne(): Promise<void> {
     let timer: NodeJS.Timeout | undefined;
     const pause = new Promise<void>((resolve) => {
       timer = setTimeout(resolve, POLL_MS);
@@ -128,7 +128,7 @@ export class AlertWorker {
     return { end: MAIL_ENDS[kind], answer };
   }
 
-  /** Without its document the message is still worth sending: it links to it. */
+  /** Empty if the document cannot be made: the message also links to it. */
   async #attachmentsOf(event: AlertEvent): Promise<readonly MailAttachment[]> {
     try {
       const document = await this.#deps.documentOf(event);
@@ -144,7 +144,7 @@ const MAIL_ENDS = { sent: "delivered", refused: "refused", unavailable: "failed"
 
 function toDeliveryEnd({ tries }: DueDelivery, { end, answer }: TryAnswer): DeliveryEnd {
   if (end === "delivered") return { isDelivered: true, answer };
-  const retryMs = end === "failed" ? retryAfterMs(tries) : undefined;
+  const retryMs = end === "failed" ? RETRY_MS[tries - 1] : undefined;
   return {
     isDelivered: false,
     answer,
@@ -158,7 +158,7 @@ const SECOND_MS = 1_000;
 const MINUTE_MS = 60 * SECOND_MS;
 const HOUR_MS = 60 * MINUTE_MS;
 
-/** Waiting times between tries: three days in all. */
+/** Waiting times after each try, three days in all; none after the last one. */
 export const RETRY_MS: readonly number[] = [
   5 * SECOND_MS,
   5 * MINUTE_MS,
@@ -170,8 +170,3 @@ export const RETRY_MS: readonly number[] = [
   20 * HOUR_MS,
   20 * HOUR_MS,
 ];
-
-/** How long to wait after this many tries; undefined if there is no other. */
-function retryAfterMs(tries: number): number | undefined {
-  return RETRY_MS[tries - 1];
-}

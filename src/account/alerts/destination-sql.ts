@@ -1,40 +1,8 @@
-import {
-  columns,
-  type Columns,
-  computed,
-  instantMs,
-  opaque,
-  orNull,
-  type Column,
-  text,
-} from "../../kernel/index.ts";
-import type { AlertDestination, DisabledReason, LinkedAddress } from "./alert-store.ts";
+import { destinationColumns, type LinkedAddress } from "./alert-store.ts";
 
-/** The most questions to confirm, within a day, to one mailbox and of one organization. */
+/** The most e-mails for confirmation in 24 hours, to one mailbox and of one organization. */
 const ADDRESS_MAILS_MAX = 3;
 const ORG_MAILS_MAX = 20;
-
-const reason: Column<DisabledReason | null> = orNull(text("disabled_reason"));
-
-/** The columns of destinations, without the secrets. */
-export const destinationColumns: Columns<AlertDestination> = columns<AlertDestination>({
-  destinationId: text("destination_id"),
-  channel: text("channel"),
-  address: text("address"),
-  kinds: orNull(opaque("kinds")),
-  createdAtMs: instantMs("created_at"),
-  failingSinceMs: orNull(instantMs("failing_since")),
-  disabledAtMs: orNull(instantMs("disabled_at")),
-  disabledReason: reason,
-  formerSecretUntilMs: computed(
-    "case when former_until > now() then former_until end",
-    orNull(instantMs("former_until")),
-  ),
-  confirmUntilMs: computed(
-    "case when disabled_reason = 'unconfirmed' then confirm_until end",
-    orNull(instantMs("confirm_until")),
-  ),
-});
 
 export const DESTINATIONS_SQL = `
   select ${destinationColumns.sql} from alert_destination
@@ -42,7 +10,7 @@ export const DESTINATIONS_SQL = `
   order by created_at, destination_id
   limit 50`;
 
-/** Those of the transaction under way. */
+/** The destinations that the present transaction has added. */
 export const NEW_DESTINATIONS_SQL = `
   select ${destinationColumns.sql} from alert_destination
   where org_id = $1 and created_at = now()`;
@@ -51,7 +19,7 @@ export const COUNT_SQL = `
   select count(*) from alert_destination
   where org_id = $1 and disabled_reason is distinct from 'removed'`;
 
-/* An address is one mailbox however it is written, and one that waits for its reader has its place. */
+/* Letter case does not matter, and a destination that waits for its reader counts too. */
 export const IS_THERE_SQL = `
   select from alert_destination
   where org_id = $1 and channel = $2 and (disabled_at is null or disabled_reason = 'unconfirmed')
@@ -69,8 +37,8 @@ export const LOCK_ADDRESS_SQL =
   "select pg_advisory_xact_lock(hashtextextended('tokenmarket alert address ' || lower($1), 0))";
 
 /*
- * A mailbox is not filled, and an organization sends no mass e-mail: both within a day. All
- * organizations together send as many an hour as invitations, with which these are counted.
+ * Counts an e-mail within the bounds of 24 hours for its mailbox and its organization. It also
+ * counts towards the invitations that all organizations together may send in an hour.
  */
 export const CLAIM_CONFIRMATION_SQL = `
   update invitation_hour set hour = $3, mails = 1 + case when hour = $3 then mails else 0 end
@@ -108,7 +76,7 @@ export const ROTATE_SQL = `
     and disabled_reason is distinct from 'removed'
   returning ${destinationColumns.sql}`;
 
-/* One that failed too long is taken off the list as well. Its secrets are deleted. */
+/* Also removes a destination that was disabled after failures. Its secrets are deleted. */
 export const REMOVE_SQL = `
   update alert_destination
   set disabled_at = coalesce(disabled_at, now()), disabled_reason = 'removed',
@@ -116,10 +84,17 @@ export const REMOVE_SQL = `
   where org_id = $1 and destination_id = $2 and disabled_reason is distinct from 'removed'
   returning channel, address`;
 
-/** $2: why, for the log. */
+export const REMOVE_ADDRESS_SQL = `
+  update alert_destination
+  set disabled_at = coalesce(disabled_at, now()), disabled_reason = 'removed'
+  where org_id = $1 and channel = 'email' and lower(address) = lower($2)
+    and disabled_reason is distinct from 'removed'
+  returning destination_id, address`;
+
+/** $1: the destinations; $2: the reason, for the log of deliveries. */
 export const DROP_WAITING_SQL = `
   update alert_delivery set state = 'failed', last_answer = $2
-  where destination_id = $1 and state = 'waiting'`;
+  where destination_id = any ($1) and state = 'waiting'`;
 
 export const ACTIVE_SQL = `
   select from alert_destination
@@ -135,7 +110,7 @@ export const INSERT_TEST_SQL = `
   )
   insert into alert_delivery (event_id, destination_id) select event_id, $3 from made`;
 
-/** One row where there is such a delivery; the tries start over. */
+/** One row if there is such a delivery, whose tries start over. */
 export const AGAIN_SQL = `
   with asked as (
     select delivery_id from alert_delivery where destination_id = $1 and event_id = $2
@@ -158,15 +133,7 @@ export const FIND_LINK_SQL = `
     union all select 'stop', destination_id from alert_delivery where stop_hash = $1
   ) l join alert_destination t using (destination_id) join org o using (org_id)`;
 
-export const linkedColumns: Columns<LinkedAddress> = columns<LinkedAddress>({
-  link: text("link"),
-  destinationId: text("destination_id"),
-  orgId: text("org_id"),
-  orgName: text("org_name"),
-  address: text("address"),
-});
-
-/** No row: it was used before, or alerts go to this address already. */
+/** No row if the link was used before, or alerts go to this address already. */
 export const USE_LINK_SQL: Readonly<Record<LinkedAddress["link"], string>> = {
   confirm: `
     update alert_destination t set disabled_at = null, disabled_reason = null, confirm_hash = null

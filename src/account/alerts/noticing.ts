@@ -13,8 +13,8 @@ import { type NewEvent, reportEvent } from "./alert-kinds.ts";
 
 /**
  * Compares the figures of every organization with its rules, in one transaction: a passed
- * threshold, its event and its deliveries are committed together. One instance at a time; another
- * one that asks meanwhile has nothing to do. Answers how many events were made.
+ * threshold, its event and its deliveries are committed together. One instance at a time does this;
+ * meanwhile others return 0. Returns the number of new events.
  */
 export async function noticeAlerts(pool: Pool): Promise<number> {
   return await inTransaction(pool, async (client) => {
@@ -50,7 +50,7 @@ interface CrossedRow {
   readonly measured: bigint;
   readonly most: bigint | null;
   readonly name: string | null;
-  /** Present if the cap is that of a key. */
+  /** Set if the cap is that of a key. */
   readonly key_id: string | null;
   readonly cap_period: CapPeriod | null;
 }
@@ -114,17 +114,13 @@ function restrictionEvent(row: RestrictionRow): NewEvent {
   return { orgId: row.org_id, kind: "requests.restricted", facts, once };
 }
 
-/*
- * Held until the commit and taken before the figures are read, so that figures of another instance
- * are older.
- */
+/* Held until the commit and taken before the figures are read: no older figures come later. */
 const LOCK_SQL = "select pg_try_advisory_xact_lock(hashtext('tokenmarket alerts')) as ours";
 
 /*
- * A passed threshold is over once its value is a tenth of the threshold (of a cap: a
- * twentieth of it) on the other side, its rule is gone, or its month, week or day is over. Percent
- * are compared as products: exact. The monthly cap of a key has the key as its subject, another
- * one has its period behind it.
+ * A crossing ends once the value is back by a tenth of its threshold (of a cap's: by a twentieth),
+ * the rule is gone, or the month, week or day is over. Percentages are compared as products, which
+ * is exact. The subject of a key's monthly cap is the key's id; its other caps append their period.
  */
 const CROSSED_SQL = `
   with today as (
@@ -193,7 +189,7 @@ const CROSSED_SQL = `
     m.cap_period
   from made join measured m using (org_id, kind, subject, threshold, period)`;
 
-/* A commit may come after the instant it has written: read again for days, reported once. */
+/* Reads three days, since a commit may come later than the instant that it wrote. */
 const PURCHASES_SQL = `
   select p.org_id, p.purchase_id, p.micro_usd
   from alert_rules r join purchase p on p.org_id = r.org_id
@@ -210,7 +206,7 @@ const RESTRICTIONS_SQL = `
     and r.restrictions_since is not null and h.lifted_at is null
     and not exists (select from alert_event e where e.once = 'restriction ' || h.hold_id)`;
 
-/* Longer than a delivery is tried, and than anything is read again. */
+/* Longer than a delivery is tried, and than events are read again. */
 const FORGET_SQL: readonly string[] = [
   "delete from alert_event where at < now() - interval '90 days'",
   `delete from alert_destination t
@@ -232,20 +228,16 @@ interface ExpiryRow {
 function expiryEvent(row: ExpiryRow): NewEvent {
   const { org_id: orgId, key_id: keyId, name, expires_at: at, days } = row;
   const facts = { key_id: keyId, key_name: name, expires_at: at.toISOString() };
-  const once = toOnceKey(keyId, days, at.getTime());
+  const once = `key ${keyId} ${days} ${at.getTime()}`;
   return days === 0
     ? { orgId, kind: "key.expired", facts, once }
     : { orgId, kind: "key.expiring", facts: { ...facts, days }, once };
 }
 
-function toOnceKey(keyId: string, days: number, atMs: number): string {
-  return `key ${keyId} ${days} ${atMs}`;
-}
-
 /*
  * Only the last of several due stages is reported. A stage that began before the key existed is
- * skipped, because a person who creates a key for an hour knows that it expires. Expired keys are
- * read again for days, as a commit may be late.
+ * skipped, because a person who creates a key for an hour knows that it expires. Three days are
+ * read each time, since a commit may be late.
  */
 const EXPIRIES_SQL = `
   select k.org_id, k.key_id, k.name, k.expires_at, v.days
@@ -281,7 +273,7 @@ function troubleEvent(row: TroubleRow): NewEvent {
   return { orgId, kind: "provider.trouble", facts, once };
 }
 
-/* From the sums of hours: a few calls that failed are no trouble. */
+/* Reads hourly sums; fewer than 20 calls are no trouble. */
 const TROUBLES_SQL = `
   select org_id, provider_id, hour, attempts, failed from (
     select org_id, provider_id, hour, sum(attempts)::bigint as attempts,
@@ -304,7 +296,7 @@ function pausedEvent({ org_id: orgId, reason, once }: PausedRow): NewEvent {
   return { orgId, kind: "topup.paused", facts: { reason }, once };
 }
 
-/* As other purchases: read again for days, reported once. */
+/* Three days are read each time, as for other purchases. */
 const CHARGED_SQL = `
   select p.org_id, p.purchase_id, p.micro_usd
   from top_up t join purchase p using (purchase_id) join alert_rules r on r.org_id = p.org_id

@@ -4,18 +4,12 @@ import {
   byGateway,
   type ChangeLog,
   type Public,
-  big,
-  columns,
   inTransaction,
-  instantMs,
-  integer,
-  opaque,
   type Row,
-  text,
 } from "../../kernel/index.ts";
 import { createBrowserToken } from "../identity/browser-token.ts";
-import { type DeliveryEnd, type DueDelivery, nameDestination } from "./alert-store.ts";
-import { KEEP_STOP_SQL } from "./destination-sql.ts";
+import { type DeliveryEnd, dueColumns, type DueDelivery, nameDestination } from "./alert-store.ts";
+import { DROP_WAITING_SQL, KEEP_STOP_SQL } from "./destination-sql.ts";
 import { noticeAlerts } from "./noticing.ts";
 import { reportEvent } from "./alert-kinds.ts";
 
@@ -34,14 +28,14 @@ export class PostgresAlertQueue {
     this.#changes = changes;
   }
 
-  /** Compares the figures with the rules; answers how many events that made. */
+  /** Compares the figures of organizations with their rules; returns the number of new events. */
   async notice(): Promise<number> {
     return await noticeAlerts(this.#pool);
   }
 
   /**
-   * Leases what is due, at most so many of one destination at once, whichever process has them: no
-   * other process gets it before the lease ends.
+   * Leases due deliveries, of one destination at most two at a time over all processes. No other
+   * process gets a delivery before its lease ends.
    */
   async takeDue(limit: number): Promise<readonly DueDelivery[]> {
     return await inTransaction(this.#pool, async (client) => {
@@ -83,7 +77,7 @@ export class PostgresAlertQueue {
 
 export type AlertQueue = Public<PostgresAlertQueue>;
 
-/** An e-mail has a link of its own that stops the next ones; a later try has another. */
+/** Gives each e-mail its own link that stops further alerts; a later try gets another link. */
 async function withStopTokens(
   client: PoolClient,
   due: readonly DueDelivery[],
@@ -103,34 +97,14 @@ async function reportDisabled(
   client: PoolClient,
   { destinationId, channel, address, event }: DueDelivery,
 ): Promise<void> {
-  await client.query(DROP_WAITING_SQL, [destinationId]);
+  await client.query(DROP_WAITING_SQL, [[destinationId], "the destination was disabled"]);
   const facts = { destination_id: destinationId, channel, address };
   await reportEvent(client, { orgId: event.orgId, kind: "destination.disabled", facts });
 }
 
 const ALERTS = byGateway("alerts");
 
-const dueColumns = columns<Omit<DueDelivery, "stopToken">>({
-  deliveryId: big("delivery_id"),
-  tries: integer("tries"),
-  event: columns({
-    eventId: text("event_id"),
-    orgId: text("org_id"),
-    orgName: text("org_name"),
-    kind: text("kind"),
-    facts: opaque("facts"),
-    atMs: instantMs("at"),
-  }),
-  destinationId: text("destination_id"),
-  channel: text("channel"),
-  address: text("address"),
-  sealedSecrets: opaque("sealed_secrets"),
-});
-
-/*
- * Skips destinations that already have the maximum of attempts in flight; they would hide the
- * others.
- */
+/* Skips destinations with the most tries in flight, which would hide the others. */
 const LOCK_DUE_SQL = `
   with due as (
     select destination_id, min(next_at) as since from alert_delivery
@@ -195,7 +169,7 @@ const FAILING_SQL = `
   update alert_destination set failing_since = now()
   where destination_id = $1 and failing_since is null`;
 
-/* One delivery that was given up is not enough: nothing has arrived for as long as one is tried. */
+/* A failed delivery disables its destination only if nothing has arrived for two days. */
 const DISABLE_SQL = `
   update alert_destination set disabled_at = now(), disabled_reason = 'failing'
   where destination_id = $1 and disabled_at is null
@@ -204,7 +178,3 @@ const DISABLE_SQL = `
 const GONE_SQL = `
   update alert_destination set disabled_at = now(), disabled_reason = 'gone'
   where destination_id = $1 and disabled_at is null`;
-
-const DROP_WAITING_SQL = `
-  update alert_delivery set state = 'failed', last_answer = 'the destination was disabled'
-  where destination_id = $1 and state = 'waiting'`;

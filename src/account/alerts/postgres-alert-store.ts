@@ -10,30 +10,22 @@ import {
   type OrgId,
   type Public,
   usdOrNull,
-  bool,
-  columns,
-  type Columns,
-  computed,
   inTransaction,
-  instantMs,
-  integer,
-  micro,
-  opaque,
-  orNull,
   type Row,
-  text,
 } from "../../kernel/index.ts";
 import {
   type AlertDestination,
   type AlertRules,
   type DeliveryRecord,
+  destinationColumns,
   type LinkedAddress,
+  linkedColumns,
+  logColumns,
   nameDestination,
   type NewDestination,
+  ruleColumns,
 } from "./alert-store.ts";
 import * as sql from "./destination-sql.ts";
-
-const { destinationColumns } = sql;
 
 const DESTINATIONS_MAX = 10;
 const LOG_LINES_MAX = 100;
@@ -79,7 +71,7 @@ export class PostgresAlertStore {
         rules.hasRestrictions,
         rules.hasKeyExpiry,
         rules.hasTrouble,
-        // A person's own amount stays what it is.
+        // Once a person sets an amount, the threshold follows purchases no more.
         known.isBalanceFollowing && rules.balanceBelowMicroUsd === known.balanceBelowMicroUsd,
       ]);
       const before = ruleFacts(known);
@@ -92,10 +84,7 @@ export class PostgresAlertStore {
     return rows.map(destinationColumns.read);
   }
 
-  /**
-   * True if the organization has the maximum number of destinations. Checked before more expensive
-   * checks.
-   */
+  /** True if the organization has the most destinations; checked before more expensive checks. */
   async isFull(orgId: OrgId): Promise<boolean> {
     return (await this.destinations(orgId)).length >= DESTINATIONS_MAX;
   }
@@ -129,13 +118,13 @@ export class PostgresAlertStore {
     });
   }
 
-  /** What a link in an e-mail is about; undefined: it has expired, was used, or never was one. */
+  /** Finds the destination of a link; undefined if the link has expired, was used or is none. */
   async findLink(hash: Buffer): Promise<LinkedAddress | undefined> {
     const { rows } = await this.#pool.query<Row>(sql.FIND_LINK_SQL, [hash]);
-    return rows.map(sql.linkedColumns.read)[0];
+    return rows.map(linkedColumns.read)[0];
   }
 
-  /** Begins the alerts to the address of a link, or stops them; as `findLink`. */
+  /** Begins or stops the alerts to the address of a link; undefined as in `findLink`. */
   async useLink(hash: Buffer): Promise<LinkedAddress | undefined> {
     const found = await this.findLink(hash);
     if (found === undefined) return undefined;
@@ -143,9 +132,10 @@ export class PostgresAlertStore {
     return await this.#changes.write(byGateway("alerts"), async (client, note) => {
       await client.query(LOCK_ORG_SQL, [orgId]);
       const { rowCount } = await client.query(sql.USE_LINK_SQL[link], [target]);
-      // A second press stops nothing more, and its answer is the same.
+      // A second press stops nothing more, and gets the same answer.
       if (rowCount === 0) return link === "stop" ? found : undefined;
-      if (link === "stop") await client.query(sql.DROP_WAITING_SQL, [target, "its reader stopped"]);
+      if (link === "stop")
+        await client.query(sql.DROP_WAITING_SQL, [[target], "its reader stopped"]);
       const before = nameDestination({ channel: "email", address });
       const after = { ...before, reader: link === "stop" ? "stopped" : "confirmed" };
       note({ action: "alert.destination", orgId, target, before, after });
@@ -180,7 +170,7 @@ export class PostgresAlertStore {
       }
       const { rows } = await client.query<Row>(sql.CHANGE_SQL, [...which, kinds, isEnabled]);
       if (!isEnabled) {
-        await client.query(sql.DROP_WAITING_SQL, [destinationId, "the destination was disabled"]);
+        await client.query(sql.DROP_WAITING_SQL, [[destinationId], "the destination was disabled"]);
       }
       const before = { is_enabled: wasEnabled, kinds: known.kinds };
       const after = { is_enabled: isEnabled, kinds };
@@ -189,9 +179,7 @@ export class PostgresAlertStore {
     });
   }
 
-  /**
-   * Replaces a webhook's secret; the former one stays valid for a day. Undefined if there is none.
-   */
+  /** Replaces a webhook's secret, else undefined; the former one stays valid for a day. */
   async rotateSecret(
     orgId: OrgId,
     destinationId: string,
@@ -212,7 +200,6 @@ export class PostgresAlertStore {
     });
   }
 
-  /** Returns false if it does not exist. */
   async removeDestination(orgId: OrgId, destinationId: string, by: ChangedBy): Promise<boolean> {
     return await this.#changes.write(by, async (client, note) => {
       const { rows } = await client.query<{ channel: string; address: string }>(sql.REMOVE_SQL, [
@@ -221,17 +208,14 @@ export class PostgresAlertStore {
       ]);
       const [removed] = rows;
       if (removed === undefined) return false;
-      await client.query(sql.DROP_WAITING_SQL, [destinationId, "the destination was removed"]);
+      await client.query(sql.DROP_WAITING_SQL, [[destinationId], "the destination was removed"]);
       const before = nameDestination(removed);
       note({ action: "alert.destination", orgId, target: destinationId, before, after: null });
       return true;
     });
   }
 
-  /**
-   * Queues a test event for one destination alone. False: too many wait for it; undefined if there
-   * is no enabled one.
-   */
+  /** Queues a test event for one enabled destination, else undefined; false if too many wait. */
   async sendTest(orgId: OrgId, destinationId: string): Promise<string | false | undefined> {
     return await inTransaction(this.#pool, async (client) => {
       const { rowCount } = await client.query(sql.ACTIVE_SQL, [orgId, destinationId]);
@@ -265,7 +249,6 @@ export class PostgresAlertStore {
     });
   }
 
-  /** The newest events with their deliveries. */
   async log(orgId: OrgId): Promise<readonly DeliveryRecord[]> {
     const { rows } = await this.#pool.query<Row>(LOG_SQL, [orgId, LOG_LINES_MAX]);
     return rows.map(logColumns.read);
@@ -274,7 +257,7 @@ export class PostgresAlertStore {
 
 export type AlertStore = Public<PostgresAlertStore>;
 
-/** Counts a question to confirm; false: there were enough. */
+/** Counts an e-mail for confirmation; false if a bound is reached. */
 async function mayAsk(
   client: PoolClient,
   { orgId, address }: { readonly orgId: OrgId; readonly address: string },
@@ -288,8 +271,8 @@ async function mayAsk(
 const HOUR_MS = 3_600_000;
 
 /**
- * The usual alerts of an organization, as changes, where the caller's transaction has turned them
- * on: the database does so with the first owner whose address is verified.
+ * The default alerts of an organization, as changes for the log, if the caller's transaction has
+ * turned them on: the database does so for the first owner with a verified address.
  */
 export async function findNewAlerts(
   query: (sql: string, values: unknown[]) => Promise<readonly Row[]>,
@@ -310,6 +293,26 @@ export async function findNewAlerts(
   ];
 }
 
+/**
+ * Removes a former member's e-mail address from the destinations, in the transaction of the
+ * removal, because no link of a message has confirmed it. Returns the changes for its record.
+ */
+export async function removeMemberDestinations(
+  client: Pick<PoolClient, "query">,
+  orgId: OrgId,
+  address: string,
+): Promise<readonly Change[]> {
+  type Removed = Readonly<Record<"destination_id" | "address", string>>;
+  const { rows } = await client.query<Removed>(sql.REMOVE_ADDRESS_SQL, [orgId, address]);
+  const ids = rows.map(({ destination_id: id }) => id);
+  await client.query(sql.DROP_WAITING_SQL, [ids, "the destination was removed"]);
+  return rows.map((row): Change => {
+    const before = nameDestination({ channel: "email", address: row.address });
+    const target = row.destination_id;
+    return { action: "alert.destination", orgId, target, before, after: null };
+  });
+}
+
 function ruleFacts(rules: AlertRules): Facts {
   const { balanceBelowMicroUsd: below, capPercents } = rules;
   return {
@@ -322,34 +325,11 @@ function ruleFacts(rules: AlertRules): Facts {
   };
 }
 
-const ruleColumns: Columns<AlertRules> = columns<AlertRules>({
-  balanceBelowMicroUsd: orNull(micro("balance_below")),
-  capPercents: opaque("cap_percents"),
-  hasPurchases: computed("purchases_since is not null", bool("has_purchases")),
-  hasRestrictions: computed("restrictions_since is not null", bool("has_restrictions")),
-  hasKeyExpiry: computed("key_expiry_since is not null", bool("has_key_expiry")),
-  hasTrouble: computed("trouble_since is not null", bool("has_trouble")),
-  isBalanceFollowing: bool("balance_follows"),
-});
-
-const logColumns: Columns<DeliveryRecord> = columns<DeliveryRecord>({
-  eventId: text("event_id"),
-  kind: text("kind"),
-  atMs: instantMs("at"),
-  destinationId: orNull(text("destination_id")),
-  address: orNull(text("address")),
-  channel: orNull(text("channel")),
-  state: orNull(text("state")),
-  tries: orNull(integer("tries")),
-  nextAtMs: orNull(instantMs("next_at")),
-  lastAnswer: orNull(text("last_answer")),
-});
-
 const RULES_SQL = `select ${ruleColumns.sql} from alert_rules where org_id = $1`;
 
 const LOCK_ORG_SQL = "select from org where org_id = $1 for no key update";
 
-/* An alert that was on already stays on since its first instant. */
+/* An alert that is on already keeps the instant from which it is on. */
 const SET_RULES_SQL = `
   insert into alert_rules
     (org_id, balance_below, cap_percents, purchases_since, restrictions_since,

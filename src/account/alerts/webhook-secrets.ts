@@ -22,7 +22,7 @@ export interface SecretOwner {
   readonly orgId: OrgId;
 }
 
-/** A new secret, in the form in which the customer is shown it once. */
+/** A new secret, as the customer is shown it once. */
 export function createWebhookSecret(): string {
   return `whsec_${randomBytes(RANDOM_BYTES).toString("base64")}`;
 }
@@ -31,15 +31,12 @@ export function sealSecret(vault: KeyVault, secret: string, owner: SecretOwner):
   return vault.seal(secret, toVaultContext(owner));
 }
 
-/** Throws a `SealedKeyFault` when it was not sealed for this destination or its key is gone. */
+/** Throws a `SealedKeyFault` if it was not sealed for this destination, or its key is gone. */
 export function openSecret(vault: KeyVault, sealed: Buffer, owner: SecretOwner): string {
   return vault.open(sealed, toVaultContext(owner));
 }
 
-/**
- * The ids of destinations and of connections have different prefixes, so neither secret opens as
- * the other.
- */
+/** Ids of destinations and connections differ in prefix, so neither secret opens as the other. */
 function toVaultContext({ destinationId, orgId }: SecretOwner): Parameters<KeyVault["open"]>[1] {
   return { connectionId: destinationId, orgId, providerId: "webhook" };
 }
@@ -97,7 +94,7 @@ const LIST_SQL = `
   where sealed is not null
   order by destination_id, is_former`;
 
-/** Two seals are never the same bytes: the column is the one that has these. */
+/** Two seals are never the same bytes, so the bytes tell which column to change. */
 const RESEAL_SQL = `
   update alert_destination set
     sealed_secret = case sealed_secret when $2 then $3 else sealed_secret end,

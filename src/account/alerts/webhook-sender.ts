@@ -21,7 +21,7 @@ export interface WebhookSenderDeps {
   readonly clock: Clock;
   /** Undefined if there is no encryption key. */
   readonly vault: KeyVault | undefined;
-  /** Development and tests: receivers on the same machine too. */
+  /** True in development and tests, where receivers may run on the same machine. */
   readonly allowPrivate: boolean;
   readonly names: ForeignNames;
 }
@@ -76,16 +76,14 @@ function toTryAnswer(end: PostEnd): TryAnswer {
   return { end: "failed", answer: `status ${status}${why}` };
 }
 
-/** One try of a delivery, as it is signed. */
 export interface SignedContent {
   /** The id of the event: the same for every try. */
   readonly id: string;
-  /** The time of this try. */
   readonly timestampS: number;
   readonly body: string;
 }
 
-/** Recommended by the specification; facts are far below. */
+/** The bound that the specification recommends; bodies are far smaller. */
 const BODY_BYTES_MAX = 20_000;
 
 /** The body that is posted for an event: the same bytes for every try. */
@@ -101,10 +99,7 @@ export function webhookBody({
   return body;
 }
 
-/**
- * The headers of the Standard Webhooks scheme; one signature for each secret, so that a receiver
- * may have either while one replaces the other.
- */
+/** The headers of the Standard Webhooks scheme, with a signature by each valid secret. */
 export function webhookHeaders(
   content: SignedContent,
   secrets: readonly string[],
@@ -131,8 +126,8 @@ const URL_CHARS_MAX = 2_000;
 const UNPRIVILEGED_PORT_MIN = 1_024;
 
 /**
- * The problem with the address of a webhook, in a sentence; undefined where there is none.
- * `allowPrivate`: development, where receivers run on the same machine.
+ * The problem with the address of a webhook, in a sentence; undefined if there is none. With
+ * `allowPrivate`, receivers may run on the same machine.
  */
 export function webhookAddressProblem(text: string, allowPrivate: boolean): string | undefined {
   if (text.length > URL_CHARS_MAX) return `it is longer than ${URL_CHARS_MAX} characters`;
@@ -156,8 +151,8 @@ export function webhookAddressProblem(text: string, allowPrivate: boolean): stri
 }
 
 /**
- * Validates the address as above, and resolves its name to find private addresses. Every delivery
- * checks that again. `busy` means that the organization has too many look-ups in flight.
+ * Checks the address as above, and also the addresses of its name, as every delivery does again.
+ * `busy` if the organization has too many look-ups in flight.
  */
 export async function checkWebhookAddress(
   text: string,

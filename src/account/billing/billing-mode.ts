@@ -13,9 +13,9 @@ export interface BillingOptions {
     | "purchaseMaxUsd"
     | "autoTopUp"
   >;
-  /** The current secrets, read at each use. Default: those of `config`. */
+  /** The present secrets, read at each use. Default: those of `config`. */
   readonly secrets?: () => Pick<ConsoleConfig, "stripeSecretKey" | "stripeWebhookSecret">;
-  /** A checkout with test money, instead of the account that the settings name. */
+  /** A test checkout, used instead of the account that the settings name. */
   readonly testCheckout?: {
     readonly url: string;
     readonly secretKey: string;
@@ -23,9 +23,9 @@ export interface BillingOptions {
   };
   readonly store: PurchaseStore;
   readonly topUpStore: TopUpStore;
-  /** The address to which people return from the checkout, read at each purchase. */
+  /** The console's address, to which people return from the checkout; read at each purchase. */
   readonly consoleUrl: () => string;
-  /** Who sells, as receipts say it for ever. */
+  /** The seller, as receipts keep it permanently. */
   readonly seller: () => Seller;
   readonly clock: Clock;
   readonly log: Logger;

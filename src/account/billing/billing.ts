@@ -1,4 +1,4 @@
-import type { MicroUsd, OrgId } from "../../kernel/index.ts";
+import type { MicroUsd } from "../../kernel/index.ts";
 import type { Buyer, Seller } from "./company.ts";
 import type { ShownCard, TopUpPause, TopUpRule } from "./top-up-store.ts";
 
@@ -14,28 +14,7 @@ export type PurchaseState =
   /** Paid, but not as ordered: an operator has to review it; nothing was granted. */
   | "parked";
 
-export interface PurchaseRecord {
-  readonly purchaseId: string;
-  readonly orgId: OrgId;
-  readonly amountMicroUsd: MicroUsd;
-  readonly state: PurchaseState;
-  readonly createdAtMs: number;
-  readonly grantedAtMs: number | null;
-  readonly refundedMicroUsd: MicroUsd;
-  readonly disputedMicroUsd: MicroUsd;
-  /** The payment's id at the payment provider; null if none is known. */
-  readonly paymentId: string | null;
-  readonly receiptUrl: string | null;
-  /** The name shown to people, such as `Visa 4242`; null until the payment provider reports it. */
-  readonly paymentMethod: string | null;
-  /** Null: it was not paid. */
-  readonly receipt: ReceiptFacts | null;
-  readonly isTestMoney: boolean;
-  /** Made by the organization's rule, with its saved card. */
-  readonly isAutomatic: boolean;
-}
-
-/** What a receipt says for ever, as it was when the purchase was paid. */
+/** The facts of a receipt, as they were when the purchase was paid. */
 export interface ReceiptFacts {
   /** `R-000123`, without a gap among the receipts of its seller; `TEST-000123` for test money. */
   readonly number: string;
@@ -57,22 +36,20 @@ export class PurchaseFault extends Error {
   }
 }
 
-/** Automatic top-up of one organization, as its owner sees it. */
 export interface TopUpView {
   /** Undefined if none was made yet. */
   readonly rule: TopUpRule | undefined;
-  /** The rule is off until a person turns it on. */
+  /** Set while the rule is off until a person turns it on. */
   readonly pause: TopUpPause | undefined;
   readonly card: ShownCard | undefined;
-  /** A checkout for a card was opened, and its end is not known yet. */
+  /** True if a checkout for a card was opened and its end is not known yet. */
   readonly isCardPending: boolean;
   /** Automatic purchases of this UTC month that were made or are pending. */
   readonly monthMicroUsd: MicroUsd;
-  /** One is in progress. */
   readonly hasOpenPurchase: boolean;
 }
 
-/** A rule that cannot be; the field is the contract's. */
+/** A rule that is not allowed; `field` is its name in the contract. */
 export class TopUpFault extends Error {
   override readonly name = "TopUpFault";
   readonly field: "below_usd" | "amount_usd" | "month_max_usd" | "card";

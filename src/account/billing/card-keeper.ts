@@ -21,8 +21,8 @@ export interface CardKeeperDeps {
 }
 
 /**
- * The saved card of each organization. The card is stored by the payment provider; here is only
- * what the console shows of it.
+ * Manages the saved card of each organization. The payment provider stores the card, the database
+ * only what the console shows of it.
  */
 export class CardKeeper {
   readonly #deps: CardKeeperDeps;
@@ -54,7 +54,6 @@ export class CardKeeper {
     return customerId;
   }
 
-  /** A checkout that saves a card and charges nothing. */
   async openSetup(
     orgId: OrgId,
     visit: { readonly successUrl: string; readonly cancelUrl: string },
@@ -67,7 +66,7 @@ export class CardKeeper {
     return { checkoutUrl: url };
   }
 
-  /** Asks what became of the checkout that was opened last, and keeps its card. */
+  /** Asks the payment provider how a checkout ended, and stores its card. */
   async checkSetup(orgId: OrgId, sessionId: string): Promise<void> {
     const { topUps, cards, isTestMoney } = this.#deps;
     const update = await cards.setup(sessionId);
@@ -76,7 +75,7 @@ export class CardKeeper {
     else await this.take(update);
   }
 
-  /** Keeps a card that was saved; what is reported again changes nothing. */
+  /** Stores a saved card; a repeated report changes nothing. */
   async take(update: CardUpdate): Promise<void> {
     const { topUps, cards, isTestMoney, clock, log } = this.#deps;
     const { orgId, customerId, sessionId, isLive } = update;
@@ -91,7 +90,7 @@ export class CardKeeper {
     await topUps.endSetup(orgId, isTestMoney, sessionId);
   }
 
-  /** The card is not charged after this; it is detached now, or by a later round. */
+  /** Removes the card, which is not charged any more. It is detached now, or by a later round. */
   async remove(orgId: OrgId, by: ChangedBy): Promise<boolean> {
     const { topUps, isTestMoney } = this.#deps;
     const isRemoved = await topUps.removeCard(orgId, isTestMoney, by);

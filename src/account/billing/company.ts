@@ -4,7 +4,6 @@ import type { Stripe } from "stripe";
 import {
   type ChangedBy,
   type ChangeLog,
-  type Columns,
   columns,
   type Config,
   type Facts,
@@ -14,43 +13,40 @@ import {
   type OrgId,
   orNull,
   type Public,
+  type RecordOf,
   type Row,
   type TaxIdType,
   text,
 } from "../../kernel/index.ts";
 
-/**
- * The legal identity of an organization on its statements, receipts and invoices. Plain text, one
- * line each.
- */
-export interface Company {
-  readonly legalName: string;
+const companyColumns = columns({
+  legalName: text("legal_name"),
   /** Street and the like, three lines at most. */
-  readonly addressLines: readonly string[];
-  readonly city: string;
+  addressLines: opaque<readonly string[]>("address_lines"),
+  city: text("city"),
   /** Empty if the country has none. */
-  readonly postalCode: string;
+  postalCode: text("postal_code"),
   /** ISO 3166-1, two capital letters. */
-  readonly country: string;
-  readonly taxId: { readonly type: TaxIdType; readonly value: string } | null;
-  /** Kept with the company data; nothing is sent there yet. Empty: none. */
-  readonly billingEmail: string;
+  country: text("country"),
+  taxId: orNull(columns({ type: text<TaxIdType>("tax_id_type"), value: text("tax_id") })),
+  /** Kept with the company data; nothing is sent there yet. Empty if there is none. */
+  billingEmail: text("billing_email"),
   /** The customer's own purchase-order number; empty if there is none. */
-  readonly purchaseOrder: string;
-}
+  purchaseOrder: text("purchase_order"),
+});
+/** The legal identity of an organization on its documents; each text is one plain line. */
+export type Company = RecordOf<typeof companyColumns>;
 
-/** Whom a receipt is for: the organization, and its company data where it had given some. */
+/** The buyer on a receipt: the organization, with its company data if it had given any. */
 export interface Buyer {
   readonly name: string;
   readonly company: Company | null;
 }
 
-/** Who sells the credit, as the settings had it. */
 export interface Seller {
-  /** Empty: no name is set; it is the installation at `url`. */
+  /** Empty if no name is set; the seller is then the installation at `url`. */
   readonly name: string;
   readonly addressLines: readonly string[];
-  /** Empty: none. */
   readonly taxId: string;
   readonly note: string;
   /** Why receipts have no tax. */
@@ -58,7 +54,6 @@ export interface Seller {
   readonly url: string;
 }
 
-/** The seller of this installation. */
 export function sellerOf(config: Pick<Config, keyof IssuerConfig>, url: string): Seller {
   const lines = config.issuerAddress.split("|").map((line) => line.trim());
   return {
@@ -71,7 +66,7 @@ export function sellerOf(config: Pick<Config, keyof IssuerConfig>, url: string):
   };
 }
 
-/** A buyer as the grant of a purchase has kept it: the company is a row of `org_company`. */
+/** A buyer as the grant of a purchase stores it; `company` is a row of `org_company`. */
 export interface StoredBuyer {
   readonly name: string;
   readonly company: Row | null;
@@ -130,7 +125,6 @@ export function toInvoiceData(company: Company): InvoiceData {
   };
 }
 
-/** The company data of organizations in PostgreSQL. */
 export class PostgresCompanyStore {
   readonly #pool: Pool;
   readonly #changes: ChangeLog;
@@ -145,7 +139,6 @@ export class PostgresCompanyStore {
     return await findCompany(this.#pool, orgId);
   }
 
-  /** All fields at once. */
   async change(orgId: OrgId, company: Company, by: ChangedBy): Promise<void> {
     await this.#changes.write(by, async (client, note) => {
       await client.query("select from org where org_id = $1 for no key update", [orgId]);
@@ -176,17 +169,6 @@ export class PostgresCompanyStore {
 }
 
 export type CompanyStore = Public<PostgresCompanyStore>;
-
-const companyColumns: Columns<Company> = columns<Company>({
-  legalName: text("legal_name"),
-  addressLines: opaque("address_lines"),
-  city: text("city"),
-  postalCode: text("postal_code"),
-  country: text("country"),
-  taxId: orNull(columns({ type: text<TaxIdType>("tax_id_type"), value: text("tax_id") })),
-  billingEmail: text("billing_email"),
-  purchaseOrder: text("purchase_order"),
-});
 
 const FIND_SQL = `select ${companyColumns.sql} from org_company where org_id = $1`;
 

@@ -1,10 +1,11 @@
 import { formatUsd, instant, microUsd, monthName, receiptFacts } from "../../kernel/index.ts";
-import type { PurchaseRecord, ReceiptFacts } from "./billing.ts";
+import type { ReceiptFacts } from "./billing.ts";
+import type { PurchaseRecord } from "./purchase-store.ts";
 import type { Buyer, Seller } from "./company.ts";
 import type { Paper, PaperTable } from "./paper.ts";
-import type { Statement, StatementDocument, UsageLine } from "./statements.ts";
+import type { StatementDocument, UsageLine } from "../console-api/contract/statements.ts";
+import type { Statement } from "./statements.ts";
 
-/** A purchase that was paid. */
 export type PaidPurchase = PurchaseRecord & {
   readonly receipt: ReceiptFacts;
   readonly grantedAtMs: number;
@@ -14,7 +15,6 @@ export function isPaid(purchase: PurchaseRecord): purchase is PaidPurchase {
   return purchase.receipt !== null && purchase.grantedAtMs !== null;
 }
 
-/** The one line of a receipt. */
 export function describePurchase({ isAutomatic }: PurchaseRecord): string {
   return isAutomatic ? "Prepaid API credit, automatic top-up" : "Prepaid API credit";
 }
@@ -167,7 +167,7 @@ function usageTable<T extends UsageLine>(
   };
 }
 
-/** To the cent where that says everything, else exact. */
+/** With cents if these are exact, else with all digits. */
 function dollars(usd: string): string {
   const [, sign = "", whole = "", part = ""] = /^(-?)(\d+)\.(\d+)$/.exec(usd) ?? [];
   const cents = part.replace(/0{1,4}$/, "").padEnd(2, "0");

@@ -18,7 +18,7 @@ test("a purchase that is reported twice is counted once, and one that waits not 
   expect(ends).toEqual(["granted", "parked"]);
 });
 
-test("an event that could not be taken is counted as failed, and its fault goes on", async () => {
+test("an event that could not be handled is counted as failed, and its fault is thrown on", async () => {
   const results: string[] = [];
   const outcomes = [
     () => Promise.resolve("done" as const),

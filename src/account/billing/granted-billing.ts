@@ -1,13 +1,11 @@
 import type { MicroUsd, OrgId } from "../../kernel/index.ts";
 import type { PurchaseBounds } from "./billing-mode.ts";
-import { PurchaseFault, type PurchaseRecord } from "./billing.ts";
+import { PurchaseFault } from "./billing.ts";
 import type { PurchaseStore } from "./postgres-purchase-store.ts";
+import type { PurchaseRecord } from "./purchase-store.ts";
 import type { Billing } from "./stripe-billing.ts";
 
-/**
- * Billing without a payment provider: operators grant credit, and earlier purchases can still be
- * read.
- */
+/** Billing without a payment provider: operators grant credit; former purchases can be read. */
 export class GrantedBilling implements Billing {
   readonly mode = "none";
   readonly topUps = undefined;
@@ -51,7 +49,7 @@ export class GrantedBilling implements Billing {
   }
 
   start(): void {
-    // Nothing changes by itself.
+    // Without a payment provider there is nothing to poll.
   }
 
   close(): Promise<void> {
@@ -71,7 +69,7 @@ export class GrantedBilling implements Billing {
 export type PurchaseEnd = "granted" | "failed" | "expired" | "parked";
 export type WebhookResult = "taken" | "bad_signature" | "not_configured" | "failed";
 
-/** Notes each purchase that ends here: once, however often it is reported. */
+/** Calls `note` once for each purchase that ends, however often that is reported. */
 export function notingPurchases<T extends Pick<PurchaseStore, "grant" | "decide">>(
   store: T,
   note: (end: PurchaseEnd) => void,
@@ -93,7 +91,7 @@ export function notingPurchases<T extends Pick<PurchaseStore, "grant" | "decide"
   });
 }
 
-/** Notes what became of each event of the payment provider. */
+/** Calls `note` with the outcome of each event of the payment provider. */
 export function notingWebhooks<T extends Pick<Billing, "webhook">>(
   billing: T,
   note: (result: WebhookResult) => void,

@@ -18,7 +18,7 @@ function makePaper(change: Partial<Paper>): Paper {
   };
 }
 
-/** Everything that the file says, its compressed parts unpacked. */
+/** The text of a file, with its compressed parts unpacked. */
 async function read(paper: Paper): Promise<string> {
   const bytes = await drawPaper(paper);
   const text = bytes.toString("latin1");
@@ -67,7 +67,7 @@ describe("a document", () => {
     const clock = setInterval(() => (ticks += 1), 5);
     const printed = await printPaper(paper);
     clearInterval(clock);
-    // In the same thread there would be none.
+    // In the same thread there would be no tick.
     expect(ticks).toBeGreaterThan(10);
     expect(printed.equals(await drawPaper(paper))).toBe(true);
   });

@@ -2,31 +2,31 @@ import { createRequire } from "node:module";
 
 import { printForeignLetters } from "./reader-fonts.ts";
 
-/** A document as an accountant takes it: who, to whom, what, in texts that are ready to be read. */
+/** A document for accounting: its parties, facts, tables and notes, as texts to print. */
 export interface Paper {
   /** `Receipt R-000123`. */
   readonly title: string;
-  /** Said first, in red; absent: nothing has to be. */
+  /** Printed first, in red; absent if there is none. */
   readonly warning?: string;
   readonly from: readonly string[];
   readonly to: readonly string[];
   readonly facts: readonly (readonly [string, string])[];
   readonly tables: readonly PaperTable[];
   readonly notes: readonly string[];
-  /** When it was made final: the same document is the same file. */
+  /** When the document became final; this date makes a second print the same file. */
   readonly at: Date;
 }
 
 export interface PaperTable {
   readonly title: string;
-  /** Its columns; those that `isFigure` are set to the right. `share`: of the width, in all 1. */
+  /** `share` is a column's part of the width, in total 1; `isFigure` aligns it to the right. */
   readonly columns: readonly {
     readonly label: string;
     readonly share: number;
     readonly isFigure?: boolean;
   }[];
   readonly rows: readonly (readonly string[])[];
-  /** The last rows, of sums, are bold. */
+  /** How many of the last rows are sums, which are bold. */
   readonly sums?: number;
 }
 
@@ -39,12 +39,12 @@ const GAP = 6;
 
 type Pdf = InstanceType<typeof import("pdfkit")>;
 
-/** The document as a PDF file; it is busy all the time, so `printPaper` does it in a thread. */
+/** Draws the document as a PDF file. It keeps the thread busy, so `printPaper` has its own. */
 export async function drawPaper(paper: Paper): Promise<Buffer> {
   const { default: PdfDocument } = await import("pdfkit");
   const { resolve } = createRequire(import.meta.url);
   const pdf = new PdfDocument({
-    // The first one with the fonts of `printForeignLetters`.
+    // The first version with the fonts of `printForeignLetters`.
     pdfVersion: "1.5",
     size: "A4",
     margin: MARGIN,
@@ -107,7 +107,7 @@ function drawTable(pdf: Pdf, table: PaperTable): void {
   pdf.y += 2 * GAP;
 }
 
-/** One row; with a head, on the next page under that head where this one is full. */
+/** Draws one row. If the page is full, a row with a head goes under that head on the next page. */
 function drawRow(
   pdf: Pdf,
   table: PaperTable,
@@ -121,7 +121,7 @@ function drawRow(
   pdf.font(font).fontSize(8.5);
   const cells = table.columns.map(({ share, isFigure = false }, at) => {
     const [text = "", width] = [row[at], share * WIDTH - GAP];
-    // To break a text into lines takes longest, and most cells are one.
+    // Breaking a text into lines takes longest, and most cells have one line.
     const isLine = pdf.widthOfString(text) <= width;
     const height = isLine ? pdf.currentLineHeight() : pdf.heightOfString(text, { width });
     return { text, height, align: isFigure ? "right" : "left", width, lineBreak: !isLine } as const;

@@ -1,9 +1,6 @@
 import type { MicroUsd, PauseReason } from "../../kernel/index.ts";
 
-/**
- * The payment provider's report about a checkout session, whichever process asked and however it
- * arrived.
- */
+/** The payment provider's report about a checkout session, by an event or on request. */
 export interface SessionUpdate {
   readonly sessionId: string;
   /** Null if the session does not belong to one of our purchases. */
@@ -18,7 +15,7 @@ export interface SessionUpdate {
   readonly receiptUrl: string | null;
   /** The name shown to people, such as `Visa 4242`; absent if it was not reported. */
   readonly method?: string | undefined;
-  /** The payer saved the card. */
+  /** Set if the payer saved the card. */
   readonly card?: CardUpdate | undefined;
 }
 
@@ -28,7 +25,6 @@ export interface CardUpdate {
   readonly orgId: string;
   readonly customerId: string;
   readonly isLive: boolean;
-  /** The time at which the checkout was opened. */
   readonly openedAtMs: number;
   /** The object from which the card can be read. */
   readonly intent: { readonly kind: "setup" | "payment"; readonly id: string };
@@ -44,7 +40,6 @@ export interface ChargeUpdate {
   readonly createdAtMs: number;
 }
 
-/** The payment provider's report about a refund or a dispute. */
 export interface ClaimUpdate {
   readonly claimId: string;
   readonly kind: "refund" | "dispute";
@@ -52,7 +47,7 @@ export interface ClaimUpdate {
   readonly amountMicroUsd: MicroUsd;
   /** `waits`: undecided, nothing was taken; `stands`: taken; `reversed`: returned for good. */
   readonly state: "waits" | "stands" | "reversed";
-  /** True if it is final. */
+  /** True if the state is final. */
   readonly isOver: boolean;
 }
 
@@ -64,7 +59,6 @@ export type PaymentUpdate =
   /** An event that belongs to no purchase, or changes none. */
   | { readonly kind: "other" };
 
-/** An event whose signature was proven. */
 export interface PaymentEvent {
   readonly eventId: string;
   readonly type: string;

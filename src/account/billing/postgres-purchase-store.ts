@@ -16,7 +16,6 @@ import {
   usdOrNull,
 } from "../../kernel/index.ts";
 import { readThreshold } from "../../ledger/index.ts";
-import type { PurchaseRecord } from "./billing.ts";
 import type { Seller } from "./company.ts";
 import {
   type KnownPurchase,
@@ -24,6 +23,7 @@ import {
   type NewPurchase,
   type OpenClaim,
   type PurchaseClaim,
+  type PurchaseRecord,
   type RecoveredPurchase,
   SELECT_PURCHASE_SQL,
   type UngrantedState,
@@ -68,7 +68,6 @@ export class PostgresPurchaseStore {
     });
   }
 
-  /** The checkout session that the purchase is paid in. */
   async attachSession(purchaseId: string, sessionId: string): Promise<void> {
     await this.#pool.query("update purchase set session_id = $2 where purchase_id = $1", [
       purchaseId,
@@ -76,10 +75,7 @@ export class PostgresPurchaseStore {
     ]);
   }
 
-  /**
-   * Re-creates a purchase that a restore lost. `known`: it exists and is unchanged; `unknown_org`:
-   * nothing was written.
-   */
+  /** Recreates a purchase that a restore lost; with any other answer, nothing was written. */
   async recover(
     purchase: RecoveredPurchase,
     by: ChangedBy,
@@ -105,7 +101,7 @@ export class PostgresPurchaseStore {
     return (await this.find(purchase.purchaseId)) === undefined ? "unknown_org" : "known";
   }
 
-  /** Newest first, a thousand at most. */
+  /** Newest first, at most 1,000. */
   async list(orgId: OrgId): Promise<readonly PurchaseRecord[]> {
     return await this.#select(
       "where p.org_id = $1 order by p.created_at desc, p.purchase_id limit $2",
@@ -113,10 +109,7 @@ export class PostgresPurchaseStore {
     );
   }
 
-  /**
-   * Reads the waiting purchases of all organizations, for operators: parked ones without a grant
-   * first, then the newest.
-   */
+  /** Waiting purchases of all organizations: parked ones without a grant first, then the newest. */
   async listWaiting(limit: number): Promise<readonly WaitingPurchase[]> {
     const { rows } = await this.#pool.query<Row>(WAITING_SQL, [limit]);
     return rows.map((row) => {
@@ -141,9 +134,7 @@ export class PostgresPurchaseStore {
     return (await this.#select("where p.payment_id = $1", [paymentId]))[0];
   }
 
-  /**
-   * Credits the wallet once, and applies claims that wait for it. Returns true if this call did it.
-   */
+  /** Credits the wallet once, and applies claims that wait for it; true if this call did it. */
   async grant(paid: {
     readonly purchaseId: string;
     readonly paymentId: string | null;
@@ -170,10 +161,7 @@ export class PostgresPurchaseStore {
     });
   }
 
-  /**
-   * Never reverts a grant, and never returns from a final state to `pending`. Returns true if it
-   * changed.
-   */
+  /** Sets the state, but reverts no grant, nor a final state to `pending`; true if it changed. */
   async decide(purchaseId: string, state: UngrantedState): Promise<boolean> {
     const from =
       state === "pending" ? "('created')" : "('created', 'pending', 'failed', 'expired')";
@@ -218,7 +206,7 @@ export class PostgresPurchaseStore {
     });
   }
 
-  /** The debt of the organization: above zero only while its wallet has nothing free. */
+  /** The debt of the organization; it is above zero only while its balance is zero. */
   async owed(orgId: OrgId): Promise<MicroUsd> {
     const result = await this.#pool.query<{ owed: bigint }>(
       "select owed from account where account_id = $1",
@@ -227,10 +215,7 @@ export class PostgresPurchaseStore {
     return microUsd(result.rows[0]?.owed ?? 0n);
   }
 
-  /**
-   * Takes purchases since `sinceMs` that are undecided, or granted without a receipt; those never
-   * checked come first.
-   */
+  /** Takes purchases that are undecided or granted without a receipt; unchecked ones come first. */
   async takeUnfinished(asked: {
     readonly beforeMs: number;
     readonly sinceMs: number;
@@ -261,8 +246,8 @@ export class PostgresPurchaseStore {
   }
 
   async isEventDone(eventId: string): Promise<boolean> {
-    const sql = "select exists (select from payment_event where event_id = $1) as answer";
-    return await this.#isTrue(sql, [eventId]);
+    const sql = "select from payment_event where event_id = $1";
+    return (await this.#pool.query(sql, [eventId])).rowCount === 1;
   }
 
   async markEventDone(event: { readonly eventId: string; readonly kind: string }): Promise<void> {
@@ -299,11 +284,6 @@ export class PostgresPurchaseStore {
     const result = await this.#pool.query<Row>(`${SELECT_PURCHASE_SQL} ${rest}`, [...values]);
     return result.rows.map(readPurchaseRow);
   }
-
-  async #isTrue(sql: string, values: readonly unknown[]): Promise<boolean> {
-    const result = await this.#pool.query<{ answer: boolean }>(sql, [...values]);
-    return result.rows[0]?.answer === true;
-  }
 }
 
 export type PurchaseStore = Public<PostgresPurchaseStore>;
@@ -317,10 +297,10 @@ const NOBODY: Seller = {
   url: "",
 };
 
-/** The payment provider reported the result of an order, by an event or when we asked. */
+/** The author of changes that the payment provider reported, by an event or when asked. */
 const PAYMENT_NEWS = byProviderNews("stripe");
 
-// Claims are not read: nothing was granted that could be taken back.
+// Claims are not read, since nothing was granted that could be taken back.
 const WAITING_SQL = `
   select p.*, 0::bigint as refunded, 0::bigint as disputed,
     exists (select from top_up t where t.purchase_id = p.purchase_id) as is_automatic,
@@ -339,7 +319,7 @@ interface GrantedRow {
   readonly answer: boolean;
   readonly org_id: OrgId;
   readonly micro_usd: bigint;
-  /** From before the grant. */
+  /** The threshold of the balance alert before the grant. */
   readonly was_below: bigint | null;
 }
 
@@ -360,7 +340,7 @@ function claimFacts({ claimId, kind, amountMicroUsd }: PurchaseClaim, row: Claim
   return { claim: claimId, kind, amount_usd, is_reversed: row.is_reversed, is_over: row.is_over };
 }
 
-// Two at once may both get the last one: the bound is against floods, not against one.
+// Two concurrent purchases may both be the last one: the bound only has to stop floods.
 const CREATE_SQL = `
   insert into purchase (purchase_id, org_id, micro_usd, cents, is_test_money, created_at,
     expires_at)

@@ -6,6 +6,7 @@ import {
   Job,
   type Logger,
   type OrgId,
+  type Public,
   STATEMENT_DELAY_MS,
   systemClock,
   takeRowsSql,
@@ -14,18 +15,19 @@ import { hasMovement, StatementKeeping } from "./statement-keeping.ts";
 import { type Month, spanOfMonth } from "./statements.ts";
 
 const EXAMINED_PER_PIECE = 200;
-/** No organization is begun after that; the lease is much longer than one takes. */
+/** After this a piece begins no organization; the lease is much longer than one takes. */
 const PIECE_MAX_MS = 10_000;
 const MONTHS_PER_CALL = 24;
-/** Longer than a request takes. */
+/** More days than a request can last. */
 const DAYS_BEFORE = 7;
 const DAY_MS = 86_400_000;
 
 /**
- * Goes through the organizations in the order of their ids, once for each month. How far it came is
- * a row, which a process leases.
+ * Closes statements of months that are over, of every organization that had movement. It goes
+ * through the organizations in the order of their ids, once for each month; a process leases the
+ * row of that progress.
  */
-export class PostgresStatementClosing implements StatementClosing {
+export class PostgresStatementClosing {
   readonly #pool: Pool;
   readonly #keeping: StatementKeeping;
 
@@ -34,6 +36,7 @@ export class PostgresStatementClosing implements StatementClosing {
     this.#keeping = new StatementKeeping(pool, sources);
   }
 
+  /** Does a bounded piece of the work. A piece that was cut off is done again, without harm. */
   async closeSome(isClosed: () => boolean = () => false): Promise<ClosedPiece> {
     await this.#pool.query(BEGIN_SQL, [STATEMENT_DELAY_MS]);
     const taken = await this.#pool.query<PassRow>(TAKE_SQL);
@@ -61,6 +64,7 @@ export class PostgresStatementClosing implements StatementClosing {
     return { examined, failed, hasMore: true };
   }
 
+  /** The oldest month that is over and not yet closed for all; undefined if there is none. */
   async oldestOpen(): Promise<Month | undefined> {
     await this.#pool.query(BEGIN_SQL, [STATEMENT_DELAY_MS]);
     const { rows } = await this.#pool.query<{ month: Month | null }>(OLDEST_OPEN_SQL);
@@ -88,6 +92,8 @@ export class PostgresStatementClosing implements StatementClosing {
   }
 }
 
+export type StatementClosing = Public<PostgresStatementClosing>;
+
 interface PassRow {
   readonly month: Month;
   readonly after_org_id: string;
@@ -101,7 +107,7 @@ interface NextRow {
   readonly may_have_moved: boolean;
 }
 
-/* $1 milliseconds. From the month of the first organization to the last that may be closed. */
+/* $1: the delay of closing, in milliseconds. Adds all months that may be closed. */
 const BEGIN_SQL = `
   insert into org_statement_pass (month)
   select month::date from generate_series(
@@ -123,9 +129,9 @@ const OLDEST_OPEN_SQL = `
   select to_char(min(month), 'YYYY-MM') as month from org_statement_pass where ended_at is null`;
 
 /*
- * $1 behind which organization, $2 and $3 the month, $4 how many, $5 and $6 the ids of attempts
- * that were admitted in it or some days before. What is older and was charged in it is late: few,
- * and found by when that was.
+ * $1: the last organization of the piece before; $2 and $3: the month; $4: the limit; $5 and $6:
+ * the ids of attempts admitted in the month or some days before. Older attempts that were charged
+ * in the month are few, and found by the time of the charge.
  */
 const NEXT_SQL = `
   with late as (
@@ -154,7 +160,7 @@ const NEXT_SQL = `
   from org o where o.org_id > $1 and o.created_at < $3::timestamptz
   order by o.org_id limit $4`;
 
-/* A pass that another process has taken over meanwhile is that one's. */
+/* These change nothing if another process has taken over the month meanwhile. */
 const GO_ON_SQL = `
   update org_statement_pass
   set after_org_id = $3, has_failed = $4, until_at = '-infinity'
@@ -167,33 +173,23 @@ const END_SQL = `
     until_at = case when $4 then clock_timestamp() + interval '1 hour' else '-infinity' end
   where month = $1 and until_at = $2::timestamptz and ended_at is null`;
 
-/** The result of a piece of the work. */
 interface ClosedPiece {
-  /** Organizations whose month was checked. */
   readonly examined: number;
-  /** Their statement could not be made; the month is gone through once more. */
+  /** Organizations whose statement could not be made; the month is gone through once more. */
   readonly failed: readonly {
     readonly orgId: OrgId;
     readonly month: Month;
     readonly fault: unknown;
   }[];
-  /** False: nothing is left to do now, or another process does it. */
+  /** False if nothing is left to do now, or another process does it. */
   readonly hasMore: boolean;
 }
 
-/** Closes statements of months that are over, of every organization that had movement. */
-export interface StatementClosing {
-  /** A bounded piece. Ended anywhere, it is done again, and no statement is made twice. */
-  closeSome(isClosed?: () => boolean): Promise<ClosedPiece>;
-  /** The oldest month that is over and not yet closed for all; undefined if there is none. */
-  oldestOpen(): Promise<Month | undefined>;
-}
-
 const EVERY_MS = 60_000;
-/** Less than that: reports use the same connections. */
+/** Less than `EVERY_MS`, since reports use the same connections. */
 const WORK_MAX_MS = 30_000;
 
-/** Every process may run one; only one of them works on a month at a time. */
+/** Starts the closing of statements. Of all processes that run it, one works at a time. */
 export function startStatementClosing(options: {
   readonly closing: StatementClosing;
   readonly clock: Clock;

@@ -1,7 +1,8 @@
 import type { Pool, PoolClient } from "pg";
 
-import { formatUsd, microUsd, type OrgId, type Public } from "../../kernel/index.ts";
+import type { OrgId, Public } from "../../kernel/index.ts";
 import type { ReportSources } from "../../gateway/index.ts";
+import type { StatementDocument } from "../console-api/contract/statements.ts";
 import { readStatement } from "./read-statement.ts";
 import {
   findDifferences,
@@ -18,15 +19,12 @@ import {
   type Month,
   spanOfMonth,
   type Statement,
-  type StatementDocument,
   type StatementState,
   type StatementSummary,
 } from "./statements.ts";
 
-/** The number of months that one call closes. */
 const CLOSED_PER_CALL = 24;
 
-/** Statements in PostgreSQL. */
 export class PostgresStatementStore {
   readonly #sources: Pick<ReportSources, "runNow">;
   readonly #keeping: StatementKeeping;
@@ -36,7 +34,7 @@ export class PostgresStatementStore {
     this.#keeping = new StatementKeeping(pool, sources);
   }
 
-  /** Newest first, from the organization's first month to the running one; undefined: no such organization. */
+  /** All months up to the running one, newest first; undefined if there is no organization. */
   async list(orgId: OrgId): Promise<readonly StatementSummary[] | undefined> {
     const months = await this.#keeping.months(orgId);
     if (months === undefined) return undefined;
@@ -48,8 +46,8 @@ export class PostgresStatementStore {
         month,
         state: row === undefined ? stateAt(month, months.nowMs) : "closed",
         number: row === undefined ? null : statementNumber(month, row.number),
-        openingUsd: row === undefined ? null : formatUsd(microUsd(row.opening)),
-        closingUsd: row === undefined ? null : formatUsd(microUsd(row.closing)),
+        openingMicroUsd: row?.opening ?? null,
+        closingMicroUsd: row?.closing ?? null,
         closedAtMs: row === undefined ? null : Number(row.closed_ms),
       };
     });
@@ -93,7 +91,7 @@ function stateAt(month: Month, nowMs: number): StatementState {
   return isOver(month, nowMs) ? "due" : "closing";
 }
 
-/** True if the stored text is the one that was closed and the ledger still agrees with it. */
+/** Reads the stored text of a statement, and compares it with its hash and the ledger. */
 async function checkKept(
   client: PoolClient,
   of: { readonly orgId: OrgId; readonly own: KeptRow; readonly now: StatementDocument },

@@ -51,7 +51,6 @@ export class PostgresTopUpStore {
     return row === undefined ? NOTHING : stateColumns.read(row);
   }
 
-  /** Undefined while it is not paused. */
   async pauseOf(orgId: OrgId): Promise<TopUpPause | undefined> {
     const { rows } = await this.#pool.query<Row>(sql.PAUSE_OF, [orgId]);
     return rows[0] === undefined ? undefined : pauseColumns.read(rows[0]);
@@ -69,9 +68,7 @@ export class PostgresTopUpStore {
     });
   }
 
-  /**
-   * Turns the rule off until a person turns it on. Returns false if it was off or does not exist.
-   */
+  /** Turns the rule off until a person turns it on; false if it was off or does not exist. */
   async pause(orgId: OrgId, reason: PauseReason, by: ChangedBy): Promise<boolean> {
     return await this.#changes.write(by, (client, note) => pause(client, note, { orgId, reason }));
   }
@@ -89,14 +86,13 @@ export class PostgresTopUpStore {
     await this.#pool.query(sql.END_SETUP, [orgId, isTestMoney, sessionId]);
   }
 
-  /** False: of another customer, or of a checkout that is not newer than the last one taken. */
+  /** Stores a card; false if it is of another customer, or of no newer checkout. */
   async saveCard(
     saved: {
       readonly orgId: string;
       readonly isTestMoney: boolean;
       readonly customerId: string;
       readonly card: SavedCard;
-      /** The time at which the checkout was opened. */
       readonly fromMs: number;
       readonly nowMs: number;
     },
@@ -129,7 +125,7 @@ export class PostgresTopUpStore {
     });
   }
 
-  /** Turns the rule off, and has the card detached; false: there was none. */
+  /** Turns the rule off, and has the card detached; false if there was none. */
   async removeCard(orgId: OrgId, isTestMoney: boolean, by: ChangedBy): Promise<boolean> {
     return await this.#changes.write(by, async (client, note) => {
       const rule = await lockRule(client, orgId);
@@ -172,8 +168,8 @@ export class PostgresTopUpStore {
   }
 
   /**
-   * Decides under the rule's lock: undefined where nothing is due any more. What it answers is
-   * committed, and nothing was sent yet.
+   * Decides about a purchase under the rule's lock; undefined if none is due any more. The returned
+   * charge is committed, and not sent yet.
    */
   async begin(
     wanted: {
@@ -239,7 +235,7 @@ export class PostgresTopUpStore {
     return row === undefined ? undefined : chargeColumns.read(row);
   }
 
-  /** Makes a purchase that was recovered automatic again; again changes nothing. */
+  /** Marks a recovered purchase as automatic; doing it again changes nothing. */
   async recover(made: {
     readonly purchaseId: string;
     readonly customerId: string;
@@ -248,7 +244,7 @@ export class PostgresTopUpStore {
     await this.#pool.query(sql.RECOVER, [made.purchaseId, made.customerId, made.cardId]);
   }
 
-  /** The charge failed: the purchase ends and its rule is paused, once. */
+  /** Ends a purchase whose charge failed, and pauses its rule, once. */
   async fail(
     purchaseId: string,
     state: "failed" | "parked",

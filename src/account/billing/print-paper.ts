@@ -9,8 +9,8 @@ const HEAP_MIB_MAX = 256;
 const PRINT_MS_MAX = 60_000;
 
 /**
- * The document as a PDF file, one at a time. It is printed in a thread, which begins with the first
- * one: to load the library and its fonts takes half a second, and the event loop belongs to calls.
+ * Prints a document as a PDF file, one at a time, in a thread that starts with the first one:
+ * loading the library and its fonts takes half a second, during which calls would wait.
  */
 export async function printPaper(paper: Paper): Promise<Buffer> {
   const printed = last.then(() => printInThread(paper));
@@ -31,7 +31,7 @@ async function printInThread(paper: Paper): Promise<Buffer> {
     worker.unref();
     return Buffer.from(bytes);
   } catch (fault) {
-    // The next document, which may wait already, gets a new thread.
+    // The next document, which may be waiting already, gets a new thread.
     if (thread === worker) thread = undefined;
     void worker.terminate();
     throw fault;

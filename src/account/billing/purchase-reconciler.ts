@@ -1,10 +1,8 @@
-import { type Clock, Job, type Logger, workOnEach } from "../../kernel/index.ts";
+import { Job, workOnEach } from "../../kernel/index.ts";
 import type { ClaimUpdate } from "./payment-update.ts";
-import type { PurchaseService } from "./purchase-service.ts";
 import type { KnownPurchase } from "./purchase-store.ts";
-import type { PurchaseStore } from "./postgres-purchase-store.ts";
 import type { StripePayments } from "./stripe-payments.ts";
-import type { TopUpCharges } from "./top-up-charges.ts";
+import type { TopUpCharges, TopUpChargesDeps } from "./top-up-charges.ts";
 
 const MINUTE_MS = 60_000;
 const DAY_MS = 24 * 60 * MINUTE_MS;
@@ -12,27 +10,26 @@ const TICK_MS = MINUTE_MS;
 const PURCHASES_EVERY_MS = 10 * MINUTE_MS;
 /** Grace period for the redirect and the webhook. */
 const PURCHASE_WAIT_MS = 10 * MINUTE_MS;
-/** Money that took longer than that to arrive is reported by an event. */
+/** Only an event reports a payment that took longer than that. */
 const PURCHASE_AGE_MAX_MS = 30 * DAY_MS;
 const PURCHASES_PER_QUERY = 50;
 const PURCHASES_PER_ROUND = 500;
 const CLAIMS_EVERY_MS = DAY_MS;
 const CLAIMS_SINCE_MS = 3 * DAY_MS;
 const CLAIMS_PER_ROUND = 5_000;
-/** Disputes are decided, and refunds come back, within months. */
+/** Disputes are decided, and failed refunds come back, within months. */
 const OPEN_CLAIM_AGE_MAX_MS = 180 * DAY_MS;
 const OPEN_CLAIMS_PER_ROUND = 500;
 const EVENTS_KEPT_MS = 40 * DAY_MS;
-/** A provider that fails so often in a row is down: the next round asks again. */
+/** After so many failures in a row the provider counts as down, and the next round asks again. */
 const FAILURES_MAX = 5;
 
-export interface ReconcilerDeps {
-  readonly store: PurchaseStore;
+export interface ReconcilerDeps extends Pick<
+  TopUpChargesDeps,
+  "store" | "service" | "clock" | "log"
+> {
   readonly payments: StripePayments;
-  readonly service: PurchaseService;
   readonly charges: Pick<TopUpCharges, "check">;
-  readonly clock: Clock;
-  readonly log: Logger;
 }
 
 /**
@@ -61,7 +58,7 @@ export class PurchaseReconciler {
     return this.#job.close();
   }
 
-  /** Everything that is due, without asking for the lease. */
+  /** Reconciles everything that is due, without asking for the lease. */
   async reconcileAll(): Promise<void> {
     await this.#reconcilePurchases();
     await this.#reconcileClaims();
@@ -97,7 +94,7 @@ export class PurchaseReconciler {
     }
   }
 
-  /** Asks what became of the purchase's checkout, and does what it says. */
+  /** Asks the payment provider how the purchase's checkout ended, and applies the answer. */
   async check(purchase: KnownPurchase): Promise<void> {
     const { store, payments, service, charges, clock, log } = this.#deps;
     const { purchaseId, sessionId } = purchase;

@@ -3,7 +3,7 @@ import { expect, test } from "vitest";
 import type { OrgId } from "../../kernel/core/ids.ts";
 import { microUsd, ZERO_MICRO_USD } from "../../kernel/core/money.ts";
 import type { SessionUpdate } from "./payment-update.ts";
-import { judgeSession } from "./purchase-service.ts";
+import { evaluateCheckout } from "./purchase-service.ts";
 import type { KnownPurchase } from "./purchase-store.ts";
 
 const purchase: KnownPurchase = {
@@ -38,12 +38,12 @@ const session: SessionUpdate = {
   receiptUrl: null,
 };
 
-test("what was paid as it was asked for is granted", () => {
-  expect(judgeSession(purchase, session)).toEqual({ kind: "grant" });
+test("a payment that is exactly what was ordered is granted", () => {
+  expect(evaluateCheckout(purchase, session)).toEqual({ kind: "grant" });
 });
 
 test("a checkout whose session was not stored is still granted", () => {
-  expect(judgeSession({ ...purchase, sessionId: null }, session)).toEqual({ kind: "grant" });
+  expect(evaluateCheckout({ ...purchase, sessionId: null }, session)).toEqual({ kind: "grant" });
 });
 
 test.each<[string, Partial<SessionUpdate>, string]>([
@@ -61,7 +61,7 @@ test.each<[string, Partial<SessionUpdate>, string]>([
   ["test money", { isLive: false }, "test money was paid for a purchase with real money"],
   ["nothing to pay", { payment: "not_needed" }, "the checkout asked for no payment"],
 ])("%s is parked with its reason", (_, odd, reason) => {
-  expect(judgeSession(purchase, { ...session, ...odd })).toEqual({ kind: "park", reason });
+  expect(evaluateCheckout(purchase, { ...session, ...odd })).toEqual({ kind: "park", reason });
 });
 
 test.each([
@@ -70,5 +70,5 @@ test.each([
   ["failed", { kind: "ungranted", state: "failed" }],
   ["expired", { kind: "ungranted", state: "expired" }],
 ] as const)("a payment that is %s grants nothing", (payment, verdict) => {
-  expect(judgeSession(purchase, { ...session, payment, cents: 1n })).toEqual(verdict);
+  expect(evaluateCheckout(purchase, { ...session, payment, cents: 1n })).toEqual(verdict);
 });

@@ -14,11 +14,8 @@ import type { StripePayments } from "./stripe-payments.ts";
 export interface PurchaseServiceDeps {
   readonly store: PurchaseStore;
   readonly payments: StripePayments;
-  /** Takes a card that was saved with a purchase. */
   readonly takeCard: (card: CardUpdate) => Promise<void>;
-  /** Takes an automatic purchase. */
   readonly takeCharge: (charge: ChargeUpdate) => Promise<void>;
-  /** Who sells, as it stands on the receipt. */
   readonly seller: () => Seller;
   readonly log: Logger;
 }
@@ -52,7 +49,7 @@ export class PurchaseService {
   }
 
   async takeSession(session: SessionUpdate): Promise<void> {
-    // Other programs may sell through the same account.
+    // Not one of our purchases: other programs may sell through the same account.
     if (session.purchaseId === null) return;
     const { store, log } = this.#deps;
     const purchase = await store.find(session.purchaseId);
@@ -61,7 +58,7 @@ export class PurchaseService {
       log.error({ purchaseId, sessionId, payment }, "a checkout names an unknown purchase");
       return;
     }
-    const verdict = judgeSession(purchase, session);
+    const verdict = evaluateCheckout(purchase, session);
     switch (verdict.kind) {
       case "nothing":
         return;
@@ -117,7 +114,7 @@ export class PurchaseService {
     else log.warn(detail, "a purchase is disputed: review the organization");
   }
 
-  /** A claim may come before the event that its purchase was paid, and names the payment only. */
+  /** A claim names the payment only, and may come before the event that its purchase was paid. */
   async #findPurchase(paymentId: string): Promise<KnownPurchase | undefined> {
     const { store, payments } = this.#deps;
     const known = await store.findByPayment(paymentId);
@@ -134,8 +131,8 @@ export type SessionVerdict =
   | { readonly kind: "ungranted"; readonly state: "pending" | "failed" | "expired" }
   | { readonly kind: "nothing" };
 
-/** The meaning of a session for the purchase that it names. Money counts only as it was asked for. */
-export function judgeSession(purchase: KnownPurchase, session: SessionUpdate): SessionVerdict {
+/** Decides what a session means for its purchase; only exactly what was ordered is granted. */
+export function evaluateCheckout(purchase: KnownPurchase, session: SessionUpdate): SessionVerdict {
   switch (session.payment) {
     case "open":
       return { kind: "nothing" };
@@ -147,7 +144,7 @@ export function judgeSession(purchase: KnownPurchase, session: SessionUpdate): S
     case "not_needed":
       return { kind: "park", reason: "the checkout asked for no payment" };
     case "paid": {
-      const reason = strangeness(purchase, session);
+      const reason = findMismatch(purchase, session);
       return reason === undefined ? { kind: "grant" } : { kind: "park", reason };
     }
     default:
@@ -155,7 +152,7 @@ export function judgeSession(purchase: KnownPurchase, session: SessionUpdate): S
   }
 }
 
-function strangeness(purchase: KnownPurchase, session: SessionUpdate): string | undefined {
+function findMismatch(purchase: KnownPurchase, session: SessionUpdate): string | undefined {
   if (purchase.sessionId !== null && purchase.sessionId !== session.sessionId) {
     return `it was paid in session ${session.sessionId}, not in its own session ${purchase.sessionId}`;
   }

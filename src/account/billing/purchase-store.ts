@@ -1,7 +1,6 @@
 import {
   big,
   bool,
-  type Columns,
   columns,
   instantMs,
   micro,
@@ -9,9 +8,10 @@ import {
   type MicroUsd,
   type OrgId,
   orNull,
+  type RecordOf,
   text,
 } from "../../kernel/index.ts";
-import type { PurchaseRecord, PurchaseState } from "./billing.ts";
+import type { PurchaseState, ReceiptFacts } from "./billing.ts";
 import { buyerOf, type Seller, type StoredBuyer } from "./company.ts";
 
 export interface NewPurchase {
@@ -27,7 +27,7 @@ export interface NewPurchase {
   readonly countedFromMs: number;
 }
 
-/** A purchase as its checkout has it; the organization may not exist any more. */
+/** A purchase as its checkout describes it; the organization may not exist any more. */
 export interface RecoveredPurchase {
   readonly purchaseId: string;
   readonly orgId: string;
@@ -39,21 +39,21 @@ export interface RecoveredPurchase {
   readonly expiresAtMs: number;
 }
 
-/** A purchase as the payment provider's events are compared with it. */
-export interface KnownPurchase extends PurchaseRecord {
-  readonly cents: bigint;
-  readonly sessionId: string | null;
-  readonly expiresAtMs: number;
+/** A purchase with the facts that are compared with the payment provider's events. */
+export interface KnownPurchase extends Omit<StoredPurchase, "state" | "receipt"> {
+  readonly state: PurchaseState;
+  /** Null if it was not paid. */
+  readonly receipt: ReceiptFacts | null;
 }
+export type PurchaseRecord = Omit<KnownPurchase, "cents" | "sessionId" | "expiresAtMs">;
 
 /** A purchase that waits for a person or for a bank. */
 export interface WaitingPurchase extends Omit<PurchaseRecord, "state"> {
   readonly state: "parked" | "pending";
-  /** Credit was granted by hand, with the id of the purchase as the reference. */
+  /** True if credit was granted by hand, with the id of the purchase as the reference. */
   readonly isGrantedByHand: boolean;
 }
 
-/** The state of a purchase without money. */
 export type UngrantedState = "pending" | "failed" | "expired" | "parked";
 
 /** Money that a payer or a bank took back, or wants to. */
@@ -65,7 +65,7 @@ export interface PurchaseClaim {
   readonly amountMicroUsd: MicroUsd;
   /** True if a failed refund or a won dispute has returned the amount. */
   readonly isReversed: boolean;
-  /** True if it is final. */
+  /** True if the state is final. */
   readonly isOver: boolean;
 }
 
@@ -76,42 +76,36 @@ export interface OpenClaim {
 
 type StoredState = "created" | "pending" | "failed" | "expired" | "parked" | "granted";
 
-interface StoredPurchase extends Omit<KnownPurchase, "state" | "receipt"> {
-  readonly state: StoredState;
-  readonly receipt: {
-    readonly series: string;
-    readonly number: bigint;
-    readonly buyer: StoredBuyer;
-    readonly seller: Seller;
-  } | null;
-}
-
-const purchaseColumns: Columns<StoredPurchase> = columns({
+const purchaseColumns = columns({
   purchaseId: text("purchase_id"),
-  orgId: text("org_id"),
+  orgId: text<OrgId>("org_id"),
   amountMicroUsd: micro("micro_usd"),
   cents: big("cents"),
-  state: text("state"),
+  state: text<StoredState>("state"),
   createdAtMs: instantMs("created_at"),
   expiresAtMs: instantMs("expires_at"),
   grantedAtMs: orNull(instantMs("granted_at")),
   refundedMicroUsd: micro("refunded"),
   disputedMicroUsd: micro("disputed"),
+  /** The payment's id at the payment provider; null if none is known. */
   paymentId: orNull(text("payment_id")),
   receiptUrl: orNull(text("receipt_url")),
+  /** The name shown to people, such as `Visa 4242`; null until the payment provider reports it. */
   paymentMethod: orNull(text("payment_method")),
   receipt: orNull(
     columns({
       series: text("receipt_series"),
       number: big("receipt_number"),
-      buyer: opaque("buyer"),
-      seller: opaque("seller"),
+      buyer: opaque<StoredBuyer>("buyer"),
+      seller: opaque<Seller>("seller"),
     }),
   ),
   isTestMoney: bool("is_test_money"),
+  /** True if automatic top-up made it, with the saved card. */
   isAutomatic: bool("is_automatic"),
   sessionId: orNull(text("session_id")),
 });
+type StoredPurchase = RecordOf<typeof purchaseColumns>;
 
 /** Refunds first, because refunds and disputes together cannot take more than the purchase gave. */
 export const SELECT_PURCHASE_SQL: string = `

@@ -21,9 +21,8 @@ import {
 } from "./statements.ts";
 
 /**
- * One month as the books have it, on the caller's snapshot. Without an opening balance it is what
- * the books say at the month's first instant; in a chain of statements it is the end of the one
- * before.
+ * Computes one month from the ledger, on the caller's snapshot. `opening` is the closing balance of
+ * the statement before; without it, the opening balance is computed from the ledger.
  */
 export async function readStatement(
   client: PoolClient,
@@ -101,7 +100,7 @@ function sumAmounts(rows: readonly CreditSumRow[]): bigint {
   return rows.reduce((sum, { amount }) => sum + amount, 0n);
 }
 
-/** Kinds of the ledger that a customer reads as one are one. */
+/** Sums the credits by the kinds that customers see, some of which join kinds of the ledger. */
 function creditSums(rows: readonly CreditSumRow[]): readonly CreditSum[] {
   const sums = new Map<CreditKind, CreditSum>();
   for (const { kind, count, amount } of rows) {

@@ -1,6 +1,5 @@
 type Pdf = InstanceType<typeof import("pdfkit")>;
 
-/** What the library asks of a font. */
 interface Font {
   readonly id: string;
   readonly ascender: number;
@@ -18,7 +17,7 @@ interface Inner {
 
 type Options = Readonly<Record<string, unknown>> & { readonly lineWidth?: number };
 
-/** Letters of which every reader of PDF files knows a font by name. Han is in all of them. */
+/** Fonts that every reader of PDF files knows by name. Each has the Han letters. */
 const READER_FONTS = {
   GB1: { name: "STSong-Light", encoding: "UniGB-UTF16-H" },
   Japan1: { name: "HeiseiKakuGo-W5", encoding: "UniJIS-UTF16-H" },
@@ -94,7 +93,7 @@ function lettersOf(letter: string, text: string): Letters {
   return KANA.test(text) ? "Japan1" : "GB1";
 }
 
-/** A font of the reader's, in which each letter is as wide as it is high. */
+/** A font of the reader, in which each letter is as wide as it is high. */
 function readerFont(pdf: Pdf, letters: Letters, ascender: number): Font {
   let dictionary: object | undefined;
   const place = { xAdvance: EM, yAdvance: 0, xOffset: 0, yOffset: 0, advanceWidth: EM };

@@ -1,25 +1,22 @@
-import { type ChangedBy, formatUsd, type Logger, microUsd } from "../../kernel/index.ts";
+import { type ChangedBy, formatUsd, microUsd } from "../../kernel/index.ts";
 import type { ChargeUpdate, SessionUpdate } from "./payment-update.ts";
-import type { PurchaseService } from "./purchase-service.ts";
-import type { PurchaseStore } from "./postgres-purchase-store.ts";
 import type { StripePayments } from "./stripe-payments.ts";
-import type { TopUpStore } from "./postgres-top-up-store.ts";
+import { MICRO_PER_CENT } from "./stripe-updates.ts";
+import type { TopUpChargesDeps } from "./top-up-charges.ts";
 
 const DAY_MS = 86_400_000;
 /** How long a checkout can be paid after it was opened. */
 const CHECKOUT_AGE_MAX_MS = DAY_MS;
-const MICRO_PER_CENT = 10_000n;
 const PURCHASE_ID = /^pur_[0-9A-Za-z_-]{1,60}$/;
 
-/** Payments that the payment provider knew and the books did not. */
+/** Payments that the payment provider knew and the ledger did not. */
 export interface RecoveredPayments {
   readonly sessions: number;
-  /** Purchases that the books had lost and have again. */
+  /** Purchases that the ledger had lost and has again. */
   readonly purchases: number;
-  /** Purchases that this run credited. */
   readonly granted: number;
   readonly claims: number;
-  /** Paid by organizations that the books do not know: to be made again, and granted by hand. */
+  /** Payments of unknown organizations: recreate these, and grant the credit by hand. */
   readonly unknownOrgs: readonly UnknownPayer[];
   /** The organizations for which it failed; run it again. */
   readonly failed: readonly string[];
@@ -32,19 +29,18 @@ export interface UnknownPayer {
   readonly amountUsd: string;
 }
 
-export interface RecoveryDeps {
-  readonly store: PurchaseStore;
-  readonly topUps: TopUpStore;
+export interface RecoveryDeps extends Pick<
+  TopUpChargesDeps,
+  "store" | "topUps" | "service" | "log"
+> {
   readonly payments: StripePayments;
-  readonly service: PurchaseService;
-  readonly log: Logger;
   readonly by: ChangedBy;
 }
 
 /**
- * After a restore: every checkout, refund and dispute since then, as the payment provider has them.
- * What is in the books already changes nothing; the metadata of a checkout name its purchase and
- * its organization.
+ * After a restore, applies every checkout, refund and dispute since `sinceMs` that the payment
+ * provider knows. Whatever the ledger has already changes nothing. The metadata of a checkout name
+ * its purchase and its organization.
  */
 export async function recoverPayments(
   deps: RecoveryDeps,
@@ -62,52 +58,49 @@ export async function recoverPayments(
   };
   let [sessions, purchases, granted, claims] = [0, 0, 0, 0];
   const unknownOrgs: UnknownPayer[] = [];
-  for await (const found of payments.sessionsSince(sinceMs - CHECKOUT_AGE_MAX_MS)) {
+  const recover = async (found: FoundCheckout, charge?: ChargeUpdate): Promise<void> => {
     const { session } = found;
-    if (session.purchaseId === null || !PURCHASE_ID.test(session.purchaseId)) continue;
+    if (session.purchaseId === null || !PURCHASE_ID.test(session.purchaseId)) return;
     sessions += 1;
     await attempted(session.sessionId, async () => {
-      const outcome = await recoverSession(deps, found);
-      if (outcome === "unknown_org") unknownOrgs.push(...unknownPayer(session));
-      if (outcome === "recovered") purchases += 1;
-      if (outcome !== "unknown_org" && (await takeAndTell(deps, session))) granted += 1;
-    });
-  }
-  for await (const charge of payments.cards.chargesSince(sinceMs - CHECKOUT_AGE_MAX_MS)) {
-    const { session, createdAtMs } = charge;
-    if (session.purchaseId === null || !PURCHASE_ID.test(session.purchaseId)) continue;
-    sessions += 1;
-    await attempted(session.sessionId, async () => {
-      const found = { session, createdAtMs, expiresAtMs: createdAtMs };
-      const outcome = await recoverSession(deps, found, null);
-      if (outcome === "unknown_org") unknownOrgs.push(...unknownPayer(session));
+      const sessionId = charge === undefined ? session.sessionId : null;
+      const outcome = await recoverSession(deps, found, sessionId);
+      if (outcome === "unknown_org") {
+        unknownOrgs.push(...findUnknownPayer(session));
+        return;
+      }
       if (outcome === "recovered") {
         purchases += 1;
-        await keepAutomatic(deps, charge);
+        if (charge !== undefined) await keepAutomatic(deps, charge);
       }
-      if (outcome !== "unknown_org" && (await takeAndTell(deps, session))) granted += 1;
+      if (await creditIfPaid(deps, session)) granted += 1;
     });
+  };
+  const fromMs = sinceMs - CHECKOUT_AGE_MAX_MS;
+  for await (const found of payments.sessionsSince(fromMs)) await recover(found);
+  for await (const charge of payments.cards.chargesSince(fromMs)) {
+    await recover({ ...charge, expiresAtMs: charge.createdAtMs }, charge);
   }
-  for await (const claim of payments.claimsSince(sinceMs - CHECKOUT_AGE_MAX_MS)) {
+  for await (const claim of payments.claimsSince(fromMs)) {
     claims += 1;
     await attempted(claim.claimId, () => service.takeClaim(claim));
   }
   return { sessions, purchases, granted, claims, unknownOrgs, failed };
 }
 
+interface FoundCheckout {
+  readonly session: SessionUpdate;
+  readonly createdAtMs: number;
+  readonly expiresAtMs: number;
+}
+
 type SessionOutcome = "known" | "recovered" | "unknown_org" | "nothing";
 
-/** Makes the purchase again that a checkout names. */
 async function recoverSession(
   { store, by }: RecoveryDeps,
-  found: {
-    readonly session: SessionUpdate;
-    readonly createdAtMs: number;
-    readonly expiresAtMs: number;
-  },
-  sessionId: string | null = found.session.sessionId,
+  { session, createdAtMs, expiresAtMs }: FoundCheckout,
+  sessionId: string | null,
 ): Promise<SessionOutcome> {
-  const { session, createdAtMs, expiresAtMs } = found;
   const { purchaseId, orgId, cents } = session;
   if (purchaseId === null || orgId === null || cents === null) return "nothing";
   const purchase = {
@@ -122,7 +115,7 @@ async function recoverSession(
   return await store.recover(purchase, by);
 }
 
-/** It counts against the ceiling of its month again. */
+/** Marks a recovered purchase as automatic, so that it counts against its month's ceiling. */
 async function keepAutomatic({ topUps }: RecoveryDeps, charge: ChargeUpdate): Promise<void> {
   const { session, customerId, cardId } = charge;
   const purchaseId = session.purchaseId ?? "";
@@ -130,7 +123,7 @@ async function keepAutomatic({ topUps }: RecoveryDeps, charge: ChargeUpdate): Pr
 }
 
 /** Applies the state of the checkout. Returns true if that credited the wallet. */
-async function takeAndTell(
+async function creditIfPaid(
   { store, service }: RecoveryDeps,
   session: SessionUpdate,
 ): Promise<boolean> {
@@ -141,7 +134,7 @@ async function takeAndTell(
 }
 
 /** A session that was not paid needs no credit. */
-function unknownPayer(session: SessionUpdate): UnknownPayer[] {
+function findUnknownPayer(session: SessionUpdate): UnknownPayer[] {
   if (session.payment !== "paid") return [];
   const { orgId, purchaseId, sessionId, cents } = session;
   const amountUsd = formatUsd(microUsd((cents ?? 0n) * MICRO_PER_CENT));

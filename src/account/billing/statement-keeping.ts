@@ -11,19 +11,17 @@ import {
   type OrgId,
   STATEMENT_DELAY_MS,
 } from "../../kernel/index.ts";
+import type { StatementDocument, UsageLine } from "../console-api/contract/statements.ts";
 import { readStatement } from "./read-statement.ts";
 import {
   type Month,
   monthAfter,
   toMonth,
   spanOfMonth,
-  type StatementDocument,
   type StatementFigures,
   type UsageFigures,
-  type UsageLine,
 } from "./statements.ts";
 
-/** A statement that is closed, without its text. */
 export interface KeptRow {
   readonly month: Month;
   readonly number: bigint;
@@ -39,7 +37,6 @@ export interface OrgMonths {
   readonly nowMs: number;
 }
 
-/** The statements that are closed, and the one way to close another. */
 export class StatementKeeping {
   readonly #pool: Pool;
   readonly #sources: Pick<ReportSources, "runNow">;
@@ -49,7 +46,6 @@ export class StatementKeeping {
     this.#sources = sources;
   }
 
-  /** Undefined if the organization does not exist. */
   async months(orgId: OrgId): Promise<OrgMonths | undefined> {
     const { rows } = await this.#pool.query<{ created_ms: bigint; now_ms: bigint }>(MONTHS_SQL, [
       orgId,
@@ -65,15 +61,11 @@ export class StatementKeeping {
     return { all, nowMs };
   }
 
-  /** Oldest first. */
   async kept(orgId: OrgId): Promise<readonly KeptRow[]> {
     return (await this.#pool.query<KeptRow>(KEPT_SQL, [orgId])).rows;
   }
 
-  /**
-   * Closes what is due up to a month, in the order of the months, so many at most; answers whether
-   * that was all.
-   */
+  /** Closes due months up to `through`, oldest first, at most `max`; true if that was all. */
   async closeDue(
     orgId: OrgId,
     { all, nowMs }: OrgMonths,
@@ -98,8 +90,8 @@ export class StatementKeeping {
   }
 
   /**
-   * If two processes close a month, the first statement is kept. The event is reported in the same
-   * SQL statement, so a crash cannot separate the two.
+   * Stores a statement; if two processes close a month, the first one stays. The same SQL statement
+   * reports the event, so that a crash cannot separate the two.
    */
   async #close(figures: StatementFigures, { isNews }: { readonly isNews: boolean }): Promise<void> {
     const { orgId, month, openingMicroUsd, closingMicroUsd, usageMicroUsd } = figures;
@@ -129,7 +121,7 @@ export function isOver(month: Month, nowMs: number): boolean {
   return nowMs >= spanOfMonth(month).toMs + STATEMENT_DELAY_MS;
 }
 
-/** The end of the statement of the month before; undefined if there is none. */
+/** The closing balance of the month before; undefined if that has no statement. */
 export function findOpening(kept: readonly KeptRow[], month: Month): MicroUsd | undefined {
   const before = kept.find((row) => monthAfter(row.month) === month);
   return before === undefined ? undefined : microUsd(before.closing);
@@ -146,7 +138,7 @@ const MONTHS_SQL = `
     floor(extract(epoch from clock_timestamp()) * 1000)::bigint as now_ms
   from org where org_id = $1`;
 
-/* $7 the id of an event, $8 its facts but for the number, $9 whether it is reported. */
+/* $7: the id of an event; $8: its facts without the number; $9: true to report it. */
 const CLOSE_SQL = `
   with closed as (
     insert into org_statement (org_id, month, opening, closing, document, sha256)
@@ -199,35 +191,35 @@ function usageLine(figures: UsageFigures): UsageLine {
   };
 }
 
-/** In hexadecimal. */
+/** The SHA-256 of a statement's text, in hexadecimal. */
 export function hashOfDocument(text: string): string {
   return createHash("sha256").update(text).digest("hex");
 }
 
-/** The differences between the books of now and a kept statement, a sentence each. */
+/** The differences between a stored statement and the present ledger, a sentence each. */
 export function findDifferences(
   kept: StatementDocument,
   now: StatementDocument,
   { isUsageThere }: { readonly isUsageThere: boolean },
 ): readonly string[] {
   const differences: string[] = [];
-  const differs = (what: string, was: string, is: string): void => {
+  const compare = (what: string, was: string, is: string): void => {
     if (was !== is) differences.push(`${what}: the statement says ${was}, the books say ${is}`);
   };
   const sums = ({ credits }: StatementDocument): string =>
     credits.map(({ kind, count, amount_usd }) => `${count} × ${kind} $${amount_usd}`).join(", ") ||
     "none";
-  differs("opening balance", kept.opening_usd, now.opening_usd);
-  differs("credits", sums(kept), sums(now));
+  compare("opening balance", kept.opening_usd, now.opening_usd);
+  compare("credits", sums(kept), sums(now));
   if (!isUsageThere) return differences;
-  differs("usage", kept.usage_usd, now.usage_usd);
-  differs("closing balance", kept.closing_usd, now.closing_usd);
-  const models = otherCosts(kept.models, now.models);
-  return [...differences, ...models, ...otherCosts(kept.keys, now.keys)];
+  compare("usage", kept.usage_usd, now.usage_usd);
+  compare("closing balance", kept.closing_usd, now.closing_usd);
+  const models = findCostDifferences(kept.models, now.models);
+  return [...differences, ...models, ...findCostDifferences(kept.keys, now.keys)];
 }
 
-/** The first line whose cost differs between the two sides. */
-function otherCosts(was: readonly CostLine[], is: readonly CostLine[]): readonly string[] {
+/** The first lines whose costs differ, a sentence each. */
+function findCostDifferences(was: readonly CostLine[], is: readonly CostLine[]): readonly string[] {
   const [before, after] = [indexCosts(was), indexCosts(is)];
   const names = [...new Set([...before.keys(), ...after.keys()])];
   const others = names.filter((name) => before.get(name) !== after.get(name));

@@ -14,7 +14,7 @@ import { requestIdFrom, TWO_DAYS_OF_IDS } from "../../ledger/index.ts";
 export const STATEMENT_LINES_MAX = 500;
 export const STATEMENT_GROUPS_MAX = 200;
 
-/** The organization whose ledger is read, and its days that have sums. */
+/** The organization whose ledger is read, and the days of which it has sums. */
 export interface StatementBooks {
   readonly orgId: OrgId;
   readonly rolledDays: readonly string[];
@@ -108,8 +108,8 @@ const OUTPUT = "coalesce(completion, 0) + coalesce(internal_reasoning, 0)";
 const HOUR_MS = 3_600_000;
 
 /**
- * The cost before a midnight of requests whose last attempt is behind it, with a sign. Their ids
- * say that they came before; the hour is for clocks that disagree.
+ * The cost before a midnight of requests whose last attempt came after it, with a sign. Their ids
+ * tell that they began before; the hour allows for clocks that disagree.
  */
 function carriedSql(atMs: number, sign: 1 | -1): string {
   const midnight = firstIdAt(atMs);
@@ -130,15 +130,12 @@ function carriedSql(atMs: number, sign: 1 | -1): string {
 const ATTEMPT_COLUMNS = `attempt_id, request_id, state, model_id, key_id, prompt, cached_prompt, cache_write,
       completion, internal_reasoning, debit`;
 
-/**
- * The cost of an attempt as it stood at an instant: nothing before its end, its reserve before a
- * correction.
- */
+/** The cost of an attempt at an instant: 0 before its end, its reserve before a correction. */
 function debitAtSql(at: string): string {
   return `case when closed_at >= ${at} then 0 when corrected_at >= ${at} then reserve else debit end`;
 }
 
-/** Attempts of days before an instant that changed from then on: few, and found by when they did. */
+/** The few attempts from before an instant that changed after it, found by that change. */
 function changedSinceSql(atMs: number, end: bigint): string {
   const columns = `${ATTEMPT_COLUMNS}, reserve, final, closed_at, corrected_at`;
   const utc = new Date(atMs).toISOString().replace("Z", "");

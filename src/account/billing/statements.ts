@@ -1,9 +1,10 @@
 import { csvLine, type KeyId, type MicroUsd, type OrgId, plainCell } from "../../kernel/index.ts";
+import type { StatementDocument, UsageLine } from "../console-api/contract/statements.ts";
 
 /** A UTC month, `YYYY-MM`. */
 export type Month = string & { readonly __brand: "Month" };
 
-/** Undefined unless the text is a calendar month from 2025 on. */
+/** Undefined unless the text is a month from 2025 on. */
 export function parseMonth(text: string): Month | undefined {
   const [, year, month] = /^(20\d\d)-(\d\d)$/.exec(text) ?? [];
   const isMonth = Number(month) >= 1 && Number(month) <= 12;
@@ -16,7 +17,6 @@ export function toMonth(ms: number): Month {
   return new Date(ms).toISOString().slice(0, 7) as Month;
 }
 
-/** Its first instant, and that of the next month. */
 export function spanOfMonth(month: Month): { readonly fromMs: number; readonly toMs: number } {
   const [year, number] = month.split("-").map(Number) as [number, number];
   return { fromMs: Date.UTC(year, number - 1), toMs: Date.UTC(year, number) };
@@ -29,21 +29,20 @@ export function monthAfter(month: Month): Month {
 export type CreditKind =
   "purchase" | "grant" | "refund" | "refund_reversal" | "dispute" | "dispute_reversal" | "other";
 
-/** One movement of credit. */
 export interface CreditLine {
   readonly atMs: number;
   readonly kind: CreditKind;
   readonly ref: string;
-  /** The number of the receipt of a purchase; null: it is none. */
+  /** The number of the receipt of a purchase; null for other movements. */
   readonly receipt: string | null;
   readonly amountMicroUsd: MicroUsd;
 }
 
-/** The sum of all movements of one kind that belong to no request. */
+/** The sum of all movements of one kind, which belong to no request. */
 export interface CreditSum {
   readonly kind: CreditKind;
   readonly count: number;
-  /** Negative: out of the wallet. */
+  /** Negative if credit left the wallet. */
   readonly amountMicroUsd: MicroUsd;
 }
 
@@ -64,50 +63,17 @@ export interface StatementFigures {
   /** Oldest first, 500 at most; `linesLeftOut` of the month are only in the sums. */
   readonly lines: readonly CreditLine[];
   readonly linesLeftOut: number;
-  /** The cost of requests: opening + credits − usage = closing. */
+  /** The cost of requests, so that opening + credits − usage = closing. */
   readonly usageMicroUsd: MicroUsd;
   /** The part that no line below shows, because its days have left the journal. */
   readonly unlistedMicroUsd: MicroUsd;
-  /** Most cost first, 200 at most, of which the last is then `other`. */
+  /** Most cost first, at most 200; the last one may be `other`, the sum of the rest. */
   readonly models: readonly (UsageFigures & { readonly model: string })[];
   readonly keys: readonly (UsageFigures & {
     readonly keyId: KeyId | "other";
-    /** As it was named when the statement was made. */
+    /** The key's name when the statement was made. */
     readonly name: string;
   })[];
-}
-
-/** The content of a statement, as it is kept and as a file has it. Amounts are dollars. */
-export interface StatementDocument {
-  readonly version: 1;
-  readonly org_id: string;
-  readonly month: string;
-  readonly opening_usd: string;
-  readonly credits: readonly {
-    readonly kind: string;
-    readonly count: number;
-    readonly amount_usd: string;
-  }[];
-  readonly usage_usd: string;
-  readonly closing_usd: string;
-  readonly lines: readonly {
-    readonly at: string;
-    readonly kind: string;
-    readonly ref: string;
-    readonly receipt: string | null;
-    readonly amount_usd: string;
-  }[];
-  readonly lines_left_out: number;
-  readonly unlisted_usage_usd: string;
-  readonly models: readonly ({ readonly model: string } & UsageLine)[];
-  readonly keys: readonly ({ readonly key_id: string; readonly name: string } & UsageLine)[];
-}
-
-export interface UsageLine {
-  readonly requests: number;
-  readonly input_tokens: number;
-  readonly output_tokens: number;
-  readonly cost_usd: string;
 }
 
 /**
@@ -117,7 +83,7 @@ export interface UsageLine {
 export type StatementState = "so_far" | "closing" | "due" | "closed";
 
 export interface Statement {
-  /** The stored document of a closed statement, else one made from the books as they are now. */
+  /** The stored document of a closed statement, else one made from the present ledger. */
   readonly document: StatementDocument;
   readonly state: StatementState;
   /** `2026-10-000123`; null if it is not closed. */
@@ -125,12 +91,9 @@ export interface Statement {
   readonly closedAtMs: number | null;
   /** The SHA-256 of the document as it is kept, in hexadecimal. */
   readonly sha256: string | null;
-  /** The differences between the books of now and the statement; empty when they agree. */
+  /** The differences between the present ledger and the statement; empty if they agree. */
   readonly differences: readonly string[];
-  /**
-   * Days have left the journal since it was closed: its usage cannot be compared with the requests
-   * any more.
-   */
+  /** True if days have left the journal since, so that the usage cannot be compared. */
   readonly hasLeft: boolean;
 }
 
@@ -138,8 +101,8 @@ export interface StatementSummary {
   readonly month: Month;
   readonly state: StatementState;
   readonly number: string | null;
-  readonly openingUsd: string | null;
-  readonly closingUsd: string | null;
+  readonly openingMicroUsd: bigint | null;
+  readonly closingMicroUsd: bigint | null;
   readonly closedAtMs: number | null;
 }
 

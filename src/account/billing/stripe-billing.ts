@@ -1,5 +1,6 @@
 import {
   type ChangedBy,
+  defined,
   isLiveKey,
   Job,
   type Logger,
@@ -9,20 +10,21 @@ import {
   type Public,
 } from "../../kernel/index.ts";
 import type { BillingOptions, PurchaseBounds } from "./billing-mode.ts";
-import { PurchaseFault, type PurchaseRecord } from "./billing.ts";
+import { PurchaseFault } from "./billing.ts";
 import { CardKeeper } from "./card-keeper.ts";
 import type { Company } from "./company.ts";
 import type { PurchaseStore } from "./postgres-purchase-store.ts";
 import { PurchaseReconciler } from "./purchase-reconciler.ts";
 import { PurchaseService } from "./purchase-service.ts";
-import type { KnownPurchase } from "./purchase-store.ts";
+import type { KnownPurchase, PurchaseRecord } from "./purchase-store.ts";
 import { type RecoveredPayments, recoverPayments } from "./recover-payments.ts";
 import { type StripeAccount, StripePayments } from "./stripe-payments.ts";
-import { AskPauses, inCents, MICRO_PER_CENT, StripeTopUps, type TopUps } from "./stripe-top-ups.ts";
+import { AskPauses, inCents, StripeTopUps, type TopUps } from "./stripe-top-ups.ts";
+import { MICRO_PER_CENT } from "./stripe-updates.ts";
 import { TopUpCharges } from "./top-up-charges.ts";
 import type { TopUpPause } from "./top-up-store.ts";
 
-/** Stripe takes from 30 minutes to a day. */
+/** Stripe accepts from 30 minutes to a day. */
 const CHECKOUT_OPEN_MS = 45 * 60_000;
 const HOUR_MS = 3_600_000;
 const PURCHASES_PER_HOUR_MAX = 30;
@@ -34,8 +36,8 @@ interface StripeBillingOptions extends BillingOptions {
 }
 
 /**
- * Credit for money, through Stripe's checkout or a test server with the same API. Everything that
- * can be reported twice changes the books once.
+ * Credit for money, through Stripe's checkout or a test server with the same API. A report that
+ * comes twice changes the ledger once.
  */
 export class StripeBilling {
   readonly mode: "stripe" | "test" | "none";
@@ -53,7 +55,7 @@ export class StripeBilling {
 
   constructor(options: StripeBillingOptions) {
     const { account, bounds, store, clock, log } = options;
-    // A sandbox of Stripe is test money too, whatever account it belongs to.
+    // Money of a Stripe sandbox is test money too.
     this.mode = isLiveKey(account.secretKey()) ? "stripe" : "test";
     this.minMicroUsd = bounds.minMicroUsd;
     this.maxMicroUsd = bounds.maxMicroUsd;
@@ -86,7 +88,7 @@ export class StripeBilling {
     );
   }
 
-  /** Undefined if the operator has turned it off, or there is no payment provider. */
+  /** Undefined if the operator has turned automatic top-up off. */
   get topUps(): TopUps | undefined {
     return this.#options.config.autoTopUp ? this.#topUps : undefined;
   }
@@ -109,7 +111,7 @@ export class StripeBilling {
       readonly email: string;
       /** The console's page that the payment page leads back to. Default: billing. */
       readonly backTo?: "billing" | "welcome";
-      /** The payer agreed that the card is saved for automatic top-up. */
+      /** True if the payer agreed that the card is saved for automatic top-up. */
       readonly savesCard?: boolean;
       /** For the invoice; absent if the organization has given no company data. */
       readonly company?: Company;
@@ -123,12 +125,12 @@ export class StripeBilling {
     const { backTo = "billing", company } = wanted;
     const next = backTo === "welcome" ? "?next=welcome" : "";
     try {
-      const visit = {
+      const visit = defined({
         email: wanted.email,
         successUrl: `${consoleUrl}/billing/return/${purchaseId}${next}`,
         cancelUrl: `${consoleUrl}/${backTo}`,
-        ...(company === undefined ? {} : { company }),
-      };
+        company,
+      });
       const savesCard = wanted.savesCard === true && this.topUps !== undefined;
       const { sessionId, url } = savesCard
         ? await this.#keeper.withCustomer(wanted.orgId, (customerId) =>
@@ -180,13 +182,13 @@ export class StripeBilling {
     throw new PurchaseFault("too_many", message);
   }
 
-  /** Newest first, a thousand at most. */
+  /** Newest first, at most 1,000. */
   listPurchases(orgId: OrgId): Promise<readonly PurchaseRecord[]> {
     return this.#options.store.list(orgId);
   }
 
   /**
-   * One purchase; while it is not decided the payment provider is asked, and what it says is done.
+   * Finds one purchase; while it is undecided, asks the payment provider and applies the answer.
    * Undefined if the organization has no such purchase.
    */
   async checkPurchase(orgId: OrgId, purchaseId: string): Promise<PurchaseRecord | undefined> {
@@ -247,16 +249,13 @@ export class StripeBilling {
     return this.#reconciler.reconcileAll();
   }
 
-  /**
-   * Everything the payment provider knows since an instant, into books that were restored; again
-   * changes nothing. Rejects with `PurchaseFault` where there is no payment provider.
-   */
+  /** After a restore, applies, in effect once, what the payment provider knows since an instant. */
   async recover(sinceMs: number, by: ChangedBy): Promise<RecoveredPayments> {
     const { store, log } = this.#options;
     const topUps = this.#options.topUpStore;
     const deps = { store, topUps, payments: this.#payments, service: this.#service, log, by };
     const recovered = await recoverPayments(deps, sinceMs);
-    // Purchases and claims of before that ended since.
+    // Also ends purchases and claims that began before that instant.
     await this.#reconciler.reconcileAll();
     return recovered;
   }
@@ -278,21 +277,15 @@ function isUnfinished({ state, receiptUrl }: KnownPurchase): boolean {
  * Logs an error if wallets hold credit that was bought with test money, because with real payments
  * it would buy service that costs real money.
  */
-async function announceTestMoney(
-  store: PurchaseStore,
-  log: Logger,
-): Promise<{ readonly purchases: number }> {
+async function announceTestMoney(store: PurchaseStore, log: Logger): Promise<void> {
   try {
     const { purchases, orgIds } = await store.testMoney();
-    if (purchases > 0) {
-      const message =
-        "wallets have credit that was bought with TEST MONEY, and real payments are on: use another " +
-        "database, or disable the keys of these organizations";
-      log.error({ purchases, orgIds }, message);
-    }
-    return { purchases };
+    if (purchases === 0) return;
+    const message =
+      "wallets have credit that was bought with TEST MONEY, and real payments are on: use another " +
+      "database, or disable the keys of these organizations";
+    log.error({ purchases, orgIds }, message);
   } catch (fault) {
     log.warn({ err: fault }, "it could not be checked whether wallets have test money");
-    return { purchases: 0 };
   }
 }

@@ -11,12 +11,12 @@ const PAGE_ITEMS = 100;
 const LISTED_MAX = 1_000;
 const WITH_CHARGE: string[] = ["latest_charge"];
 
-/** The outcome of a charge. Rejects where the same may be sent again. */
+/** The outcome of a charge. A charge that may be sent again rejects instead. */
 export type ChargeAnswer =
   | { readonly kind: "charge"; readonly charge: ChargeUpdate }
   | { readonly kind: "refused"; readonly reason: PauseReason };
 
-/** Customers, their saved cards, and charges without the payer present. */
+/** Stripe's customers, their saved cards, and charges without the payer. */
 export class StripeCards {
   readonly #stripe: Stripe;
 
@@ -24,10 +24,7 @@ export class StripeCards {
     this.#stripe = stripe;
   }
 
-  /**
-   * Repeating the call returns the same customer. `replaced` is the customer that the payment
-   * provider no longer knows.
-   */
+  /** Creates a customer, once for each `replaced` one that the payment provider no longer knows. */
   async createCustomer(orgId: OrgId, replaced: string | undefined): Promise<string> {
     const customer = await this.#stripe.customers.create(
       { metadata: { org_id: orgId } },
@@ -36,7 +33,6 @@ export class StripeCards {
     return customer.id;
   }
 
-  /** A checkout that saves a card and charges nothing. */
   async openSetup(
     of: { readonly orgId: OrgId; readonly customerId: string },
     visit: { readonly successUrl: string; readonly cancelUrl: string },
@@ -56,7 +52,7 @@ export class StripeCards {
     return { sessionId: session.id, url: session.url };
   }
 
-  /** The outcome of such a checkout; null when no card was saved. */
+  /** The outcome of such a checkout; null if no card was saved. */
   async setup(sessionId: string): Promise<CardUpdate | "open" | null> {
     try {
       const session = await this.#stripe.checkout.sessions.retrieve(sessionId);
@@ -81,7 +77,7 @@ export class StripeCards {
     return { cardId: method.id, brand, last4, expMonth, expYear };
   }
 
-  /** One that does not exist any more, or has no customer, is detached. */
+  /** Detaches a card; one that is gone or has no customer counts as detached. */
   async detach(cardId: string): Promise<void> {
     try {
       await this.#stripe.paymentMethods.detach(cardId);
@@ -91,7 +87,7 @@ export class StripeCards {
     }
   }
 
-  /** Charges the saved card once: the same purchase again is the same charge. */
+  /** Charges the saved card once, since the purchase's id is the idempotency key. */
   async charge(wanted: TopUpCharge): Promise<ChargeAnswer> {
     const { purchaseId, orgId } = wanted;
     try {
@@ -120,22 +116,18 @@ export class StripeCards {
 
   /** The present charge of a purchase; undefined if there is none. */
   async findCharge(wanted: TopUpCharge): Promise<ChargeUpdate | undefined> {
-    // Their clock is not ours.
+    // An hour more, since the payment provider's clock may differ.
     const since = wanted.createdAtMs - HOUR_MS;
     let seen = 0;
-    for await (const charge of this.#chargesSince(since, wanted.customerId)) {
+    for await (const charge of this.chargesSince(since, wanted.customerId)) {
       if (charge.session.purchaseId === wanted.purchaseId) return charge;
       if (++seen >= LISTED_MAX) break;
     }
     return undefined;
   }
 
-  /** Automatic purchases since, newest first. */
-  chargesSince(sinceMs: number): AsyncGenerator<ChargeUpdate> {
-    return this.#chargesSince(sinceMs);
-  }
-
-  async *#chargesSince(sinceMs: number, customer?: string): AsyncGenerator<ChargeUpdate> {
+  /** The charges of automatic purchases since an instant, newest first. */
+  async *chargesSince(sinceMs: number, customer?: string): AsyncGenerator<ChargeUpdate> {
     const range = { created: { gte: Math.floor(sinceMs / 1000) }, limit: PAGE_ITEMS };
     const expand = WITH_CHARGE.map((path) => `data.${path}`);
     const of = customer === undefined ? {} : { customer };
@@ -162,7 +154,6 @@ function toRefusal(fault: unknown): PauseReason | undefined {
   return fault.code === "resource_missing" ? "card_missing" : "charge_refused";
 }
 
-/** The payment provider does not know what was named. */
 export function isMissing(fault: unknown): boolean {
   return fault instanceof Stripe.errors.StripeError && fault.code === "resource_missing";
 }

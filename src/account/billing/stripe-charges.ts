@@ -10,7 +10,6 @@ export function isTopUp(intent: Stripe.PaymentIntent): boolean {
   return intent.metadata[TOP_UP] === "1";
 }
 
-/** A payment without a checkout, as what it says of its purchase. */
 export function readCharge(intent: Stripe.PaymentIntent): ChargeUpdate {
   const charge = expanded(intent.latest_charge);
   const payment = PAYMENTS[intent.status] ?? "open";
@@ -34,7 +33,7 @@ export function readCharge(intent: Stripe.PaymentIntent): ChargeUpdate {
   };
 }
 
-/** How it was paid, as a person reads it. */
+/** The payment method for people, such as `Visa 4242`; undefined if it is not known. */
 export function methodOf(charge: Stripe.Charge | undefined): string | undefined {
   const details = charge?.payment_method_details;
   if (details == null) return undefined;
@@ -45,7 +44,7 @@ export function methodOf(charge: Stripe.Charge | undefined): string | undefined 
 
 const METHOD_CHARS_MAX = 60;
 
-/** The payer is absent: a status that asks for an action has failed. */
+/** The payer is absent, so a status that asks for an action counts as failed. */
 const PAYMENTS: Partial<Record<Stripe.PaymentIntent.Status, SessionUpdate["payment"]>> = {
   succeeded: "paid",
   processing: "processing",

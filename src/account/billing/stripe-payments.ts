@@ -7,7 +7,7 @@ import type { Clock } from "../../kernel/index.ts";
 import { type Company, toInvoiceData } from "./company.ts";
 import type { ClaimUpdate, PaymentEvent, SessionUpdate } from "./payment-update.ts";
 import type { KnownPurchase, OpenClaim } from "./purchase-store.ts";
-import { StripeCards } from "./stripe-cards.ts";
+import { isMissing, StripeCards } from "./stripe-cards.ts";
 import { readDispute, readEvent, readRefund, readSession, SAVE_CARD } from "./stripe-updates.ts";
 
 const REQUEST_TIMEOUT_MS = 15_000;
@@ -20,7 +20,7 @@ const RECEIPT: string[] = ["payment_intent.latest_charge"];
 /** The credentials for Stripe, which are read at each use. */
 export interface StripeAccount {
   readonly secretKey: () => string;
-  /** Several while one replaces another; none: no event is believed. */
+  /** Several while one replaces another; without any, no event is accepted. */
   readonly webhookSecrets: () => readonly string[];
   /** `http://host:port` of a test server; empty for Stripe itself. */
   readonly apiUrl: string;
@@ -53,14 +53,14 @@ export class StripePayments {
     this.cards = new StripeCards(this.#stripe);
   }
 
-  /** The checkout of one purchase; the same purchase again is the same checkout. */
+  /** Opens the checkout of a purchase; the same purchase again gets the same checkout. */
   async openCheckout(
     purchase: Pick<KnownPurchase, "purchaseId" | "orgId" | "cents" | "expiresAtMs">,
     visit: {
       readonly email: string;
       readonly successUrl: string;
       readonly cancelUrl: string;
-      /** The card is saved with this customer. */
+      /** Set to save the card with this customer. */
       readonly customerId?: string;
       readonly company?: Company;
     },
@@ -104,14 +104,12 @@ export class StripePayments {
     return { sessionId: session.id, url: session.url };
   }
 
-  /** Undefined if there is no such session. */
   async session(sessionId: string): Promise<SessionUpdate | undefined> {
     return await orMissing(async () =>
       readSession(await this.#stripe.checkout.sessions.retrieve(sessionId, { expand: RECEIPT })),
     );
   }
 
-  /** Checkouts that were opened since, newest first. */
   async *sessionsSince(sinceMs: number): AsyncGenerator<{
     readonly session: SessionUpdate;
     readonly createdAtMs: number;
@@ -125,7 +123,7 @@ export class StripePayments {
     }
   }
 
-  /** The purchase that a payment was made for; undefined: none of ours. */
+  /** The purchase of a payment; undefined if it is none of ours. */
   async purchaseOfPayment(paymentId: string): Promise<string | undefined> {
     return await orMissing(async () => {
       const intent = await this.#stripe.paymentIntents.retrieve(paymentId);
@@ -141,7 +139,7 @@ export class StripePayments {
     );
   }
 
-  /** Refunds and disputes that began since, newest first of each. */
+  /** The refunds that began since an instant, then the disputes, each newest first. */
   async *claimsSince(sinceMs: number): AsyncGenerator<ClaimUpdate> {
     const range = { created: { gte: Math.floor(sinceMs / 1000) }, limit: PAGE_ITEMS };
     for await (const refund of this.#stripe.refunds.list(range)) {
@@ -194,9 +192,7 @@ async function orMissing<T>(asking: () => Promise<T>): Promise<T | undefined> {
   try {
     return await asking();
   } catch (fault) {
-    if (fault instanceof Stripe.errors.StripeError && fault.code === "resource_missing") {
-      return undefined;
-    }
+    if (isMissing(fault)) return undefined;
     throw fault;
   }
 }

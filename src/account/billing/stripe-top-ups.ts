@@ -3,22 +3,20 @@ import {
   type Clock,
   ExpiringCache,
   formatUsd,
-  type Logger,
   type MicroUsd,
   type OrgId,
   type Public,
 } from "../../kernel/index.ts";
 import type { PurchaseBounds } from "./billing-mode.ts";
 import { PurchaseFault, TopUpFault, type TopUpView } from "./billing.ts";
-import type { CardKeeper } from "./card-keeper.ts";
+import type { CardKeeper, CardKeeperDeps } from "./card-keeper.ts";
+import { MICRO_PER_CENT } from "./stripe-updates.ts";
 import { monthStartMs, type TopUpRule } from "./top-up-store.ts";
-import type { TopUpStore } from "./postgres-top-up-store.ts";
 
-export const MICRO_PER_CENT = 10_000n;
 const ASK_PAUSE_MS = 2_000;
 const ASKED_KEPT_MAX = 10_000;
 
-/** A page that waits for its end asks often; the payment provider is not asked each time. */
+/** Limits the questions to the payment provider, since a page that waits for an end asks often. */
 export class AskPauses {
   readonly #clock: Clock;
   readonly #asked = new ExpiringCache<true>(ASK_PAUSE_MS, ASKED_KEPT_MAX);
@@ -35,17 +33,12 @@ export class AskPauses {
   }
 }
 
-export interface StripeTopUpsDeps {
-  readonly topUps: TopUpStore;
+export interface StripeTopUpsDeps extends Omit<CardKeeperDeps, "cards"> {
   readonly keeper: CardKeeper;
   readonly bounds: PurchaseBounds;
-  readonly isTestMoney: boolean;
   readonly consoleUrl: () => string;
-  readonly clock: Clock;
-  readonly log: Logger;
 }
 
-/** The actions of owners on their card and their rule. */
 export class StripeTopUps {
   readonly #deps: StripeTopUpsDeps;
   readonly #checks: AskPauses;
@@ -99,7 +92,7 @@ export class StripeTopUps {
     }
   }
 
-  /** Turns the rule off too. False: there is no card. */
+  /** Turns the rule off too. False if there is no card. */
   removeCard(orgId: OrgId, by: ChangedBy): Promise<boolean> {
     return this.#deps.keeper.remove(orgId, by);
   }

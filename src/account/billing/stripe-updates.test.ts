@@ -81,7 +81,7 @@ test.each([
   expect(readDispute(disputeLike({ status }))).toMatchObject({ kind: "dispute", state, isOver });
 });
 
-test("a refund without a payment is none of a purchase", () => {
+test("a refund without a payment belongs to no purchase", () => {
   expect(readRefund(refundLike({ payment_intent: null, status: "succeeded" }))).toBeUndefined();
 });
 

@@ -10,8 +10,8 @@ import type {
 } from "./payment-update.ts";
 import { expanded, readId, isTopUp, methodOf, readCharge } from "./stripe-charges.ts";
 
-const MICRO_PER_CENT = 10_000n;
-/** In the metadata of a checkout: the card is saved for automatic top-up. */
+export const MICRO_PER_CENT = 10_000n;
+/** The mark in a checkout's metadata that the card is saved for automatic top-up. */
 export const SAVE_CARD = "save_card";
 const OTHER: PaymentUpdate = { kind: "other" };
 
@@ -81,7 +81,7 @@ export function readSession(session: Stripe.Checkout.Session): SessionUpdate {
   };
 }
 
-/** Undefined if no card is saved by it, or not yet. */
+/** Undefined if the checkout saves no card, or has not yet. */
 export function readCard(session: Stripe.Checkout.Session): CardUpdate | undefined {
   const isSetup = session.mode === "setup";
   const intentId = readId(isSetup ? session.setup_intent : session.payment_intent);
@@ -122,7 +122,7 @@ export function readRefund(refund: Stripe.Refund): ClaimUpdate | undefined {
     paymentId,
     amountMicroUsd: centsToMicroUsd(refund.amount),
     state: isReversed ? "reversed" : refund.status === "succeeded" ? "stands" : "waits",
-    // A bank may still send a refund back that went out.
+    // A bank may still send back a refund that went out.
     isOver: isReversed,
   };
 }

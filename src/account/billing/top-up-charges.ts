@@ -1,54 +1,45 @@
 import {
   byGateway,
   byProviderNews,
-  type Clock,
-  type Logger,
   createRecordId,
   type OrgId,
   type PauseReason,
   workOnEach,
 } from "../../kernel/index.ts";
 import type { PurchaseBounds } from "./billing-mode.ts";
-import type { CardKeeper } from "./card-keeper.ts";
+import type { CardKeeper, CardKeeperDeps } from "./card-keeper.ts";
 import type { ChargeUpdate } from "./payment-update.ts";
 import type { PurchaseService } from "./purchase-service.ts";
 import type { PurchaseStore } from "./postgres-purchase-store.ts";
-import type { ChargeAnswer, StripeCards } from "./stripe-cards.ts";
+import type { ChargeAnswer } from "./stripe-cards.ts";
 import { monthStartMs, type TopUpCharge } from "./top-up-store.ts";
-import type { TopUpStore } from "./postgres-top-up-store.ts";
 
 const MINUTE_MS = 60_000;
 const STARTED_PER_ROUND = 50;
 const REPAIRED_PER_ROUND = 50;
-/** Between two questions about one purchase. */
 const ASK_PAUSE_MS = 20_000;
 /** An older charge is not sent any more: the process that decided it was suspended meanwhile. */
 const FIRST_SEND_WITHIN_MS = MINUTE_MS;
 /** Well within the day for which the payment provider recognizes a repeated request. */
 const SEND_WITHIN_MS = 60 * MINUTE_MS;
-/** No request that was begun before is still on its way. */
+/** Longer than any request to the payment provider can be in flight. */
 const UNWANTED_AFTER_MS = 10 * MINUTE_MS;
 const GIVEN_UP_AFTER_MS = SEND_WITHIN_MS + UNWANTED_AFTER_MS;
-/** Later than any end that is decided here. */
+/** Later than any end that this class decides. */
 const EXPIRES_AFTER_MS = 2 * SEND_WITHIN_MS;
-/** A provider that fails so often in a row is down: the next round asks again. */
+/** After so many failures in a row the provider counts as down, and the next round asks again. */
 const FAILURES_MAX = 3;
 
 const TOP_UP = byGateway("top-up");
 const PROVIDER = byProviderNews("stripe");
 
-export interface TopUpChargesDeps {
-  readonly topUps: TopUpStore;
+export interface TopUpChargesDeps extends CardKeeperDeps {
   readonly store: PurchaseStore;
-  readonly cards: StripeCards;
   readonly keeper: CardKeeper;
   readonly service: PurchaseService;
   readonly bounds: PurchaseBounds;
-  readonly isTestMoney: boolean;
-  /** False: nothing more is started; what was started ends. */
+  /** False if no purchase is started any more; those that were started end. */
   readonly isOn: boolean;
-  readonly clock: Clock;
-  readonly log: Logger;
 }
 
 /**
@@ -128,7 +119,7 @@ export class TopUpCharges {
     });
   }
 
-  /** For the reconciler: asks what became of an automatic purchase, and does it. */
+  /** For the reconciler: asks Stripe about an automatic purchase, and applies the answer. */
   async check(purchaseId: string): Promise<void> {
     const { topUps, cards } = this.#deps;
     const charge = await topUps.charge(purchaseId);
@@ -160,7 +151,7 @@ export class TopUpCharges {
     else await this.#failed(charge.purchaseId, "failed", answer.reason);
   }
 
-  /** Takes the payment provider's report about a charge, by an event or on request, once or often. */
+  /** Applies the payment provider's report about a charge, however often it comes. */
   async takeCharge({ session, failure }: ChargeUpdate): Promise<void> {
     const { purchaseId } = session;
     if (purchaseId === null) return;

@@ -3,10 +3,7 @@ import { takeRowsSql } from "../../kernel/index.ts";
 /** The least time between two automatic purchases of an organization. */
 const GAP = "interval '5 minutes'";
 
-/**
- * The amount that counts towards the ceiling: completed purchases, even if refunded, and pending
- * ones.
- */
+/** The sum that counts towards the ceiling: completed, even if refunded, and pending purchases. */
 function monthSum(org: string, month: string): string {
   return `coalesce((
     select sum(t.micro_usd) from top_up t join purchase p using (purchase_id)

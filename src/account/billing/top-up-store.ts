@@ -14,7 +14,6 @@ import {
 
 export interface TopUpTimes {
   readonly nowMs: number;
-  /** The beginning of the UTC month. */
   readonly monthMs: number;
 }
 
@@ -41,7 +40,6 @@ export const pausedColumns = columns({
   count: integer("count"),
   oldestMs: instantMs("oldest"),
 });
-/** Rules that are paused for one reason. */
 export type PausedTopUps = RecordOf<typeof pausedColumns>;
 
 const cardColumns = columns({
@@ -52,10 +50,8 @@ const cardColumns = columns({
   expYear: integer("card_exp_year"),
 });
 export type SavedCard = RecordOf<typeof cardColumns>;
-/** The details of a card that may be shown. */
 export type ShownCard = Omit<SavedCard, "cardId">;
 
-/** Everything there is of one organization. */
 export const stateColumns = columns({
   rule: orAbsent(ruleColumns),
   pause: orAbsent(pauseColumns),
@@ -83,7 +79,6 @@ export const chargeColumns = columns({
 /** One automatic purchase: committed before it is sent, and the same each time it is sent. */
 export type TopUpCharge = RecordOf<typeof chargeColumns>;
 
-/** A rule as operators see it. */
 export const listedColumns = columns({
   orgId: text<OrgId>("org_id"),
   orgName: text("name"),
@@ -93,7 +88,6 @@ export const listedColumns = columns({
 });
 export type ListedTopUp = RecordOf<typeof listedColumns>;
 
-/** The beginning of the UTC month. */
 export function monthStartMs(nowMs: number): number {
   const now = new Date(nowMs);
   return Date.UTC(now.getUTCFullYear(), now.getUTCMonth());

@@ -10,9 +10,10 @@ import { findClientAddress } from "./guard-request.ts";
 import { MinuteBound } from "./minute-bound.ts";
 
 /**
- * The links in e-mails of alerts. Whoever has one reads that mailbox, and needs no session. To open
- * it changes nothing, since mail scanners open links too: its page has a button. No origin is
- * checked, as mail programs press that button by themselves and the token is the proof.
+ * Routes for the links in alert e-mails. Whoever has such a link reads that mailbox, so no session
+ * is needed. Opening a link changes nothing, since mail scanners open links too: its page has a
+ * button. No origin is checked, because mail programs press that button by themselves, and the
+ * token is the proof.
  */
 export function alertLinkRoutes(app: FastifyInstance, deps: ConsoleDeps): void {
   const misses = new MinuteBound(MISSES_PER_MINUTE_MAX);
@@ -30,7 +31,7 @@ export function alertLinkRoutes(app: FastifyInstance, deps: ConsoleDeps): void {
     }
     const found = await find(hashToken(token));
     if (found === undefined) return sendPlainPage(reply, 410, SPENT);
-    misses.giveBack(network);
+    misses.release(network);
     return sendPlainPage(reply, 200, show(found));
   };
   app.removeAllContentTypeParsers();
@@ -45,7 +46,7 @@ export function alertLinkRoutes(app: FastifyInstance, deps: ConsoleDeps): void {
   });
 }
 
-/** Look-ups that find nothing: each costs a query and needs no session. */
+/** Bounds look-ups that find nothing, since each costs a query and needs no session. */
 const MISSES_PER_MINUTE_MAX = { ofNetwork: 60, ofAll: 3_000 };
 
 function readToken({ query }: FastifyRequest): string {

@@ -35,10 +35,9 @@ import {
   rateLimited,
 } from "./console-refusal.ts";
 import type { BodyOf, DestinationWithSecret, Alerts } from "./contract.ts";
-import { presentAddress } from "./show-address.ts";
+import { presentAddress } from "./present-address.ts";
 import { present } from "./present.ts";
 
-/** The routes for the chosen alerts and their destinations. */
 export function alertHandlers(deps: ConsoleDeps): Handlers<keyof typeof alertRoutes> {
   const { alerts } = deps;
   return {
@@ -67,7 +66,6 @@ export function alertHandlers(deps: ConsoleDeps): Handlers<keyof typeof alertRou
   };
 }
 
-/** The routes for destinations: e-mail addresses and webhooks. */
 function destinationHandlers(deps: ConsoleDeps): Handlers<keyof typeof destinationRoutes> {
   const { alerts } = deps;
   return {

@@ -3,6 +3,7 @@ import { Readable } from "node:stream";
 import type { FastifyReply, FastifyRequest } from "fastify";
 
 import {
+  defined,
   isStoreFault,
   JOURNAL_RETRY_AFTER_SECONDS,
   type PlainPage,
@@ -15,7 +16,7 @@ import type { ConsoleError } from "./contract.ts";
 import type { OpenedFile } from "./file-answer.ts";
 import { isKept, PublicDocument } from "./public-document.ts";
 
-/** Sends what a handler answered. */
+/** Sends a handler's answer: a refusal, a public document, or a value as JSON. */
 export function sendAnswer(
   request: FastifyRequest,
   reply: FastifyReply,
@@ -30,10 +31,8 @@ const JSON_TYPE = "application/json; charset=utf-8";
 
 export function sendRefusal(reply: FastifyReply, refusal: ConsoleRefusal): FastifyReply {
   const { status, code, message, field, retryAfterSeconds } = refusal;
-  const body: ConsoleError = {
-    error: { code, message, ...(field === undefined ? {} : { field }) },
-    request_id: reply.request.id,
-  };
+  const error = defined({ code, message, field });
+  const body: ConsoleError = { error, request_id: reply.request.id };
   if (retryAfterSeconds !== undefined) reply.header("retry-after", String(retryAfterSeconds));
   return reply
     .code(status)
@@ -42,7 +41,7 @@ export function sendRefusal(reply: FastifyReply, refusal: ConsoleRefusal): Fasti
     .send(JSON.stringify(body));
 }
 
-/** A failure, answered without its cause; the log has that, under the request's id. */
+/** Answers a fault without its cause, which is logged under the request's id. */
 export function refuseFault(
   { log }: Pick<ConsoleDeps, "log">,
   fault: unknown,
@@ -120,7 +119,6 @@ function findStatus(fault: unknown): number | undefined {
   return isOfRequest && (isFramework || isHttp) ? statusCode : undefined;
 }
 
-/** The body is not JSON. */
 export const NO_JSON: ConsoleRefusal = invalidField("body", "the body must be valid JSON");
 
 function sendDocument(
@@ -137,8 +135,8 @@ function sendDocument(
 export function sendFile(reply: FastifyReply, contentType: string, file: OpenedFile): FastifyReply {
   const stream = Readable.from(file.pieces, { highWaterMark: 1 });
   stream.once("close", file.onClosed);
-  // A client that takes no byte for too long has left.
-  // Of the answer, not of its connection, which outlives it: a listener there would stay.
+  // A client that reads nothing for too long has left. The timeout is set on the response and not
+  // on the connection, which outlives it and would keep the listener.
   reply.raw.setTimeout(WRITE_IDLE_TIMEOUT_MS, () => reply.raw.destroy());
   return reply
     .type(`${contentType}; charset=utf-8`)
@@ -147,7 +145,6 @@ export function sendFile(reply: FastifyReply, contentType: string, file: OpenedF
     .send(stream);
 }
 
-/** A page of a link whose address has a token. */
 export function sendPlainPage(reply: FastifyReply, status: number, page: PlainPage): FastifyReply {
   return (
     reply

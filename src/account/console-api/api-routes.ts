@@ -28,7 +28,7 @@ import { openApiDocument } from "./openapi.ts";
 import { PublicDocument } from "./public-document.ts";
 import { openReportGates, type ReportGates } from "./concurrency-gate.ts";
 
-/** Every route of the contract, and the document that describes them. */
+/** Registers every route of the contract, and the document that describes them. */
 export function apiRoutes(app: FastifyInstance, deps: ConsoleDeps): void {
   app.removeAllContentTypeParsers();
   app.addContentTypeParser("*", { parseAs: "buffer" }, (_request, body, done) => done(null, body));
@@ -37,7 +37,7 @@ export function apiRoutes(app: FastifyInstance, deps: ConsoleDeps): void {
   for (const [name, handle] of Object.entries(handlers) as [RouteName, LooseHandler][]) {
     addRoute(app, deps, { name, contract: ROUTES[name], handle, gates });
   }
-  // Made on first use: the address is known once the listener is open.
+  // Built at the first request: the address is known only once the listener is open.
   let document: PublicDocument | undefined;
   app.get("/api/openapi.json", async (request, reply) => {
     document ??= PublicDocument.of(openApiDocument(deps.consoleUrl()), KEPT_SECONDS);
@@ -47,7 +47,6 @@ export function apiRoutes(app: FastifyInstance, deps: ConsoleDeps): void {
 
 const KEPT_SECONDS = 60;
 
-/** A handler after its types have done their work. */
 type LooseHandler = (call: Call<RouteName>) => Promise<unknown>;
 
 interface NamedRoute {
@@ -57,10 +56,7 @@ interface NamedRoute {
   readonly gates: ReportGates;
 }
 
-/**
- * The route has its own parser, which is stricter than the schema: it also rejects duplicate
- * members.
- */
+/** This route has its own, stricter parser, which also rejects duplicate members. */
 const READS_RAW_BODY: RouteName = "POST /api/admission-limits";
 
 function addRoute(app: FastifyInstance, deps: ConsoleDeps, route: NamedRoute): void {
@@ -114,7 +110,7 @@ interface Steps {
   readonly run: (parts: Parts) => Promise<unknown>;
 }
 
-/** A body that is no JSON within the bounds counts as a change of settings wherever it is sent. */
+/** Answers a route that changes no setting; a body that is not JSON counts as a change. */
 async function answerParts(
   { limitUse }: ConsoleDeps,
   session: SignedIn | undefined,
@@ -140,8 +136,8 @@ function buildChangedBy(
 }
 
 /**
- * Runs a change within the organization's changes per minute, which is checked first. Invalid JSON
- * counts, and so does a refusal that cost a query.
+ * Answers a route that changes a setting, after it has claimed one of the organization's changes
+ * per minute. A refusal gives the claim back, unless it cost a query or the body was not JSON.
  */
 async function changeSetting(
   { limitUse }: ConsoleDeps,
@@ -175,7 +171,7 @@ function settingsRefusal(refusal: Refusal): ConsoleRefusal {
   );
 }
 
-/** The session that the route needs, undefined where it needs none, or why it does not open. */
+/** Reads the session that the route needs, else a refusal; undefined if it needs none. */
 async function openSession(
   deps: ConsoleDeps,
   contract: RouteContract,
@@ -222,7 +218,7 @@ function partChecks(
 
 const EMPTY = Buffer.alloc(0);
 
-/** Far more than any form sends: a megabyte of brackets takes long to read. */
+/** Far more values than any form sends; a megabyte of brackets would take long to parse. */
 const BODY_VALUES_MAX = 20_000;
 
 function parseJson(rawBody: Buffer): unknown {

@@ -3,7 +3,7 @@ import { expect, test } from "vitest";
 import type { UsageReports } from "../../gateway/records/postgres-usage-reports.ts";
 import { datedReports } from "./as-of.ts";
 
-/** Reports whose parts are as old as said; undefined: of the primary. */
+/** Reports whose parts were served at these instants; undefined stands for the primary. */
 function reportsOf(ages: readonly (number | undefined)[]): UsageReports {
   return {
     noting: (onServed: (asOfMs: number) => void) => {
@@ -13,7 +13,7 @@ function reportsOf(ages: readonly (number | undefined)[]): UsageReports {
   } as UsageReports;
 }
 
-test("an answer is as old as its oldest part, and says nothing of it when all is of the primary", () => {
+test("an answer has the age of its oldest part, and none if the primary served all of it", () => {
   const at = (text: string): number => Date.parse(text);
   const parts = [undefined, at("2026-11-22T01:00:07Z"), at("2026-11-22T01:00:03Z")];
   expect(datedReports(reportsOf(parts)).asOf()).toEqual({ as_of: "2026-11-22T01:00:03.000Z" });

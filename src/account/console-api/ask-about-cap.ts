@@ -12,9 +12,9 @@ import {
 import type { SignedIn } from "../identity/identity.ts";
 import type { ConsoleDeps } from "./console-deps.ts";
 import { ConsoleRefusal } from "./console-refusal.ts";
-import { day, usd } from "./show-refusal.ts";
+import { formatDay, formatDollars } from "./present-refusal.ts";
 
-/** A cap that is already exhausted: the spent amount, and until when it stops requests. */
+/** A cap that is already exhausted, with the end of its period and the spent amount. */
 interface Stop {
   readonly until: string;
   /** "$4.00 of $1.00 is already spent this month". */
@@ -22,8 +22,8 @@ interface Stop {
 }
 
 /**
- * A cap that this month's spend has passed already stops requests at once, so it is set only when
- * that is confirmed. Undefined if there is nothing to ask.
+ * Asks for a confirmation of a cap that this month's spend has passed, because it stops requests at
+ * once. Undefined if there is nothing to confirm.
  */
 export async function askAboutCap(
   deps: Pick<ConsoleDeps, "records">,
@@ -36,10 +36,10 @@ export async function askAboutCap(
   return stop === undefined ? undefined : question("all requests", stop);
 }
 
-/** Names of keys that a question has; of the others it says how many. */
+/** A question names at most this many keys, and counts the others. */
 const NAMED_MAX = 3;
 
-/** Asks about all caps of these keys with one question. */
+/** Asks for one confirmation of all caps of these keys. */
 export async function askAboutCaps(
   deps: Pick<ConsoleDeps, "records" | "reports" | "clock">,
   session: Pick<SignedIn, "orgId">,
@@ -82,7 +82,7 @@ async function findStop(
   const ofMonth = await stopOfMonth(deps, session, { cap, keyId });
   if (ofMonth !== undefined || (week === null && ofDay === null)) return ofMonth;
   const today = utcDay(deps.clock.nowMs());
-  // For a key without such a cap the days of the reports are exact enough for a question.
+  // The days of the reports are exact enough for a question, also of a key without a cap so far.
   const days = await deps.reports.keyDays(session.orgId, keyId, 7);
   const spentSince = (first: number): bigint =>
     days.reduce((sum, { day: at, debitMicroUsd }) => {
@@ -109,11 +109,14 @@ async function stopOfMonth(
   if (cap === undefined || cap === null) return undefined;
   const { spentMicroUsd, resetAtMs } = await records.monthSpend(orgId, keyId);
   if (spentMicroUsd < cap) return undefined;
-  return { until: day(instant(resetAtMs)), spent: describeSpent(spentMicroUsd, cap, "this month") };
+  return {
+    until: formatDay(instant(resetAtMs)),
+    spent: describeSpent(spentMicroUsd, cap, "this month"),
+  };
 }
 
 function describeSpent(spent: MicroUsd, cap: MicroUsd, when: string): string {
-  return `${usd(formatUsd(spent))} of ${usd(formatUsd(cap))} is already spent ${when}`;
+  return `${formatDollars(formatUsd(spent))} of ${formatDollars(formatUsd(cap))} is already spent ${when}`;
 }
 
 function question(what: string, { until, spent }: Stop): ConsoleRefusal {

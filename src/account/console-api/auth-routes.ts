@@ -12,7 +12,7 @@ import { otherName } from "./other-name.ts";
 const FORM_BYTES_MAX = 64 * 1024;
 const RETURN_CHARS_MAX = 2_000;
 
-/** Signing in, staying so, signing out: the browser's side of `identity`. */
+/** Routes for signing in, for checking a session again and for signing out. */
 export function authRoutes(app: FastifyInstance, deps: ConsoleDeps): void {
   const { identity } = deps;
   app.get("/auth/start", ONCE, async (request, reply) => {
@@ -59,7 +59,7 @@ export function authRoutes(app: FastifyInstance, deps: ConsoleDeps): void {
   });
 }
 
-/* HEAD would begin what GET begins. */
+/* A HEAD request would start a sign-in as GET does. */
 const ONCE = { exposeHeadRoute: false };
 const SIGN_IN_PAGE: Redirect = { location: "/sign-in", cookies: [] };
 const FAILED: Redirect = { location: "/sign-in?reason=failed", cookies: [] };
@@ -69,7 +69,7 @@ function readReturnPath({ query }: FastifyRequest): string | undefined {
   return typeof asked === "string" && asked.length <= RETURN_CHARS_MAX ? asked : undefined;
 }
 
-/** A browser that is on its way somewhere is shown a page, whatever went wrong. */
+/** Redirects a browser; after a fault it goes to the sign-in page. */
 async function redirecting(
   { log }: ConsoleDeps,
   reply: FastifyReply,
@@ -90,16 +90,8 @@ function follow(reply: FastifyReply, { location, cookies }: Redirect): FastifyRe
   return reply.redirect(location, 303);
 }
 
-/**
- * Called by the identity provider itself. Its signed token is the proof, so no origin is checked.
- */
+/** The identity provider calls this. No origin is checked, since its signed token is the proof. */
 function backChannelLogout(scope: FastifyInstance, { identity }: ConsoleDeps): void {
-  scope.removeAllContentTypeParsers();
-  scope.addContentTypeParser(
-    "application/x-www-form-urlencoded",
-    { parseAs: "string", bodyLimit: FORM_BYTES_MAX },
-    (_request, body, done) => done(null, new URLSearchParams(String(body))),
-  );
   scope.post("/auth/backchannel-logout", async (request, reply) => {
     const token = readField(request, "logout_token");
     const isDone = token !== "" && (await identity.backChannelLogout(token));
@@ -115,8 +107,9 @@ const NO_PROOF = new ConsoleRefusal(
 );
 
 /**
- * A link that was printed on this machine. Opening it uses nothing up: mail scanners and previews
- * open links too. Its page has a button, which no other site can press: none signs a browser in.
+ * Routes for a link that was printed on this machine. Opening it does not use it up, since mail
+ * scanners and previews open links too. Its page has a button that no other site can press, so that
+ * no other site can sign a browser in.
  */
 function linkRoutes(scope: FastifyInstance, deps: ConsoleDeps): void {
   const { identity, consoleUrl } = deps;

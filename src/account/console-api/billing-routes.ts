@@ -1,6 +1,8 @@
-import { PurchaseFault, type PurchaseRecord } from "../billing/billing.ts";
+import { PurchaseFault } from "../billing/billing.ts";
+import type { PurchaseRecord } from "../billing/purchase-store.ts";
 import {
   csvLine,
+  defined,
   formatUsd,
   instant,
   type OrgId,
@@ -19,12 +21,11 @@ import { paperFile } from "./file-answer.ts";
 import type { Handlers } from "./handler.ts";
 import { readAmount } from "./read-values.ts";
 import type { Balance as LedgerBalance } from "../../ledger/index.ts";
-import { shownIssuer } from "./statement-routes.ts";
+import { presentIssuer } from "./statement-routes.ts";
 import { present } from "./present.ts";
 import { Balance } from "./contract/shared.ts";
 import { CompanyData } from "./contract/statements.ts";
 
-/** The routes of the wallet: balance, movements and purchases. */
 export function billingHandlers(deps: ConsoleDeps): Handlers<keyof typeof billingRoutes> {
   const { billing, companies, reports } = deps;
   return {
@@ -37,8 +38,7 @@ export function billingHandlers(deps: ConsoleDeps): Handlers<keyof typeof billin
         const backTo = body.back_to ?? "billing";
         const savesCard = body.save_card ?? false;
         const company = await companies.find(orgId);
-        const ofCompany = company === undefined ? {} : { company };
-        const wanted = { orgId, amountMicroUsd, email, backTo, savesCard, ...ofCompany };
+        const wanted = defined({ orgId, amountMicroUsd, email, backTo, savesCard, company });
         const started = await billing.startPurchase(wanted, by);
         return { purchase: presentPurchase(started.purchase), checkout_url: started.checkoutUrl };
       } catch (fault) {
@@ -63,7 +63,7 @@ export function billingHandlers(deps: ConsoleDeps): Handlers<keyof typeof billin
 
     "GET /api/console/credit-ledger": async ({ session, query }) => {
       const { limit = PAGE_LINES, cursor } = query;
-      const page = { limit, ...(cursor === undefined ? {} : { cursor }) };
+      const page = defined({ limit, cursor });
       const { lines, nextCursor } = await reports.walletLines(session.orgId, page);
       return { data: lines.map(presentLine), next_cursor: nextCursor };
     },
@@ -124,14 +124,14 @@ export function presentLine(line: WalletLine): CreditEntry {
   return present(CreditEntry, line, { kind: isWelcome ? "welcome" : line.kind });
 }
 
-/** Every line of the wallet, newest first, a page in memory at a time. */
+/** All lines of the wallet, newest first, one page at a time. */
 export async function* everyWalletLine(
   { reports }: Pick<ConsoleDeps, "reports">,
   orgId: OrgId,
 ): AsyncIterable<readonly CreditEntry[]> {
   let cursor: string | undefined;
   do {
-    const page = { limit: FILE_PAGE_LINES, ...(cursor === undefined ? {} : { cursor }) };
+    const page = defined({ limit: FILE_PAGE_LINES, cursor });
     const { lines, nextCursor } = await reports.walletLines(orgId, page);
     yield lines.map(presentLine);
     cursor = nextCursor ?? undefined;
@@ -160,10 +160,7 @@ const NOT_PAID = conflict(
   "this purchase was not paid, so it has no receipt; see its state on the billing page",
 );
 
-/**
- * Reads the receipt of one purchase. Only the purchases that the billing page lists have one:
- * nothing is asked of the payment provider, and nothing changes.
- */
+/** Reads the receipt of a listed purchase, without asking the payment provider. */
 async function readReceipt(
   deps: ConsoleDeps,
   orgId: OrgId,
@@ -184,7 +181,7 @@ async function readReceipt(
     provider_url: purchase.isTestMoney ? null : purchase.receiptUrl,
     buyer: buyer.name,
     company: buyer.company === null ? null : present(CompanyData, buyer.company),
-    issuer: shownIssuer(seller),
+    issuer: presentIssuer(seller),
   });
 }
 

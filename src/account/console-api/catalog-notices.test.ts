@@ -11,7 +11,7 @@ function catalogOf(deployments: readonly Partial<Deployment>[]): Pick<Catalog, "
 const RATES = { cachedPrompt: 1n, cacheWrite: 1n, completion: 1n, internalReasoning: 1n };
 const sheet = (prompt: bigint) => ({ pinId: "", prompt, ...RATES });
 
-test("what is sold below cost is told with what it lost, and so is what was", () => {
+test("a listing that is or was sold below cost is reported with its loss", () => {
   const catalog = catalogOf([
     { id: "p/dear", prices: { ...sheet(1n), purchase: sheet(2n) } },
     { id: "p/fair", prices: { ...sheet(2n), purchase: sheet(1n) } },
@@ -33,7 +33,7 @@ test("what is sold below cost is told with what it lost, and so is what was", ()
   expect(catalogNotices(catalog, [], [])[0]?.text).toContain("$0.00 lost");
 });
 
-test("prices that no source confirmed are one notice, which names them", () => {
+test("prices that no source confirmed are named in one notice", () => {
   const checked = { on: "2026-08-01", by: "page", age: "late", ageUntilMs: 0 } as const;
   const catalog = catalogOf([
     { id: "p/a", prices: null, checked },

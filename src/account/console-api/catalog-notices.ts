@@ -15,7 +15,7 @@ const NAMES_MAX = 20;
 
 type Notice = OperatorHealth["notices"][number];
 
-/** The notices to an operator about the prices in force: sold at a loss, or not confirmed for long. */
+/** The notices to an operator about prices: sold at a loss, not confirmed for long, or waiting. */
 export function catalogNotices(
   catalog: Pick<Catalog, "models">,
   losses: readonly ListingLoss[],
@@ -29,7 +29,7 @@ export function catalogNotices(
     ]),
   );
   const below = new Set(routed.filter(isBelowCost).map(({ id }) => id));
-  // One whose price was raised since has lost all the same.
+  // A listing whose price was raised since is named too, because it has lost money.
   const named = [...new Set([...lostBy.keys(), ...below])].slice(0, NAMES_MAX);
   const waiting = refreshWaits
     .slice(0, NAMES_MAX)

@@ -9,7 +9,7 @@ const PROVIDER = { id: "acme", name: "Acme", deployments: [LISTED] };
 const SUBSTITUTED = { providerId: "acme", modelId: "one", servedModel: "mini", share: 0.5 };
 const ACTIVITY = { providerId: "acme", attempts: 200, succeeded: 199, firstByteP50Ms: 120 };
 
-/** As much as the documents of the catalog read, with how often the books were asked. */
+/** The dependencies that the public documents read, with the number of queries. */
 function consoleOf(listingsPublicFigures: boolean) {
   const asked = { activity: 0, substitutions: 0 };
   let nowMs = 0;
@@ -32,20 +32,20 @@ function consoleOf(listingsPublicFigures: boolean) {
   return { asked, read, wait: (ms: number) => (nowMs += ms) };
 }
 
-test("how providers served all customers is neither read nor shown unless the operator says so", async () => {
+test("figures over all customers are neither read nor shown unless the operator publishes them", async () => {
   const { asked, read } = consoleOf(false);
   expect(at(await read(), "success_24h")).toBeNull();
   expect(asked).toEqual({ activity: 0, substitutions: 1 });
 });
 
-test("that a model was substituted is always shown, how often only where the operator says so", async () => {
+test("a substitution is always shown, but its share only if the operator publishes figures", async () => {
   const shown = async (isPublic: boolean) => at(await consoleOf(isPublic).read(), "substitutions");
   const named = { model: "one", served_model: "mini" };
   expect(await shown(false)).toEqual([{ ...named, share_24h: null }]);
   expect(await shown(true)).toEqual([{ ...named, share_24h: 0.5 }]);
 });
 
-test("where it is shown it is read once an hour", async () => {
+test("published figures of providers are read once an hour", async () => {
   const { asked, read, wait } = consoleOf(true);
   expect(at(await read(), "success_24h")).toBe(0.99);
   wait(3_599_000);

@@ -5,10 +5,10 @@ import type { ConsoleDeps } from "./console-deps.ts";
 import { rateLimited } from "./console-refusal.ts";
 import type { catalogRoutes } from "./contract/catalog.ts";
 import type { Handlers } from "./handler.ts";
-import { KeptRead } from "./kept-read.ts";
+import { CachedRead } from "./cached-read.ts";
 import { MinuteBound } from "./minute-bound.ts";
 import { PublicDocument } from "./public-document.ts";
-import { presentModel, presentProvider } from "./show-model.ts";
+import { presentModel, presentProvider } from "./present-model.ts";
 
 /** The public catalog: only listings that are public and ready. */
 export function catalogHandlers(deps: ConsoleDeps): Handlers<keyof typeof catalogRoutes> {
@@ -51,7 +51,7 @@ export function catalogHandlers(deps: ConsoleDeps): Handlers<keyof typeof catalo
 }
 
 const PROBLEMS_SHOWN_MAX = 50;
-/** Few for all together: the processor belongs to calls. */
+/** The bound of all together is low, since a check takes processor time from calls. */
 const CHECKS_PER_MINUTE_MAX = { ofNetwork: 20, ofAll: 300 };
 const TOO_MANY_CHECKS = rateLimited(
   "too many manifests were checked in this minute; try again, or use `tokenmarket manifest check`",
@@ -84,37 +84,31 @@ async function buildDocument(
   return PublicDocument.inTurns(pieces, LIST_KEPT_SECONDS);
 }
 
-/** Seldom, so that the difference of two answers is not a call, and its time not a call's. */
+/** So long that the difference of two answers does not reveal a single call or its time. */
 const FACTS_KEPT_MS = 3_600_000;
 
-/** The figures of providers over all customers; without them the page shows the rest. */
+/** The figures of providers over all customers; they are empty if they cannot be read. */
 class ProviderFacts {
   readonly #deps: Pick<ConsoleDeps, "reports" | "clock" | "log" | "config">;
-  readonly #activity: KeptRead<ReadonlyMap<string, ProviderActivity>>;
-  readonly #substitutions: KeptRead<readonly Substitution[]>;
+  readonly #activity: CachedRead<ReadonlyMap<string, ProviderActivity>>;
+  readonly #substitutions: CachedRead<readonly Substitution[]>;
 
   constructor(deps: Pick<ConsoleDeps, "reports" | "clock" | "log" | "config">) {
     const { reports, clock } = deps;
     this.#deps = deps;
     const read = async () =>
       new Map((await reports.providerActivity()).map((each) => [each.providerId, each]));
-    this.#activity = new KeptRead(read, clock, FACTS_KEPT_MS);
-    this.#substitutions = new KeptRead(() => reports.substitutions(), clock, FACTS_KEPT_MS);
+    this.#activity = new CachedRead(read, clock, FACTS_KEPT_MS);
+    this.#substitutions = new CachedRead(() => reports.substitutions(), clock, FACTS_KEPT_MS);
   }
 
-  /**
-   * The activity of providers that many customers use, where the operator shows figures over all
-   * accounts.
-   */
+  /** The activity of providers that many customers use; empty unless the operator publishes it. */
   async activity(): Promise<ReadonlyMap<string, ProviderActivity>> {
     if (!this.#deps.config.listingsPublicFigures) return new Map();
     return await this.#orNothing(this.#activity.get(), new Map());
   }
 
-  /**
-   * The substitutions of all providers; the number of answers only where the operator shows such
-   * figures.
-   */
+  /** The substitutions of all providers; shares are null unless the operator publishes them. */
   async substitutions(): Promise<readonly Substitution[]> {
     const found = await this.#orNothing(this.#substitutions.get(), []);
     if (this.#deps.config.listingsPublicFigures) return found;

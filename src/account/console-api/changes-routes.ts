@@ -16,16 +16,15 @@ import type { ConsoleDeps } from "./console-deps.ts";
 import type { ChangesFilter, ShownChange } from "./contract.ts";
 import type { changeRoutes } from "./contract/changes.ts";
 import type { Handlers } from "./handler.ts";
-import { withShownAddress } from "./show-address.ts";
+import { withShownAddress } from "./present-address.ts";
 
-/** The routes for the organization's part of the change log. */
 export function changeHandlers(deps: ConsoleDeps): Handlers<keyof typeof changeRoutes> {
   return {
     "GET /api/console/changes": async ({ session, query }) => {
       const { before, ...filter } = query;
       const page = await deps.changes.page({
         ...toChangeQuery(session.orgId, filter),
-        ...(before === undefined ? {} : { before: Number(before) }),
+        ...defined({ before: before === undefined ? undefined : Number(before) }),
         limit: PAGE_ROWS + 1,
       });
       const data = await presentChanges(deps, page.slice(0, PAGE_ROWS), session);
@@ -105,7 +104,7 @@ async function* filePieces(
 
 const DAY_MS = 86_400_000;
 
-/** A day counts whole. */
+/** The day `until` is included. */
 function toChangeQuery(orgId: OrgId, { kind, by, until }: ChangesFilter): ChangePageFilter {
   return defined({
     orgId,
@@ -115,7 +114,6 @@ function toChangeQuery(orgId: OrgId, { kind, by, until }: ChangesFilter): Change
   });
 }
 
-/** Who and what the organization knows, by ids. */
 interface Known {
   readonly people: ReadonlyMap<string, KnownPerson>;
   readonly names: ReadonlyMap<string, string>;
@@ -139,7 +137,7 @@ async function presentChanges(
     ...keys.map(({ keyId, name }) => [keyId, name] as const),
     ...providerKeys.map((each) => [each.connectionId, each.name] as const),
     ...searches.map(({ searchId, name }) => [searchId, name] as const),
-    ...[...people].map(([id, person]) => [id, nameOfPerson(person)] as const),
+    ...[...people].map(([id, person]) => [id, namePerson(person)] as const),
   ]);
   return changes.map((each) => presentChange(each, session, { people, names }));
 }
@@ -165,8 +163,7 @@ function presentChange(change: RecordedChange, session: SignedIn, known: Known):
   };
 }
 
-/** A person as the organization knows them. */
-function nameOfPerson({ email, isMember }: KnownPerson): string {
+function namePerson({ email, isMember }: KnownPerson): string {
   return isMember ? email : `${email} (former member)`;
 }
 
@@ -177,12 +174,11 @@ function describeActor(
 ): string {
   switch (kind) {
     case "account": {
-      // The credit of a first sign-in is recorded under the account, although nobody can grant
-      // credit to themselves.
+      // Starting credit is recorded under the account, but the gateway grants it.
       if (action === "credit.grant") return "Token Market";
       const person = people.get(id);
       if (id === accountId) return "You";
-      return person === undefined ? "A former member" : nameOfPerson(person);
+      return person === undefined ? "A former member" : namePerson(person);
     }
     case "key":
       return names.has(id) ? `The key “${names.get(id) ?? ""}”` : "A key";

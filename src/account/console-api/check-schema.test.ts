@@ -10,12 +10,12 @@ const keyChange = compileCheck(ROUTES["PATCH /api/console/keys/:key_id"].body, "
 const usage = compileCheck(ROUTES["GET /api/console/usage"].query, "text");
 
 describe("a body", () => {
-  test("is taken as it is described", () => {
+  test("is accepted if it fits the schema", () => {
     expect(newKey({ name: "ci", rpm: 20, cap_usd: "12.5" })).toBeUndefined();
     expect(keyChange({ rpm: null, cap_usd: "" })).toBeUndefined();
   });
 
-  test("of a key names as many models as the command takes", () => {
+  test("of a key may name as many models as the command takes", () => {
     const models = Array.from({ length: KEY_MODELS_MAX }, (_, at) => `acme/${at}`);
     expect(newKey({ name: "ci", models })).toBeUndefined();
     expect(newKey({ name: "ci", models: [...models, "acme/more"] })).toBeDefined();
@@ -55,7 +55,7 @@ describe("a body", () => {
 });
 
 describe("a query", () => {
-  test("gives numbers where they are due", () => {
+  test("gets its numbers parsed where the schema wants a number", () => {
     const schema = Type.Object({ limit: Type.Integer({ minimum: 1 }) });
     const query = { limit: "20" };
     expect(compileCheck(schema, "text")(query)).toBeUndefined();

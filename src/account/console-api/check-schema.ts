@@ -2,14 +2,13 @@ import type { TSchema } from "typebox";
 
 import { pathText, schemaCheck, type SchemaFault } from "../../kernel/index.ts";
 
-/** Why a part of a request does not match its schema. */
 export interface SchemaProblem {
-  /** The field, as `models[1]`; undefined: the part as a whole. */
+  /** The field, such as `models[1]`; undefined for the part as a whole. */
   readonly field: string | undefined;
   readonly message: string;
 }
 
-/** Gives the first problem of a value, or undefined. A string is made a number where one is due. */
+/** Returns the first problem of a value. In a query it replaces texts by due numbers. */
 export type SchemaCheck = (value: unknown) => SchemaProblem | undefined;
 
 /**
@@ -27,8 +26,8 @@ export function compileCheck(schema: TSchema, part: "body" | "text"): SchemaChec
 const WORDS = { missing: "is missing", unknown: "is not a field of this route; remove it" };
 
 /**
- * U+0000 is the one character that the database takes in no text. A number like 1e999 in a query is
- * read as infinite, which no bound of a schema refuses.
+ * Finds values that no schema refuses: U+0000, which the database stores in no text, and a number
+ * such as 1e999 in a query, which is read as infinite.
  */
 function unstorableIn(value: unknown): SchemaProblem | undefined {
   const left = [{ field: "", value }];

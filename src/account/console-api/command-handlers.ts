@@ -8,7 +8,6 @@ import {
   exportLines,
   formatExactUsd,
   formatUsd,
-  instant,
   isEmail,
   type OrgId,
   picoUsd,
@@ -21,6 +20,7 @@ import { TEAM_MAX } from "../team/team-store.ts";
 import type { CommandDeps } from "./console-deps.ts";
 import { conflict, ConsoleRefusal, invalidField } from "./console-refusal.ts";
 import {
+  Change,
   type CommandName,
   endpointShape,
   entryShape,
@@ -32,9 +32,10 @@ import type { Call, Handlers } from "./handler.ts";
 import { requireOrg } from "./known-org.ts";
 import { readTeam } from "./members-routes.ts";
 import { settlementFiles } from "./settlement-files.ts";
+import { presentParties } from "./operator-desk-routes.ts";
 import { closedPeriod, readClaim } from "./operator-settlement-routes.ts";
+import { present } from "./present.ts";
 
-/** The handlers of operations that only commands have. */
 export function commandHandlers(deps: CommandDeps): Handlers<CommandName> {
   return {
     ...organizationCommands(deps),
@@ -178,7 +179,7 @@ function endpointCommands(deps: CommandDeps): Group<"endpoint"> {
   };
 }
 
-/** Undefined if the command is of the whole installation. */
+/** Undefined if the command covers the whole installation. */
 function findNamedOrg(call: {
   readonly session: { readonly orgId: OrgId };
   readonly query: { readonly org_id?: string };
@@ -186,7 +187,7 @@ function findNamedOrg(call: {
   return call.query.org_id === undefined ? undefined : call.session.orgId;
 }
 
-/** No request waits longer for its pace than it may search for a provider. */
+/** A request may not wait longer for its pace than it may search for a provider. */
 function readLimits(
   { config: { routingTimeoutMs } }: CommandDeps,
   body: Call<"endpoint add">["body"],
@@ -225,7 +226,7 @@ const LOST_MEANINGS: Readonly<Record<LostVerdict, string>> = {
   outside: "not of a lost time, and not in the journal",
   impossible: "of an id that no attempt can have",
 };
-/** A person has to check these. */
+/** Verdicts that a person has to check. */
 const STRANGE: ReadonlySet<LostVerdict> = new Set(["retired", "outside", "impossible"]);
 
 function settlementCommands({
@@ -313,20 +314,7 @@ function readFilter(
 }
 
 function presentChange(change: RecordedChange, emails: ReadonlyMap<string, string>) {
-  const { position, atMs, by, orgId, action, target, before, after } = change;
-  return {
-    position,
-    at: instant(atMs),
-    actor_kind: by.kind,
-    actor_id: by.id,
-    actor_email: emails.get(by.id) ?? null,
-    org_id: orgId,
-    action,
-    target,
-    target_email: emails.get(target) ?? null,
-    before,
-    after,
-    request_id: by.requestId,
-    client_network: by.clientNetwork,
-  };
+  const { requestId: request_id, clientNetwork: client_network } = change.by;
+  const parties = presentParties(change, emails);
+  return present(Change, change, { ...parties, request_id, client_network });
 }

@@ -20,7 +20,7 @@ export class ConcurrencyGate {
     this.#waitingMax = max.waiting;
   }
 
-  /** Waits for a permit and releases it with the work; a refusal when too many wait already. */
+  /** Runs the work with a permit; a refusal if too many wait for one already. */
   async run<T>(owner: string, work: () => Promise<T>): Promise<T | ConsoleRefusal> {
     const end = await this.take(owner);
     if (end instanceof ConsoleRefusal) return end;
@@ -31,7 +31,7 @@ export class ConcurrencyGate {
     }
   }
 
-  /** The permit itself; the caller releases it, once or more often. */
+  /** Waits for a permit, which may be released repeatedly; a refusal if too many wait already. */
   async take(owner: string): Promise<(() => void) | ConsoleRefusal> {
     const queue = this.#queues.get(owner) ?? { running: 0, waiting: [] };
     this.#queues.set(owner, queue);
@@ -65,15 +65,15 @@ function tooMany(runningMax: number): ConsoleRefusal {
   );
 }
 
-/** How much one organization may ask at a time of what is slow: the journal, and other people. */
+/** The gates for slow work of one organization: reports, and requests to other servers. */
 export interface ReportGates {
-  /** Answers that are read whole. */
+  /** Answers that are computed as a whole. */
   readonly reads: ConcurrencyGate;
   /** Files, which take as long as the client takes to read them. */
   readonly files: ConcurrencyGate;
-  /** Questions to providers whether they take a key. */
+  /** Tests whether a provider accepts a key. */
   readonly checks: ConcurrencyGate;
-  /** Purchases that are begun, and polls of the payment provider. */
+  /** New purchases, and polls of the payment provider. */
   readonly payments: ConcurrencyGate;
 }
 

@@ -15,9 +15,7 @@ import type { Acting, Handlers } from "./handler.ts";
 import { readName } from "./read-values.ts";
 import { present } from "./present.ts";
 
-/**
- * The organization's provider keys, stored encrypted and never shown, and the operator's endpoints.
- */
+/** Routes for the organization's own provider keys, which are never shown, and its endpoints. */
 export function connectionHandlers(deps: OperationDeps): Handlers<keyof typeof connectionRoutes> {
   const { connections } = deps;
   return {

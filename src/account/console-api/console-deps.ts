@@ -52,7 +52,6 @@ import type { Invitations } from "../team/invitations.ts";
 import type { TeamStore } from "../team/postgres-team-store.ts";
 import type { PurchaseStore } from "../billing/postgres-purchase-store.ts";
 
-/** The result of testing a customer's own key at the provider. */
 export type ConnectionCheck =
   | { readonly verdict: "accepted" | "refused" | "unclear"; readonly status: number }
   /** `reason` is a code such as ECONNREFUSED, or a message. */
@@ -86,7 +85,7 @@ export interface OperationDeps extends Pick<
   readonly operator: Pick<OperatorDeps, "orgs" | "credit" | "settlement" | "readSettlementTerms">;
 }
 
-/** The parts for commands that have no page. */
+/** The parts that commands without a page need too. */
 export interface CommandDeps extends OperationDeps {
   readonly config: Config;
   readonly operator: Omit<OperationDeps["operator"], "credit" | "settlement"> & {
@@ -96,7 +95,7 @@ export interface CommandDeps extends OperationDeps {
   readonly changeStore: ChangeStore;
   readonly topUps: Pick<TopUpStore, "list" | "pause">;
   readonly sealedTables: readonly SealedRows[];
-  /** Of this installation; the public one is that of a file where one is named. */
+  /** The installation's own key; `read` reads the public key of a file instead, if one is named. */
   readonly exportKey: {
     readonly open: () => SigningKey;
     readonly read: (file: string | undefined) => KeyObject | undefined;
@@ -109,7 +108,6 @@ export interface CommandDeps extends OperationDeps {
     | { readonly ok: false; readonly problem: string };
 }
 
-/** Everything the console works with; made once, in `compose`. */
 export interface ConsoleDeps {
   readonly identity: Identity;
   readonly billing: Billing;
@@ -119,12 +117,9 @@ export interface ConsoleDeps {
     readonly store: AlertStore;
     /** Undefined: no mail server is configured. */
     readonly mailer: Mailer | undefined;
-    /** Questions to confirm an address, and invitations, of all organizations together. */
+    /** The most invitations and confirmations per hour, of all organizations together. */
     readonly mailsPerHourMax: number;
-    /**
-     * Why a webhook cannot use this address; `busy` if too many addresses of its organization are
-     * being checked.
-     */
+    /** Why a webhook cannot use this address; `busy` if too many look-ups are in flight. */
     readonly checkAddress: (
       url: string,
       orgId: OrgId,
@@ -155,7 +150,7 @@ export interface ConsoleDeps {
     response: ServerResponse,
     call: { readonly principal: Principal; readonly url: string },
   ) => void;
-  /** The class of answers: connections end with them while the instance drains. */
+  /** The class of responses: while the instance drains, each closes its connection. */
   readonly serverResponse: typeof ServerResponse;
   readonly optimize: OptimizeSearches;
   readonly operator: OperatorDeps;
@@ -167,7 +162,6 @@ export interface ConsoleDeps {
   readonly log: Logger & { debug(detail: object, message: string): void };
   /** Folder of the built pages; they answer 503 where it does not exist. */
   readonly staticDir: string;
-  /** The published OpenAPI document of the gateway. */
   readonly openApiFile: string;
   /** Base addresses without a trailing slash; known once the listeners are open. */
   readonly consoleUrl: () => string;
@@ -176,13 +170,12 @@ export interface ConsoleDeps {
 
 /** The reads and actions of operators; every change is the function that the command calls. */
 export interface OperatorDeps {
-  /** Their verified e-mails, normalised, as the settings of the moment have them. */
+  /** The verified, normalised e-mail addresses of operators, from the present settings. */
   readonly emails: ReadonlySet<string>;
   readonly orgs: OrgDirectory;
   readonly credit: Pick<CreditStore, "grant">;
   readonly purchases: Pick<PurchaseStore, "listWaiting">;
   readonly settlement: Omit<SettlementStore, "bearLost" | "putBack">;
-  /** Reads the terms from the manifests as they are at this moment. */
   readonly readSettlementTerms: () => TermsRead;
   readonly changes: Pick<ChangeStore, "list" | "record">;
   readonly desk: OperatorDesk;
@@ -190,16 +183,15 @@ export interface OperatorDeps {
   readonly installation: Installation;
 }
 
-/** The payment terms of providers, or why they are unknown. */
 export type TermsRead =
   | { readonly ok: true; readonly terms: ReadonlyMap<string, SettlementTerms> }
-  /** Terms that were guessed would close periods that cannot be opened again. */
+  /** Nothing is closed then: a period that was closed by wrong terms cannot be opened again. */
   | { readonly ok: false; readonly problem: string };
 
 /** The state of the installation as this instance knows it. */
 export interface Installation {
   readonly version: string;
-  /** Empty: not known. */
+  /** Empty if it is not known. */
   readonly commit: string;
   readonly node: string;
   readonly programSchemaLevel: number;
@@ -210,8 +202,8 @@ export interface Installation {
   readonly readBooks: () => Promise<BooksFigures>;
   /** The listings that were sold for less than is owed in the last days. */
   readonly readLosses: (days: number) => Promise<readonly ListingLoss[]>;
-  /** The matters that the last scheduled refresh of the catalog left to an operator. */
+  /** What the last scheduled refresh of the catalog left to an operator, a sentence each. */
   readonly readRefreshWaits: () => readonly string[];
-  /** How old reports are; undefined if the replica does not serve them now. */
+  /** The age of reports; undefined if the replica does not serve them now. */
   readonly readReplicaLagMs: () => Promise<number | undefined>;
 }

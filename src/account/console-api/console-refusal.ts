@@ -17,7 +17,7 @@ export class ConsoleRefusal {
   /** The problem, its place, and the next step; never a secret, never an id of another organization. */
   readonly message: string;
   readonly field: string | undefined;
-  /** Always there with 429 and 503: a minute where nothing better is known. */
+  /** Always set for 429 and 503, by default to a minute. */
   readonly retryAfterSeconds: number | undefined;
   /** True if the refusal cost a query, so that it counts as a change of a setting. */
   readonly isCounted: boolean;
@@ -43,15 +43,11 @@ export class ConsoleRefusal {
   }
 }
 
-/** A field of the request has to be another. */
 export function invalidField(field: string, message: string): ConsoleRefusal {
   return new ConsoleRefusal(400, "invalid_request", message, { field });
 }
 
-/**
- * One answer for what never existed, what belongs to another organization, and what is never
- * displayed.
- */
+/** 404 for an object that does not exist, belongs to another organization, or is never shown. */
 export function notFound(what: string): ConsoleRefusal {
   const message = `there is no such ${what} in your organization; check the ID`;
   return new ConsoleRefusal(404, "not_found", message);
@@ -71,7 +67,7 @@ export function ofGateway(refusal: Refusal): ConsoleRefusal {
   return new ConsoleRefusal(status, code, message, { retryAfterSeconds });
 }
 
-/** A reference names one payment or grant permanently. */
+/** 409 for a reference that names another payment or grant already. */
 export function refTaken(fault: Error): ConsoleRefusal {
   return new ConsoleRefusal(409, "conflict", fault.message, { field: "ref" });
 }

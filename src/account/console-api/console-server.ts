@@ -27,7 +27,7 @@ const PARAM_CHARS_MAX = 1_000;
 export interface ConsoleServer {
   /** Not listening yet. */
   readonly server: Server;
-  /** Ends every connection, whatever it is doing. */
+  /** Closes every connection, also in the middle of a request. */
   close(): Promise<void>;
 }
 
@@ -47,7 +47,7 @@ export async function createConsoleServer(deps: ConsoleDeps): Promise<ConsoleSer
     genReqId: () => createRequestId(deps.clock.nowMs()),
     requestIdHeader: false,
     routerOptions: { maxParamLength: PARAM_CHARS_MAX, ignoreTrailingSlash: false },
-    // A path that cannot be decoded meets no hook: the headers of every answer are set here too.
+    // No hook runs for a path that cannot be decoded, so the common headers are set here.
     frameworkErrors: (fault, request, reply) => {
       setHeaders(deps, request.id, reply);
       refuseFault(deps, fault, reply);
@@ -56,7 +56,7 @@ export async function createConsoleServer(deps: ConsoleDeps): Promise<ConsoleSer
   app.addHook("onRequest", async (request, reply) => setHeaders(deps, request.id, reply));
   app.addHook("onResponse", async (request, reply) => {
     const { method, id, routeOptions } = request;
-    // The pattern and not the address: callbacks carry codes.
+    // The route's pattern and not the address, since the addresses of callbacks contain codes.
     const detail = { request_id: id, method, route: routeOptions.url ?? null };
     const status = reply.statusCode;
     const isRead = method === "GET" || method === "HEAD";

@@ -1,13 +1,13 @@
 /**
- * The agreement between the console's pages and its API: the only file of the program that
- * `console/` may import, and it imports types alone. Requests are checked against these schemas,
+ * The contract between the console's pages and its API, and the only file of the program that
+ * `console/` may import; it imports the types alone. Requests are checked against these schemas,
  * answers are typed by them, and the OpenAPI document at `/api/openapi.json` is made from them.
  *
- * The name of a route is its method and path. Every `session` route refuses with 401 `signed_out`
- * and 403 `email_not_verified`; the body of every refusal is `ConsoleError`.
+ * The name of a route is its method and path. Every route that needs a session refuses with 401
+ * `signed_out` and 403 `email_not_verified`; the body of every refusal is `ConsoleError`.
  *
- * Beside them is the playground: `/playground/v1/…` is the gateway's own `/v1/…` with the
- * session for a key, billed to the organization's managed Playground key.
+ * The playground is not in this contract: `/playground/v1/…` is the gateway's own `/v1/…` with a
+ * session instead of a key, billed to the organization's managed Playground key.
  */
 import type { Static, TSchema } from "typebox";
 

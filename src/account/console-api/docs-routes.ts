@@ -13,7 +13,7 @@ const WRITTEN_FOR = "http://127.0.0.1:8080";
 
 /** The documents for programmers and their tools: the guides as text, and the OpenAPI document. */
 export function docsRoutes(app: FastifyInstance, deps: ConsoleDeps): void {
-  // Made on first use: the address is known once the listener is open.
+  // Built at the first request: the address is known only once the listener is open.
   let document: Promise<PublicDocument> | undefined;
   app.get("/api/openapi-v1.json", async (request, reply) => {
     document ??= gatewayDocument(deps);
@@ -44,7 +44,7 @@ async function allGuides(deps: ConsoleDeps): Promise<string> {
   return texts.join("\n\n");
 }
 
-/** As it is published with the program, at the address of this installation. */
+/** The published OpenAPI document, with the address of this installation. */
 async function gatewayDocument(deps: ConsoleDeps): Promise<PublicDocument> {
   const published = JSON.parse(await readFile(deps.openApiFile, "utf8")) as object;
   const servers = [{ url: deps.gatewayUrl() }];

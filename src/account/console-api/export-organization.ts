@@ -11,7 +11,7 @@ import { Key } from "./contract/keys.ts";
 import { Invitation, Member } from "./contract/members.ts";
 import { requireOrg } from "./known-org.ts";
 import { present } from "./present.ts";
-import { presentOrigin } from "./show-key.ts";
+import { presentOrigin } from "./present-key.ts";
 import { presentSearch } from "./optimize-routes.ts";
 import { readAlerts } from "./alerts-routes.ts";
 
@@ -34,7 +34,7 @@ export async function* exportPieces(deps: ConsoleDeps, session: SignedIn): Async
 async function readAccount(deps: ConsoleDeps, session: SignedIn): Promise<object> {
   const { orgId, email, name } = session;
   const { accounts, rules, connections, billing, optimize, abuseRestrictions, catalog } = deps;
-  const [org, profile, keys, limits, policy, endpoints, holds] = await Promise.all([
+  const [org, profile, keys, limits, policy, endpoints, holds, alerts] = await Promise.all([
     requireOrg(deps, session),
     deps.identity.profile(session),
     accounts.listOwnKeys(orgId),
@@ -42,6 +42,7 @@ async function readAccount(deps: ConsoleDeps, session: SignedIn): Promise<object
     rules.findPolicy(orgId),
     rules.listEndpoints(orgId),
     abuseRestrictions.list({ orgId, isWithPast: true }),
+    readAlerts(deps, session),
   ]);
   const known = new Set<string>(keys.map(({ keyId }) => keyId));
   return {
@@ -72,7 +73,7 @@ async function readAccount(deps: ConsoleDeps, session: SignedIn): Promise<object
       .filter(({ keyId }) => keyId === undefined || known.has(keyId))
       .map(presentOperatorLimit),
     routing_policy: policy === undefined ? null : policyShape.show(policy),
-    alerts: await exportedAlerts(deps, session),
+    alerts: { rules: alerts.rules, destinations: alerts.destinations },
     connections: (await connections.list(orgId)).map(presentConnection),
     endpoints: endpoints.map((each) => presentEndpoint(catalog.current, each)),
     usage_holds: holds.map(({ family, state, createdAtMs }) => ({
@@ -99,10 +100,4 @@ async function exportedTeam({ team }: ConsoleDeps, orgId: OrgId): Promise<object
     members: members.map((member) => present(ExportedMember, member)),
     invitations: invitations.map((each) => present(ExportedInvitation, each)),
   };
-}
-
-/** Without the secrets of webhooks. */
-async function exportedAlerts(deps: ConsoleDeps, session: SignedIn): Promise<object> {
-  const { rules, destinations } = await readAlerts(deps, session);
-  return { rules, destinations };
 }

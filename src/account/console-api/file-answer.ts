@@ -10,16 +10,16 @@ import { printPaper } from "../billing/print-paper.ts";
 export interface FileAnswer {
   readonly fileName: string;
   readonly pieces: AsyncIterable<string | Buffer>;
-  /** Further ones, asked when the first piece was made. */
+  /** Further headers, read after the first piece was made. */
   readonly headers?: () => Readonly<Record<string, string>>;
 }
 
-/** One whose first piece is there, and that holds a turn of its organization until it is closed. */
+/** A file whose first piece is made; it holds a permit of its organization until it is closed. */
 export interface OpenedFile {
   readonly fileName: string;
   readonly pieces: AsyncIterable<string | Buffer>;
   readonly headers: Readonly<Record<string, string>>;
-  /** Called when the client is gone, or has the whole file. */
+  /** Called when the client has left or has the whole file. */
   readonly onClosed: () => void;
 }
 
@@ -48,7 +48,6 @@ export async function openFile(
   }
 }
 
-/** A document as a PDF file, named by its title. */
 export function paperFile(paper: Paper): FileAnswer {
   return { fileName: `${toFileWord(paper.title).toLowerCase()}.pdf`, pieces: printed(paper) };
 }
@@ -69,7 +68,7 @@ async function* streamRest(of: {
       yield step.value;
     }
   } finally {
-    // Before the last byte: a client that has read the whole file may ask for the next.
+    // Before the last byte, so that a client with the whole file can request the next one.
     of.end();
   }
 }
@@ -109,7 +108,7 @@ function minuteName(ms: number): string {
   return instant(ms).slice(0, "2026-01-01T00:00".length).replace(":", "");
 }
 
-/** Only what every file system takes in a name. */
+/** Keeps only characters that every file system accepts in a name. */
 function toFileWord(text: string): string {
   const word = text.replaceAll(/[^A-Za-z0-9]+/g, "-").slice(0, FILTER_CHARS_MAX);
   return word.replaceAll(/^-|-$/g, "");

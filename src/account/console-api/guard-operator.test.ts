@@ -5,7 +5,7 @@ import { isOperator, staleSignInProblem } from "./guard-operator.ts";
 const OPERATORS = new Set(["boss@example.com"]);
 const HOUR_MS = 3_600_000;
 
-describe("an operator", () => {
+describe("the person of a session", () => {
   test.each([
     [{ email: "boss@example.com", isVerified: true }, true],
     [{ email: " Boss@Example.COM", isVerified: true }, true],
@@ -13,11 +13,11 @@ describe("an operator", () => {
     [{ email: "boss@example.com.evil.example", isVerified: true }, false],
     [{ email: "ſ@example.com", isVerified: true }, false],
     [{ email: "", isVerified: true }, false],
-  ])("%o is one: %s", (session, expected) => {
+  ])("%o is an operator: %s", (session, expected) => {
     expect(isOperator(session, OPERATORS)).toBe(expected);
   });
 
-  test("is no one while the setting is empty", () => {
+  test("is no operator while the setting is empty", () => {
     expect(isOperator({ email: "", isVerified: true }, new Set())).toBe(false);
   });
 });

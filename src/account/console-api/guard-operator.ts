@@ -3,7 +3,7 @@ import type { SignedIn } from "../identity/identity.ts";
 import type { Identity } from "../identity/open-identity.ts";
 import { ConsoleRefusal } from "./console-refusal.ts";
 
-/** An operator who changes something has signed in so lately. */
+/** A change needs a sign-in that is not older than this. */
 const FRESH_MS = 12 * 3_600_000;
 
 /** True for an operator. Only an e-mail address that the identity provider has verified counts. */
@@ -14,7 +14,7 @@ export function isOperator(
   return isVerified && operators.has(normaliseEmail(email));
 }
 
-/** The session of an operator; for all others the path does not exist. */
+/** Reads the session of an operator; for all others the path does not exist. */
 export async function readOperatorSession(
   identity: Pick<Identity, "readSession">,
   cookieHeader: string | undefined,
@@ -25,7 +25,7 @@ export async function readOperatorSession(
   return session !== undefined && isOperator(session, operators) ? session : NO_SUCH_PATH;
 }
 
-/** A sign-in that is too old to change something with; undefined if it is not. */
+/** Refuses a change by a sign-in that is too old; undefined if it is recent enough. */
 export function staleSignInProblem(
   { startedAtMs }: Pick<SignedIn, "startedAtMs">,
   nowMs: number,

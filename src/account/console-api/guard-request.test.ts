@@ -22,7 +22,7 @@ describe("a request that may change something", () => {
     ["of the console's host on http", { ...JSON_TYPE, origin: "http://console.example" }, 403],
     ["of a longer host", { ...JSON_TYPE, origin: `${CONSOLE}.evil.example` }, 403],
     ["of a sandboxed page", { ...JSON_TYPE, origin: "null" }, 403],
-    ["that says nothing of where it comes from", JSON_TYPE, 403],
+    ["without an origin", JSON_TYPE, 403],
     ["of a form", { ...OWN, "content-type": "application/x-www-form-urlencoded" }, 415],
     ["of a form of plain text", { ...OWN, "content-type": "text/plain" }, 415],
     [
@@ -31,14 +31,14 @@ describe("a request that may change something", () => {
       415,
     ],
     ["without a type", { origin: CONSOLE }, 415],
-  ])("%s", (_, headers, expected) => {
+  ])("%s passes or is refused, whatever its method", (_, headers, expected) => {
     for (const method of ["POST", "PATCH", "DELETE", "PUT"]) {
       expect(status(method, headers)).toBe(expected);
     }
   });
 });
 
-test("a read changes nothing and needs no proof of where it comes from", () => {
+test("a read needs no proof of its origin, since it changes nothing", () => {
   expect(status("GET", {})).toBeUndefined();
   expect(status("HEAD", { "sec-fetch-site": "cross-site" })).toBeUndefined();
 });

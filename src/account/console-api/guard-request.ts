@@ -32,10 +32,7 @@ export function isFromOwnPage(headers: IncomingHttpHeaders, consoleUrl: string):
     : site === "same-origin";
 }
 
-/**
- * The problem with the origin of a request that may change something: it comes from our own page,
- * and no form can send JSON.
- */
+/** Refuses a change unless it comes from our own page and as JSON, which no form can send. */
 export function foreignOriginProblem(
   { method, headers }: GuardedRequest,
   consoleUrl: string,
@@ -59,10 +56,10 @@ const NOT_JSON = new ConsoleRefusal(
   "content-type must be application/json",
 );
 
-/** Beside the cookie: which organization the page shows. Another tab may have switched since. */
+/** The organization that the page shows; another tab may have switched the session since. */
 const SHOWN_ORG_HEADER = "x-tm-org";
 
-/** The browser's session, if it opens what is asked for. The one place where roles are compared. */
+/** The browser's session, if its role has the right. No other code compares roles. */
 export async function readOpenSession(
   identity: Pick<Identity, "readSession">,
   headers: IncomingHttpHeaders,
@@ -76,7 +73,7 @@ export async function readOpenSession(
   return mayRole(session.role, need) ? session : roleRefusal(session.role, need);
 }
 
-/** A member whose role is not enough: which one is, and who can change it. */
+/** 403 that names the roles with this right. */
 function roleRefusal(role: Role, need: Need): ConsoleRefusal {
   return new ConsoleRefusal(403, "forbidden", roleNote(need, "do this", role));
 }
@@ -108,7 +105,7 @@ export function findClientAddress(
   return addresses.of(ip, asText(forwarded));
 }
 
-/** The origin of a request that begins or ends a session: its account is not known before. */
+/** The origin of a request that begins or ends a session, for the change log. */
 export function readOrigin(
   { clientAddresses }: { readonly clientAddresses: ClientAddresses },
   request: Pick<FastifyRequest, "id" | "ip" | "headers">,

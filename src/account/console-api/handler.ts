@@ -6,19 +6,18 @@ import type { CommandName, Commands } from "./contract/commands.ts";
 import type { FileAnswer } from "./file-answer.ts";
 import type { PublicDocument } from "./public-document.ts";
 
-/** The person who acts and the organization: somebody in the console, or an operator by a command. */
+/** The organization, and who acts for it: a member in the console, or an operator by a command. */
 export interface Acting {
   readonly orgId: OrgId;
-  /** Undefined: not a person of the console. */
+  /** Undefined for an operator's command. */
   readonly accountId?: string;
-  /** Nothing that is of an organization's people holds for operators: bounds, confirmations. */
+  /** True for an operator's command, without the bounds and confirmations of members. */
   readonly isOperator?: boolean;
 }
 
-/** Everything that somebody can do, by its name: a method and a path, or a command. */
+/** All operations by their names: a method and a path, or a command. */
 type Operations = Routes & Commands;
 export type OperationName = RouteName | CommandName;
-/** The names of operations that a command does. */
 export type CommandedName =
   | CommandName
   | { [N in RouteName]: Routes[N] extends { readonly command: object } ? N : never }[RouteName];
@@ -28,12 +27,12 @@ export interface Call<N extends OperationName> {
   readonly params: PartOf<Operations[N], "params">;
   readonly query: PartOf<Operations[N], "query">;
   readonly body: PartOf<Operations[N], "body">;
-  /** The bytes of the body, for the one route that has a stricter reader of its own. */
+  /** The bytes of the body, for the one route that has its own, stricter parser. */
   readonly rawBody: Buffer;
   readonly cookieHeader: string | undefined;
-  /** Who asks, for bounds: an IPv4 address, or the first 64 bits of an IPv6 one. */
+  /** The client's network, for bounds: an IPv4 address, or the first 64 bits of an IPv6 one. */
   readonly network: string;
-  /** Undefined on public routes, which read it themselves where they need it. */
+  /** Undefined on public routes, which read the session themselves if they need it. */
   readonly session: Operations[N] extends Public
     ? undefined
     : N extends CommandedName
@@ -49,13 +48,13 @@ interface Public {
 
 type AnswerOf<N extends OperationName> = PartOf<Operations[N], "answer">;
 
-/** The answer of a route: as its contract says, or a refusal. */
+/** The answer of an operation as its contract says, or a refusal. */
 export type Answered<N extends OperationName> =
   ConsoleRefusal | ([AnswerOf<N>] extends [undefined] ? FileAnswer : AnswerOf<N> | PublicDocument);
 
 export type Handler<N extends OperationName> = (call: Call<N>) => Promise<Answered<N>>;
 
-/** The handlers of some routes; of all of them, the console. */
+/** The handlers of these operations; by default, of all routes. */
 export type Handlers<N extends OperationName = RouteName> = {
   readonly [Name in N]: Handler<Name>;
 };

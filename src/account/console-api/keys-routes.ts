@@ -8,11 +8,14 @@ import {
   ReportTimeout,
 } from "../../gateway/index.ts";
 import {
+  type CapPeriod,
   type ChangedBy,
   assert,
   defined,
   formatUsd,
+  instant,
   instantOrNull,
+  periodEndMs,
   ZERO_MICRO_USD,
 } from "../../kernel/index.ts";
 import { askAboutCaps } from "./ask-about-cap.ts";
@@ -31,12 +34,11 @@ import type {
 import type { keyRoutes } from "./contract/keys.ts";
 import type { Acting, Handlers } from "./handler.ts";
 import { requireOrg } from "./known-org.ts";
-import { capResets } from "./month.ts";
-import { readAllowedModels, readExpiry, readKeyTags } from "./read-key.ts";
-import { readCaps, readName } from "./read-values.ts";
-import { presentKey, type LimitGround } from "./show-key.ts";
+import { readKeyFields } from "./read-key.ts";
+import { readName } from "./read-values.ts";
+import { presentKey, type LimitContext } from "./present-key.ts";
 
-/** Keys of the organization. Managed ones are in none of these answers and open by no id. */
+/** Routes for keys of the organization. Managed keys are in no answer, and no id finds them. */
 export function keyHandlers(deps: OperationDeps): Handlers<keyof typeof keyRoutes> {
   const { accounts, reports, clock } = deps;
   return {
@@ -97,10 +99,10 @@ export function keyHandlers(deps: OperationDeps): Handlers<keyof typeof keyRoute
 
 async function listKeys(deps: OperationDeps, session: Acting): Promise<KeyList> {
   const nowMs = deps.clock.nowMs();
-  const [keys, periods, ground, activity] = await Promise.all([
+  const [keys, periods, context, activity] = await Promise.all([
     deps.accounts.listOwnKeys(session.orgId),
     deps.records.periodSpend(session.orgId),
-    readGround(deps, session),
+    loadLimitContext(deps, session),
     deps.reports.keyActivity(session.orgId),
   ]);
   const byKey = new Map(activity.map((each) => [each.keyId, each]));
@@ -108,11 +110,18 @@ async function listKeys(deps: OperationDeps, session: Acting): Promise<KeyList> 
     data: keys.map((key) => {
       const used = byKey.get(key.keyId) ?? UNUSED;
       const own = periods.filter(({ keyId }) => keyId === key.keyId);
-      return presentKey(key, ground, { ...used, periods: own, nowMs });
+      return presentKey(key, context, { ...used, periods: own, nowMs });
     }),
     ...capResets(nowMs),
-    rpm_max: ceilingOfNew(findRequestsPerMinuteCeiling("console"), ground),
+    rpm_max: ceilingOfNew(findRequestsPerMinuteCeiling("console"), context),
   };
+}
+
+function capResets(
+  nowMs: number,
+): Pick<KeyList, "cap_reset_at" | "week_reset_at" | "day_reset_at"> {
+  const end = (period: CapPeriod): string => instant(periodEndMs(period, nowMs));
+  return { cap_reset_at: end("month"), week_reset_at: end("week"), day_reset_at: end("day") };
 }
 
 const DAYS_SHOWN = 30;
@@ -153,16 +162,12 @@ async function createKey(
   // The operator's own value is the ceiling.
   const own = findRequestsPerMinuteCeiling(origin);
   const requestsPerMinuteCeiling = isOperator ? (wanted.rpm ?? own) : own;
-  const ceiling = ceilingOfNew(requestsPerMinuteCeiling, await readGround(deps, session));
+  const ceiling = ceilingOfNew(requestsPerMinuteCeiling, await loadLimitContext(deps, session));
   const { rpm = ceiling } = wanted;
   if (rpm > ceiling && !isOperator) return aboveCeiling(rpm, ceiling);
-  const expiresAtMs = readExpiry(wanted.expires_at, deps.clock.nowMs());
-  if (expiresAtMs instanceof ConsoleRefusal) return expiresAtMs;
-  const allowed = { models: wanted.models, kept: null };
-  const models = await readAllowedModels(deps, session.orgId, allowed);
-  if (models instanceof ConsoleRefusal) return models;
-  const tags = readKeyTags(wanted.tags);
-  if (tags instanceof ConsoleRefusal) return tags;
+  const read = await readKeyFields(deps, session.orgId, wanted);
+  if (read instanceof ConsoleRefusal) return read;
+  const { caps, tags = [], expiresAtMs = null, models = null } = read;
   const fresh = createVirtualKey();
   const newKey = {
     orgId: session.orgId,
@@ -171,10 +176,10 @@ async function createKey(
     digest: fresh.digest,
     label: fresh.label,
     requestsPerMinuteCeiling,
-    caps: readCaps(wanted),
-    tags: tags ?? [],
-    expiresAtMs: expiresAtMs ?? null,
-    models: models ?? null,
+    caps,
+    tags,
+    expiresAtMs,
+    models,
   };
   const key = isOperator
     ? await accounts.createKey(newKey, by)
@@ -184,11 +189,11 @@ async function createKey(
   return { secret: fresh.raw, key: await show(deps, session, key) };
 }
 
-function ceilingOfNew(own: number, { limits, limitDefaults }: LimitGround): number {
+function ceilingOfNew(own: number, { limits, limitDefaults }: LimitContext): number {
   return newKeyCeilings(own, limits, limitDefaults).requestsPerMinute;
 }
 
-/** If the limits cannot be set, the new key is disabled; its secret has not been shown yet. */
+/** Sets the limit of a new key; if that fails, disables the key, whose secret nobody has seen. */
 async function limitNewKey(
   deps: OperationDeps,
   key: KeySummary,
@@ -206,7 +211,7 @@ async function limitNewKey(
   }
 }
 
-/** Everything is checked before anything is changed. */
+/** Changes one key, after every field was checked. */
 async function changeKey(
   deps: OperationDeps,
   session: Acting,
@@ -215,49 +220,41 @@ async function changeKey(
   if (key.disabledAtMs !== null) return DISABLED;
   const name = body.name === undefined ? undefined : readName(body.name);
   if (name instanceof ConsoleRefusal) return name;
-  const expiresAtMs = readExpiry(body.expires_at, deps.clock.nowMs());
-  if (expiresAtMs instanceof ConsoleRefusal) return expiresAtMs;
-  const kept = { models: body.models, kept: key.models };
-  const models = await readAllowedModels(deps, session.orgId, kept);
-  if (models instanceof ConsoleRefusal) return models;
-  const tags = readKeyTags(body.tags);
-  if (tags instanceof ConsoleRefusal) return tags;
-  const caps = readCaps(body);
   const { orgId, keyId } = key;
-  const question = await askAboutCaps(deps, session, { caps, confirm: body.confirm, keys: [key] });
+  const read = await readKeyFields(deps, orgId, body, key.models);
+  if (read instanceof ConsoleRefusal) return read;
+  const asked = { caps: read.caps, confirm: body.confirm, keys: [key] };
+  const question = await askAboutCaps(deps, session, asked);
   if (question !== undefined) return question;
   const { rpm = "" } = body;
   const planned = rpm === "" || rpm === null ? undefined : await planRpm(deps, key, rpm);
   if (planned instanceof ConsoleRefusal) return planned;
-  const edit = defined({ caps, name, expiresAtMs, models, tags, limit: planned });
+  const edit = { ...read, ...defined({ name, limit: planned }) };
   const [changed] = (await deps.accounts.editKeys(orgId, [keyId], edit, by)) ?? [];
   return changed === undefined ? NO_SUCH_KEY : await show(deps, session, changed);
 }
 
-/** Caps, expiry and tags of several keys, in one step of the books. */
+/** Changes caps, expiry and tags of several keys in one transaction. */
 async function changeKeys(
   deps: OperationDeps,
   session: Acting,
   { body, by }: { readonly body: KeysChange; readonly by: ChangedBy },
 ): Promise<{ readonly changed: number } | ConsoleRefusal> {
-  const expiresAtMs = readExpiry(body.expires_at, deps.clock.nowMs());
-  if (expiresAtMs instanceof ConsoleRefusal) return expiresAtMs;
-  const tags = readKeyTags(body.tags);
-  if (tags instanceof ConsoleRefusal) return tags;
-  const caps = readCaps(body);
+  const edit = await readKeyFields(deps, session.orgId, body);
+  if (edit instanceof ConsoleRefusal) return edit;
   const keyIds = [...new Set(body.key_ids)];
   const listed = await deps.accounts.listOwnKeys(session.orgId);
   const keys = listed.filter(({ keyId }) => keyIds.includes(keyId));
   if (keys.length !== keyIds.length) return NO_SUCH_KEYS;
   if (keys.some(({ disabledAtMs }) => disabledAtMs !== null)) return DISABLED_AMONG;
-  const question = await askAboutCaps(deps, session, { caps, confirm: body.confirm, keys });
+  const asked = { caps: edit.caps, confirm: body.confirm, keys };
+  const question = await askAboutCaps(deps, session, asked);
   if (question !== undefined) return question;
-  const edit = defined({ caps, expiresAtMs, tags });
   const changed = await deps.accounts.editKeys(session.orgId, keyIds, edit, by);
   return changed === undefined ? NO_SUCH_KEYS : { changed: changed.length };
 }
 
-/** The secret that it had before the last rotation ends at once: a key has two at most. */
+/** Gives a key a new secret; the last one may work on, any before that one ends at once. */
 async function rotateKey(
   deps: OperationDeps,
   session: Acting,
@@ -286,7 +283,7 @@ async function rotateKey(
 
 const HOUR_MS = 3_600_000;
 
-/** 0 removes the key's own limit. */
+/** Plans the key's own limit; 0 removes it. */
 async function planRpm(
   { limitUse, rules }: OperationDeps,
   { orgId, keyId }: KeySummary,
@@ -313,17 +310,17 @@ function aboveCeiling(rpm: number, ceiling: number): ConsoleRefusal {
 
 async function show(deps: OperationDeps, session: Acting, key: KeySummary): Promise<Key> {
   const { orgId, keyId } = key;
-  const [ground, periods, month, lastUsedAtMs] = await Promise.all([
-    readGround(deps, session),
+  const [context, periods, month, lastUsedAtMs] = await Promise.all([
+    loadLimitContext(deps, session),
     deps.records.periodSpend(orgId, keyId),
     deps.records.monthSpend(orgId, keyId),
     readLastUse(deps, key),
   ]);
   const used = { lastUsedAtMs, periods, spentMonthMicroUsd: month.spentMicroUsd };
-  return presentKey(key, ground, { ...used, nowMs: deps.clock.nowMs() });
+  return presentKey(key, context, { ...used, nowMs: deps.clock.nowMs() });
 }
 
-/** The change has been made: a journal that is slow to answer only leaves the instant out. */
+/** Null if the journal is slow to answer: the change has committed, so the answer must not fail. */
 async function readLastUse(
   { reports }: OperationDeps,
   { orgId, keyId }: KeySummary,
@@ -335,7 +332,7 @@ async function readLastUse(
   return activity.find((each) => each.keyId === keyId)?.lastUsedAtMs ?? null;
 }
 
-async function readGround(deps: OperationDeps, session: Acting): Promise<LimitGround> {
+async function loadLimitContext(deps: OperationDeps, session: Acting): Promise<LimitContext> {
   const [limits, org] = await Promise.all([
     deps.rules.listLimits(session.orgId),
     requireOrg(deps, session),

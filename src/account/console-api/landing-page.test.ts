@@ -17,7 +17,7 @@ const PLAIN: Landing = {
 };
 const ID = "01a2011d-1904-7626-a440-0a7ac86ef336";
 
-test("a visitor reads what this is, and finds models, prices, docs and the way in", () => {
+test("a visitor reads what the product is, and finds models, prices, docs and the sign-in", () => {
   const { html } = landingPage({ ...PLAIN, back: "/keys?status=all" });
   expect(html).toContain("<h1>One key and one balance for the AI models of many providers</h1>");
   expect(html).toContain('href="/auth/start?return=%2Fkeys%3Fstatus%3Dall">Continue with Example<');

@@ -1,7 +1,7 @@
 import { type Deployment, describeModel, type ListedModel } from "../../catalog/index.ts";
 import { escapeHtml, plainPage, type PlainPage } from "../../kernel/index.ts";
 import { PRINT_LINK } from "./link-pages.ts";
-import { perMillion } from "./show-request.ts";
+import { perMillion } from "./present-request.ts";
 
 /** The facts that the landing page shows of this installation and of the visitor. */
 export interface Landing {
@@ -9,11 +9,10 @@ export interface Landing {
   readonly signInName: string | null;
   /** Links of this machine sign in. */
   readonly isLocal: boolean;
-  /** Where signing in leads back to: a path of ours; undefined: the first page. */
+  /** The path of ours to open after signing in; undefined for the first page. */
   readonly back: string | undefined;
   readonly reason: string | undefined;
   readonly requestId: string | undefined;
-  /** Empty if the operator has set none. */
   readonly support: string;
   readonly privacyUrl: string;
   readonly termsUrl: string;
@@ -23,8 +22,8 @@ export interface Landing {
 }
 
 /**
- * The page that a visitor without a session sees first: the product, what it sells now, and the way
- * in. Its one script copies the sample; everything else works without.
+ * The first page of a visitor without a session: the product, the models for sale, and the sign-in.
+ * Its one script copies the sample; everything else works without it.
  */
 export function landingPage(landing: Landing): PlainPage {
   return plainPage({
@@ -34,24 +33,24 @@ export function landingPage(landing: Landing): PlainPage {
     navigation:
       '<a href="/models">Models and prices</a><a href="/providers">Providers</a><a href="/docs">Docs</a>',
     script: COPY,
-    body: `${productOf(landing.models)}
+    body: `${renderProduct(landing.models)}
 <section class="card${landing.reason === undefined ? "" : " first"}" aria-labelledby="sign-in">
 <h2 id="sign-in">Sign in</h2>
-${renderReason(landing)}${wayIn(landing)}
+${renderReason(landing)}${renderSignIn(landing)}
 </section>
-${sampleOf(landing)}
-${listOf(landing.models)}
+${renderSample(landing)}
+${renderList(landing.models)}
 ${PICTURE}`,
     footer: renderFooter(landing),
   });
 }
 
-function productOf(models: readonly ListedModel[]): string {
+function renderProduct(models: readonly ListedModel[]): string {
   return `<section>
 <h1>One key and one balance for the AI models of many providers</h1>
 <p>Token Market is a prepaid gateway: point your client at it, choose a model, and pay only for the
 tokens you use.</p>
-${figuresOf(models)}
+${renderFigures(models)}
 <ul>
 <li><strong>Keep your client.</strong> Change the base URL and the key; the SDKs you use keep working.</li>
 <li><strong>Spending is capped.</strong> You add credit first, set caps, and see the exact cost of
@@ -62,13 +61,14 @@ every request.</li>
 </section>`;
 }
 
-/** Counted in the catalog: nothing here is a promise. */
-function figuresOf(models: readonly ListedModel[]): string {
+function renderFigures(models: readonly ListedModel[]): string {
   if (models.length === 0) return "";
   const providers = new Set(
     models.flatMap(({ deployments }) => deployments.map(({ providerId }) => providerId)),
   ).size;
-  const paid = models.flatMap((model) => pricesOf(model)?.prompt ?? []).filter((each) => each > 0n);
+  const paid = models
+    .flatMap((model) => findPrices(model)?.prompt ?? [])
+    .filter((each) => each > 0n);
   const lowest = paid.reduce<bigint | undefined>(
     (low, each) => (low === undefined || each < low ? each : low),
     undefined,
@@ -78,7 +78,7 @@ function figuresOf(models: readonly ListedModel[]): string {
     [String(providers), providers === 1 ? "provider" : "providers"],
     ...(lowest === undefined
       ? []
-      : [[shownPrice(lowest), "lowest price of a million input tokens"]]),
+      : [[formatPrice(lowest), "lowest price of a million input tokens"]]),
   ];
   return `<ul class="figures">
 ${figures.map(([figure, name]) => `<li><strong>${figure}</strong> ${name}</li>`).join("\n")}
@@ -86,27 +86,27 @@ ${figures.map(([figure, name]) => `<li><strong>${figure}</strong> ${name}</li>`)
 }
 
 /** The prices of the provider that is tried first; undefined if it does not bill by the token. */
-function pricesOf({ deployments: [first] }: ListedModel): Deployment["prices"] | undefined {
+function findPrices({ deployments: [first] }: ListedModel): Deployment["prices"] | undefined {
   return first?.billing === "token" ? first.prices : undefined;
 }
 
 /** The price in dollars with at least two decimals: `$0.15`, `$3.00`, `$0.0375`. */
-function shownPrice(price: bigint): string {
+function formatPrice(price: bigint): string {
   const [whole = "0", fraction = ""] = perMillion(price).split(".");
   return `$${whole}.${fraction.padEnd(2, "0")}`;
 }
 
 const LISTED = 8;
 
-function listOf(models: readonly ListedModel[]): string {
+function renderList(models: readonly ListedModel[]): string {
   const rows = models
-    .filter((model) => (pricesOf(model)?.completion ?? 0n) > 0n)
+    .filter((model) => (findPrices(model)?.completion ?? 0n) > 0n)
     .slice(0, LISTED)
     .map((model) => {
-      const prices = pricesOf(model);
+      const prices = findPrices(model);
       const context = model.contextLength?.toLocaleString("en-US") ?? "–";
       const price = (each: bigint | undefined): string =>
-        each === undefined ? "–" : shownPrice(each);
+        each === undefined ? "–" : formatPrice(each);
       return `<tr><td><a href="/models/${escapeHtml(model.id)}">${escapeHtml(model.displayName)}</a>
 <span>${escapeHtml(describeModel(model))}</span></td><td>${context}</td><td>${price(prices?.prompt)}</td><td>${price(prices?.completion)}</td></tr>`;
     });
@@ -123,7 +123,7 @@ ${rows.join("\n")}
 </section>`;
 }
 
-function sampleOf({ gatewayUrl, models }: Landing): string {
+function renderSample({ gatewayUrl, models }: Landing): string {
   const model = models.find((each) => each.modality === "text");
   if (model === undefined) return "";
   const body = JSON.stringify({ model: model.id, messages: [{ role: "user", content: "Hello" }] });
@@ -155,8 +155,8 @@ const PICTURE = `<picture class="whole">
 alt="The console's overview: balance, spend of the month, requests, and a chart of spend by model for 30 days">
 </picture>`;
 
-function wayIn({ signInName, isLocal, back }: Landing): string {
-  if (isLocal) return LINK_WAY;
+function renderSignIn({ signInName, isLocal, back }: Landing): string {
+  if (isLocal) return SIGN_IN_BY_LINK;
   if (signInName === null) {
     return `<p>Sign-in is not set up yet. To set it up, the operator configures an identity provider
 with <code>oidc.issuer</code>.</p>`;
@@ -167,7 +167,7 @@ with <code>oidc.issuer</code>.</p>`;
 <p class="small">Your first sign-in creates your account. Token Market never sees your password.</p>`;
 }
 
-const LINK_WAY = `<p>No identity provider is set up yet, so you sign in with a link. On the machine running Token
+const SIGN_IN_BY_LINK = `<p>No identity provider is set up yet, so you sign in with a link. On the machine running Token
 Market, in its folder, print one and open it in this browser:</p>
 ${PRINT_LINK}
 <p class="small">If Token Market is installed as a program, run <code>tokenmarket console-link</code>
@@ -178,11 +178,11 @@ function renderReason({ reason, requestId = "" }: Landing): string {
   if (words === undefined) return "";
   const isBad = reason === "failed" || reason === "denied";
   const id = isBad && REQUEST_ID.test(requestId) ? `<br>Request ID: <code>${requestId}</code>` : "";
-  const mood = isBad ? 'class="note bad" role="alert"' : 'class="note" role="status"';
-  return `<p ${mood}>${words}${id}</p>\n`;
+  const attributes = isBad ? 'class="note bad" role="alert"' : 'class="note" role="status"';
+  return `<p ${attributes}>${words}${id}</p>\n`;
 }
 
-/** Only reasons of this list are shown: an address cannot put its own text on this page. */
+/** Only these reasons are shown, so that an address cannot put its own text on this page. */
 const REASONS: ReadonlyMap<string, string> = new Map([
   ["expired", "Your session expired. Sign in again to continue."],
   ["signed-out", "You are signed out. Other browsers stay signed in."],
@@ -194,18 +194,18 @@ const REASONS: ReadonlyMap<string, string> = new Map([
 const REQUEST_ID = /^[0-9a-f]{8}(-[0-9a-f]{4}){3}-[0-9a-f]{12}$/;
 
 function renderFooter({ support, privacyUrl, termsUrl }: Landing): string {
-  const links = [link("Terms", termsUrl), link("Privacy policy", privacyUrl)];
+  const links = [renderLink("Terms", termsUrl), renderLink("Privacy policy", privacyUrl)];
   return [...links, renderSupport(support)].filter((each) => each !== "").join("\n");
 }
 
-function link(label: string, url: string): string {
+function renderLink(label: string, url: string): string {
   return /^https?:\/\//.test(url) ? `<a href="${escapeHtml(url)}">${label}</a>` : "";
 }
 
 /** A link, an email address, or a text of the operator. */
 function renderSupport(support: string): string {
   if (support === "") return "";
-  if (/^https?:\/\//.test(support)) return link("Support", support);
+  if (/^https?:\/\//.test(support)) return renderLink("Support", support);
   const shown = escapeHtml(support);
   const isEmail = /^[^\s@/]+@[^\s@/]+$/.test(support);
   return `<span>Support: ${isEmail ? `<a href="mailto:${shown}">${shown}</a>` : shown}</span>`;

@@ -19,13 +19,13 @@ import type { ConsoleDeps, OperationDeps } from "./console-deps.ts";
 import { ConsoleRefusal, notFound, ofGateway } from "./console-refusal.ts";
 import type { AnswerOf } from "./contract.ts";
 import type { limitRoutes } from "./contract/limits.ts";
-import { presentRefusal } from "./show-refusal.ts";
+import { presentRefusal } from "./present-refusal.ts";
 import type { Handlers } from "./handler.ts";
 import { requireOrg } from "./known-org.ts";
 import { readLimits } from "./read-limits.ts";
 import { readCap } from "./read-values.ts";
 
-/** The commands `limits show` and `org cap` call the same functions. */
+/** Routes that the commands `limits show` and `org cap` run too. */
 export function capHandlers(
   deps: OperationDeps,
 ): Handlers<"GET /api/console/limits" | "PATCH /api/console/org-cap"> {
@@ -41,7 +41,7 @@ export function capHandlers(
   };
 }
 
-/** Limits and caps of the organization, and why a request met one. */
+/** Routes for limits and caps of the organization, and for the reason of a refusal. */
 export function limitHandlers(deps: ConsoleDeps): Handlers<keyof typeof limitRoutes> {
   const { reports } = deps;
   return {
@@ -56,7 +56,7 @@ export function limitHandlers(deps: ConsoleDeps): Handlers<keyof typeof limitRou
       const found = await reports.request(session.orgId, requestId);
       if (found === undefined) return notFound("request");
       const { createdAtMs, errorClass, status } = found.request;
-      // A request that was served may still have a class: the one of usage that cannot be.
+      // A served request can have an error class too, that of impossible usage.
       const isNeither = status === "succeeded" || status === "cancelled";
       if (errorClass === null || isNeither) return NOT_REFUSED;
       return {
@@ -77,8 +77,8 @@ const NOT_REFUSED = new ConsoleRefusal(
 const NO_SUCH_KEY = notFound("key");
 
 /**
- * The gateway's own route with a session for a key: the same reader, the same checks, the same
- * answer. A managed key is a key that does not exist.
+ * The gateway's own route with a session instead of a key: the same parser, checks and answer. A
+ * managed key counts as one that does not exist.
  */
 async function changeLimit(
   deps: ConsoleDeps,

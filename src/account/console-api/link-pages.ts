@@ -1,12 +1,12 @@
 import { escapeHtml, plainPage, type PlainPage } from "../../kernel/index.ts";
 
-/** How a link is printed, in a folder of the sources. */
+/** The command that prints a link, in a folder of the sources. */
 export const PRINT_LINK = "<pre><code>npm run tokenmarket -- console-link</code></pre>";
 
 const EMAIL_CHARS_MAX = 320;
 const OWNER_EMAIL = "owner@localhost.localdomain";
 
-/** Asks whose browser this is, or says it, where the link was made for one address. */
+/** The page of a link. It asks for the owner's address unless the link was made for one address. */
 export function linkPage(link: {
   readonly token: string;
   /** Null if the person who opens the link enters the address. */
@@ -35,7 +35,6 @@ export function linkPage(link: {
   );
 }
 
-/** A link that is used, expired, or never was one. */
 export function spentLinkPage(): PlainPage {
   return page(
     "This link no longer works",
@@ -46,7 +45,6 @@ ${PRINT_LINK}`,
   );
 }
 
-/** Another site sent the form. */
 export function foreignLinkPage(): PlainPage {
   return page(
     "You are not signed in",

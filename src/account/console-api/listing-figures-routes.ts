@@ -4,7 +4,7 @@ import type { FiguresAt, ListingFigures, ProviderFigures } from "./contract.ts";
 import type { listingFigureRoutes, ListingQuery } from "./contract/listing-figures.ts";
 import { type ListingSums, computeFigures } from "../../gateway/index.ts";
 import type { Handlers } from "./handler.ts";
-import { KeptRead } from "./kept-read.ts";
+import { CachedRead } from "./cached-read.ts";
 import { PublicDocument } from "./public-document.ts";
 import type { ReportGates } from "./concurrency-gate.ts";
 
@@ -12,10 +12,10 @@ const HOUR_MS = 3_600_000;
 const DAY_MS = 24 * HOUR_MS;
 const DAYS = 30;
 const HOURS = 48;
-/** Sums are made once an hour. */
+/** Short, since the sums change once an hour. */
 const KEPT_MS = 60_000;
 const KEPT_ANSWERS_MAX = 500;
-/** A day is added once a day. */
+/** Long, since the published days change once a day. */
 const PUBLISHED_KEPT_MS = 600_000;
 const PUBLISHED_KEPT_SECONDS = 300;
 
@@ -25,10 +25,7 @@ interface OwnFigures {
   readonly providers: ProviderFigures[];
 }
 
-/**
- * Figures of listings: of the organization's own calls, and of all customers if the operator
- * publishes them.
- */
+/** Routes for figures of listings: of the organization's calls, and published ones of all. */
 export function listingFigureHandlers(
   deps: ConsoleDeps,
   gates: ReportGates,
@@ -51,7 +48,7 @@ export function listingFigureHandlers(
         const { days, hours } = await listingFigures.own(filter, from);
         const as = { hours, hasHistory: hasHistory(query), isRounded: false };
         const listings = presentListings(days, as);
-        const answer = { from: instant(dayMs), listings, providers: shownProviders(days, as) };
+        const answer = { from: instant(dayMs), listings, providers: presentProviders(days, as) };
         kept.set(key, answer, clock.monotonicMs());
         return answer;
       });
@@ -66,16 +63,16 @@ const NOT_SHOWN = PublicDocument.of(
   PUBLISHED_KEPT_SECONDS,
 );
 
-/** Read seldom, however many ask; of listings that are for sale now, and for all to see. */
+/** The published figures of public listings. The sums are read once in ten minutes. */
 class PublishedFigures {
   readonly #deps: ConsoleDeps;
   readonly #documents = new ExpiringCache<PublicDocument>(KEPT_MS, KEPT_ANSWERS_MAX);
-  readonly #days: KeptRead<readonly ListingSums[]>;
+  readonly #days: CachedRead<readonly ListingSums[]>;
 
   constructor(deps: ConsoleDeps) {
     const { listingFigures, clock } = deps;
     this.#deps = deps;
-    this.#days = new KeptRead(
+    this.#days = new CachedRead(
       () => listingFigures.published(firstDayMs(clock.nowMs())),
       clock,
       PUBLISHED_KEPT_MS,
@@ -103,14 +100,13 @@ class PublishedFigures {
     );
     const as = { hours: [], hasHistory: hasHistory(query), isRounded: true };
     const listings = presentListings(days, as);
-    const providers = shownProviders(days, as);
+    const providers = presentProviders(days, as);
     const made = PublicDocument.of({ is_shown: true, listings, providers }, PUBLISHED_KEPT_SECONDS);
     this.#documents.set(key, made, nowMs);
     return made;
   }
 }
 
-/** Whole days in UTC: today is the last one. */
 function firstDayMs(nowMs: number): number {
   return (Math.floor(nowMs / DAY_MS) + 1 - DAYS) * DAY_MS;
 }
@@ -121,27 +117,27 @@ function hasHistory({ model, provider }: ListingQuery): boolean {
 
 type Figures = Omit<FiguresAt, "at">;
 
-/** The figures of listings from what was summed up of them, by model and provider. */
+/** Computes the figures of listings, by model and provider, from their sums. */
 function presentListings(
   days: readonly ListingSums[],
   of: {
     readonly hours: readonly ListingSums[];
     readonly hasHistory: boolean;
-    /** Figures of many organizations have no counts, and are so coarse that one call does not show. */
+    /** True for figures of many organizations: no counts, and too coarse to show one call. */
     readonly isRounded: boolean;
   },
 ): ListingFigures[] {
-  const shown = of.isRounded ? rounded : exact;
+  const shown = of.isRounded ? computeRounded : computeExact;
   const at = (sums: readonly ListingSums[]): FiguresAt[] =>
     of.hasHistory ? sums.map((each) => ({ at: instant(each.fromMs), ...shown([each]) })) : [];
-  const hoursOf = grouped(of.hours, toListingKey);
-  return [...grouped(days, toListingKey)].map(([key, ofListing]) => {
+  const hoursOf = groupSums(of.hours, toListingKey);
+  return [...groupSums(days, toListingKey)].map(([key, ofListing]) => {
     const [{ providerId, modelId }] = ofListing as readonly [ListingSums];
     return {
       provider: providerId,
       model: modelId,
       calls: of.isRounded ? null : computeFigures(ofListing).calls,
-      share_of_calls: shareOfCalls(ofListing, days, of.isRounded),
+      share_of_calls: computeShare(ofListing, days, of.isRounded),
       ...shown(ofListing),
       days: at(ofListing),
       hours: at(hoursOf.get(key) ?? []),
@@ -149,28 +145,27 @@ function presentListings(
   });
 }
 
-/** Coarse in the sums of many organizations: one call does not show. */
-function shareOfCalls(
+function computeShare(
   some: readonly ListingSums[],
   all: readonly ListingSums[],
   isRounded: boolean,
 ): number {
   const share = computeFigures(some).calls / computeFigures(all).calls;
-  return isRounded ? (wholePercent(share) ?? 0) : share;
+  return isRounded ? (floorToPercent(share) ?? 0) : share;
 }
 
-function shownProviders(
+function presentProviders(
   days: readonly ListingSums[],
   { isRounded }: { readonly isRounded: boolean },
 ): ProviderFigures[] {
-  return [...grouped(days, ({ providerId }) => providerId)].map(([provider, sums]) => ({
+  return [...groupSums(days, ({ providerId }) => providerId)].map(([provider, sums]) => ({
     provider,
-    share_of_calls: shareOfCalls(sums, days, isRounded),
-    ...(isRounded ? rounded : exact)(sums),
+    share_of_calls: computeShare(sums, days, isRounded),
+    ...(isRounded ? computeRounded : computeExact)(sums),
   }));
 }
 
-function grouped(
+function groupSums(
   sums: readonly ListingSums[],
   groupOf: (each: ListingSums) => string,
 ): ReadonlyMap<string, readonly ListingSums[]> {
@@ -189,33 +184,33 @@ function toListingKey({ modelId, providerId }: ListingSums): string {
   return `${modelId} ${providerId}`;
 }
 
-function exact(sums: readonly ListingSums[]): Figures {
+function computeExact(sums: readonly ListingSums[]): Figures {
   const figures = computeFigures(sums);
   return {
     success: figures.success,
     uptime: figures.uptime,
     ttft_p50_ms: figures.firstTokenP50Ms,
     ttft_p95_ms: figures.firstTokenP95Ms,
-    tokens_per_second: withDigits(figures.tokensPerSecond, 3),
+    tokens_per_second: roundToDigits(figures.tokensPerSecond, 3),
   };
 }
 
-function rounded(sums: readonly ListingSums[]): Figures {
-  const { success, uptime, ...others } = exact(sums);
+function computeRounded(sums: readonly ListingSums[]): Figures {
+  const { success, uptime, ...others } = computeExact(sums);
   return {
-    success: wholePercent(success),
-    uptime: wholePercent(uptime),
-    ttft_p50_ms: withDigits(others.ttft_p50_ms, 2),
-    ttft_p95_ms: withDigits(others.ttft_p95_ms, 2),
-    tokens_per_second: withDigits(others.tokens_per_second, 2),
+    success: floorToPercent(success),
+    uptime: floorToPercent(uptime),
+    ttft_p50_ms: roundToDigits(others.ttft_p50_ms, 2),
+    ttft_p95_ms: roundToDigits(others.ttft_p95_ms, 2),
+    tokens_per_second: roundToDigits(others.tokens_per_second, 2),
   };
 }
 
-/** Downwards: 199 of 200 calls are not all of them. */
-export function wholePercent(share: number | null): number | null {
+/** Rounds down, so that 199 of 200 calls are not shown as all of them. */
+export function floorToPercent(share: number | null): number | null {
   return share === null ? null : Math.floor(share * 100) / 100;
 }
 
-export function withDigits(figure: number | null, digits: number): number | null {
+export function roundToDigits(figure: number | null, digits: number): number | null {
   return figure === null ? null : Number(figure.toPrecision(digits));
 }

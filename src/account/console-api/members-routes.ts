@@ -1,4 +1,4 @@
-import { type ChangedBy, isEmail } from "../../kernel/index.ts";
+import { isEmail } from "../../kernel/index.ts";
 import { hashToken } from "../identity/browser-token.ts";
 import type { SignedIn } from "../identity/identity.ts";
 import {
@@ -15,14 +15,14 @@ import type { Acting, CommandedName, Handlers } from "./handler.ts";
 import { requireOrg } from "./known-org.ts";
 import { present } from "./present.ts";
 
-/** Members, invitations, and which of the account's organizations the session is in. */
+/** Routes for members, invitations, and the organization of the session. */
 export function memberHandlers(deps: ConsoleDeps): Handlers<keyof typeof memberRoutes> {
   return { ...changingMembers(deps), ...inviting(deps), ...joining(deps) };
 }
 
 type MemberRoute = keyof typeof memberRoutes;
 
-/** The command `member` calls the same functions. */
+/** Routes that the command `member` runs too. */
 export function teamHandlers(deps: OperationDeps): Handlers<TeamRoute> {
   const { team } = deps;
   return {
@@ -127,23 +127,16 @@ function joining(deps: ConsoleDeps): Handlers<Extract<MemberRoute, JoinRoute>> {
     },
 
     "POST /api/console/organizations/own": async ({ session, cookieHeader, by }) => {
-      const orgId = await identity.startOwnOrganization(cookieHeader, session, pickRequester(by));
+      const orgId = await identity.startOwnOrganization(cookieHeader, session, by);
       return orgId === undefined ? NOTHING_DEFERRED : { org_id: orgId };
     },
   };
 }
 
-function pickRequester({
-  requestId,
-  clientNetwork,
-}: ChangedBy): Pick<ChangedBy, "requestId" | "clientNetwork"> {
-  return { requestId, clientNetwork };
-}
-
 const LAST_OWNER = conflict(
   "an organization needs an owner, and this is the last one; make another member owner first",
 );
-/** A change that met another one on its way: the role was taken after the request was let in. */
+/** The caller lost the role after the request was let in. */
 const NOT_ALLOWED = new ConsoleRefusal(
   403,
   "forbidden",
@@ -186,7 +179,6 @@ async function invitingFrom(deps: ConsoleDeps, session: SignedIn) {
   return { orgId, orgName, accountId, email };
 }
 
-/** Members and open invitations. */
 export async function readTeam(deps: OperationDeps, session: Acting): Promise<Team> {
   const { team } = deps;
   const { orgId } = session;
@@ -213,7 +205,7 @@ function presentSent(deps: ConsoleDeps, { invitation, link, mail }: StoredSent):
   return { invitation: presentInvitation(deps, invitation), link, mail };
 }
 
-/** An invitation as the one who got it sees it. */
+/** An invitation as its recipient sees it. */
 export function presentReceived(received: StoredReceived, isYours: boolean): ReceivedInvitation {
   return present(ReceivedInvitation, received, { is_yours: isYours });
 }

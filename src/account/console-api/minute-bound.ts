@@ -1,9 +1,6 @@
 const MINUTE_MS = 60_000;
 
-/**
- * Bounds what strangers may have done in a minute: for one network, and for all together in this
- * process.
- */
+/** Bounds the requests of strangers in a minute: of one network, and of all in this process. */
 export class MinuteBound {
   #sinceMs = Number.NEGATIVE_INFINITY;
   #all = 0;
@@ -21,15 +18,15 @@ export class MinuteBound {
       this.#of.clear();
     }
     const count = this.#of.get(network) ?? 0;
-    // A refused one counts for nobody: a stranger uses up no other's.
+    // A refused request does not count, so that one stranger cannot use up the bound of all.
     if (count >= this.#max.ofNetwork || this.#all >= this.#max.ofAll) return false;
     this.#of.set(network, count + 1);
     this.#all += 1;
     return true;
   }
 
-  /** Takes back what turned out to be no stranger's. */
-  giveBack(network: string): void {
+  /** Takes one request off the count, because its sender turned out not to be a stranger. */
+  release(network: string): void {
     const count = this.#of.get(network) ?? 0;
     if (count === 0) return;
     this.#of.set(network, count - 1);

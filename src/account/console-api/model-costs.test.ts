@@ -87,7 +87,7 @@ function costsOf(ids: readonly string[], use: Parameters<typeof modelCosts>[1]) 
   return modelCosts({ catalog, ids, models }, use);
 }
 
-test("the sizes that are asked for are those that decide about a price or a fit", () => {
+test("the bounds are the prompt sizes that decide about a price or a fit", () => {
   expect(bounds).toEqual({ promptTokens: [200], totalTokens: [1_000, 5_000] });
   expect(collectBounds([reads])).toEqual({ promptTokens: [], totalTokens: [] });
 });
@@ -101,7 +101,7 @@ describe("with the size of each prompt known", () => {
   ];
   const costs = costsOf(["plain", "long"], { groups, sized: known, bounds });
 
-  test("each request costs what its own prompt makes it cost, and is exact", () => {
+  test("each request is priced exactly, by the size of its own prompt", () => {
     expect(costs.models.map(({ listings }) => listings)).toEqual([
       [
         {
@@ -146,7 +146,7 @@ describe("with the size of each prompt known", () => {
     expect(costs.is_by_request).toBe(true);
   });
 
-  test("what an own provider key paid for is named, and neither paid nor priced here", () => {
+  test("requests with the customer's own provider key are named, and not priced", () => {
     const own = sized("plain", used(1_000_000), { isOwnKey: true, attempts: 7 });
     const use = { groups, sized: [...known, own], bounds };
     const withOwn = costsOf(["plain", "long"], use);
@@ -160,7 +160,7 @@ describe("with too many requests to know their sizes", () => {
   const groups = [group("plain", used(1_600, 10)), group("gone", used(100))];
   const costs = costsOf(["plain", "long"], { groups, sized: undefined, bounds });
 
-  test("a price by size is at least this much, another one is exact, and no fit is known", () => {
+  test("a price by size is a lower bound, a flat one is exact, and no fit is known", () => {
     expect(costs.models.map(({ listings }) => listings[0])).toEqual([
       {
         provider: "p0",
@@ -179,13 +179,13 @@ describe("with too many requests to know their sizes", () => {
     ]);
   });
 
-  test("what is no longer listed is named, not guessed to be chat", () => {
+  test("a model that is no longer listed is named, and not guessed to be chat", () => {
     expect(costs.not_counted).toEqual([{ model: "gone", requests: 3, reason: "unlisted" }]);
     expect(costs.traffic.requests).toBe(3);
   });
 });
 
-test("what is no chat, or of too many models, is named and not priced", () => {
+test("media, and models beyond those of a report, are named and not priced", () => {
   const groups = [
     group("film", used(9)),
     group("other", used(9)),
@@ -201,7 +201,7 @@ test("what is no chat, or of too many models, is named and not priced", () => {
   expect([bySize.is_by_request, ofSums.is_by_request]).toEqual([true, false]);
 });
 
-test("a model that cannot take part says why", () => {
+test("a model that cannot be compared says why", () => {
   const costs = costsOf(["nope", "film", "billed"], { groups: [], sized: [], bounds });
   expect(costs.models.map(({ obstacle }) => obstacle)).toEqual(["not_listed", "modality", null]);
   expect(costs.models[2]?.listings[0]?.cost_usd).toBeNull();

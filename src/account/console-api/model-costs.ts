@@ -25,15 +25,13 @@ import { ConsoleRefusal, invalidField } from "./console-refusal.ts";
 import type { modelCostRoutes } from "./contract/model-costs.ts";
 import type { Handlers } from "./handler.ts";
 
-/** Listings of one model that are priced; the others would be tried after all of these. */
+/** The most listings of one model that are priced; the gateway tries these first. */
 const LISTINGS_MAX = 20;
 
-/** The models and the traffic to compare. */
 export interface Comparison {
   readonly catalog: Catalog;
-  /** The ids of the models that the request named, in its order. */
+  /** The ids that the request named, in its order. */
   readonly ids: readonly string[];
-  /** The listed ones of these models, at the prices that count. */
   readonly models: readonly ListedModel[];
 }
 
@@ -49,22 +47,22 @@ export interface KnownUse {
 export function collectBounds(models: readonly ListedModel[]): SizeBounds {
   const listings = models.flatMap(pricedListings);
   return {
-    promptTokens: ascending(listings.flatMap(({ prices }) => (prices ? tierBounds(prices) : []))),
-    totalTokens: ascending(listings.flatMap(({ contextLength }) => contextLength ?? [])),
+    promptTokens: sortBounds(listings.flatMap(({ prices }) => (prices ? tierBounds(prices) : []))),
+    totalTokens: sortBounds(listings.flatMap(({ contextLength }) => contextLength ?? [])),
   };
 }
 
-function ascending(bounds: readonly number[]): readonly number[] {
+function sortBounds(bounds: readonly number[]): readonly number[] {
   return [...new Set(bounds)].sort((a, b) => a - b);
 }
 
-/** The comparison, but for its range of time. */
 export function modelCosts(
   { catalog, ids, models }: Comparison,
   use: KnownUse,
 ): Omit<ModelCosts, "from" | "to"> {
   const byId = new Map<string, ListedModel>(models.map((model) => [model.id, model]));
-  const chat = use.sized === undefined ? chatOfSums(catalog, use) : chatBySize(catalog, use);
+  const chat =
+    use.sized === undefined ? findChatInSums(catalog, use) : findChatBySize(catalog, use);
   return {
     is_by_request: use.sized !== undefined,
     traffic: {
@@ -78,18 +76,16 @@ export function modelCosts(
       })),
     },
     not_counted: [...chat.notCounted],
-    models: ids.map((id) => comparedModel(id, byId.get(id), { catalog, chat, bounds: use.bounds })),
+    models: ids.map((id) => compareModel(id, byId.get(id), { catalog, chat, bounds: use.bounds })),
   };
 }
 
 type NotCounted = ModelCosts["not_counted"][number];
 
-/** The part of the use that is chat. */
 interface Chat {
   /** Most spend first. */
   readonly used: readonly UsedModel[];
   readonly notCounted: readonly NotCounted[];
-  /** Undefined if the sizes are not known. */
   readonly sized: readonly SizedTokens[] | undefined;
 }
 
@@ -100,14 +96,14 @@ interface UsedModel {
   readonly usage: Usage;
 }
 
-/** From attempts one by one: none of them is of media, whatever the catalog knows of the model. */
-function chatBySize(catalog: Catalog, { groups, sized = [] }: KnownUse): Chat {
-  const modalityOf = modalities(catalog);
+/** Finds the chat among sized attempts: none is of media, also of unlisted models. */
+function findChatBySize(catalog: Catalog, { groups, sized = [] }: KnownUse): Chat {
+  const modalityOf = mapModalities(catalog);
   const seen = new Set(sized.map(({ modelId }) => modelId));
   const counted = sized.filter(({ isOwnKey }) => !isOwnKey);
   const ofOwnKeys = sized.filter(({ isOwnKey }) => isOwnKey);
   return {
-    used: usedModels(counted).toSorted(bySpend),
+    used: sumByModel(counted).toSorted(compareSpend),
     notCounted: [
       ...groups.filter(hasTokens).flatMap(({ group, figures: { requests } }): NotCounted[] => {
         const modality = modalityOf.get(group) ?? (seen.has(group) ? "text" : undefined);
@@ -116,7 +112,7 @@ function chatBySize(catalog: Catalog, { groups, sized = [] }: KnownUse): Chat {
           { model: group, requests, reason: modality === undefined ? "unlisted" : "modality" },
         ];
       }),
-      ...usedModels(ofOwnKeys).map(({ model, requests }): NotCounted => {
+      ...sumByModel(ofOwnKeys).map(({ model, requests }): NotCounted => {
         return { model, requests, reason: "own_key" };
       }),
     ],
@@ -124,7 +120,7 @@ function chatBySize(catalog: Catalog, { groups, sized = [] }: KnownUse): Chat {
   };
 }
 
-function usedModels(sized: readonly SizedTokens[]): readonly UsedModel[] {
+function sumByModel(sized: readonly SizedTokens[]): readonly UsedModel[] {
   const used = new Map<string, UsedModel>();
   for (const { modelId: model, attempts, debitMicroUsd, usage } of sized) {
     const known = used.get(model) ?? { model, requests: 0, debit: 0n, usage: ZERO_USAGE };
@@ -138,14 +134,14 @@ function usedModels(sized: readonly SizedTokens[]): readonly UsedModel[] {
   return [...used.values()];
 }
 
-function bySpend(a: UsedModel, b: UsedModel): number {
+function compareSpend(a: UsedModel, b: UsedModel): number {
   if (a.debit !== b.debit) return a.debit > b.debit ? -1 : 1;
   return b.requests - a.requests;
 }
 
-/** From sums of days, which do not say what of a model that is gone was chat. */
-function chatOfSums(catalog: Catalog, { groups }: KnownUse): Chat {
-  const modalityOf = modalities(catalog);
+/** Finds the chat in sums of days, which do not tell whether an unlisted model was a chat model. */
+function findChatInSums(catalog: Catalog, { groups }: KnownUse): Chat {
+  const modalityOf = mapModalities(catalog);
   const findReason = (model: string): NotCounted["reason"] | undefined => {
     if (model === OTHER_GROUPS) return "too_many";
     const modality = modalityOf.get(model);
@@ -170,10 +166,10 @@ function chatOfSums(catalog: Catalog, { groups }: KnownUse): Chat {
   };
 }
 
-/** A report has so many groups, and the others under this name. */
+/** The name of the last group of a report, which sums up all others. */
 const OTHER_GROUPS = "other";
 
-function modalities({ deployments }: Catalog): ReadonlyMap<string, string> {
+function mapModalities({ deployments }: Catalog): ReadonlyMap<string, string> {
   return new Map(deployments.map(({ modelId, modality }) => [modelId, modality]));
 }
 
@@ -188,7 +184,7 @@ interface Compared {
   readonly bounds: SizeBounds;
 }
 
-function comparedModel(
+function compareModel(
   id: string,
   model: ListedModel | undefined,
   compared: Compared,
@@ -202,7 +198,7 @@ function comparedModel(
     model: id,
     name: model.displayName,
     obstacle: null,
-    listings: pricedListings(model).map((each) => listingCost(each, compared)),
+    listings: pricedListings(model).map((each) => computeListingCost(each, compared)),
     may_lack: findLacks(model, compared),
   };
 }
@@ -211,11 +207,11 @@ function pricedListings({ deployments }: ListedModel): readonly Deployment[] {
   return deployments.slice(0, LISTINGS_MAX);
 }
 
-function listingCost(listing: Deployment, { chat, bounds }: Compared): ListingCost {
+function computeListingCost(listing: Deployment, { chat, bounds }: Compared): ListingCost {
   const { prices, contextLength } = listing;
   const shown = { provider: listing.providerId, name: listing.providerName };
   const tooLong =
-    contextLength === undefined ? 0 : attemptsAbove(chat.sized, bounds, contextLength);
+    contextLength === undefined ? 0 : countAttemptsAbove(chat.sized, bounds, contextLength);
   if (prices === null || listing.billing !== "token") {
     return { ...shown, cost_usd: null, is_at_least: false, too_long: tooLong };
   }
@@ -225,7 +221,7 @@ function listingCost(listing: Deployment, { chat, bounds }: Compared): ListingCo
       ? leastCostElsewhere(prices, usage)
       : costElsewhere(
           prices,
-          chat.sized.map((each) => ofSize(each, bounds)),
+          chat.sized.map((each) => toSizedUse(each, bounds)),
         );
   return {
     ...shown,
@@ -235,12 +231,12 @@ function listingCost(listing: Deployment, { chat, bounds }: Compared): ListingCo
   };
 }
 
-function ofSize({ promptAbove, usage }: SizedTokens, { promptTokens }: SizeBounds) {
+function toSizedUse({ promptAbove, usage }: SizedTokens, { promptTokens }: SizeBounds) {
   return { abovePromptTokens: promptTokens[promptAbove - 1] ?? 0, usage };
 }
 
 /** How many attempts have more tokens than a context holds; null: not known. */
-function attemptsAbove(
+function countAttemptsAbove(
   sized: readonly SizedTokens[] | undefined,
   { totalTokens }: SizeBounds,
   contextLength: number,
@@ -263,7 +259,7 @@ const DAY_MS = 86_400_000;
 const DAYS = 30;
 const MODELS_MAX = 4;
 
-/** The cost of the organization's own last days with other models. */
+/** Routes for the cost of the organization's last 30 days with other models. */
 export function modelCostHandlers({
   catalog,
   reports,

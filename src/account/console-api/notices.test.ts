@@ -1,10 +1,10 @@
 import { describe, expect, test } from "vitest";
 
 import { microUsd, type KeyId } from "../../kernel/index.ts";
-import { listNotices, type NoticeGround } from "./notices.ts";
+import { listNotices, type NoticeInput } from "./notices.ts";
 
 const NOW_MS = Date.UTC(2026, 10, 24, 12);
-const NOTHING: NoticeGround["facts"] = {
+const NOTHING: NoticeInput["facts"] = {
   refused: {},
   neededMicroUsd: null,
   neededUnderCapMicroUsd: null,
@@ -12,7 +12,7 @@ const NOTHING: NoticeGround["facts"] = {
   cappedKeys: [],
   models: [],
 };
-const WELL: NoticeGround = {
+const WELL: NoticeInput = {
   nowMs: NOW_MS,
   isFunded: true,
   unfundedRequestsPerMinute: 20,
@@ -30,21 +30,21 @@ const WELL: NoticeGround = {
   unservedModels: [],
 };
 
-type Change = Partial<Omit<NoticeGround, "balance" | "month" | "facts">> & {
-  readonly balance?: Partial<NoticeGround["balance"]>;
-  readonly month?: Partial<NoticeGround["month"]>;
-  readonly facts?: Partial<NoticeGround["facts"]>;
+type Change = Partial<Omit<NoticeInput, "balance" | "month" | "facts">> & {
+  readonly balance?: Partial<NoticeInput["balance"]>;
+  readonly month?: Partial<NoticeInput["month"]>;
+  readonly facts?: Partial<NoticeInput["facts"]>;
 };
 
 function shown({ balance, month, facts, ...more }: Change): readonly string[] {
-  const ground = {
+  const input = {
     ...WELL,
     ...more,
     balance: { ...WELL.balance, ...balance },
     month: { ...WELL.month, ...month },
     facts: { ...NOTHING, ...facts },
   };
-  return listNotices(ground).map((each) => `${each.severity} ${each.kind} ${each.action}`);
+  return listNotices(input).map((each) => `${each.severity} ${each.kind} ${each.action}`);
 }
 
 const dollars = (amount: number): ReturnType<typeof microUsd> =>
@@ -183,8 +183,8 @@ test("the worst comes first, and each says what happens, how often and until whe
   ]);
 });
 
-describe("of caps of keys an organization reads", () => {
-  type Cap = NoticeGround["facts"]["cappedKeys"][number];
+describe("about caps of keys an organization reads", () => {
+  type Cap = NoticeInput["facts"]["cappedKeys"][number];
   const cap = (of: typeof CI, period: Cap["period"], spent: number): Cap => ({
     ...of,
     period,

@@ -18,21 +18,17 @@ import {
 } from "../../kernel/index.ts";
 import type { Balance, MonthSpend } from "../../ledger/index.ts";
 import type { Notice } from "./contract.ts";
-import { day } from "./show-refusal.ts";
+import { formatDay } from "./present-refusal.ts";
 import type { SignedIn } from "../identity/identity.ts";
 import type { ConsoleDeps } from "./console-deps.ts";
 import { requireOrg } from "./known-org.ts";
 
-/** Everything that the notices of an organization follow from. */
-export interface NoticeGround {
+export interface NoticeInput {
   readonly nowMs: number;
   readonly isFunded: boolean;
   readonly unfundedRequestsPerMinute: number;
   readonly balance: Balance;
-  /**
-   * The balance below which the customer wants to know, as the alert rules have it; null if no
-   * threshold is set.
-   */
+  /** The threshold of the customer's balance alert; null if there is none. */
   readonly lowBelowMicroUsd: MicroUsd | null;
   readonly month: MonthSpend;
   readonly holds: readonly Pick<
@@ -47,15 +43,15 @@ export interface NoticeGround {
 }
 
 /** The notices of an organization, most severe first: what happens, since when, what to do. */
-export function listNotices(ground: NoticeGround): readonly Notice[] {
+export function listNotices(input: NoticeInput): readonly Notice[] {
   const notices = [
-    ...creditNotices(ground),
-    ...topUpNotice(ground),
-    ...capNotices(ground),
-    ...holdNotices(ground),
-    ...modelNotices(ground),
-    ...keyCapNotices(ground),
-    ...unfundedNotice(ground),
+    ...creditNotices(input),
+    ...topUpNotice(input),
+    ...capNotices(input),
+    ...holdNotices(input),
+    ...modelNotices(input),
+    ...keyCapNotices(input),
+    ...unfundedNotice(input),
   ];
   return notices.sort((a, b) => SEVERITIES.indexOf(a.severity) - SEVERITIES.indexOf(b.severity));
 }
@@ -63,8 +59,8 @@ export function listNotices(ground: NoticeGround): readonly Notice[] {
 const SEVERITIES: readonly Notice["severity"][] = ["bad", "warn", "info"];
 const NEAR_PERCENT = 80n;
 
-function creditNotices(ground: NoticeGround): Notice[] {
-  const { isFunded, balance, facts } = ground;
+function creditNotices(input: NoticeInput): Notice[] {
+  const { isFunded, balance, facts } = input;
   const { settledMicroUsd, heldMicroUsd } = balance;
   const available = settledMicroUsd - heldMicroUsd;
   const since = instantOrNull(facts.refusedSinceMs);
@@ -83,20 +79,20 @@ function creditNotices(ground: NoticeGround): Notice[] {
     const text = `Not enough credit: requests that could cost more than the ${money(available)} available are being rejected.`;
     return [{ ...BAD, kind: "credit_short", text, since, refused, action: "add_credit" }];
   }
-  const text = lowBalanceText(ground);
+  const text = lowBalanceText(input);
   return text === undefined ? [] : [{ ...WARN, kind: "low_balance", text, action: "add_credit" }];
 }
 
-function topUpNotice({ topUpPause: pause }: NoticeGround): Notice[] {
+function topUpNotice({ topUpPause: pause }: NoticeInput): Notice[] {
   if (pause === undefined) return [];
   const [text, since] = [pauseSentence(pause.reason), instant(pause.sinceMs)];
   const action = pause.reason === "operator" ? "contact_support" : "open_billing";
   return [{ ...WARN, kind: "top_up_paused", text, since, action }];
 }
 
-/** The customer's own threshold is of the balance that alerts compare: holds come and go. */
-function lowBalanceText(ground: NoticeGround): string | undefined {
-  const { balance, lowBelowMicroUsd: below, month, nowMs } = ground;
+/** Compares the threshold with the settled balance, as alerts do, since holds come and go. */
+function lowBalanceText(input: NoticeInput): string | undefined {
+  const { balance, lowBelowMicroUsd: below, month, nowMs } = input;
   const { settledMicroUsd, heldMicroUsd } = balance;
   if (below !== null && settledMicroUsd < below) {
     return `Low balance: ${money(settledMicroUsd)} is below your threshold of ${money(below)}.`;
@@ -112,20 +108,18 @@ function dailySpend({ spentMicroUsd }: MonthSpend, nowMs: number): bigint {
   return spentMicroUsd / BigInt(Math.max(1, new Date(nowMs).getUTCDate()));
 }
 
-function capNotices({ month, facts }: NoticeGround): Notice[] {
+function capNotices({ month, facts }: NoticeInput): Notice[] {
   const { capMicroUsd: cap, spentMicroUsd: spent, inFlightMicroUsd, resetAtMs } = month;
   if (cap === null) return [];
   const left = cap - spent - inFlightMicroUsd;
   const needed = facts.neededUnderCapMicroUsd;
-  const reset = day(instant(resetAtMs));
+  const reset = formatDay(instant(resetAtMs));
   const refused = facts.refused.org_cap ?? 0;
-  if (spent >= cap) {
-    const text = `The organization's monthly cap of ${money(cap)} is used up: all requests are rejected until it resets on ${reset}.`;
-    const since = instantOrNull(facts.refusedSinceMs);
-    return [{ ...BAD, kind: "org_cap_reached", text, since, refused, action: "raise_cap" }];
-  }
-  if (needed !== null && needed > left) {
-    const text = `The organization's monthly cap of ${money(cap)} is nearly used up: requests that could cost more than the rest are being rejected. It resets on ${reset}.`;
+  const isFull = spent >= cap;
+  if (isFull || (needed !== null && needed > left)) {
+    const text = isFull
+      ? `The organization's monthly cap of ${money(cap)} is used up: all requests are rejected until it resets on ${reset}.`
+      : `The organization's monthly cap of ${money(cap)} is nearly used up: requests that could cost more than the rest are being rejected. It resets on ${reset}.`;
     const since = instantOrNull(facts.refusedSinceMs);
     return [{ ...BAD, kind: "org_cap_reached", text, since, refused, action: "raise_cap" }];
   }
@@ -134,11 +128,10 @@ function capNotices({ month, facts }: NoticeGround): Notice[] {
   return [{ ...WARN, kind: "org_cap_near", text, action: "raise_cap" }];
 }
 
-function keyCapNotices({ facts, nowMs }: NoticeGround): Notice[] {
+function keyCapNotices({ facts, nowMs }: NoticeInput): Notice[] {
   const isFull = (key: CappedKey): boolean => key.spentMicroUsd >= key.capMicroUsd;
   const fullCaps = facts.cappedKeys.filter(isFull);
-  // Several caps of a key may be full: the one that resets last is shown, because to wait for
-  // another would be in vain.
+  // Of several full caps of a key, shows the one that resets last: only then the key works.
   const full = onePerKey(
     fullCaps.toSorted((a, b) => PERIODS.indexOf(a.period) - PERIODS.indexOf(b.period)),
   );
@@ -178,14 +171,14 @@ function onePerKey(caps: readonly CappedKey[]): readonly CappedKey[] {
 }
 
 function formatReset({ period }: CappedKey, nowMs: number): string {
-  return day(instant(periodEndMs(period, nowMs)));
+  return formatDay(instant(periodEndMs(period, nowMs)));
 }
 
 function fullText(full: readonly CappedKey[], nowMs: number): string {
   return `${full.length} keys have used up their ${commonWord(full)}caps: their requests are rejected until the caps reset. ${firstReset(full, nowMs)}`;
 }
 
-/** The period, where all of these caps have the same. */
+/** The period that all of these caps have, or nothing if they differ. */
 function commonWord(caps: readonly CappedKey[]): string {
   const periods = new Set(caps.map(({ period }) => period));
   const [only] = periods;
@@ -194,13 +187,13 @@ function commonWord(caps: readonly CappedKey[]): string {
 
 function firstReset(caps: readonly CappedKey[], nowMs: number): string {
   const ends = caps.map(({ period }) => periodEndMs(period, nowMs));
-  const first = day(instant(Math.min(...ends)));
+  const first = formatDay(instant(Math.min(...ends)));
   return new Set(ends).size === 1
     ? `The caps reset on ${first}.`
     : `The first of these caps resets on ${first}.`;
 }
 
-function holdNotices({ holds }: NoticeGround): Notice[] {
+function holdNotices({ holds }: NoticeInput): Notice[] {
   return holds.map(({ family, state, untilMs, createdAtMs }) => {
     const isRestricted = state === "restricted";
     const end =
@@ -231,7 +224,7 @@ const FAMILY_LABELS = {
   decisions: "decision requests",
 } as const;
 
-function modelNotices({ unservedModels: models }: NoticeGround): Notice[] {
+function modelNotices({ unservedModels: models }: NoticeInput): Notice[] {
   const [first] = models;
   if (first === undefined) return [];
   const names = models.length === 1 ? first.name : `${first.name} and ${models.length - 1} more`;
@@ -246,7 +239,7 @@ function modelNotices({ unservedModels: models }: NoticeGround): Notice[] {
   ];
 }
 
-function unfundedNotice({ isFunded, unfundedRequestsPerMinute }: NoticeGround): Notice[] {
+function unfundedNotice({ isFunded, unfundedRequestsPerMinute }: NoticeInput): Notice[] {
   if (isFunded) return [];
   const text = `${unfundedRequestsPerMinute} requests per minute until you add credit.`;
   return [{ ...INFO, kind: "never_funded", text, action: "add_credit" }];
@@ -268,7 +261,7 @@ interface Noticed {
   readonly notices: readonly Notice[];
 }
 
-/** The notices of an organization, and what they were made of that a session shows too. */
+/** Reads the notices of an organization, with those of their facts that a session shows too. */
 export async function readNotices(deps: ConsoleDeps, session: SignedIn): Promise<Noticed> {
   const { records, limitUse, clock } = deps;
   const { orgId } = session;
@@ -297,7 +290,7 @@ export async function readNotices(deps: ConsoleDeps, session: SignedIn): Promise
   return { org, balance, holds, notices };
 }
 
-/** The models whose deployments all have an open circuit: a request would be refused at once. */
+/** The models whose deployments all have an open circuit: requests are refused at once. */
 function unservedModels(
   { catalog, health, clock }: ConsoleDeps,
   ids: readonly string[],

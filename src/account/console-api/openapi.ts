@@ -10,11 +10,10 @@ export function openApiDocument(consoleUrl: string): object {
   return describedConsole(consoleUrl).document;
 }
 
-/** The same, with the words that no field took. */
 export function describedConsole(consoleUrl: string): DescribedDocument {
   const paths: Record<string, Record<string, object>> = {};
   for (const [name, contract] of Object.entries(ROUTES) as [string, RouteContract][]) {
-    // Anybody may read the document, and for all but operators there are no such routes.
+    // Anybody may read the document, and routes of operators exist for operators only.
     if (contract.access === "operator") continue;
     const [method = "", path = ""] = name.split(" ");
     const shown = path.replaceAll(/:(\w+)/g, "{$1}");
@@ -39,7 +38,7 @@ export function describedConsole(consoleUrl: string): DescribedDocument {
   return describeFields(published, FIELD_WORDS);
 }
 
-/** Leaves out the sentences about what is refused, which only the check reads. */
+/** Removes `says`, the sentences about refused values, which only the schema check reads. */
 function publish(document: object): object {
   const text = JSON.stringify(document, (key, value: unknown) =>
     key === "says" && typeof value === "string" ? undefined : value,

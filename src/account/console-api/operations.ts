@@ -3,14 +3,13 @@ import { COMMANDS } from "./contract/commands.ts";
 import type { CommandContract } from "./contract/shared.ts";
 import type { CommandedName } from "./handler.ts";
 
-/** An operation that an operator has by a command: a route of the console, or one without a page. */
+/** An operation that exists as a command: a route of the console, or one without a page. */
 export interface Operation {
   readonly name: CommandedName;
   readonly contract: RouteContract | CommandContract;
   readonly face: CommandFace;
 }
 
-/** In the order of the contract. */
 export const OPERATIONS: readonly Operation[] = [
   ...(Object.entries(ROUTES) as [CommandedName, RouteContract][]).flatMap(([name, contract]) =>
     contract.command === undefined ? [] : [{ name, contract, face: contract.command }],

@@ -3,6 +3,7 @@ import {
   accountsIn,
   type Change,
   changeSentence,
+  defined,
   formatUsd,
   instantOrNull,
   maskedEmail,
@@ -14,7 +15,7 @@ import type { ConsoleDeps } from "./console-deps.ts";
 import { noSuch } from "./console-refusal.ts";
 import { OperatorChange, type operatorRoutes } from "./contract/operator.ts";
 import type { Handlers } from "./handler.ts";
-import { KeptRead } from "./kept-read.ts";
+import { CachedRead } from "./cached-read.ts";
 import { present } from "./present.ts";
 import { presentDetail } from "./usage-routes.ts";
 
@@ -22,17 +23,17 @@ type DeskRoute = `GET /api/operator/${
   "desk" | "look-up" | "changes" | "organizations/:org_id/requests/:request_id"}` &
   keyof typeof operatorRoutes;
 
-/** How business goes, and whose a thing is. */
+/** Routes for the operator's overview, for looking things up and for the change log. */
 export function deskHandlers({ operator, reports, team, clock }: ConsoleDeps): Handlers<DeskRoute> {
-  // Every open page asks again and again.
-  const desk = new KeptRead(() => operator.desk.read(), clock, DESK_KEPT_MS);
+  // Every open page polls it.
+  const desk = new CachedRead(() => operator.desk.read(), clock, DESK_KEPT_MS);
   return {
     "GET /api/operator/desk": async () => {
       const { days, orgs, providers, outOfCredit, empty, untilMs } = await desk.get();
       return {
-        days: days.map(({ day, ...of }) => ({ day, ...shownFigures(of) })),
+        days: days.map(({ day, ...of }) => ({ day, ...presentDeskFigures(of) })),
         organizations: orgs.map(({ orgId, name, ...of }) => {
-          return { org_id: orgId, name, ...shownFigures(of) };
+          return { org_id: orgId, name, ...presentDeskFigures(of) };
         }),
         providers: providers.map(({ providerId, ...of }) => ({ provider: providerId, ...of })),
         out_of_credit: outOfCredit,
@@ -45,7 +46,7 @@ export function deskHandlers({ operator, reports, team, clock }: ConsoleDeps): H
 
     "GET /api/operator/look-up": async ({ query, by }) => {
       const found = await operator.desk.lookUp(query.q);
-      // Before it is shown: nobody looks up a customer without a record.
+      // Recorded before it is shown, so that nobody looks up a customer without a record.
       await operator.changes.record(lookedUp(query.q, found), by);
       const data = found.map(({ orgId, orgName, ...of }) => {
         return { ...of, org_id: orgId, org_name: orgName };
@@ -64,20 +65,20 @@ export function deskHandlers({ operator, reports, team, clock }: ConsoleDeps): H
     },
 
     "GET /api/operator/changes": async ({ query }) => {
-      const before = query.before === undefined ? {} : { before: Number(query.before) };
-      const found = await operator.changes.list({ ...before, limit: PAGE_ROWS + 1 });
+      const before = query.before === undefined ? undefined : Number(query.before);
+      const found = await operator.changes.list(defined({ before, limit: PAGE_ROWS + 1 }));
       const page = found.slice(0, PAGE_ROWS);
       const emails = await team.store.emails(accountsIn(page));
       const last = found.length > PAGE_ROWS ? page.at(-1) : undefined;
       return {
-        data: page.map((each) => shownOperatorChange(each, emails)),
+        data: page.map((each) => presentOperatorChange(each, emails)),
         next_before: last === undefined ? null : String(last.position),
       };
     },
   };
 }
 
-/** The record keeps no address, of a key only what its list shows too, and no unknown text. */
+/** The record of a look-up: a masked address, the beginning of a key or an id, no other text. */
 function lookedUp(asked: string, found: readonly { readonly orgId: OrgId }[]): Change {
   const text = asked.trim();
   const shown = text.includes("@")
@@ -85,7 +86,7 @@ function lookedUp(asked: string, found: readonly { readonly orgId: OrgId }[]): C
     : (parseRequestId(text) ?? (/tm_vk_.{0,6}/.exec(text) ?? KNOWN_ID.exec(text))?.[0]);
   const orgs = new Set(found.map(({ orgId }) => orgId));
   const [orgId = null] = orgs.size === 1 ? orgs : [];
-  const after = { ...(shown === undefined ? {} : { asked: shown }), found: found.length };
+  const after = defined({ asked: shown, found: found.length });
   return { action: "customer.look-up", orgId, target: orgId ?? "customers", before: null, after };
 }
 
@@ -94,7 +95,7 @@ const KNOWN_ID = /^(?:(?:org|key|pur)_\w{1,40}|(?:R|TEST)-\d{1,12})$/;
 const DESK_KEPT_MS = 30_000;
 const PAGE_ROWS = 50;
 
-export function shownFigures(of: DeskFigures): {
+export function presentDeskFigures(of: DeskFigures): {
   requests: number;
   failed_requests: number;
   spend_usd: string;
@@ -108,16 +109,24 @@ export function shownFigures(of: DeskFigures): {
   };
 }
 
-export function shownOperatorChange(
+export function presentOperatorChange(
   change: RecordedChange,
   emails: ReadonlyMap<string, string>,
 ): OperatorChange {
-  const { by, target } = change;
-  return present(OperatorChange, change, {
+  const parties = presentParties(change, emails);
+  const says = changeSentence(change, parties.target_email);
+  return present(OperatorChange, change, { ...parties, says });
+}
+
+/** The author and the target of a change, with their e-mail addresses if they are accounts. */
+export function presentParties(
+  { by, target }: RecordedChange,
+  emails: ReadonlyMap<string, string>,
+) {
+  return {
     actor_kind: by.kind,
     actor_id: by.id,
     actor_email: emails.get(by.id) ?? null,
-    says: changeSentence(change, emails.get(target) ?? null),
     target_email: emails.get(target) ?? null,
-  });
+  };
 }

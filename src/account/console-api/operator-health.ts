@@ -37,7 +37,7 @@ export async function readOperatorHealth(deps: ConsoleDeps): Promise<OperatorHea
   };
 }
 
-/** The page shows the rest while the books do not answer in time. */
+/** Undefined if the ledger does not answer in time; the page then shows the rest. */
 async function readBooks({ operator, log }: ConsoleDeps): Promise<BooksFigures | undefined> {
   try {
     return await operator.installation.readBooks();

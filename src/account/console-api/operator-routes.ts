@@ -24,7 +24,7 @@ import {
   OperatorMember,
 } from "./contract/operator.ts";
 import type { Handlers } from "./handler.ts";
-import { deskHandlers, shownFigures, shownOperatorChange } from "./operator-desk-routes.ts";
+import { deskHandlers, presentDeskFigures, presentOperatorChange } from "./operator-desk-routes.ts";
 import { readOperatorHealth } from "./operator-health.ts";
 import { settlementHandlers } from "./operator-settlement-routes.ts";
 import type { WaitingPurchase as StoredPurchase } from "../billing/purchase-store.ts";
@@ -37,7 +37,6 @@ const PAGE_ORGS = 50;
 const PAGE_LINES = 20;
 const WAITING_MAX = 200;
 
-/** The operator's views of all organizations, and the actions: the same as by commands. */
 export function operatorHandlers(
   deps: ConsoleDeps,
 ): Handlers<keyof typeof operatorRoutes | keyof typeof settlementRoutes> {
@@ -54,7 +53,7 @@ export function operatorHandlers(
   };
 }
 
-/** The actions of operators that commands offer too. */
+/** Routes for operators that commands run too. */
 export function organizationHandlers(
   deps: OperationDeps,
 ): Part<"organizations"> & Part<"restrictions"> & Changes {
@@ -64,8 +63,8 @@ export function organizationHandlers(
 
     "GET /api/operator/organizations": async ({ query }) => {
       const { q = "", cursor } = query;
-      const after = cursor === undefined ? {} : { after: cursor };
-      const found = await operator.orgs.page({ search: q, ...after, limit: PAGE_ORGS + 1 });
+      const asked = defined({ search: q, after: cursor, limit: PAGE_ORGS + 1 });
+      const found = await operator.orgs.page(asked);
       const data = found.slice(0, PAGE_ORGS).map(presentOrg);
       const last = found.length > PAGE_ORGS ? data.at(-1) : undefined;
       return { data, next_cursor: last?.org_id ?? null };
@@ -75,10 +74,8 @@ export function organizationHandlers(
       const { org_id: id, past } = query;
       const org = id === undefined ? undefined : await operator.orgs.find(id);
       if (id !== undefined && org === undefined) return noSuch("organization");
-      const found = await deps.abuseRestrictions.list({
-        ...(org !== undefined && { orgId: org.orgId }),
-        isWithPast: past === "yes",
-      });
+      const asked = defined({ orgId: org?.orgId, isWithPast: past === "yes" });
+      const found = await deps.abuseRestrictions.list(asked);
       const names = await operator.orgs.names(found.map(({ orgId }) => orgId));
       return { data: found.map((each) => presentRestriction(each, names.get(each.orgId))) };
     },
@@ -102,7 +99,7 @@ async function orgPage(deps: ConsoleDeps, org: ListedOrg): Promise<OperatorOrgPa
   const emails = await team.store.emails(accountsIn(changes));
   return {
     org: presentOrg(org),
-    usage: usage.map(({ modelId, ...of }) => ({ model: modelId, ...shownFigures(of) })),
+    usage: usage.map(({ modelId, ...of }) => ({ model: modelId, ...presentDeskFigures(of) })),
     keys: keys.map((key) => present(OperatorKey, key)),
     members: members.map((member) => present(OperatorMember, member)),
     wallet: wallet.lines.map(presentLine),
@@ -111,7 +108,7 @@ async function orgPage(deps: ConsoleDeps, org: ListedOrg): Promise<OperatorOrgPa
     restrictions: restrictions
       .slice(0, PAGE_LINES)
       .map((each) => presentRestriction(each, org.name)),
-    changes: changes.map((each) => shownOperatorChange(each, emails)),
+    changes: changes.map((each) => presentOperatorChange(each, emails)),
   };
 }
 

@@ -1,4 +1,5 @@
 import {
+  defined,
   formatUsd,
   PAGE_STATEMENT_ATTEMPTS_MAX,
   PAGE_STATEMENT_BYTES_MAX,
@@ -51,14 +52,15 @@ const PERIODS_SHOWN = 200;
 /** The money that is owed to providers: read, closed, paid, paid in advance and compared. */
 export function settlementHandlers(deps: OperationDeps): Handlers<Names> {
   return {
-    ...settlementReads(deps),
+    ...periodHandlers(deps),
     ...paymentHandlers(deps),
-    ...closeHandlers(deps),
     ...reconcileHandlers(deps),
   };
 }
 
-function settlementReads({ operator }: OperationDeps): Part<"settlement"> & Part<":period_start"> {
+function periodHandlers({
+  operator,
+}: OperationDeps): Part<"settlement"> & Part<":period_start"> & Part<"/close"> {
   return {
     "GET /api/operator/settlement": async ({ session, query: { provider_id: providerId } }) => {
       const [balances, periods] = await Promise.all([
@@ -72,6 +74,15 @@ function settlementReads({ operator }: OperationDeps): Part<"settlement"> & Part
     "GET /api/operator/settlement/:provider_id/:period_start": async ({ params }) => {
       const found = await closedPeriod(operator.settlement, params);
       return found instanceof ConsoleRefusal ? found : presentStatement(found);
+    },
+
+    "POST /api/operator/settlement/close": async ({ body, by }) => {
+      const read = operator.readSettlementTerms();
+      if (!read.ok) return conflict(`nothing was closed: ${read.problem}`);
+      const { provider_id: providerId, until } = body;
+      const untilMs = until === undefined ? undefined : Date.parse(until);
+      const request = defined({ listed: read.terms, providerId, untilMs });
+      return presentClosing(await operator.settlement.closeDuePeriods(request, by));
     },
   };
 }
@@ -134,22 +145,6 @@ async function isKnownProvider(
   return (await operator.settlement.balances(providerId)).length > 0;
 }
 
-function closeHandlers({ operator }: OperationDeps): Part<"/close"> {
-  return {
-    "POST /api/operator/settlement/close": async ({ body, by }) => {
-      const read = operator.readSettlementTerms();
-      if (!read.ok) return conflict(`nothing was closed: ${read.problem}`);
-      const { provider_id: providerId, until } = body;
-      const request = {
-        listed: read.terms,
-        ...(providerId !== undefined && { providerId }),
-        ...(until !== undefined && { untilMs: Date.parse(until) }),
-      };
-      return presentClosing(await operator.settlement.closeDuePeriods(request, by));
-    },
-  };
-}
-
 function reconcileHandlers({ operator }: OperationDeps): Part<"/reconcile"> {
   return {
     "POST /api/operator/settlement/:provider_id/:period_start/reconcile": async (call) => {
@@ -177,7 +172,6 @@ function reconcileHandlers({ operator }: OperationDeps): Part<"/reconcile"> {
   };
 }
 
-/** Reads a provider's statement. */
 export function readClaim(statement: string): ProviderClaim | ConsoleRefusal {
   const read = readProviderClaim(statement);
   return read.kind === "unreadable" ? invalidField("statement", read.problem) : read.claim;
@@ -205,7 +199,6 @@ function toPeriodName(params: PeriodParams): PeriodName {
   return { providerId: params.provider_id, startMs: Date.parse(params.period_start) };
 }
 
-/** The statement of a period, or that there is no such. */
 export async function closedPeriod(
   settlement: Pick<SettlementStore, "statement">,
   params: PeriodParams,
@@ -213,7 +206,7 @@ export async function closedPeriod(
   return (await settlement.statement(toPeriodName(params))) ?? noSuch("closed period");
 }
 
-/** Why the books refuse; every other fault stays one. */
+/** The answer for a refusal of the ledger; every other fault is thrown again. */
 function toRefusal(fault: unknown): ConsoleRefusal {
   if (!(fault instanceof SettlementFault)) throw fault;
   if (fault.kind === "no_such_period") return noSuch("closed period");

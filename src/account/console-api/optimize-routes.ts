@@ -14,7 +14,6 @@ import { playgroundPrincipal } from "./playground-routes.ts";
 import { readAmount, readName } from "./read-values.ts";
 import { present } from "./present.ts";
 
-/** Optimize searches of the organization. */
 export function optimizeHandlers(
   deps: Pick<ConsoleDeps, "optimize" | "accounts" | "rules">,
 ): Handlers<keyof typeof optimizeRoutes> {

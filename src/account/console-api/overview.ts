@@ -20,11 +20,10 @@ import { datedReports } from "./as-of.ts";
 import type { ConsoleDeps } from "./console-deps.ts";
 import type { Overview } from "./contract.ts";
 import { requireOrg } from "./known-org.ts";
-import { lastsUntil } from "./lasts-until.ts";
-import { sameSpanOfMonthBefore } from "./month.ts";
-import { isActive } from "./show-key.ts";
-import { presentRequest } from "./show-request.ts";
-import { presentFigures } from "./show-usage.ts";
+import { estimateRunway } from "./runway.ts";
+import { isActive } from "./present-key.ts";
+import { presentRequest } from "./present-request.ts";
+import { presentFigures } from "./present-usage.ts";
 
 const DAY_MS = 86_400_000;
 const DAYS = 30;
@@ -32,7 +31,7 @@ const TOP_MODELS = 5;
 const LATEST_ERRORS = 5;
 const TROUBLE: readonly RequestStatus[] = ["rejected_by_gateway", "rejected_by_provider", "failed"];
 
-/** The first page. Its queries of the journal run one after another, under one permit. */
+/** Reads the overview page. Its queries of the journal run one after another, under one permit. */
 export async function readOverview(deps: ConsoleDeps, session: SignedIn): Promise<Overview> {
   const { records, accounts, clock } = deps;
   const { reports, asOf } = datedReports(deps.reports);
@@ -62,7 +61,7 @@ export async function readOverview(deps: ConsoleDeps, session: SignedIn): Promis
     spent_month_usd: formatUsd(spend.spentMicroUsd),
     org_cap_usd: usdOrNull(spend.capMicroUsd),
     cap_reset_at: instant(spend.resetAtMs),
-    lasts: presentLasting(balance, month, nowMs),
+    lasts: presentRunway(balance, month, nowMs),
     last_24h: presentFigures(today.totals),
     rejected_for: [...rejectedFor],
     before: {
@@ -72,7 +71,7 @@ export async function readOverview(deps: ConsoleDeps, session: SignedIn): Promis
           ? null
           : formatUsd(monthBefore.totals.debitMicroUsd),
     },
-    days: month.series.map(shownDay),
+    days: month.series.map(presentDay),
     day_models: listDayModels(month, deps),
     top_models: topModels(month, deps),
     latest_errors: errors.rows.map(presentRequest),
@@ -84,7 +83,18 @@ export async function readOverview(deps: ConsoleDeps, session: SignedIn): Promis
   };
 }
 
-function presentLasting(
+/** The UTC month before, from its start for as long as this month has lasted, or to its end. */
+export function sameSpanOfMonthBefore(nowMs: number): {
+  readonly fromMs: number;
+  readonly toMs: number;
+} {
+  const now = new Date(nowMs);
+  const startMs = Date.UTC(now.getUTCFullYear(), now.getUTCMonth(), 1);
+  const fromMs = Date.UTC(now.getUTCFullYear(), now.getUTCMonth() - 1, 1);
+  return { fromMs, toMs: Math.min(fromMs + (nowMs - startMs), startMs) };
+}
+
+function presentRunway(
   { settledMicroUsd, heldMicroUsd }: Balance,
   { series }: UsageReport,
   nowMs: number,
@@ -93,7 +103,7 @@ function presentLasting(
     dayMs: atMs,
     spentMicroUsd: [...parts.values()].reduce((sum, part) => sum + part.debitMicroUsd, 0n),
   }));
-  const lasting = lastsUntil(microUsd(settledMicroUsd - heldMicroUsd), days, nowMs);
+  const lasting = estimateRunway(microUsd(settledMicroUsd - heldMicroUsd), days, nowMs);
   if (lasting === undefined) return null;
   const { perDayMicroUsd, untilMs } = lasting;
   return {
@@ -102,7 +112,6 @@ function presentLasting(
   };
 }
 
-/** The models that the days name, most spend first. */
 function listDayModels(
   { groups, series }: UsageReport,
   { catalog: { current } }: ConsoleDeps,
@@ -114,9 +123,7 @@ function listDayModels(
     .map(({ group }) => ({ model: group, name: current.find(group)?.displayName ?? group }));
 }
 
-/**
- * Rejected requests do not count: a client may repeat the same rejected request a thousand times.
- */
+/** Rejected requests do not count, since a client may repeat one a thousand times. */
 function topModels(
   { groups }: UsageReport,
   { catalog: { current } }: ConsoleDeps,
@@ -138,7 +145,7 @@ function countAnswered({ requests, byStatus }: ReportFigures): number {
   return requests - byStatus.rejected_by_gateway - byStatus.rejected_by_provider;
 }
 
-function shownDay({ atMs, parts }: ReportBucket): Overview["days"][number] {
+function presentDay({ atMs, parts }: ReportBucket): Overview["days"][number] {
   let requests = 0;
   const byStatus = { ...NO_REQUESTS };
   const byModel: Record<string, string> = {};

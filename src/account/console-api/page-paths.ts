@@ -1,4 +1,4 @@
-/** Addresses of the pages, as the browser's router has them. */
+/** The paths of the pages, as in the browser's router. */
 const PAGES: readonly RegExp[] = [
   /^\/$/,
   /^\/(sign-in|verify|join|for-providers|welcome|usage|limits|connections|playground)$/,
@@ -17,7 +17,7 @@ export function isPagePath(path: string): boolean {
   return PAGES.some((page) => page.test(path));
 }
 
-/* Catalog and documentation are public; the others include the user's session. */
+/* The pages that show nothing without a session; catalog and documentation are public. */
 const PRIVATE =
   /^\/(|welcome|usage|limits|connections|playground)$|^\/(settings|keys|optimize|billing|requests|operator)(\/|$)/;
 
@@ -30,7 +30,7 @@ export function isOperatorPage(path: string): boolean {
   return /^\/operator(\/|$)/.test(path);
 }
 
-/** Paths of the API, the gateway and the identity provider: never a page, whatever is asked for. */
+/** Paths that are never a page: those of the API, of the gateway and of signing in. */
 const RESERVED = /^\/(login|v1|api|images|auth|webhooks|assets|playground\/v1)(\/|$)/i;
 
 export function isReservedPath(path: string): boolean {

@@ -26,7 +26,7 @@ export function pageRoutes(app: FastifyInstance, { staticDir }: ConsoleDeps): vo
   if (!existsSync(join(staticDir, INDEX))) return;
   const assets = join(staticDir, "assets");
   if (existsSync(assets)) {
-    // Without this the folder itself is a path outside of what may be read: a fault.
+    // Without this route a request for the folder itself would be a fault.
     app.get("/assets/", (_request, reply) => reply.callNotFound());
     void app.register(fastifyStatic, {
       root: assets,
@@ -36,8 +36,9 @@ export function pageRoutes(app: FastifyInstance, { staticDir }: ConsoleDeps): vo
       maxAge: "1y",
       index: false,
       dotfiles: "ignore",
-      // The build lays `.br` and `.gz` beside each file; its tag names the size, so each has its own.
-      // Answers of the API are never compressed: their length would give away the secrets in them.
+      // The build writes `.br` and `.gz` beside each file, and each of the three has its own etag.
+      // Answers of the API are never compressed, since their length would reveal the secrets in
+      // them.
       preCompressed: true,
       setHeaders: (raw) => void raw.setHeader("vary", "accept-encoding"),
     });
@@ -51,7 +52,7 @@ export function pageRoutes(app: FastifyInstance, { staticDir }: ConsoleDeps): vo
 }
 
 /**
- * Answers a path that no route took: with a page for a browser that wants one, else with a refusal.
+ * Answers a path without a route: with a page for a browser that wants one, else with a refusal.
  * Paths of the API and of the gateway are never pages, so that an installation with one address for
  * both keeps its 404s.
  */
@@ -81,7 +82,7 @@ export async function refuseUnknownPath(
   return await sendPage(deps, reply, isPage ? 200 : 404);
 }
 
-/** Undefined: nobody is signed in; a session that could not be read is not known to have ended. */
+/** Undefined if nobody is signed in; `unknown` if the session could not be read. */
 type Visitor = SignedIn | undefined | "unknown";
 
 async function orUnknown<T>(
@@ -97,7 +98,6 @@ async function orUnknown<T>(
   }
 }
 
-/** The operator pages are pages for operators only. */
 function mayOpen({ operator }: ConsoleDeps, path: string, visitor: Visitor): boolean {
   if (!isOperatorPage(path)) return true;
   return visitor !== undefined && visitor !== "unknown" && isOperator(visitor, operator.emails);
@@ -160,9 +160,9 @@ async function sendPage(
 }
 
 /**
- * Where a browser has to go before it may see the page: to the identity provider, when it is time
- * to ask whether its session still lives; to signing in, with the reason, when its session has
- * ended. Pages load although the session is unknown: what they then ask for is refused.
+ * Where a browser has to go before it may see the page: to the identity provider if a check of its
+ * session is due, to the sign-in page with the reason if its session has ended. A page also loads
+ * while the session is unknown; its own requests are then refused.
  */
 async function findDetour(
   deps: ConsoleDeps,
@@ -171,12 +171,11 @@ async function findDetour(
 ): Promise<string | undefined> {
   const { identity } = deps;
   const { headers, url } = request;
-  // Browsers keep the fragment on a redirect, and the token of an invitation link belongs only to
-  // this page.
+  // Browsers keep the fragment, here the token of an invitation, on a redirect.
   if (headers.cookie === undefined || path === "/join" || visitor === "unknown") return undefined;
   const back = `return=${encodeURIComponent(url)}`;
   if (visitor !== undefined) {
-    // Signed in already, perhaps in another tab.
+    // The person has signed in already, perhaps in another tab.
     if (path === "/sign-in") return findReturnPath(url) ?? "/";
     return identity.isRecheckDue(visitor) ? `/auth/recheck?${back}` : undefined;
   }

@@ -8,12 +8,12 @@ import { readOpenSession, foreignOriginProblem } from "./guard-request.ts";
 import { type Principal, toPrincipal } from "../../gateway/index.ts";
 
 const PREFIX = "/playground";
-/** It spends the organization's credit, as a key does. */
+/** The playground spends the organization's credit, as a key does. */
 export const PLAYGROUND_NEED = "keys";
 
 /**
- * The gateway's own routes with the session for a key, billed to the organization's Playground key.
- * No key ever comes to the browser.
+ * The gateway's own routes with a session instead of a key, billed to the organization's Playground
+ * key, which the browser never gets.
  */
 export function playgroundRoutes(app: FastifyInstance, deps: ConsoleDeps): void {
   app.removeAllContentTypeParsers();
@@ -39,10 +39,7 @@ export function playgroundRoutes(app: FastifyInstance, deps: ConsoleDeps): void 
   });
 }
 
-/**
- * The principal of a session's playground calls: the organization's Playground key, which is
- * created at the first call.
- */
+/** The principal of playground calls: the organization's Playground key, made at the first. */
 export async function playgroundPrincipal(
   deps: Pick<ConsoleDeps, "accounts" | "rules">,
   orgId: OrgId,

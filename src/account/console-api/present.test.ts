@@ -38,7 +38,7 @@ test("a record is shown by the names of the schema, in its order, and nothing el
   );
 });
 
-test("fields that are given count before those of the record", () => {
+test("fields that are given replace those of the record", () => {
   const shown = present(Shown, record, { tries: 3, cap_usd: null, last_answer: "gone" });
   expect(shown).toMatchObject({ tries: 3, cap_usd: null, last_answer: "gone" });
 });

@@ -9,7 +9,7 @@ type InstantField = InstantWord | `${string}_${InstantWord}`;
 type InstantWord = "at" | "since" | "until";
 type UsdField = `${string}_usd`;
 
-/** The name of a field of an answer in the program: units come last there. */
+/** The name of an answer's field in a record of the program, where units come last. */
 type NameIn<F extends string> = F extends InstantField
   ? `${Camel<F>}Ms`
   : F extends `${infer A}_usd`
@@ -26,14 +26,14 @@ type Source<T> = {
 } & {
   readonly [F in keyof T & string as null extends T[F] ? NameIn<F> : never]?: ValueIn<F, T[F]>;
 };
-/** Fields that may be null may be absent, but not unknown: a slip of a name does not compile. */
+/** A nullable field may be absent, but the type must have it: a misspelt name does not compile. */
 type Missing<T, R> = Exclude<{ [F in keyof T & string]-?: NameIn<F> }[keyof T & string], keyof R>;
 type Fits<T, R> = [Missing<T, R>] extends [never] ? Source<T> : { readonly missing: Missing<T, R> };
 
 /**
- * A record of the program as the schema of an answer has it: `created_at` is the instant of
- * `createdAtMs`, `spent_usd` the dollars of `spentMicroUsd`, every other field the one of the same
- * name. `others` are the fields of which that is not so.
+ * Shows a record of the program by the schema of an answer: `created_at` is the instant of
+ * `createdAtMs`, `spent_usd` the dollars of `spentMicroUsd`, any other field is that of the same
+ * name in camel case. `others` are the fields that follow another rule.
  */
 export function present<
   S extends TObject,

@@ -1,5 +1,4 @@
 import { ExpiringCache, type OrgId } from "../../kernel/index.ts";
-import type { SizedTokens } from "../../gateway/index.ts";
 import type { ConsoleDeps } from "./console-deps.ts";
 import type { PriceChanges, PriceNotice } from "./contract.ts";
 import type { priceChangeRoutes } from "./contract/price-changes.ts";
@@ -10,13 +9,13 @@ import type { ReportGates } from "./concurrency-gate.ts";
 const DAY_MS = 86_400_000;
 const DAYS = 30;
 const NOTICES_MAX = 20;
-/** Every page asks; an announcement is days ahead. */
+/** Every page asks for them, and an announcement is days ahead. */
 const KEPT_MS = 60_000;
 /** An organization that has used none of the models may be calling one for the first time. */
 const NONE_KEPT_MS = 5_000;
 const KEPT_ORGS_MAX = 1_000;
 
-/** The changes of prices that the organization will notice: only for listings that it uses. */
+/** Routes for announced price changes of the listings that the organization uses. */
 export function priceChangeHandlers(
   deps: ConsoleDeps,
   gates: ReportGates,
@@ -43,13 +42,13 @@ export function priceChangeHandlers(
   };
 }
 
-/** Queries one after another, under one permit: by model, then by provider of what is used. */
+/** Runs its queries one after another, under one permit: by model, then by provider. */
 async function readNotices(
   { reports, clock }: ConsoleDeps,
   orgId: OrgId,
   changes: readonly ComingChange[],
 ): Promise<PriceNotice[]> {
-  // Whole days in UTC, so that most of it is read from sums: today is the last one.
+  // Whole days in UTC up to today, so that most of them are read from sums.
   const toMs = (Math.floor(clock.nowMs() / DAY_MS) + 1) * DAY_MS;
   const range = { orgId, fromMs: toMs - DAYS * DAY_MS, toMs };
   const { groups } = await reports.report(range, "model");
@@ -66,18 +65,11 @@ async function readNotices(
     const served = providers.groups.filter(({ group }) => group !== "none");
     const figures = served.find(({ group }) => group === providerId)?.figures;
     if (figures === undefined) continue;
-    // Sizes are known by model: where another provider served some of it, they are not known.
+    // Sizes are known by model only, so not if another provider served the model too.
     const isAlone = served.length === 1;
     const { requests, usage } = figures;
-    const own = isAlone ? pickSizes(sized, modelId) : undefined;
+    const own = isAlone ? sized?.filter((each) => each.modelId === modelId) : undefined;
     notices.push(priceNotice(change, { requests, usage, sized: own }, bounds));
   }
   return notices;
-}
-
-function pickSizes(
-  sized: readonly SizedTokens[] | undefined,
-  model: string,
-): readonly SizedTokens[] | undefined {
-  return sized?.filter(({ modelId }) => modelId === model);
 }

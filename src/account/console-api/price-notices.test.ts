@@ -66,12 +66,12 @@ test("the next change that a customer notices is announced, and what the provide
   expect(later).toMatchObject({ fromMs: NOW_MS + 3 * DAY_MS, before: rise, after: OLD });
 });
 
-test("what is not billed by the token has no such notice", () => {
+test("a listing that is not billed by the token has no price notice", () => {
   const catalog = catalogOf([OLD, sheet(9n, 9n)], { billing: "reported_cost" });
   expect(comingChanges(catalog, NOW_MS)).toEqual([]);
 });
 
-test("the use is priced at both, rounded down once", () => {
+test("usage is priced at the old and the new prices, rounded down once", () => {
   const [change] = comingChanges(catalogOf([OLD, sheet(1_000_009n, 2_000_000n)]), NOW_MS);
   const use = { requests: 3, usage: USED, sized: undefined };
   expect(change && priceNotice(change, use, [])).toMatchObject({

@@ -13,26 +13,21 @@ import {
 import { formatUsd, instant, type Usage } from "../../kernel/index.ts";
 import type { SizedTokens } from "../../gateway/index.ts";
 import type { PriceNotice } from "./contract.ts";
-import { presentTiers } from "./show-model.ts";
-import { presentPrices } from "./show-request.ts";
+import { presentTiers } from "./present-model.ts";
+import { presentPrices } from "./present-request.ts";
 
-/** The next change of what a listing costs. */
 export interface ComingChange {
   readonly listing: Deployment;
-  /** The name of the model. */
   readonly name: string;
   readonly fromMs: number;
   readonly before: PriceSheet;
   readonly after: PriceSheet;
 }
 
-/** The usage of a listing by an organization. */
 export interface ListingUse {
   readonly requests: number;
   readonly usage: Usage;
-  /**
-   * Between the bounds of the change's tiers; undefined if the sizes of the prompts are not known.
-   */
+  /** The tokens by the prompt sizes of the change's tiers; undefined if the sizes are not known. */
   readonly sized: readonly SizedTokens[] | undefined;
 }
 
@@ -96,7 +91,7 @@ export function priceNotice(
   };
 }
 
-/** Changes of what the provider is owed do not concern customers. */
+/** True if customers pay the same; what the provider is owed does not concern them. */
 function isSame(before: PriceSheet, after: PriceSheet): boolean {
   return serializeSale(before) === serializeSale(after);
 }
@@ -105,7 +100,7 @@ function serializeSale(prices: PriceSheet): string {
   return JSON.stringify([presentPrices(prices), presentTiers(prices)]);
 }
 
-/** At some size of a prompt, some token costs more. */
+/** True if some token costs more at some prompt size. */
 function isRise(before: PriceSheet, after: PriceSheet): boolean {
   const bounds = [0, ...tierBounds(before), ...tierBounds(after)];
   return bounds.some((bound) => {

@@ -8,7 +8,6 @@ export class PublicDocument {
   readonly etag: string;
   readonly maxAgeSeconds: number;
 
-  /** Makes a small document. */
   static of(content: object, maxAgeSeconds: number): PublicDocument {
     const body = Buffer.from(JSON.stringify(content));
     const digest = createHash("sha256").update(body).digest("hex");

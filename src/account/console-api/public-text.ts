@@ -1,4 +1,4 @@
-/** Most characters of one text of a conformance report on a page. */
+/** The most characters of one text of a conformance report on a page. */
 const TEXT_CHARS_MAX = 300;
 
 /**
@@ -18,7 +18,7 @@ export function publicText(text: string, hidden: readonly string[]): string {
 const REMOVED = "[removed]";
 
 const PATTERNS: readonly RegExp[] = [
-  // Addresses: of the web, of a host with its port, of IPv4, of IPv6.
+  // Addresses: URLs, hosts with a port, IPv4, IPv6.
   /\b[a-z][a-z\d+.-]*:\/\/[^\s"'<>]+/gi,
   /\b(?:[a-z\d-]+\.)+[a-z]{2,}:\d{2,5}\b/gi,
   /\b\d{1,3}(?:\.\d{1,3}){3}(?::\d{1,5})?\b/g,
@@ -34,6 +34,6 @@ const PATTERNS: readonly RegExp[] = [
 export function hostTexts(baseUrl: string): readonly string[] {
   if (!URL.canParse(baseUrl)) return [baseUrl];
   const { host, hostname } = new URL(baseUrl);
-  // A name without a dot may be a word of any sentence.
+  // A name without a dot could be an ordinary word.
   return [baseUrl, ...new Set([host, hostname])].filter((text) => /[.:]/.test(text));
 }

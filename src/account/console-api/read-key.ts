@@ -1,14 +1,40 @@
-import { isDay, type OrgId, readTags } from "../../kernel/index.ts";
+import { type Caps, defined, isDay, type OrgId, readTags } from "../../kernel/index.ts";
 import { ConsoleRefusal, invalidField } from "./console-refusal.ts";
 import type { ConsoleDeps } from "./console-deps.ts";
+import type { KeyChange } from "./contract.ts";
+import { readCaps } from "./read-values.ts";
+
+/** Checked fields of a key; an absent one changes nothing. */
+interface KeyFields {
+  readonly caps: Partial<Caps>;
+  readonly expiresAtMs?: number | null;
+  readonly models?: readonly string[] | null;
+  readonly tags?: readonly string[];
+}
+
+/** Reads the fields of a new key, or of a change of keys; `kept` are the key's present models. */
+export async function readKeyFields(
+  deps: Pick<ConsoleDeps, "catalog" | "rules" | "clock">,
+  orgId: OrgId,
+  body: Omit<KeyChange, "name" | "rpm" | "confirm">,
+  kept: readonly string[] | null = null,
+): Promise<KeyFields | ConsoleRefusal> {
+  const expiresAtMs = readExpiry(body.expires_at, deps.clock.nowMs());
+  if (expiresAtMs instanceof ConsoleRefusal) return expiresAtMs;
+  const models = await readAllowedModels(deps, orgId, { models: body.models, kept });
+  if (models instanceof ConsoleRefusal) return models;
+  const tags = readKeyTags(body.tags);
+  if (tags instanceof ConsoleRefusal) return tags;
+  return defined({ caps: readCaps(body), expiresAtMs, models, tags });
+}
 
 const YEARS_MAX = 10;
 const YEAR_MS = 366 * 86_400_000;
 const INSTANT = /^(\d{4}-\d{2}-\d{2})T\d{2}:\d{2}(:\d{2}(\.\d{1,3})?)?Z$/;
 
 /**
- * When a key is to expire, in milliseconds: undefined changes nothing, null is never. An instant
- * that has passed is refused: to stop a key at once is what disabling is for.
+ * When a key expires, in milliseconds: undefined changes nothing, null means never. An instant that
+ * has passed is refused, since disabling stops a key at once.
  */
 export function readExpiry(
   text: string | null | undefined,
@@ -37,11 +63,11 @@ const TOO_FAR = invalidField(
 );
 
 /**
- * Reads the models that a key may call, deduplicated in the given order. Undefined changes nothing;
- * null and an empty list allow every model. An unlisted id is refused, so that a typo does not
- * block production, unless `kept` already contains it.
+ * Reads the models that a key may call, deduplicated in the given order; undefined changes nothing,
+ * null allows every model. An unlisted id is refused, so that a typo does not block production,
+ * unless `kept`, the key's present models, contains it.
  */
-export async function readAllowedModels(
+async function readAllowedModels(
   { catalog, rules }: Pick<ConsoleDeps, "catalog" | "rules">,
   orgId: OrgId,
   asked: {
@@ -71,8 +97,8 @@ function notListed(modelId: string): ConsoleRefusal {
   );
 }
 
-/** Undefined changes nothing; an empty list removes all. */
-export function readKeyTags(
+/** Reads tags: undefined changes nothing, an empty list removes all. */
+function readKeyTags(
   tags: readonly string[] | null | undefined,
 ): readonly string[] | undefined | ConsoleRefusal {
   if (tags === undefined || tags === null) return undefined;

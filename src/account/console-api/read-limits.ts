@@ -28,7 +28,7 @@ import type { OperationDeps } from "./console-deps.ts";
 import type { Limits, LimitRow as LimitsRow } from "./contract.ts";
 import type { Acting } from "./handler.ts";
 import { requireOrg } from "./known-org.ts";
-import { isActive, limitedKey, type LimitGround } from "./show-key.ts";
+import { isActive, limitedKey, type LimitContext } from "./present-key.ts";
 
 /** Reads every limit and cap of the organization with its present use. */
 export async function readLimits(deps: OperationDeps, session: Acting): Promise<Limits> {
@@ -43,8 +43,8 @@ export async function readLimits(deps: OperationDeps, session: Acting): Promise<
     reports.keyActivity(orgId),
   ]);
   const active = keys.filter((key) => isActive(key, deps.clock.nowMs()));
-  const ground = { limits, isFunded: org.isFunded, limitDefaults: limitUse.limitDefaults };
-  const rows = rowsOfOrganization(org, active, ground);
+  const context = { limits, isFunded: org.isFunded, limitDefaults: limitUse.limitDefaults };
+  const rows = rowsOfOrganization(org, active, context);
   const usages = await peekRows(deps, orgId, rows);
   const spent = new Map(activity.map((each) => [each.keyId, each]));
   return {
@@ -118,12 +118,12 @@ function usdOrZero(amount: bigint | undefined): string {
   return formatUsd(microUsd(amount ?? ZERO_MICRO_USD));
 }
 
-/** A scope of the organization under the name that people know it by. */
+/** A scope of the organization with its name for people. */
 interface NamedRow {
   readonly row: LimitRow;
   readonly name: string;
   readonly modelId: string | null;
-  /** To look up what is used: the scope, and its window of before there is credit. */
+  /** The claims whose use is shown: the scope, and its window from before there is credit. */
   readonly claims: readonly ScopeClaim[];
 }
 
@@ -134,10 +134,10 @@ interface NamedRow {
 function rowsOfOrganization(
   org: OrgSummary,
   keys: readonly KeySummary[],
-  ground: LimitGround,
+  context: LimitContext,
 ): readonly NamedRow[] {
-  const { limits, limitDefaults } = ground;
-  const whole = { orgId: org.orgId, funded: ground.isFunded, rules: { limits } };
+  const { limits, limitDefaults } = context;
+  const whole = { orgId: org.orgId, funded: context.isFunded, rules: { limits } };
   const listRows = (key: LimitedKey, modelId?: string): readonly LimitRow[] =>
     limitRows(key, modelId, limitDefaults);
   const orgRows = orgLimitRows(whole, undefined, limitDefaults);
@@ -146,7 +146,7 @@ function rowsOfOrganization(
       .filter(({ scope }) => scope === "model")
       .map((row) => toNamedRow(row, id, id)),
   );
-  const ofKeys = keys.map((summary) => ({ summary, key: limitedKey(summary, ground) }));
+  const ofKeys = keys.map((summary) => ({ summary, key: limitedKey(summary, context) }));
   const keyModels = ofKeys.flatMap(({ summary, key }) =>
     listModels(limits, key.keyId).flatMap((id) =>
       listRows(key, id)
@@ -214,7 +214,7 @@ function presentLimitRow(
   };
 }
 
-/** A dedicated endpoint: what the operator set for it, which the customer cannot change. */
+/** Shows the limits of a dedicated endpoint, which only the operator can change. */
 function presentEndpointRow(
   { providerId, limits }: EndpointRecord,
   usage: ScopeUsage | undefined,

@@ -28,14 +28,14 @@ export function readCaps(body: {
   );
 }
 
-/** An amount that the contract's schema has let pass. */
+/** Parses an amount that the contract's schema has accepted. */
 export function readAmount(text: string): MicroUsd {
   const amount = parseUsd(text);
   assert(amount !== undefined && amount >= 0n, "an amount was checked before it is read");
   return amount;
 }
 
-/** A name as it is kept: without blanks around it, in one line. */
+/** Reads a name: trimmed, in one line. */
 export function readName(text: string): string | ConsoleRefusal {
   const name = text.trim();
   if (name === "") return invalidField("name", "name must not be blank");
@@ -50,5 +50,5 @@ export function isUnprintable(text: string): boolean {
   return UNPRINTABLE.test(text);
 }
 
-/* Controls, and what turns or hides the text around it. */
+/* Control characters, and those that reorder or hide the text around them. */
 const UNPRINTABLE = /[\p{Cc}\p{Zl}\p{Zp}\u200B-\u200F\u202A-\u202E\u2066-\u2069\uFEFF]/u;

@@ -18,7 +18,7 @@ import { statementHandlers } from "./statement-routes.ts";
 /** A refusal that a command may get instead of an answer. */
 export type OperationRefusal = Pick<ConsoleRefusal, "code" | "field" | "message">;
 
-/** Takes the route's own handler for an operation that is a route too. */
+/** The handlers of all operations that exist as a command; routes share them with pages. */
 function operationHandlers(deps: CommandDeps): Handlers<CommandedName> {
   return {
     ...keyHandlers(deps),
@@ -33,16 +33,16 @@ function operationHandlers(deps: CommandDeps): Handlers<CommandedName> {
 }
 
 /**
- * Runs an operation as the command of an operator: the same checks, the same work, the same answer.
- * What a session is for is decided here: who runs a command is an operator.
+ * Runs an operation as the command of an operator: with the checks, the work and the answer of its
+ * route. Whoever runs a command is an operator, so no session is read.
  */
 export async function runOperation(
   deps: CommandDeps,
   { name, contract, face }: Operation,
   asked: {
-    /** Undefined: of the whole installation, whose reads wait for those of no organization. */
+    /** Undefined for an operation of the whole installation. */
     readonly orgId: OrgId | undefined;
-    /** The values of all parts of the request, by their fields. */
+    /** The fields of all parts of the request. */
     readonly values: Readonly<Record<string, unknown>>;
     readonly by: ChangedBy;
   },
@@ -80,7 +80,7 @@ export async function runOperation(
   return { kind: "answer", answer: first.data === undefined ? first : { ...first, data } };
 }
 
-/** A command lists every page. */
+/** The parts of an answer in pages; a command reads all pages. */
 interface Answer extends Readonly<Record<string, unknown>> {
   readonly data?: readonly unknown[];
   readonly next_cursor?: string | null;
@@ -91,7 +91,7 @@ interface ObjectSchema {
   readonly required?: readonly string[];
 }
 
-/** A command does not type what a page makes sure of. */
+/** The schema without the fields that only a page asks a person to type. */
 function withoutTyped(
   schema: object | undefined,
   { typed = [] }: CommandFace,
@@ -106,7 +106,6 @@ function withoutTyped(
   };
 }
 
-/** Takes the named values that are present. */
 function pick<T>(values: Readonly<Record<string, T>>, names: readonly string[]): Record<string, T> {
   const found = names.flatMap((name) => {
     const value = values[name];

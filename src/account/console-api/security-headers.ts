@@ -2,7 +2,6 @@
 const DATA_POLICY =
   "default-src 'none'; base-uri 'none'; form-action 'none'; frame-ancestors 'none'";
 
-/** The headers of every answer of the console. */
 export function securityHeaders(consoleUrl: string): Readonly<Record<string, string>> {
   return {
     "content-security-policy": DATA_POLICY,

@@ -15,7 +15,7 @@ import { readNotices } from "./notices.ts";
 import { presentBalance } from "./billing-routes.ts";
 import { present } from "./present.ts";
 
-/** The person at the browser, and the facts of the organization that belong to no other file. */
+/** Routes for the session, its person and the organization's settings. */
 export function sessionHandlers(deps: ConsoleDeps): Handlers<keyof typeof sessionRoutes> {
   const { identity, accounts, rules, reports, clock } = deps;
   return {
@@ -46,9 +46,7 @@ export function sessionHandlers(deps: ConsoleDeps): Handlers<keyof typeof sessio
     "GET /api/console/sessions": ({ session }) => readSessions(deps, session),
 
     "POST /api/console/sessions/:session_id/end": async ({ session, params, by }) => {
-      const { requestId, clientNetwork } = by;
-      const from = { requestId, clientNetwork };
-      const isEnded = await identity.endOtherSession(session, params.session_id, from);
+      const isEnded = await identity.endOtherSession(session, params.session_id, by);
       return isEnded ? await readSessions(deps, session) : NO_SUCH_SESSION;
     },
 
@@ -75,7 +73,7 @@ async function readSessions(
 
 /** How long an unsuccessful request is shown to a user who has had no successful one yet. */
 const TRYING_MS = 3_600_000;
-/** Credit that arrives while this is read counts too. */
+/** Includes requests that arrive while this is read. */
 const SOON_MS = 60_000;
 
 async function readFirstRequest(
@@ -136,7 +134,7 @@ async function readSession(deps: ConsoleDeps, cookieHeader: string | undefined):
     user,
     org: { org_id: org.orgId, name: org.name, role: session.role },
     may: [...MAY[session.role]],
-    // An own one that was never begun is not offered.
+    // The account's own organization is not offered before it is begun.
     others: joined
       .filter(({ orgId, isUnused }) => !isUnused && orgId !== session.orgId)
       .map(({ orgId, name }) => ({ org_id: orgId, name })),

@@ -45,7 +45,7 @@ export function settlementFiles({
 
 const NO_KEY = conflict("there is no key to check the files with; name it with --public-key");
 
-/** Every closed period that the folder has no file of, signed with the export key. */
+/** Writes a signed file of every closed period that has none in the folder; returns how many. */
 async function exportPeriods(
   settlement: SettlementStore,
   folder: string,
@@ -68,7 +68,7 @@ async function exportPeriods(
 
 type PeriodFile = Exclude<ReturnType<typeof readPeriodFile>, string>;
 
-/** Oldest first: the periods of a provider are one chain. */
+/** Sorted oldest first, since the periods of a provider form a chain. */
 function readFiles(folder: string, key: KeyObject): readonly PeriodFile[] | ConsoleRefusal {
   const files: PeriodFile[] = [];
   for (const name of readdirSync(folder).filter((each) => /^period-.*\.json$/.test(each))) {

@@ -9,13 +9,12 @@ import { instantOrNull, type OrgId } from "../../kernel/index.ts";
 import type { OperationDeps } from "./console-deps.ts";
 import { conflict, ConsoleRefusal, invalidField, notFound } from "./console-refusal.ts";
 import type { CompanyPage, Statement, Issuer } from "./contract.ts";
-import { CompanyData, type statementRoutes } from "./contract/statements.ts";
+import { CompanyData, type statementRoutes, StatementSummary } from "./contract/statements.ts";
 import { type FileAnswer, paperFile } from "./file-answer.ts";
 import type { Acting, Handlers } from "./handler.ts";
 import { isUnprintable } from "./read-values.ts";
 import { present } from "./present.ts";
 
-/** Company data, and what the books say of a month. */
 export function statementHandlers(deps: OperationDeps): Handlers<keyof typeof statementRoutes> {
   const { companies, statements } = deps;
   return {
@@ -30,16 +29,7 @@ export function statementHandlers(deps: OperationDeps): Handlers<keyof typeof st
 
     "GET /api/console/statements": async ({ session }) => {
       const months = (await statements.list(session.orgId)) ?? [];
-      return {
-        data: months.map((each) => ({
-          month: each.month,
-          state: each.state,
-          number: each.number,
-          opening_usd: each.openingUsd,
-          closing_usd: each.closingUsd,
-          closed_at: instantOrNull(each.closedAtMs),
-        })),
-      };
+      return { data: months.map((each) => present(StatementSummary, each)) };
     },
 
     "GET /api/console/statements/:month": async ({ session, params }) => {
@@ -73,11 +63,11 @@ async function readCompanyPage(deps: OperationDeps, orgId: OrgId): Promise<Compa
   const company = await deps.companies.find(orgId);
   return {
     company: company === undefined ? null : present(CompanyData, company),
-    issuer: shownIssuer(sellerOf(deps.config, deps.consoleUrl())),
+    issuer: presentIssuer(sellerOf(deps.config, deps.consoleUrl())),
   };
 }
 
-/** A page is told to come again where many months are to be closed first; a command waits. */
+/** Reads a statement. While many earlier months are closed, a page gets a 409; a command waits. */
 async function readOne(
   { statements }: OperationDeps,
   { orgId, isOperator = false }: Acting,
@@ -99,7 +89,7 @@ async function presentStatement(
   statement: StoredStatement,
 ): Promise<Statement> {
   const { document } = statement;
-  const { version: _version, org_id: _org, ...said } = document;
+  const { version: _version, org_id: _org, ...figures } = document;
   return {
     state: statement.state,
     number: statement.number,
@@ -107,11 +97,7 @@ async function presentStatement(
     sha256: statement.sha256,
     differences: [...statement.differences],
     has_left_journal: statement.hasLeft,
-    ...said,
-    credits: [...said.credits],
-    lines: [...said.lines],
-    models: [...said.models],
-    keys: [...said.keys],
+    ...figures,
     ...(await readCompanyPage(deps, orgId)),
   };
 }
@@ -131,7 +117,7 @@ async function* onePiece(text: string): AsyncIterable<string> {
   yield text;
 }
 
-/** The company data as they are kept: checked by the schema, trimmed, in plain lines. */
+/** Reads company data: trimmed, each text in one line. */
 function readCompany(body: CompanyData): Company | ConsoleRefusal {
   const company: Company = {
     legalName: body.legal_name.trim(),
@@ -174,8 +160,7 @@ function readCompany(body: CompanyData): Company | ConsoleRefusal {
 
 const EMAIL = /^[^\s@,;<>"]{1,64}@[^\s@,;<>"]{1,189}$/;
 
-/** The issuer of a statement or a receipt. */
-export function shownIssuer({ name, addressLines, taxId, note, url }: Seller): Issuer {
+export function presentIssuer({ name, addressLines, taxId, note, url }: Seller): Issuer {
   return {
     name: name || null,
     address_lines: [...addressLines],

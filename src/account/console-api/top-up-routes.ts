@@ -8,7 +8,6 @@ import type { Handlers } from "./handler.ts";
 import { readAmount } from "./read-values.ts";
 import { present } from "./present.ts";
 
-/** Credit that is bought automatically with a saved card. */
 export function topUpHandlers({ billing, log }: ConsoleDeps): Handlers<keyof typeof topUpRoutes> {
   const shown = (view: TopUpView | undefined): TopUp => ({
     ...presentTopUp(view),

@@ -16,11 +16,10 @@ import { buildFileName } from "./file-answer.ts";
 import type { Handlers } from "./handler.ts";
 import { readOverview } from "./overview.ts";
 import { onlyTagged, readFilters } from "./read-filters.ts";
-import { REQUEST_COLUMNS, requestLine, presentAttempt, presentRequest } from "./show-request.ts";
-import { presentRefusal } from "./show-refusal.ts";
-import { presentUsage } from "./show-usage.ts";
+import { REQUEST_COLUMNS, requestLine, presentAttempt, presentRequest } from "./present-request.ts";
+import { presentRefusal } from "./present-refusal.ts";
+import { presentUsage } from "./present-usage.ts";
 
-/** The organization's requests in the journal. */
 export function usageHandlers(deps: ConsoleDeps): Handlers<keyof typeof usageRoutes> {
   return {
     "GET /api/console/overview": ({ session }) => readOverview(deps, session),
@@ -120,7 +119,7 @@ function asOfHeader(asOf: string | undefined): Readonly<Record<string, string>> 
 
 async function* requestsCsv(reports: UsageReports, filter: ReportFilter): AsyncIterable<string> {
   let head = `${csvLine(REQUEST_COLUMNS)}\r\n`;
-  // A page without rows is a piece too: the columns come first, and a client that left is noticed.
+  // Yields a page without rows too, which sends the column names and notices a gone client.
   for await (const rows of reports.everyRequest(filter)) {
     yield head + rows.map(requestLine).join("");
     head = "";

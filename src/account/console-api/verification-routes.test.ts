@@ -104,14 +104,14 @@ describe("a listing", () => {
     });
   });
 
-  test("among those of all providers has no checks, but what failed", () => {
+  test("in the list of all providers has its flaws, and no other checks", () => {
     const trust = shown({ state: "failed", verdict: run() }, false);
     expect(trust.checks).toEqual([]);
     expect(trust.flaws).toHaveLength(1);
   });
 });
 
-test("a run of the past is shown by what did not pass, and by whose manifest it was", () => {
+test("a past run is shown with its flaws, and whether its manifest is the present one", () => {
   const checks = [check("C5", { status: "warn" }), check("C8", { status: "error" }), check("C2")];
   const past = presentRun(LISTING, run({ checks, manifestSha256: "b".repeat(64) }));
   expect(past).toMatchObject({ is_current_manifest: false, verdict: "fail", source: "import" });

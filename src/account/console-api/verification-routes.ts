@@ -17,7 +17,7 @@ import type { CheckFinding, CheckFlaw, ListingTrust } from "./contract.ts";
 import { present } from "./present.ts";
 import { hostTexts, publicText } from "./public-text.ts";
 
-/** The results of conformance runs and live answers about listings that are for sale, and no others. */
+/** Routes for the results of conformance runs and live answers about public listings. */
 export function verificationHandlers({
   catalog,
   verification,
@@ -41,7 +41,7 @@ export function verificationHandlers({
   };
 }
 
-/** One answer for what is private, what is staged and what never existed. */
+/** 404 for a listing that is private, staged or unknown. */
 const NOT_LISTED = new ConsoleRefusal(
   404,
   "not_found",
@@ -59,7 +59,6 @@ function publicListings(
     .filter(({ modelId }) => model === undefined || modelId === model);
 }
 
-/** As much of a deployment as a verdict is shown with. */
 export type JudgedListing = Pick<
   Deployment,
   "providerId" | "modelId" | "baseUrl" | "manifestSha256"
@@ -89,7 +88,6 @@ export function presentTrust(
   };
 }
 
-/** One run of the history of a listing. */
 export function presentRun(listing: JudgedListing, run: ListingVerdict): ConformanceRun {
   return present(ConformanceRun, run, {
     is_current_manifest: run.manifestSha256 === listing.manifestSha256,
@@ -131,7 +129,7 @@ function presentCheck(check: RecordedCheck, hidden: readonly string[]): CheckFin
   return { ...presentFlaw(check, hidden), evidence: presentEvidence(check.evidence, hidden) };
 }
 
-/** Runs of this program find fewer; a signed report of another one may hold anything. */
+/** Checks of this program report fewer; a signed report of another program may contain anything. */
 const EVIDENCE_MAX = 12;
 
 function presentEvidence(evidence: unknown, hidden: readonly string[]): CheckFinding["evidence"] {
@@ -149,7 +147,7 @@ function presentEvidence(evidence: unknown, hidden: readonly string[]): CheckFin
 
 const LIST_SHOWN_MAX = 20;
 
-/** Undefined if it is nothing that a check reports. */
+/** Undefined for a value that no check reports. */
 function valueText(value: unknown, depth = 0): string | undefined {
   if (value === null) return "none";
   if (typeof value === "string") return value;

@@ -5,7 +5,7 @@ import { sendRefusal } from "./answer-request.ts";
 import type { ConsoleDeps } from "./console-deps.ts";
 import { ConsoleRefusal } from "./console-refusal.ts";
 
-/** Events of the payment provider: proved by its signature over the bytes as they came. */
+/** The route for events of the payment provider, which its signature over the raw bytes proves. */
 export function webhookRoutes(app: FastifyInstance, { billing }: ConsoleDeps): void {
   app.removeAllContentTypeParsers();
   app.addContentTypeParser(

@@ -23,7 +23,7 @@ describe("a session cookie", () => {
   });
 });
 
-describe("reading", () => {
+describe("reading a cookie", () => {
   const jar = cookieJar("https://console.example.com");
 
   test("finds the cookie among others", () => {
@@ -75,7 +75,7 @@ for (const asked of EVIL) {
     expect(safeReturnPath(asked)).toBeUndefined());
 }
 
-test("a circle through sign-in is not used", () => {
+test("a path that leads back to sign-in is not used", () => {
   for (const path of ["/auth/start", "/auth/recheck?x=1", "/sign-in", "/auth/link", "/auth"]) {
     expect(safeReturnPath(path)).toBeUndefined();
   }

@@ -18,26 +18,25 @@ export function hashToken(token: string): Buffer {
   return createHash("sha256").update(token).digest();
 }
 
-/** Our cookies: a way to the provider and back, and the session. */
+/** Our cookies: `tx` of a pending sign-in, and the session. */
 export type CookieKind = "tx" | "session";
 
-/** The way there and back is sealed into its cookie; browsers take 4,096 characters. */
+/** A pending sign-in is sealed into its cookie; browsers accept 4,096 characters. */
 const SEALED = /^[A-Za-z0-9_-]{44,3800}$/;
 
 const HEADER_CHARS_MAX = 16_384;
 
 /** Names and attributes of our cookies at one address. */
 export interface CookieJar {
-  /** The token in a `cookie` header; undefined: none that has our form. */
+  /** The token in a `cookie` header; undefined if there is none of our form. */
   read(kind: CookieKind, header: string | undefined): string | undefined;
-  /** A whole `set-cookie` value. */
   write(kind: CookieKind, token: string, maxAgeSeconds: number): string;
   clear(kind: CookieKind): string;
 }
 
 /**
- * Cookies of a console at `consoleUrl`. On https they carry the `__Host-` prefix: no other host and
- * no plain http can set them. Browsers take that prefix on https only, so plain http goes without.
+ * The cookies of a console at `consoleUrl`. On https their names have the `__Host-` prefix, so that
+ * no other host and no plain http can set them. Browsers accept that prefix on https only.
  */
 export function cookieJar(consoleUrl: string): CookieJar {
   const isSecure = consoleUrl.startsWith("https:");
@@ -70,13 +69,13 @@ function readCookie(
   return undefined;
 }
 
-/** 32 bytes in base64url: what every secret that we give to a browser looks like. */
+/** True for 32 bytes in base64url, the form of every secret that we give to a browser. */
 export function isToken(text: string): boolean {
   return /^[A-Za-z0-9_-]{43}$/.test(text);
 }
 
 const RETURN_PATH_CHARS_MAX = 512;
-/** Any origin will do: a path of ours stays on it, anything else leaves it. */
+/** Any origin serves: a path of ours stays on it, anything else leaves it. */
 const SOME_ORIGIN = "http://console.invalid";
 const OWN_ROUNDS = /^\/(auth|sign-in|api)(\/|$)/;
 
@@ -90,7 +89,7 @@ export function safeReturnPath(asked: string | undefined): string | undefined {
   if (!URL.canParse(asked, SOME_ORIGIN)) return undefined;
   const url = new URL(asked, SOME_ORIGIN);
   if (url.origin !== SOME_ORIGIN) return undefined;
-  // Dots are resolved by now: `/x/..//evil` has become `//evil`.
+  // The dots are resolved here: `/x/..//evil` has become `//evil`.
   if (url.pathname.startsWith("//") || OWN_ROUNDS.test(url.pathname)) return undefined;
   return url.pathname + url.search + url.hash;
 }

@@ -12,22 +12,20 @@ import {
 } from "../../kernel/index.ts";
 import type { AskedFrom, SignInClaim } from "./identity-store.ts";
 
-/** An account and its organization, as rows name them. */
 export interface OwnerRow {
   readonly account_id: string;
   readonly org_id: OrgId;
 }
 
-/** The author of a session's end without its person: the identity provider's word, or its silence. */
+/** The author of a session's end by the identity provider's answer, or for want of one. */
 export const SIGN_IN_CHECKS: ChangedBy = byGateway("sign-in");
 
-/** The person, at the browser that asks. */
+/** The person of an account as the author of a change. */
 export function accountBy({ account_id: id }: OwnerRow, from: AskedFrom | undefined): ChangedBy {
   const { requestId = null, clientNetwork = null } = from ?? {};
   return { kind: "account", id, requestId, clientNetwork };
 }
 
-/** The owner in a row that has both. */
 export function readOwner(row: Row): OwnerRow {
   return ownerColumns.read(row);
 }
@@ -45,7 +43,7 @@ function changeAccount(
   return { action, orgId, target, ...facts };
 }
 
-/** A session by its account: its own id is the hash of a cookie. */
+/** The end of a session, recorded under its account: a session's id is the hash of a cookie. */
 export function toSessionEnd(owner: OwnerRow): Change {
   const facts = { before: { session: "active" }, after: { session: "ended" } };
   return changeAccount("session.end", owner, facts);

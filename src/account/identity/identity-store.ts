@@ -22,7 +22,6 @@ export interface NewSession {
   readonly userAgent: string | null;
 }
 
-/** The origin of the request, for the change log; absent when there was none. */
 export type AskedFrom = Pick<ChangedBy, "requestId" | "clientNetwork">;
 
 /** The identity of the person at the browser, from the identity provider or the link that was opened. */
@@ -40,15 +39,12 @@ export interface SignInToResolve {
   readonly claim: SignInClaim;
   readonly nowMs: number;
   readonly session: NewSession;
-  /** The trial key, made in case that it is due; its raw form is in the sealed bytes only. */
+  /** A trial key in case one is due; its raw form is in the sealed bytes only. */
   readonly trialKey: SealedReveal & { readonly digest: Buffer; readonly ceiling: number };
-  /**
-   * The session that this browser had: it ends, and a key that it did not reveal moves to the new
-   * one.
-   */
+  /** The browser's former session, which ends; its unrevealed key moves to the new one. */
   readonly previous?: { readonly sessionId: Buffer; readonly reveal: SealedReveal | undefined };
   readonly from?: AskedFrom;
-  /** Starting credit of an account that gets a trial key; absent: none. */
+  /** The starting credit of an account that gets a trial key; absent for none. */
   readonly welcomeMicroUsd?: MicroUsd;
 }
 
@@ -62,7 +58,7 @@ export interface ResolvedSignIn {
   readonly isInvited: boolean;
   /** `created`: a new account; `linked`: the account of the same verified e-mail. */
   readonly kind: "known" | "created" | "linked" | "adopted" | "verified";
-  /** The identity's e-mail has changed to one that another account has: the old one was kept. */
+  /** True if the identity's new e-mail is that of another account, so that the old one stayed. */
   readonly isEmailTaken: boolean;
 }
 
@@ -82,7 +78,7 @@ export interface LogoutOrder {
   readonly subject: string | undefined;
   readonly sid: string | undefined;
   readonly nowMs: number;
-  /** Until then the token's id is remembered. */
+  /** The token's id is remembered until then. */
   readonly rememberUntilMs: number;
 }
 
@@ -94,6 +90,7 @@ export const sessionColumns = columns({
   role: computed("m.role", text<Role>("role")),
   email: computed("a.email", text("email")),
   name: computed("a.name", orNull(text("name"))),
+  /** False if the provider has not verified the e-mail; only the verify page is open then. */
   isVerified: computed("a.email_verified_at is not null", bool("is_verified")),
   issuer: text("issuer"),
   subject: text("subject"),
@@ -133,7 +130,6 @@ export const liveSessionColumns = columns({
   lastSeenAtMs: instantMs("last_seen_at"),
   userAgent: orNull(text("user_agent")),
 });
-/** A session in the list of its account. */
 export type LiveSession = RecordOf<typeof liveSessionColumns>;
 
 /** The columns of a membership `m`, its organization `o` and the account `a`. */
@@ -141,7 +137,7 @@ export const joinedOrgColumns = columns({
   orgId: computed("m.org_id", text<OrgId>("org_id")),
   name: computed("o.name", text("name")),
   role: computed("m.role", text<Role>("role")),
-  /** The account's own one without its trial key: an invitation came before it. */
+  /** True for the account's own organization whose trial key an invitation has deferred. */
   isUnused: computed("a.trial_deferred_at is not null and m.org_id = a.org_id", bool("is_unused")),
 });
 export type JoinedOrg = RecordOf<typeof joinedOrgColumns>;
@@ -155,14 +151,14 @@ export const revealColumns = columns({
 /** A key to be shown once, sealed under a key that only the browser can make. */
 export type SealedReveal = RecordOf<typeof revealColumns>;
 
-/** Ends one session, if it has not ended, and says whose it was. */
+/** Ends a session that has not ended, and returns its owner. */
 export const END_SESSION_SQL = `
   update console_session s set ended_at = $3, ended_reason = $2
   from console_account a
   where s.session_id = $1 and s.ended_at is null and a.account_id = s.account_id
   returning a.account_id, a.org_id`;
 
-/** The account of a person, by whatever a condition says. */
+/** Selects accounts; the caller appends a condition. */
 export const SELECT_ACCOUNT_SQL = `
   select a.account_id, a.org_id, a.email, a.email_norm,
     a.email_verified_at is not null as is_verified

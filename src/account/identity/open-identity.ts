@@ -3,6 +3,7 @@ import { createHash } from "node:crypto";
 import {
   type Config,
   type Clock,
+  defined,
   Job,
   type Logger,
   type MicroUsd,
@@ -36,7 +37,6 @@ import { SignIns } from "./sign-ins.ts";
 
 export type Identity = Public<OpenedIdentity>;
 
-/** The settings that identity reads. */
 export type IdentityConfig = Pick<
   Config,
   | "consoleUrl"
@@ -54,12 +54,12 @@ export type IdentityConfig = Pick<
 
 export interface OpenIdentityOptions {
   readonly config: IdentityConfig;
-  /** The console's origin, without a slash at the end; asked once requests come in. */
+  /** The console's address; read only when requests come in. */
   readonly consoleUrl: () => string;
   readonly store: IdentityStore;
   readonly clock: Clock;
   readonly log: Logger;
-  /** For metrics: how each sign-in that came back ended. */
+  /** For metrics: called with the result of each sign-in. */
   readonly onSignIn?: (result: SignInResult) => void;
 }
 
@@ -69,18 +69,18 @@ export interface OpenIdentityOptions {
  * for settings that cannot work.
  */
 export function openIdentity(options: OpenIdentityOptions): Promise<Identity> {
-  // A wrong setting rejects, as everything else that can go wrong here.
+  // A wrong setting rejects, like every other fault here.
   return Promise.resolve().then(() => new OpenedIdentity(options));
 }
 
 /**
- * Signing in and staying so: the OIDC relying party, sessions, accounts. Everything that reads a
- * cookie takes the whole `cookie` header; nothing here knows the HTTP framework.
+ * Signs people in and keeps their sessions. A method that reads a cookie takes the whole `cookie`
+ * header; nothing here depends on the HTTP framework.
  */
 class OpenedIdentity {
   /** The text of the sign-in button; null if no identity provider is configured. */
   readonly signInName: string | null;
-  /** Links of this machine sign in; without them and without a provider, sign-in is off. */
+  /** True if links of this machine sign in. Without these and a provider, sign-in is off. */
   readonly isLocal: boolean;
   readonly #store: IdentityStore;
   readonly #clock: Clock;
@@ -132,31 +132,27 @@ class OpenedIdentity {
     this.#sweeping.start();
   }
 
-  /** `GET /auth/start`: to the identity provider. `returnPath` other than a path of ours is dropped. */
+  /** `GET /auth/start`: leads to the identity provider; a foreign `returnPath` is dropped. */
   async startSignIn(asked: { readonly returnPath: string | undefined }): Promise<Redirect> {
     return (await this.#signIns?.start(asked.returnPath)) ?? signInsDisabled;
   }
 
-  /** `GET /auth/callback`: to `returnPath`, `/welcome`, `/verify`, or `/sign-in?reason=…`. */
+  /** `GET /auth/callback`: leads to `returnPath`, `/welcome`, `/verify`, or `/sign-in?reason=…`. */
   async finishSignIn(asked: AskingBrowser & { readonly url: string }): Promise<Redirect> {
     return (await this.#signIns?.finish(asked)) ?? signInsDisabled;
   }
 
-  /**
-   * The link of this token, which asking does not use up; undefined if it is used, expired or none.
-   */
+  /** Finds a link by its token without using it up; undefined if it is used, expired or invalid. */
   async findLink(token: string): Promise<{ readonly email: string | null } | undefined> {
     if (!this.isLocal || !isToken(token)) return undefined;
     return await this.#store.links.findClaim(hashToken(token), this.#clock.nowMs());
   }
 
-  /**
-   * Uses the link up and starts a session; undefined if it is used, expired or another address's.
-   */
+  /** Uses a link up and starts a session; undefined if it is used, expired or another address's. */
   async signInByLink(
     asked: AskingBrowser & { readonly token: string; readonly email: string },
   ): Promise<Redirect | undefined> {
-    // A token that was made up begins no transaction.
+    // An invalid token begins no transaction.
     if ((await this.findLink(asked.token)) === undefined) return undefined;
     const email = normaliseEmail(asked.email);
     const person = { issuer: LINK_ISSUER, subject: email, email, emailNorm: email, name: null };
@@ -167,31 +163,30 @@ class OpenedIdentity {
     });
   }
 
-  /** Undefined: signed out, expired, or ended by the identity provider. */
+  /** Undefined if it was signed out, has expired, or was ended by the identity provider. */
   readSession(cookieHeader: string | undefined): Promise<SignedIn | undefined> {
     return this.#sessions.read(cookieHeader);
   }
 
-  /** Why there is no session, for the sign-in page's `reason`; undefined if there never was one. */
+  /** Why a session has ended, for the sign-in page's `reason`; undefined if there never was one. */
   sessionEndReason(cookieHeader: string | undefined): ReturnType<Sessions["sessionEndReason"]> {
     return this.#sessions.sessionEndReason(cookieHeader);
   }
 
-  /** Ends this browser's session on the server, and no other. */
   signOut(cookieHeader: string | undefined, from?: AskedFrom): Promise<Redirect> {
     return this.#sessions.signOut(cookieHeader, from);
   }
 
   /**
-   * A top-level round trip to the identity provider is due: the next page load of this browser goes
-   * to `/auth/recheck`, which ends a session that has ended there.
+   * True if the next page load of this browser has to go to `/auth/recheck`, which ends a session
+   * that has ended at the identity provider.
    */
   isRecheckDue(session: SignedIn): boolean {
     const { recheckDueAtMs } = session;
     return recheckDueAtMs !== undefined && this.#clock.nowMs() >= recheckDueAtMs;
   }
 
-  /** `GET /auth/recheck`: to the identity provider without a prompt. */
+  /** `GET /auth/recheck`: leads to the identity provider, which asks the person nothing. */
   async startRecheck(asked: {
     readonly cookieHeader: string | undefined;
     readonly returnPath: string | undefined;
@@ -200,7 +195,7 @@ class OpenedIdentity {
     return (await this.#signIns?.startRecheck(cookieHeader, returnPath)) ?? signInsDisabled;
   }
 
-  /** `POST /auth/backchannel-logout`: false where the token proves nothing; the answer is then 400. */
+  /** `POST /auth/backchannel-logout`: false if the token proves nothing; the answer is then 400. */
   async backChannelLogout(logoutToken: string): Promise<boolean> {
     const logout = await this.#relyingParty?.verifyLogoutToken(logoutToken);
     if (logout === undefined) return false;
@@ -217,12 +212,12 @@ class OpenedIdentity {
     return this.#sessions.hasReveal(cookieHeader);
   }
 
-  /** The key; undefined if there is none any more. */
+  /** The key; undefined if there is none to show. */
   reveal(cookieHeader: string | undefined, from?: AskedFrom): Promise<RevealedKey | undefined> {
     return this.#sessions.reveal(cookieHeader, from);
   }
 
-  /** Its owner has saved the key: it is not shown again. */
+  /** Deletes the key to show, because its owner has saved it; false if there is none. */
   endReveal(cookieHeader: string | undefined, from?: AskedFrom): Promise<boolean> {
     return this.#sessions.endReveal(cookieHeader, from);
   }
@@ -236,7 +231,6 @@ class OpenedIdentity {
     return { identities, otherSessions };
   }
 
-  /** The account's sessions in browsers, this one too. */
   async sessions({ accountId, sessionId }: SignedIn): Promise<readonly ListedSession[]> {
     const listed = await this.#store.listSessions(accountId, this.#clock.nowMs());
     return listed.map(({ sessionId: hash, ...rest }) => ({
@@ -246,27 +240,26 @@ class OpenedIdentity {
     }));
   }
 
-  /** Ends another session of the account by its id in the list; false: there is none. */
+  /** Ends another session of the account by its id in the list; false if there is none. */
   async endOtherSession(session: SignedIn, id: string, from?: AskedFrom): Promise<boolean> {
     const nowMs = this.#clock.nowMs();
     const listed = await this.#store.listSessions(session.accountId, nowMs);
     const found = listed.find(({ sessionId }) => listedId(sessionId) === id);
     if (found === undefined || found.sessionId.toString("hex") === session.sessionId) return false;
-    const end = { sessionId: found.sessionId, reason: "signed-out", nowMs } as const;
-    return await this.#store.endSession({ ...end, ...(from === undefined ? {} : { from }) });
+    const end = { sessionId: found.sessionId, reason: "signed-out", nowMs, from } as const;
+    return await this.#store.endSession(defined(end));
   }
 
-  /** The organizations of the account. */
   organizations({ accountId }: SignedIn): Promise<readonly JoinedOrg[]> {
     return this.#store.listOrgs(accountId);
   }
 
-  /** From now on the session is in this organization; false: the account is not a member of it. */
+  /** Moves the session to this organization; false if the account is not a member of it. */
   switchOrganization({ sessionId }: SignedIn, orgId: string): Promise<boolean> {
     return this.#store.switchOrg(Buffer.from(sessionId, "hex"), orgId);
   }
 
-  /** The trial key that an invitation had deferred, in an organization of one's own. */
+  /** Begins the account's own organization with the trial key that an invitation had deferred. */
   async startOwnOrganization(
     cookieHeader: string | undefined,
     { accountId }: SignedIn,
@@ -274,25 +267,21 @@ class OpenedIdentity {
   ): Promise<OrgId | undefined> {
     const token = this.#sessions.readToken(cookieHeader);
     if (token === undefined) return undefined;
-    return await this.#store.startOwnOrg({
+    const start = {
       sessionId: token.hash,
       accountId,
       trialKey: createTrialKey(token, this.#clock.nowMs()),
       welcomeMicroUsd: this.#welcomeMicroUsd,
-      ...(from === undefined ? {} : { from }),
-    });
+    };
+    return await this.#store.startOwnOrg(defined({ ...start, from }));
   }
 
-  /** Forgets what ended long ago; runs by itself until `close`. */
   close(): Promise<void> {
     return this.#sweeping.close();
   }
 }
 
-/**
- * The id under which a session is listed for its owner: a hash of the stored one, which opens and
- * finds nothing.
- */
+/** The id of a session for its owner: a hash of the stored id, which opens nothing. */
 function listedId(sessionHash: Buffer): string {
   const digest = createHash("sha256").update("listed session").update(sessionHash).digest("hex");
   return `session_${digest.slice(0, LISTED_ID_CHARS)}`;
@@ -301,10 +290,10 @@ const LISTED_ID_CHARS = 32;
 
 const SWEEP_EVERY_MS = 60_000;
 
-/** Longer than a token is taken: within that time it works once. */
+/** Longer than a logout token is accepted, so that each works once. */
 const LOGOUT_TOKEN_KEPT_MS = 15 * 60_000;
 
-/** The issuer of people whom a link signed in: no identity provider can have it, for it is no address. */
+/** The issuer of people whom a link signed in; no provider can have it, as it is not a URL. */
 const LINK_ISSUER = "console-link";
 
 const signInsDisabled: Redirect = { location: "/sign-in?reason=failed", cookies: [] };

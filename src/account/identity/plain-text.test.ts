@@ -2,7 +2,7 @@ import { expect, test } from "vitest";
 
 import { chooseOrgName, plainText } from "./plain-text.ts";
 
-test("text of others is kept without control characters and cut to its bound", () => {
+test("a text from outside loses control characters and is cut to its bound", () => {
   expect(plainText(" Ada\u0000 \u001b[31mLovelace\n", 300)).toBe("Ada [31mLovelace");
   expect(plainText("a".repeat(400), 300)).toHaveLength(300);
 });
@@ -11,7 +11,7 @@ test("no character is cut in half", () => {
   expect(plainText("😀😀", 3)).toBe("😀");
 });
 
-test("nothing is nothing", () => {
+test("a text without visible characters is null", () => {
   for (const text of [undefined, "", " ", "\u0000\n"]) expect(plainText(text, 10)).toBeNull();
 });
 

@@ -1,12 +1,12 @@
 import { asText, hiddenCharacters } from "../../kernel/index.ts";
 
 /**
- * Text from outside, fit to be kept and shown: without hidden characters, trimmed, at most
+ * Makes a text from outside safe to store and show: without hidden characters, trimmed, at most
  * `charsMax` long; null if nothing is left.
  */
 export function plainText(text: string | undefined, charsMax: number): string | null {
   const plain = (text ?? "").replaceAll(hiddenCharacters, "").trim();
-  // Half of a character that the cut went through is dropped.
+  // Drops half of a character that was cut in two.
   const cut = plain.slice(0, charsMax).replace(/[\uD800-\uDBFF]$/, "");
   return cut === "" ? null : cut;
 }
@@ -21,8 +21,8 @@ export function chooseOrgName(name: string | null, email: string): string {
 const ORG_NAME_CHARS_MAX = 64;
 
 /**
- * The part of a fault on the way to the identity provider that a log may show: names, codes, our
- * own texts. Its causes hold answers with codes and tokens: of them it says the name.
+ * The part of a sign-in fault that a log may show: names, codes and our own texts. Of its causes,
+ * whose messages may contain codes and tokens, only the code or the name.
  */
 export function faultMessage(fault: unknown): Readonly<Record<string, string>> {
   if (!(fault instanceof Error)) return { fault: "unknown" };

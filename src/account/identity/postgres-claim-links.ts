@@ -13,7 +13,7 @@ import { createBrowserToken } from "./browser-token.ts";
 import type { SignInToResolve } from "./identity-store.ts";
 import type { Run } from "./postgres-identity-welcome.ts";
 
-/** Links that sign in without an identity provider, and where they lead. */
+/** The links that sign in without an identity provider, and the addresses of consoles. */
 export class PostgresClaimLinkStore {
   readonly #pool: Pool;
   readonly #changes: ChangeLog;
@@ -53,12 +53,12 @@ export class PostgresClaimLinkStore {
     return rows[0];
   }
 
-  /** Where this instance has its console, as long as it runs. */
+  /** Records the address of this instance's console. */
   async noteConsole(instanceId: string, url: string): Promise<void> {
     await this.#run(NOTE_CONSOLE_SQL, [instanceId, url]);
   }
 
-  /** Where a running instance has its console; undefined: none runs. */
+  /** The console's address of a running instance; undefined if none runs. */
   async findConsole(): Promise<string | undefined> {
     const { rows } = await this.#run<{ url: string }>(FIND_CONSOLE_SQL, []);
     return rows[0]?.url;
@@ -71,8 +71,8 @@ export class PostgresClaimLinkStore {
 
 export type ClaimLinkStore = Public<PostgresClaimLinkStore>;
 
-/** Uses the link up, in the transaction of the session that it opens; true without a link. */
-export async function isClaimTaken(
+/** Uses a link up in the transaction of its session; false if it does not sign in. */
+export async function takeClaim(
   run: Run,
   { linkHash, claim, nowMs }: SignInToResolve & { readonly linkHash: Buffer | undefined },
 ): Promise<boolean> {
@@ -90,7 +90,7 @@ const NOTE_CONSOLE_SQL = `
   insert into console_address (instance_id, url) values ($1, $2)
   on conflict (instance_id) do update set url = excluded.url`;
 
-// The one that renewed its lease last: after an outage the leases of the living differ by little.
+// The instance that renewed its lease last.
 const FIND_CONSOLE_SQL = `
   select a.url from console_address a join instance_lease l using (instance_id)
   where l.lease_until > now() order by l.lease_until desc limit 1`;
@@ -109,8 +109,8 @@ export interface ClaimLink {
 }
 
 /**
- * A link that signs in the browser which opens it, once, within 15 minutes. A user who can make one
- * has a shell on the machine. With `email` it is good for that address only.
+ * Makes a link that signs in the browser that opens it, once, within 15 minutes. Whoever can make
+ * one has a shell on the machine. With `email` the link works for that address only.
  */
 export async function makeClaimLink(options: {
   readonly store: ClaimLinkStore;

@@ -30,7 +30,7 @@ import {
   type SignInToResolve,
 } from "./identity-store.ts";
 import { chooseOrgName } from "./plain-text.ts";
-import { isClaimTaken } from "./postgres-claim-links.ts";
+import { takeClaim } from "./postgres-claim-links.ts";
 import { grantWelcome, isInvited, mintTrialKey, type Run } from "./postgres-identity-welcome.ts";
 
 const TRIES_MAX = 6;
@@ -39,13 +39,13 @@ const STEP_TIMEOUT_MS = 5_000;
 /** Another transaction was first: serialization failure, deadlock, unique violation. */
 const RETRIED_CODES = new Set(["40001", "40P01", "23505"]);
 
-/** With the link that signs in, or without: an identity provider did. */
+/** A sign-in by a link, or without one by an identity provider. */
 type SignIn = SignInToResolve & { readonly linkHash: Buffer | undefined };
 
 /**
- * The one transaction that signs a person in: account, organization, trial key and session come
- * together or not at all. Sign-ins with one address wait for each other before their transactions
- * begin, so that each of them sees what the one before has done; what still meets is tried again.
+ * Signs a person in by one transaction: account, organization, trial key and session are committed
+ * together. Sign-ins with one address wait for each other before their transactions begin, so that
+ * each of them sees what the one before has done. Remaining conflicts are retried.
  */
 export async function resolveSignIn(
   { pool, changes }: { readonly pool: Pool; readonly changes: ChangeLog },
@@ -77,7 +77,7 @@ async function tryToResolve(pool: Pool, signIn: SignIn): Promise<SignedIn> {
     const lockName = `tokenmarket sign-in ${signIn.claim.emailNorm}`;
     await run("select pg_advisory_lock(hashtextextended($1, 0))", [lockName]);
     await run("begin isolation level serializable");
-    const outcome = (await isClaimTaken(run, signIn))
+    const outcome = (await takeClaim(run, signIn))
       ? await recordSignIn(client, await resolve(run, signIn), signIn.from)
       : { resolved: undefined, recorded: [] };
     await run("commit");
@@ -85,7 +85,7 @@ async function tryToResolve(pool: Pool, signIn: SignIn): Promise<SignedIn> {
     isDone = true;
     return outcome;
   } finally {
-    // After a fault the connection is given up, and its lock and its transaction with it.
+    // After a fault the connection is closed, which ends its lock and its transaction.
     client.release(!isDone);
   }
 }
@@ -96,7 +96,7 @@ async function recordSignIn(
   from: AskedFrom | undefined,
 ): Promise<SignedIn> {
   const owner = { account_id: resolved.accountId, org_id: resolved.orgId };
-  // An end is a change by its own account: another that signs in is not named to its organization.
+  // Recorded under the ended session's account: its organization does not learn of another.
   const end =
     ended === undefined
       ? []
@@ -116,7 +116,7 @@ function buildRunner(client: PoolClient): Run {
 
 interface Resolution extends ResolvedSignIn {
   readonly changes: readonly Change[];
-  /** Whose session this browser had before. */
+  /** The owner of the session that this browser had before. */
   readonly ended: OwnerRow | undefined;
 }
 
@@ -188,7 +188,7 @@ async function findAccount(run: Run, signIn: SignInToResolve): Promise<FoundAcco
   return { ...plain(account), isTrialDue: false, kind: "known", ...followed };
 }
 
-/** The account's address becomes the one the provider says, unless another account has it. */
+/** Changes the account's address to that of the provider, unless another account has it. */
 async function followEmail(
   run: Run,
   account: AccountRow,
@@ -203,7 +203,7 @@ async function followEmail(
   return { isEmailTaken: false, changes: [await setEmail(run, account, claim)] };
 }
 
-/** A user known as unverified returns verified. */
+/** Handles a known person whose address is verified now. */
 async function verify(
   run: Run,
   account: AccountRow,
@@ -241,7 +241,7 @@ function linked(older: AccountRow, { issuer }: SignInClaim): FoundAccount {
   return { ...plain(older), isTrialDue: false, kind: "linked", changes };
 }
 
-/** A new identity: an older account of the same verified address, or a new one. */
+/** Handles a new identity: joins the account of the same verified address, or makes one. */
 async function findForStranger(run: Run, signIn: SignInToResolve): Promise<FoundAccount> {
   const { claim, nowMs } = signIn;
   const older = claim.isVerified ? await findVerified(run, claim) : undefined;
@@ -318,7 +318,7 @@ async function setEmail(run: Run, account: AccountRow, claim: SignInClaim): Prom
   return toEmailChange(account, { before: account.email, after: claim.email });
 }
 
-/** An unverified account has one identity: it continues in the older account. */
+/** Moves the one identity of an unverified account to an older account. */
 async function moveIdentity(run: Run, from: AccountRow, to: AccountRow): Promise<void> {
   const both = [from.account_id, to.account_id];
   await run("update console_identity set account_id = $2 where account_id = $1", both);
@@ -327,10 +327,7 @@ async function moveIdentity(run: Run, from: AccountRow, to: AccountRow): Promise
   await dropEmptyOrg(run, from.org_id);
 }
 
-/**
- * Removes an organization that never had anything. One that was given something stays: the
- * books and the operator know it.
- */
+/** Removes an organization that never had anything; the ledger may know any other. */
 async function dropEmptyOrg(run: Run, orgId: string): Promise<void> {
   await run("savepoint before_drop");
   try {
@@ -355,7 +352,7 @@ const FOREIGN_KEY_VIOLATION = "23503";
 async function startSession(run: Run, accountId: string, signIn: SignInToResolve): Promise<void> {
   const { claim, session, nowMs } = signIn;
   await run(
-    // In the organization that the account worked with last.
+    // The session begins in the organization that the account used last.
     `insert into console_session (session_id, account_id, issuer, subject, idp_sid, started_at,
       expires_at, last_seen_at, idp_checked_at, idp_tried_at, user_agent, org_id)
     values ($1, $2, $3, $4, $5, $6, $7, $6, $6, $6, $8,
@@ -375,11 +372,10 @@ async function startSession(run: Run, accountId: string, signIn: SignInToResolve
 
 interface Previous {
   readonly ended: OwnerRow | undefined;
-  /** A key that was not revealed is the new session's. */
+  /** True if a key that was not revealed has moved to the new session. */
   readonly hasMoved: boolean;
 }
 
-/** Ends the browser's session before. */
 async function endFormer(run: Run, accountId: string, signIn: SignInToResolve): Promise<Previous> {
   const { previous, session, nowMs } = signIn;
   if (previous === undefined) return { ended: undefined, hasMoved: false };

@@ -44,7 +44,6 @@ const SWEPT_ROWS_MAX = 5_000;
 /** How long an ended session is kept to tell a returning browser why it is signed out. */
 const ENDED_DAYS_KEPT = 30;
 const SESSIONS_LISTED_MAX = 100;
-/** The most organizations of one account: it is in each by an invitation. */
 const ORGS_LISTED_MAX = 200;
 
 /** Accounts, identities and sessions. Every verb is one transaction; time is the caller's. */
@@ -54,7 +53,7 @@ export class PostgresIdentityStore {
   readonly #sessions: Pool;
   readonly #changes: ChangeLog;
 
-  /** `sessions`: where a lock outlives its transaction. */
+  /** `sessions` is a pool on which a lock can outlive its transaction. */
   constructor(pools: { readonly pool: Pool; readonly sessions: Pool }, changes: ChangeLog) {
     const { pool, sessions } = pools;
     this.#pool = pool;
@@ -63,7 +62,7 @@ export class PostgresIdentityStore {
     this.links = new PostgresClaimLinkStore(pool, changes);
   }
 
-  /** 32 random bytes that the instances of this installation share, and no other has. */
+  /** 32 random bytes that only the instances of this installation have. */
   async consoleSecret(): Promise<Buffer> {
     const { rows } = await this.#run<{ secret: Buffer }>("select secret from console_secret", []);
     const [row] = rows;
@@ -72,8 +71,8 @@ export class PostgresIdentityStore {
   }
 
   /**
-   * Finds or makes the account of a person, mints the trial key if it is due, and starts the
-   * session: all of it or nothing, and one trial key however many ask at once.
+   * Finds or makes the account of a person, makes the trial key if it is due, and starts the
+   * session, in one transaction. Concurrent sign-ins get one trial key.
    */
   async resolveSignIn(signIn: SignInToResolve): Promise<ResolvedSignIn> {
     const resolved = await this.resolveLink(signIn);
@@ -82,8 +81,8 @@ export class PostgresIdentityStore {
   }
 
   /**
-   * Resolves a sign-in by a link, which is used up by it. Undefined if the link is used, expired or
-   * for another address; nothing is done then.
+   * Resolves a sign-in by a link, which it uses up. Undefined, and nothing done, if the link is
+   * used, expired or for another address.
    */
   resolveLink(signIn: SignInToResolve, linkHash?: Buffer): Promise<ResolvedSignIn | undefined> {
     const parts = { pool: this.#sessions, changes: this.#changes };
@@ -95,7 +94,7 @@ export class PostgresIdentityStore {
     return rows[0] === undefined ? undefined : sessionColumns.read(rows[0]);
   }
 
-  /** Notes that a session is in use, and that its browser is expected to ask the provider. */
+  /** Records the use of a session, and whether its browser is expected to ask the provider. */
   async touchSession(
     sessionId: Buffer,
     use: { readonly nowMs: number; readonly isRecheckDue: boolean },
@@ -108,7 +107,6 @@ export class PostgresIdentityStore {
     );
   }
 
-  /** Ends one session that lives; false: there is none. The first reason stays. */
   async endSession(end: {
     readonly sessionId: Buffer;
     readonly reason: EndReason;
@@ -126,7 +124,6 @@ export class PostgresIdentityStore {
     }, STORE_ANSWER_TIMEOUT_MS);
   }
 
-  /** The identity provider said that its session is still there. */
   async noteChecked(
     sessionId: Buffer,
     checked: { readonly nowMs: number; readonly idpSid?: string },
@@ -139,7 +136,7 @@ export class PostgresIdentityStore {
     );
   }
 
-  /** The identity provider was asked and gave no answer. */
+  /** Records that the browser is sent to the identity provider, which may give no answer. */
   async noteTried(sessionId: Buffer, nowMs: number): Promise<void> {
     await this.#run(
       "update console_session set idp_tried_at = $2 where session_id = $1 and ended_at is null",
@@ -148,8 +145,8 @@ export class PostgresIdentityStore {
   }
 
   /**
-   * Ends the sessions that a logout token names, by `sid`, else all of the subject. False: a token
-   * of this id was there before, nothing happens.
+   * Ends the sessions that a logout token names: those of its `sid`, else all of its subject.
+   * False, and nothing done, if a token of this id came before.
    */
   async endByLogoutToken(logout: LogoutOrder): Promise<boolean> {
     const values = [
@@ -180,7 +177,7 @@ export class PostgresIdentityStore {
     return rows[0] === undefined ? undefined : revealColumns.read(rows[0]);
   }
 
-  /** The reveal of a session; the first time is noted as the one it was shown. */
+  /** The key to show in a session; records when it is shown first. */
   async showReveal(
     sessionId: Buffer,
     nowMs: number,
@@ -200,7 +197,7 @@ export class PostgresIdentityStore {
     }, STORE_ANSWER_TIMEOUT_MS);
   }
 
-  /** Its owner has the key: it is gone. False: there was none. */
+  /** Deletes the key to show in a session; false if there was none. */
   async endReveal(sessionId: Buffer, nowMs: number, from?: AskedFrom): Promise<boolean> {
     return await this.#changes.writeBy(async (client) => {
       const values = [sessionId, new Date(nowMs)];
@@ -223,7 +220,6 @@ export class PostgresIdentityStore {
     return rows.map((row) => ({ issuer: row.issuer, linkedAtMs: row.linked_at.getTime() }));
   }
 
-  /** Sessions of the account that live, but for this one. */
   async countOtherSessions(accountId: string, sessionId: Buffer, nowMs: number): Promise<number> {
     const { rows } = await this.#run<{ others: number }>(
       `select count(*)::integer as others from console_session
@@ -233,20 +229,19 @@ export class PostgresIdentityStore {
     return rows[0]?.others ?? 0;
   }
 
-  /** Sessions of the account that live, the one used last first, a bounded number. */
+  /** The active sessions of the account, the one used last first, at most 100. */
   async listSessions(accountId: string, nowMs: number): Promise<readonly LiveSession[]> {
     const values = [accountId, new Date(nowMs), SESSIONS_LISTED_MAX];
     const { rows } = await this.#run<Row>(LIST_SESSIONS_SQL, values);
     return rows.map(liveSessionColumns.read);
   }
 
-  /** From now on the session is in this organization; false: the account is not a member of it. */
+  /** Moves the session to this organization; false if the account is not a member of it. */
   async switchOrg(sessionId: Buffer, orgId: string): Promise<boolean> {
     const { rowCount } = await this.#run(SWITCH_ORG_SQL, [sessionId, orgId]);
     return rowCount === 1;
   }
 
-  /** The organizations that the account is a member of. */
   async listOrgs(accountId: string): Promise<readonly JoinedOrg[]> {
     const { rows } = await this.#run<Row>(LIST_ORGS_SQL, [accountId, ORGS_LISTED_MAX]);
     return rows.map(joinedOrgColumns.read);
@@ -254,13 +249,13 @@ export class PostgresIdentityStore {
 
   /**
    * Makes the trial key that an invitation had deferred, with the starting credit, in the account's
-   * own organization, and puts the session there; undefined if nothing was deferred.
+   * own organization, and moves the session there; undefined if nothing was deferred.
    */
   startOwnOrg(start: OwnOrgStart): Promise<OrgId | undefined> {
     return startOwnOrg(this.#changes, start);
   }
 
-  /** Forgets what ended long ago, a bounded part of it; returns how many rows went. */
+  /** Deletes a bounded number of expired rows; returns how many. */
   async sweep(nowMs: number): Promise<number> {
     let swept = 0;
     const now = new Date(nowMs);
@@ -283,7 +278,7 @@ export class PostgresIdentityStore {
 
 export type IdentityStore = Public<PostgresIdentityStore>;
 
-/** Their rows mean nothing once `expires_at` has passed. */
+/** The tables whose rows are useless after `expires_at`. */
 const EXPIRING_TABLES = ["console_reveal", "seen_logout_token", "local_claim"];
 
 function sweepSql(table: string): string {
@@ -291,7 +286,7 @@ function sweepSql(table: string): string {
     select ctid from ${table} where expires_at <= $1 limit ${SWEPT_ROWS_MAX}))`;
 }
 
-// The token's id is written in the same statement: of two that come at once, one does the work.
+// The same statement writes the token's id: of two that come at once, one does the work.
 const END_BY_LOGOUT_TOKEN_SQL = `
   with seen as (
     insert into seen_logout_token (issuer, token_id, expires_at) values ($1, $2, $3)

@@ -19,13 +19,13 @@ import {
 import { accountBy, welcomeCredit } from "./identity-changes.ts";
 import type { OwnOrgStart, SignInToResolve } from "./identity-store.ts";
 
-/** Runs a statement of the transaction that signs a person in. */
+/** Runs one statement of the caller's transaction. */
 export type Run = <R extends QueryResultRow>(
   text: string,
   values?: unknown[],
 ) => Promise<readonly R[]>;
 
-/** The trial key, and its reveal in the new session. */
+/** Makes the trial key, and shows it in the new session. */
 export async function mintTrialKey(
   run: Run,
   orgId: OrgId,
@@ -71,8 +71,8 @@ export async function grantWelcome(
 }
 
 /**
- * The trial key and the starting credit that an invitation had deferred, once: the person wants an
- * organization of their own after all. The session is in it from then on.
+ * Makes the trial key and the starting credit that an invitation had deferred, once, and moves the
+ * session to the account's own organization.
  */
 export async function startOwnOrg(
   changes: ChangeLog,
@@ -101,7 +101,7 @@ const START_OWN_SQL = `
   where account_id = $1 and trial_deferred_at is not null
   returning org_id, email_norm`;
 
-/** True if the address has an open invitation; a new account then starts with it. */
+/** True if the address has an open invitation, with which a new account then starts. */
 export async function isInvited(run: Run, emailNorm: string, nowMs: number): Promise<boolean> {
   const open = await run(
     `select from org_invitation
@@ -111,7 +111,7 @@ export async function isInvited(run: Run, emailNorm: string, nowMs: number): Pro
   return open.length > 0;
 }
 
-/** Not the address itself: references are in exports and files. */
+/** A digest and not the address, since references appear in exports and files. */
 function welcomeRef(emailNorm: string): string {
   const digest = createHash("sha256").update(`welcome credit ${emailNorm}`).digest("hex");
   return `${WELCOME_REF_PREFIX}${digest.slice(0, WELCOME_REF_CHARS)}`;

@@ -4,17 +4,18 @@ import type { CustomFetch, ServerMetadata } from "openid-client";
 import { Type } from "typebox";
 
 import { type Clock, conforms, asText } from "../../kernel/index.ts";
+import type { LogoutOrder } from "./identity-store.ts";
 
 const REQUEST_SECONDS_MAX = 10;
 /** The provider's metadata is read again after this time. */
 const DISCOVERY_MS = 3_600_000;
-/** A provider that could not be reached is not asked again before. */
+/** A provider that could not be reached is not asked again within this time. */
 const DISCOVERY_PAUSE_MS = 2_000;
 
 export interface RelyingPartyOptions {
   readonly issuer: () => URL;
   readonly clientId: string;
-  /** Empty: a public client, PKCE alone. */
+  /** Empty for a public client, which has PKCE alone. */
   readonly clientSecret: string;
   readonly redirectUri: () => string;
   readonly scope: string;
@@ -22,18 +23,17 @@ export interface RelyingPartyOptions {
   readonly clock: Clock;
 }
 
-/** The identity provider cannot be reached, or what it says of itself makes no sense. */
+/** The identity provider cannot be reached, or its metadata are invalid. */
 export class ProviderAwayFault extends Error {
   override readonly name = "ProviderAwayFault";
 }
 
-/** The provider's answer when it sent a browser back. */
 export interface ProviderAnswer {
   readonly issuer: string;
   readonly subject: string;
   readonly sid: string | undefined;
   readonly claims: Readonly<Record<string, unknown>>;
-  /** Asks for the claims that the id token leaves out. */
+  /** Fetches the claims that the id token leaves out. */
   moreClaims(): Promise<Readonly<Record<string, unknown>>>;
 }
 
@@ -51,8 +51,8 @@ interface Discovered {
 }
 
 /**
- * The console as a client of one identity provider. Discovery happens when it is needed: a provider
- * that is down ends no session, and the next request tries again.
+ * The console as a client of one identity provider. The provider's metadata are read when they are
+ * needed: a provider that is down ends no session, and the next request tries again.
  */
 export class RelyingParty {
   readonly #options: RelyingPartyOptions;
@@ -64,7 +64,7 @@ export class RelyingParty {
     this.#options = options;
   }
 
-  /** Where the browser goes, and what has to be remembered until it is back. */
+  /** The address to send the browser to, and the secrets to keep until it is back. */
   async authorize(
     extra: Readonly<Record<string, string>> = {},
   ): Promise<{ readonly url: string; readonly secrets: SignInSecrets }> {
@@ -87,8 +87,8 @@ export class RelyingParty {
   }
 
   /**
-   * Changes the code of a callback into what the provider says. Throws what `openid-client` throws:
-   * `AuthorizationResponseError` is the provider's own no.
+   * Exchanges the code of a callback for the provider's answer. Throws the errors of
+   * `openid-client`; `AuthorizationResponseError` is a refusal by the provider.
    */
   async redeem(callbackQuery: string, secrets: SignInSecrets): Promise<ProviderAnswer> {
     const { config } = await this.#discover();
@@ -114,7 +114,7 @@ export class RelyingParty {
     };
   }
 
-  /** Undefined: the token proves nothing. Throws when the provider's keys cannot be read. */
+  /** Undefined if the token proves nothing. Throws if the provider's keys cannot be read. */
   async verifyLogoutToken(token: string): Promise<LogoutToken | undefined> {
     const { logoutTokens } = await this.#discover();
     return await logoutTokens.verify(token);
@@ -126,7 +126,7 @@ export class RelyingParty {
     const known = this.#discovered;
     if (known?.issuer === issuer && nowMs < known.untilMs) return known;
     if (this.#failed !== undefined && nowMs < this.#failed.untilMs) {
-      // The metadata found before stays good while the provider is away.
+      // The former metadata stay valid while the provider is away.
       if (known?.issuer === issuer) return known;
       throw this.#failed.fault;
     }
@@ -170,7 +170,7 @@ export class RelyingParty {
 /** The signature is checked although the token came straight from the provider. */
 const checkSignatures = client.enableNonRepudiationChecks;
 
-/** In the header, as the standard wants it, or in the body for a provider that takes no other way. */
+/** Sends the secret in the header, or in the body if the provider accepts only that. */
 function secretAuth(clientSecret: string): client.ClientAuth {
   const basic = client.ClientSecretBasic(clientSecret);
   const post = client.ClientSecretPost(clientSecret);
@@ -187,7 +187,7 @@ const ID_CHARS_MAX = 512;
 const AGE_SECONDS_MAX = 120;
 const KEYS_TIMEOUT_MS = 5_000;
 const LOGOUT_EVENT = "http://schemas.openid.net/event/backchannel-logout";
-/** Signatures with a key that only the provider has. */
+/** Algorithms that sign with a key that only the provider has. */
 const ASYMMETRIC = ["RS", "PS", "ES"].flatMap((kind) => ["256", "384", "512"].map((n) => kind + n));
 
 const id = Type.String({ minLength: 1, maxLength: ID_CHARS_MAX });
@@ -202,13 +202,8 @@ const isLogout = conforms(
   }),
 );
 
-/** Whose sessions end: all of the subject, or the one of `sid`. */
-interface LogoutToken {
-  readonly issuer: string;
-  readonly tokenId: string;
-  readonly subject: string | undefined;
-  readonly sid: string | undefined;
-}
+/** Names the sessions to end: all of the subject, or those of `sid`. */
+type LogoutToken = Omit<LogoutOrder, "nowMs" | "rememberUntilMs">;
 
 /** Checks tokens by which a provider says that its session has ended (OpenID back-channel logout). */
 class LogoutTokenVerifier {
@@ -229,7 +224,7 @@ class LogoutTokenVerifier {
     this.#keys = openKeySet(options.metadata, options.fetch);
   }
 
-  /** Undefined: it proves nothing. Throws when the provider's keys cannot be read. */
+  /** Undefined if the token proves nothing. Throws if the provider's keys cannot be read. */
   async verify(token: string): Promise<LogoutToken | undefined> {
     if (this.#keys === undefined || token.length > TOKEN_CHARS_MAX) return undefined;
     try {
@@ -250,15 +245,12 @@ class LogoutTokenVerifier {
   }
 }
 
-/**
- * The contents of a logout token with a good signature; undefined when it is no logout token, or
- * too old a one.
- */
+/** The contents of a signed logout token; undefined if it is no logout token, or too old. */
 export function readLogout(
   payload: Readonly<Record<string, unknown>>,
   nowMs: number,
 ): LogoutToken | undefined {
-  // An id token has a nonce: none of those may pass for a logout.
+  // An id token has a nonce, and must not pass for a logout token.
   if (payload["nonce"] !== undefined || !isLogout(payload)) return undefined;
   const { iss, iat, jti, sub, sid } = payload;
   if (Math.abs(nowMs / 1_000 - iat) > AGE_SECONDS_MAX) return undefined;
@@ -306,8 +298,8 @@ function isUnread(fault: jose.errors.JOSEError): boolean {
 const ANSWER_BYTES_MAX = 1_048_576;
 
 /**
- * Fetch for talking to the identity provider: an answer longer than 1 MiB is a fault, however long
- * it says that it is. Time limits come in with the call's signal.
+ * A fetch for requests to the identity provider: an answer longer than 1 MiB is a fault, whatever
+ * its declared length. The caller's signal limits the time.
  */
 export const boundedFetch: CustomFetch = async (url, options) => {
   const answer = await fetch(url, {
@@ -320,7 +312,7 @@ export const boundedFetch: CustomFetch = async (url, options) => {
   const body = answer.body === null ? null : await readAll(answer.body);
   const { status, statusText } = answer;
   const headers = new Headers(answer.headers);
-  // The body is decoded by now.
+  // The body is decoded already.
   headers.delete("content-encoding");
   headers.delete("content-length");
   return new Response(isBodiless(status) ? null : body, { status, statusText, headers });
@@ -337,7 +329,7 @@ async function readAll(stream: ReadableStream<Uint8Array>): Promise<Uint8Array<A
   return new Uint8Array(Buffer.concat(parts));
 }
 
-/** A `Response` of these takes no body, not even an empty one. */
+/** A `Response` with one of these statuses accepts no body, not even an empty one. */
 function isBodiless(status: number): boolean {
   return status === 204 || status === 205 || status === 304;
 }

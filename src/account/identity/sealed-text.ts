@@ -9,16 +9,16 @@ const ALGORITHM = "aes-256-gcm";
 const KEY_BYTES = 32;
 const NONCE_BYTES = 12;
 const TAG_BYTES = 16;
-/** First byte of what is sealed: another way to seal would have another. */
+/** The first byte of a sealed text; another format would have another version. */
 const VERSION = 1;
 const HEAD_BYTES = 1 + NONCE_BYTES + TAG_BYTES;
 
-/** A key for one purpose out of a secret; the purpose keeps one from opening another's. */
+/** Derives a key from a secret for one purpose; it does not open what was sealed for another. */
 export function deriveKey(secret: Buffer | string, purpose: string): Buffer {
   return Buffer.from(hkdfSync("sha256", secret, "", `tokenmarket ${purpose}`, KEY_BYTES));
 }
 
-/** Encrypts a text so that it opens with the same key for the same `owner` only. */
+/** Encrypts a text, which opens only with the same key and for the same `owner`. */
 export function sealText(text: string, key: Buffer, owner: Buffer): Buffer {
   const nonce = randomBytes(NONCE_BYTES);
   const cipher = createCipheriv(ALGORITHM, key, nonce, { authTagLength: TAG_BYTES });
@@ -27,7 +27,7 @@ export function sealText(text: string, key: Buffer, owner: Buffer): Buffer {
   return Buffer.concat([Buffer.of(VERSION), nonce, cipher.getAuthTag(), encrypted]);
 }
 
-/** The text again; undefined: these bytes were not sealed with this key for this owner. */
+/** The text; undefined if these bytes were not sealed with this key for this owner. */
 export function openText(sealed: Buffer, key: Buffer, owner: Buffer): string | undefined {
   if (sealed.length < HEAD_BYTES || sealed[0] !== VERSION) return undefined;
   const nonce = sealed.subarray(1, 1 + NONCE_BYTES);
@@ -42,37 +42,37 @@ export function openText(sealed: Buffer, key: Buffer, owner: Buffer): string | u
   }
 }
 
-/** One way to the identity provider and back; its browser alone has it, sealed, in a cookie. */
+/** A pending sign-in, which only its browser has, sealed in a cookie. */
 export interface PendingSignIn {
   readonly state: string;
   readonly nonce: string;
   readonly codeVerifier: string;
   readonly returnPath: string | null;
-  /** Set: no sign-in, but the question whether this session's one at the provider still lives. */
+  /** The session whose state at the provider is checked; null for a sign-in. */
   readonly sessionId: Buffer | null;
   readonly expiresAtMs: number;
 }
 
-/** Out of what only the installation has: a cookie that another one sealed does not open. */
+/** The key for pending sign-ins, derived from the secret that only this installation has. */
 export function pendingKey(consoleSecret: Buffer): Buffer {
   return deriveKey(consoleSecret, "pending sign-in");
 }
 
-/** In base64url: what begins at one instance comes back to any, and no store keeps it meanwhile. */
+/** Seals a pending sign-in in base64url, so that any instance can finish it without a store. */
 export function sealPending(pending: PendingSignIn, key: Buffer): string {
   const { sessionId, ...rest } = pending;
   const text = JSON.stringify({ ...rest, sessionId: sessionId?.toString("hex") ?? null });
   return sealText(text, key, Buffer.from(pending.state)).toString("base64url");
 }
 
-/** Undefined if it was not sealed here, or for another state, or its time is over. */
+/** Undefined if it was not sealed here, is for another state, or has expired. */
 export function openPending(
   sealed: string,
   of: { readonly state: string; readonly key: Buffer; readonly nowMs: number },
 ): PendingSignIn | undefined {
   const text = openText(Buffer.from(sealed, "base64url"), of.key, Buffer.from(of.state));
   if (text === undefined) return undefined;
-  // Another text could be sealed with the key alone.
+  // Only a holder of the key can have sealed this text, so its form is not checked.
   const read = JSON.parse(text) as PendingSignIn & { readonly sessionId: string | null };
   if (read.expiresAtMs <= of.nowMs) return undefined;
   const { sessionId } = read;
@@ -83,7 +83,7 @@ const REVEAL_MS = 15 * 60_000;
 const TRIAL_KEY_NAME = "Trial key";
 const PURPOSE = "key shown once";
 
-/** A trial key in case that one is due: it cannot be read without the session's token. */
+/** Makes a trial key in case one is due; it cannot be read without the session's token. */
 export function createTrialKey(session: BrowserToken, nowMs: number): SignInToResolve["trialKey"] {
   const { raw, digest, label } = createVirtualKey();
   return {
@@ -96,12 +96,12 @@ export function createTrialKey(session: BrowserToken, nowMs: number): SignInToRe
   };
 }
 
-/** The key again, with the token of the session that it was sealed for. */
+/** Opens a key with the token of the session that it was sealed for. */
 export function openReveal(reveal: SealedReveal, session: BrowserToken): string | undefined {
   return openText(reveal.sealedKey, deriveKey(session.token, PURPOSE), session.hash);
 }
 
-/** Moves an unrevealed key to the next session, so that it is not lost. */
+/** Seals an unrevealed key for the next session, so that it is not lost. */
 export function moveReveal(
   reveal: SealedReveal,
   move: { readonly from: BrowserToken; readonly to: BrowserToken },

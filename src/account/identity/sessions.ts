@@ -1,4 +1,4 @@
-import type { Clock, Logger, MicroUsd } from "../../kernel/index.ts";
+import { type Clock, defined, type Logger, type MicroUsd } from "../../kernel/index.ts";
 import { type BrowserToken, cookieJar, hashToken, createBrowserToken } from "./browser-token.ts";
 import type { SignInKind } from "./console-address.ts";
 import type {
@@ -20,11 +20,11 @@ export interface SessionsOptions {
   readonly store: IdentityStore;
   readonly clock: Clock;
   readonly log: Logger;
-  /** For a session that a link opened there is no session at a provider that could end before it. */
+  /** Only with `oidc` is a session checked again at a provider. */
   readonly kind: SignInKind;
-  /** Starting credit of a new account; zero: none. */
+  /** The starting credit of a new account; zero for none. */
   readonly welcomeMicroUsd: MicroUsd;
-  /** For metrics: how each sign-in that was asked for ended. */
+  /** For metrics: called with the result of each sign-in. */
   readonly onSignIn?: ((result: SignInResult) => void) | undefined;
 }
 
@@ -55,8 +55,8 @@ export class Sessions {
   }
 
   /**
-   * The one way into the console: makes or finds the account, and gives this browser its session.
-   * Undefined if the link that was to sign in is used, expired, or another address's.
+   * Makes or finds the account, and gives this browser its session; no other code does. Undefined
+   * if the link of the sign-in is used, expired, or for another address.
    */
   async start(browser: AskingBrowser, proved: ProvedSignIn): Promise<Redirect | undefined> {
     const { store, clock, log, consoleUrl, onSignIn } = this.#options;
@@ -76,7 +76,7 @@ export class Sessions {
       },
       trialKey: createTrialKey(token, nowMs),
       welcomeMicroUsd: this.#options.welcomeMicroUsd,
-      ...(previous === undefined ? {} : { previous }),
+      ...defined({ previous }),
       from: { requestId, clientNetwork },
     };
     const resolved = await (linkHash === undefined
@@ -96,7 +96,7 @@ export class Sessions {
     return { location: landing(resolved, returnPath), cookies: [cookie] };
   }
 
-  /** The session that this browser comes with: the new one takes its place. */
+  /** The browser's former session, which the new one replaces. */
   async #previous(
     cookieHeader: string | undefined,
     to: BrowserToken,
@@ -124,7 +124,7 @@ export class Sessions {
       return undefined;
     }
     const dueAtMs = kind === "oidc" ? recheckDueAtMs(session) : undefined;
-    if (nowMs - session.lastSeenAtMs >= touchEveryMs) {
+    if (nowMs - session.lastSeenAtMs >= TOUCH_EVERY_MS) {
       const isRecheckDue = dueAtMs !== undefined && nowMs >= dueAtMs;
       await store.touchSession(token.hash, { nowMs, isRecheckDue });
     }
@@ -139,7 +139,7 @@ export class Sessions {
       startedAtMs: session.startedAtMs,
       expiresAtMs: session.expiresAtMs,
       userAgent: session.userAgent,
-      ...(dueAtMs === undefined ? {} : { recheckDueAtMs: dueAtMs }),
+      ...defined({ recheckDueAtMs: dueAtMs }),
     };
   }
 
@@ -159,7 +159,7 @@ export class Sessions {
     const token = this.readToken(cookieHeader);
     if (token !== undefined) {
       const end = { sessionId: token.hash, reason: "signed-out", nowMs: clock.nowMs() } as const;
-      await store.endSession({ ...end, ...(from === undefined ? {} : { from }) });
+      await store.endSession(defined({ ...end, from }));
     }
     return {
       location: "/sign-in?reason=signed-out",
@@ -219,30 +219,30 @@ export function isLive(session: StoredSession, nowMs: number): boolean {
 const MINUTE_MS = 60_000;
 const HOUR_MS = 60 * MINUTE_MS;
 
-/** A session ends that long after it began, whatever happens. */
-const SESSION_MS: number = 7 * 24 * HOUR_MS;
-/** The use of a session is noted that often. */
-const touchEveryMs: number = MINUTE_MS;
-/** So often, while a session is used, the browser is sent to the provider and back. */
-const RECHECK_EVERY_MS: number = 12 * HOUR_MS;
-/** A browser that did not come back from the provider is sent again after that long. */
-const recheckPauseMs: number = HOUR_MS;
-/** So long a session is used on although its browser brings no answer of the provider. */
-const RECHECK_PATIENCE_MS: number = 12 * HOUR_MS;
+/** A session ends after this time at the latest. */
+const SESSION_MS = 7 * 24 * HOUR_MS;
+/** The use of a session is recorded at most this often. */
+const TOUCH_EVERY_MS = MINUTE_MS;
+/** The browser of a session in use is sent to the provider this often. */
+const RECHECK_EVERY_MS = 12 * HOUR_MS;
+/** A browser that did not come back from the provider is sent again after this time. */
+const RECHECK_PAUSE_MS = HOUR_MS;
+/** A session may be used for this time although its browser brings no answer of the provider. */
+const RECHECK_PATIENCE_MS = 12 * HOUR_MS;
 
 type Checked = Pick<StoredSession, "idpCheckedAtMs" | "idpTriedAtMs" | "recheckAskedAtMs">;
 
-/** When the browser has to be sent to the provider. */
+/** The time at which the browser has to be sent to the provider. */
 export function recheckDueAtMs(session: Checked): number {
   const { idpCheckedAtMs, idpTriedAtMs } = session;
   const isTried = idpTriedAtMs > idpCheckedAtMs;
   const dueMs = idpCheckedAtMs + RECHECK_EVERY_MS;
-  return isTried ? Math.max(dueMs, idpTriedAtMs + recheckPauseMs) : dueMs;
+  return isTried ? Math.max(dueMs, idpTriedAtMs + RECHECK_PAUSE_MS) : dueMs;
 }
 
 /**
- * True if a browser has been active for too long since it should have returned with an answer.
- * Inactive time does not count: a person who comes back after a day is sent to the provider first.
+ * True if a browser has been active for too long since it should have returned with an answer. The
+ * time begins with its next use: a person who comes back after a day is sent to the provider first.
  */
 export function isRecheckOverdue(session: Checked, nowMs: number): boolean {
   const { recheckAskedAtMs } = session;

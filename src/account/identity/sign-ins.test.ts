@@ -40,7 +40,7 @@ test("claims without an address name none", () => {
   }
 });
 
-test("a provider is asked once more when its token leaves the address or its state out", () => {
+test("the provider is asked once more if its token lacks the address or its state", () => {
   expect(lacksEmailClaim({}, strict)).toBe(true);
   expect(lacksEmailClaim({ email: "a@b" }, strict)).toBe(true);
   expect(lacksEmailClaim({ email: "a@b" }, { ...strict, isTrusted: true })).toBe(false);

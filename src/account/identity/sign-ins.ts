@@ -1,43 +1,31 @@
 import { AuthorizationResponseError } from "openid-client";
 
-import {
-  asText,
-  assert,
-  type Clock,
-  isEmail,
-  type Logger,
-  normaliseEmail,
-} from "../../kernel/index.ts";
+import { asText, assert, defined, isEmail, normaliseEmail } from "../../kernel/index.ts";
 import { cookieJar, isToken, safeReturnPath } from "./browser-token.ts";
 import type { SignInClaim } from "./identity-store.ts";
 import type { AskingBrowser, Redirect } from "./identity.ts";
 import { faultMessage, plainText } from "./plain-text.ts";
-import type { IdentityStore } from "./postgres-identity-store.ts";
 import type { ProviderAnswer, RelyingParty } from "./relying-party.ts";
 import { openPending, pendingKey, type PendingSignIn, sealPending } from "./sealed-text.ts";
-import type { Sessions, SignInResult } from "./sessions.ts";
+import type { Sessions, SessionsOptions } from "./sessions.ts";
 
-/** A way to the identity provider and back is good for that long. */
 const PENDING_SECONDS = 600;
 const CALLBACK_CHARS_MAX = 8_192;
 const TEXT_CHARS_MAX = 300;
 const ID_CHARS_MAX = 512;
 
-export interface SignInsOptions {
-  readonly consoleUrl: () => string;
-  readonly store: IdentityStore;
-  readonly clock: Clock;
-  readonly log: Logger;
+export interface SignInsOptions extends Pick<
+  SessionsOptions,
+  "consoleUrl" | "store" | "clock" | "log" | "onSignIn"
+> {
   readonly sessions: Sessions;
   readonly relyingParty: RelyingParty;
   readonly emailRules: EmailRules;
-  /** For metrics: how each sign-in that came back ended. */
-  readonly onSignIn?: ((result: SignInResult) => void) | undefined;
 }
 
 type Callback = AskingBrowser & { readonly url: string };
 
-/** To the identity provider and back. */
+/** Sends browsers to the identity provider, and handles their return. */
 export class SignIns {
   readonly #options: SignInsOptions;
   #sealingKey: Promise<Buffer> | undefined;
@@ -55,7 +43,7 @@ export class SignIns {
     }
   }
 
-  /** Asks without a prompt whether the session at the provider still lives. */
+  /** Asks the provider, without a prompt, whether its session is still active. */
   async startRecheck(
     cookieHeader: string | undefined,
     returnPath: string | undefined,
@@ -65,8 +53,7 @@ export class SignIns {
     const session = await sessions.read(cookieHeader);
     if (session === undefined) return { location: signInAgain("expired", back), cookies: [] };
     const sessionId = Buffer.from(session.sessionId, "hex");
-    // Stored before the redirect, so that a browser that never returns is not redirected on every
-    // page.
+    // Stored first, so that a browser that never returns is not redirected on every page.
     await store.noteTried(sessionId, clock.nowMs());
     try {
       // A person with several accounts at the provider is not asked which one is meant.
@@ -115,7 +102,7 @@ export class SignIns {
     return { location: url, cookies: [cookie] };
   }
 
-  /** Read once: a sign-in that is begun, by anybody, asks no store for anything. */
+  /** The sealing key, which is read once, so that starting a sign-in needs no store. */
   async #key(): Promise<Buffer> {
     this.#sealingKey ??= this.#options.store.consoleSecret().then(pendingKey);
     try {
@@ -158,7 +145,7 @@ export class SignIns {
       assert(started !== undefined, "only a link can be used up");
       return started;
     } catch (fault) {
-      const isDenied = isSaid(fault, ["access_denied"]);
+      const isDenied = isProviderError(fault, ["access_denied"]);
       log.warn({ requestId, ...faultMessage(fault) }, "a sign-in failed");
       onSignIn?.(isDenied ? "refused" : "failed");
       return failed(isDenied ? "denied" : "failed", requestId);
@@ -173,8 +160,7 @@ export class SignIns {
     }
     const isShort = lacksEmailClaim(claims, emailRules);
     const more = isShort ? await answer.moreClaims() : {};
-    // Address and verification state must come from the same source, or they could belong to
-    // different addresses.
+    // Address and state come from one source, or they could belong to different addresses.
     const email = readEmailClaim(asText(more["email"]) === undefined ? claims : more, emailRules);
     if (email === undefined) return undefined;
     return {
@@ -193,8 +179,7 @@ export class SignIns {
     const { relyingParty, store, clock, log, sessions } = this.#options;
     const { sessionId } = pending;
     const back = pending.returnPath ?? "/";
-    // The check was for this browser's session; if that was replaced in the meantime, nothing is
-    // left to do.
+    // If this browser's session was replaced in the meantime, nothing is left to do.
     const own = sessions.readToken(callback.cookieHeader);
     const session = await store.findSession(sessionId);
     if (session === undefined || own?.hash.equals(sessionId) !== true) {
@@ -206,10 +191,10 @@ export class SignIns {
       if (!isSame) return await this.#ended(sessionId, back);
       const idpSid = checkSid(answer.sid);
       const nowMs = clock.nowMs();
-      await store.noteChecked(sessionId, { nowMs, ...(idpSid === undefined ? {} : { idpSid }) });
+      await store.noteChecked(sessionId, defined({ nowMs, idpSid }));
       return { location: back, cookies: [] };
     } catch (fault) {
-      if (isSaid(fault, ["login_required", "account_selection_required"])) {
+      if (isProviderError(fault, ["login_required", "account_selection_required"])) {
         return await this.#ended(sessionId, back);
       }
       log.warn(
@@ -232,7 +217,7 @@ function cutQuery(url: string): string {
   return at === -1 || url.length > CALLBACK_CHARS_MAX ? "" : url.slice(at);
 }
 
-/** The sign-in page, which leads back to this page of ours. */
+/** The path of the sign-in page, which leads back to this page of ours. */
 function signInAgain(reason: "expired" | "idp-ended", back: string): string {
   const query = new URLSearchParams({ reason, ...(back === "/" ? {} : { return: back }) });
   return `/sign-in?${query.toString()}`;
@@ -244,11 +229,11 @@ function failed(reason: "failed" | "denied", requestId: string): Redirect {
 }
 
 /** True if the provider itself reported one of these errors. */
-function isSaid(fault: unknown, errors: readonly string[]): boolean {
+function isProviderError(fault: unknown, errors: readonly string[]): boolean {
   return fault instanceof AuthorizationResponseError && errors.includes(fault.error);
 }
 
-/** A session's id at the provider, unless it is longer than any that is kept. */
+/** A session's id at the provider, unless it is too long to be stored. */
 function checkSid(sid: string | undefined): string | undefined {
   return sid !== undefined && sid.length <= ID_CHARS_MAX ? sid : undefined;
 }
@@ -260,9 +245,9 @@ export interface EmailClaim {
 }
 
 interface EmailRules {
-  /** Every address of this provider counts as verified. */
+  /** True if every address of this provider counts as verified. */
   readonly isTrusted: boolean;
-  /** The text `"true"` is taken for true. */
+  /** True if the text `"true"` counts as verified too. */
   readonly verifiedAsText: boolean;
 }
 
@@ -277,9 +262,7 @@ export function readEmailClaim(claims: Claims, rules: EmailRules): EmailClaim | 
   return { email: email.trim(), emailNorm: normaliseEmail(email), isVerified };
 }
 
-/**
- * True if the token says too little about the address, so that the provider has to be asked again.
- */
+/** True if the token lacks the address or its state, so that the provider has to be asked again. */
 export function lacksEmailClaim(claims: Claims, rules: EmailRules): boolean {
   if (typeof claims["email"] !== "string") return true;
   return claims["email_verified"] === undefined && !rules.isTrusted;

@@ -1,11 +1,10 @@
 import type { ChangedBy, MicroUsd, OrgId } from "../../kernel/index.ts";
 
-/** Characters of answers that are held of one search. */
+/** The most characters of answers that are held for one search. */
 export const FEED_CHARS_MAX = 1_000_000;
-/** Characters of one handing over. */
+/** The most characters of one read. */
 const PAGE_CHARS_MAX = 300_000;
 
-/** The answer of one model to one prompt. */
 export interface FedAnswer {
   readonly kind: "answer";
   /** 0 is the first prompt. */
@@ -18,11 +17,10 @@ export interface FedAnswer {
   readonly totalMs: number | null;
 }
 
-/** The judge's verdict on the answers to one prompt. */
 export interface FedVerdict {
   readonly kind: "verdict";
   readonly promptAt: number;
-  /** Null: its reply named none of them. */
+  /** Null if its reply named none of them. */
   readonly winner: string | null;
   readonly costMicroUsd: MicroUsd;
 }
@@ -34,15 +32,15 @@ export interface FedEvents {
   readonly events: readonly FedEvent[];
   /** The position after which the next read begins. */
   readonly next: number;
-  /** The number of requested answers that are no longer kept. */
+  /** The number of requested events that are no longer held. */
   readonly lost: number;
   readonly hasMore: boolean;
 }
 
 /**
- * The answers of one search on their way to the browser that started it: in memory, a bounded
- * number of characters, oldest out. Reading takes nothing away, so that an answer that got lost on
- * the way can be asked for again.
+ * Holds the answers of one search for the browser that started it: in memory, up to a number of
+ * characters, without the oldest ones. Reading removes nothing, so that a lost answer can be read
+ * again.
  */
 export class AnswerFeed {
   readonly #charsMax: number;
@@ -65,7 +63,6 @@ export class AnswerFeed {
     }
   }
 
-  /** The events after the first `after`. */
   since(after: number): FedEvents {
     const from = Math.max(after, this.#forgotten);
     const events: FedEvent[] = [];
@@ -81,7 +78,7 @@ export class AnswerFeed {
   }
 }
 
-/** Every event counts, also one without a text. */
+/** The characters of an event; one without a text counts too. */
 function measureEvent(event: FedEvent): number {
   return 100 + (event.kind === "answer" ? (event.text?.length ?? 0) : 0);
 }
@@ -89,7 +86,7 @@ function measureEvent(event: FedEvent): number {
 /** How long the answers of a search can be fetched after its end. */
 const HELD_AFTER_END_MS = 10 * 60_000;
 
-/** Whose answers these are: of the person who started the search, and of no other. */
+/** A search and the person who started it, who alone may read its answers. */
 export interface FeedOwner {
   readonly orgId: OrgId;
   readonly searchId: string;
@@ -102,7 +99,7 @@ interface Held {
   ending: NodeJS.Timeout | undefined;
 }
 
-/** The answers of the searches of this process, in memory alone. */
+/** The answers of this process's searches, in memory only. */
 export class HeldFeeds {
   readonly #endedMax: number;
   readonly #held = new Map<string, Held>();
@@ -115,7 +112,7 @@ export class HeldFeeds {
     this.#held.set(owner.searchId, { owner, feed, ending: undefined });
   }
 
-  /** Undefined if it is not here, or not of this person. */
+  /** Undefined if this process does not hold it, or it is not of this person. */
   find({ orgId, searchId, by }: FeedOwner): AnswerFeed | undefined {
     const held = this.#held.get(searchId);
     if (held === undefined || held.owner.orgId !== orgId) return undefined;
@@ -123,11 +120,11 @@ export class HeldFeeds {
     return kind === by.kind && id === by.id ? held.feed : undefined;
   }
 
-  /** Its search has ended: forgotten in some minutes, or when too many others have ended. */
+  /** Forgets the answers of an ended search in ten minutes, or when too many others have ended. */
   endSoon(searchId: string): void {
     const held = this.#held.get(searchId);
     if (held === undefined) return;
-    // Again at the end of the map: the order is that of the ends.
+    // Moved to the end of the map, so that ended searches are in the order of their ends.
     this.#held.delete(searchId);
     this.#held.set(searchId, held);
     held.ending = setTimeout(() => this.#forget(searchId), HELD_AFTER_END_MS).unref();

@@ -9,7 +9,7 @@ import type { SearchEstimate, WantedCalls } from "./optimize.ts";
 /** The token limit of a judge's reply: the verdict is one letter, but reasoning may precede it. */
 export const JUDGE_TOKENS_MAX = 1_024;
 
-/** The most that a call with this body could be held for, by the quote that a call is held by. */
+/** Quotes the most that could be held for a call with this body, as the gateway quotes calls. */
 export type Quote = (principal: Principal, body: Buffer) => Result<{ readonly most: MicroUsd }>;
 
 export interface EstimateParts {
@@ -44,7 +44,7 @@ export async function estimateSearch(
     calls,
     models,
     judge,
-    mostMicroUsd: parts.reduce((sum, { mostMicroUsd }) => added(sum, mostMicroUsd), ZERO_MICRO_USD),
+    mostMicroUsd: microUsd(parts.reduce((sum, { mostMicroUsd }) => sum + mostMicroUsd, 0n)),
     leastMs: Math.max(0, calls - 1) * callGapMs,
   };
 }
@@ -64,17 +64,15 @@ async function sumQuotes(
   let message: string | null = null;
   for (const prompt of prompts) {
     const quoted = quote(prompt);
-    if (quoted.ok) mostMicroUsd = added(mostMicroUsd, quoted.most);
+    if (quoted.ok) mostMicroUsd = microUsd(mostMicroUsd + quoted.most);
     else message ??= quoted.refusal.message;
   }
-  // Others are served between two models: long prompts take a while to read.
+  // Lets other requests be served between two models, since long prompts take a while to read.
   await turn();
   return { mostMicroUsd, message };
 }
 
-/**
- * Assumes that every question is as long as the longest, so that one is counted instead of fifty.
- */
+/** The most that the judge could cost, if every question were as long as the longest one. */
 function judgeMost(
   quote: Quote,
   principal: Principal,
@@ -91,8 +89,4 @@ function judgeMost(
   const quoted = quote(principal, body);
   if (!quoted.ok) return { mostMicroUsd: ZERO_MICRO_USD, message: quoted.refusal.message };
   return { mostMicroUsd: microUsd(quoted.most * BigInt(asked.prompts.length)), message: null };
-}
-
-function added(a: MicroUsd, b: MicroUsd): MicroUsd {
-  return microUsd(a + b);
 }

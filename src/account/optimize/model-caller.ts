@@ -20,7 +20,6 @@ export interface CallWanted {
   readonly maxTokens: number;
 }
 
-/** How one call of a search ended. */
 export type CallOutcome =
   | {
       readonly kind: "ended";
@@ -28,14 +27,14 @@ export type CallOutcome =
       readonly text: string;
       readonly costMicroUsd: MicroUsd;
       readonly firstByteMs: number | null;
-      /** Until the call had ended; null if it was never made. */
+      /** Milliseconds until the call had ended; null if it was never made. */
       readonly totalMs: number | null;
     }
-  /** A limit, or everything is cooling down: nothing was sent, ask again after the wait. */
+  /** A limit, or every provider is cooling down: nothing was sent, ask again after the wait. */
   | { readonly kind: "wait"; readonly waitMs: number }
   /** The rest of a cap or of the balance does not cover the most that this call could cost. */
   | { readonly kind: "uncovered"; readonly by: "budget" | "organization" }
-  /** No later call can do better: `message` is for people. */
+  /** No later call can succeed; `message` is for people. */
   | { readonly kind: "unusable"; readonly message: string }
   | { readonly kind: "unreachable" };
 
@@ -45,7 +44,7 @@ export interface ModelCaller {
   ask(wanted: CallWanted, signal: AbortSignal): Promise<CallOutcome>;
 }
 
-/** Asks by `call`, which makes a chat call of the wire that `AnswerReader` reads. */
+/** Asks through `call`, which answers in the streamed chat format that `AnswerReader` reads. */
 export function openModelCaller(
   call: (request: InProcessRequest) => Promise<InProcessEnd>,
   clock: Clock,
@@ -83,7 +82,6 @@ export function openModelCaller(
 const ROUTE = "/v1/chat/completions";
 const UNREACHABLE: CallOutcome = { kind: "unreachable" };
 
-/** The request body for a model. */
 export function buildBody({ modelId, prompt, maxTokens }: Omit<CallWanted, "key">): Buffer {
   const messages = [{ role: "user", content: prompt }];
   const body = { model: modelId, max_tokens: maxTokens, stream: true, messages };
@@ -139,14 +137,12 @@ function refusalOutcome(refusal: Refusal): CallOutcome | undefined {
   }
 }
 
-/** The kept length of an answer: a judge reads no more. */
+/** The most characters of an answer that are kept; a judge reads no more. */
 const ANSWER_CHARS_MAX = 16_000;
 
-/** The result of a streamed chat answer. */
 export interface ReadAnswer {
-  /** At most 16,000 characters of it. */
   readonly text: string;
-  /** It has its end mark: it was neither cut off nor ended by an error event. */
+  /** True if the answer has its end mark and no error event. */
   readonly isWhole: boolean;
 }
 

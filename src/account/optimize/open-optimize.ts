@@ -36,7 +36,6 @@ export interface OptimizeOptions {
   readonly store: OptimizeStore;
   readonly clock: Clock;
   readonly log: Logger;
-  /** Makes the calls of the searches. */
   readonly caller: ModelCaller;
   readonly isChatModel: (modelId: string) => boolean;
   /** Milliseconds between the starts of two calls of a search. */
@@ -45,10 +44,10 @@ export interface OptimizeOptions {
 }
 
 /**
- * Searches for the best model of an organization's own prompts. Every search has a managed key
- * whose cap is the budget and which is disabled when the search ends. Every verb carries the
- * organization: another's search is a search that does not exist.
- * Opened, it ends as `interrupted` those whose process is gone, now and later.
+ * Searches for the best model of an organization's own prompts. Every search has a managed key,
+ * whose cap is the budget and which is disabled when the search ends. Every method takes the
+ * organization: a search of another one counts as not existing. Regularly from the start on,
+ * searches whose process is gone are ended as `interrupted`.
  */
 export class OptimizeRuns {
   readonly #options: OptimizeOptions;
@@ -116,7 +115,7 @@ export class OptimizeRuns {
     return { kind: "started", search };
   }
 
-  /** The highest cost; nothing is made or sent. */
+  /** Estimates the highest cost; makes and sends nothing. */
   async estimate(
     principal: Principal,
     wanted: WantedCalls,
@@ -149,9 +148,9 @@ export class OptimizeRuns {
     return this.#feeds.find({ orgId, searchId, by })?.since(after);
   }
 
-  /** One that has ended stays as it is. Undefined: no such search. */
+  /** Stops a search; one that has ended stays as it is. Undefined if there is no such search. */
   async stop(orgId: OrgId, searchId: string, by: ChangedBy): Promise<OptimizeSearch | undefined> {
-    // Another's search is found nowhere, before anything of it is touched.
+    // Found first, so that nothing of another organization's search is touched.
     const search = await this.#options.store.find(orgId, searchId);
     const run = search === undefined ? undefined : this.#runs.get(searchId);
     run?.stop({ state: "stopped", message: null }, by);
@@ -159,7 +158,7 @@ export class OptimizeRuns {
     return await this.#options.store.stop(orgId, searchId, by);
   }
 
-  /** Ends what runs in this process as `interrupted`; their keys are disabled. */
+  /** Ends the searches of this process as `interrupted`, and disables their keys. */
   async close(): Promise<void> {
     this.#isClosed = true;
     const runs = [...this.#runs.values()];
@@ -214,7 +213,7 @@ export class OptimizeRuns {
       this.#runs.delete(searchId);
       this.#feeds.endSoon(searchId);
     });
-    // Closed while the search began: it ends with the others.
+    // If this was closed while the search began, it ends with the others.
     if (this.#isClosed) run.stop(SHUT_DOWN, byGateway("optimize"));
   }
 

@@ -17,7 +17,6 @@ export type OptimizeObjective = "lowest_cost" | "fastest" | "best_judged";
 export type OptimizeState =
   "running" | "finished" | "stopped" | "over_budget" | "interrupted" | "failed";
 
-/** The result of one candidate. */
 export interface OptimizeResult {
   readonly modelId: string;
   /** Calls that have ended, failed ones too. */
@@ -30,7 +29,7 @@ export interface OptimizeResult {
   readonly firstByteP50Ms: number | null;
   /** Share of judged prompts that it won, 0 to 1; null when none was judged. */
   readonly winRate: number | null;
-  /** By the objective, best is 1; null without an answer, and of all where a judge decided too little. */
+  /** The place by the objective, best is 1; null without an answer or with too few verdicts. */
   readonly rank: number | null;
 }
 
@@ -43,19 +42,18 @@ export type StoredResult = Omit<OptimizeResult, "costMicroUsd" | "costPerCallMic
 export const searchColumns = columns({
   searchId: text("search_id"),
   orgId: text<OrgId>("org_id"),
-  /** Its managed key: never shown. */
+  /** The managed key of the search, which is never shown. */
   keyId: text<KeyId>("key_id"),
   name: text("name"),
   objective: text<OptimizeObjective>("objective"),
   judgeModelId: orNull(text("judge_model_id")),
   modelIds: opaque<readonly string[]>("model_ids"),
-  /** How many; their texts are only in the memory of the process that runs the search. */
+  /** The number of prompts; their texts are only in the memory of the running process. */
   prompts: integer("prompts"),
   budgetMicroUsd: micro("budget"),
   /** Settled spend of its key, the judge's calls included. */
   spentMicroUsd: micro("spent"),
   state: text<OptimizeState>("state"),
-  /** Why it ended so, where that needs a word. */
   message: orNull(text("message")),
   createdAtMs: instantMs("created_at"),
   endedAtMs: orNull(instantMs("ended_at")),
@@ -71,7 +69,7 @@ export type OptimizeSearch = Omit<RecordOf<typeof searchColumns>, "results"> & {
 
 /** The fields that decide how many calls there are and how much each can cost. */
 export interface WantedCalls {
-  /** Needed for `best_judged`; with another objective it adds the win rate. */
+  /** The judge, needed for `best_judged`; with another objective it adds the win rate. */
   readonly judgeModelId: string | null;
   /** 2 to 8, each once. */
   readonly modelIds: readonly string[];

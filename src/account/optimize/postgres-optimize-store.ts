@@ -26,10 +26,7 @@ import {
 
 const LISTED_MAX = 200;
 
-/**
- * Searches of organizations: results, never a prompt or an answer. A search begins and ends once,
- * in one commit with its key.
- */
+/** Searches with their results, without prompts and answers; each is committed with its key. */
 export class PostgresOptimizeStore {
   readonly #pool: Pool;
   readonly #changes: ChangeLog;
@@ -93,21 +90,18 @@ export class PostgresOptimizeStore {
     return (await this.#end(by, END_SQL, values)) === 1;
   }
 
-  /**
-   * Sets a running search to `stopped` with its last written results; a search that has ended is
-   * unchanged.
-   */
+  /** Stops a running search at its last stored results; one that has ended is unchanged. */
   async stop(orgId: OrgId, searchId: string, by: ChangedBy): Promise<OptimizeSearch | undefined> {
     await this.#end(by, STOP_SQL, [orgId, searchId]);
     return await this.find(orgId, searchId);
   }
 
-  /** Ends as `interrupted` what no process runs any more; returns how many. */
+  /** Ends as `interrupted` the searches that no process runs any more; returns how many. */
   async interruptDead(message: string): Promise<number> {
     return await this.#end(byGateway("optimize"), INTERRUPT_SQL, [message]);
   }
 
-  /** How many have ended by it, and with each its key. */
+  /** Ends searches and disables their keys; returns how many. */
   async #end(by: ChangedBy, sql: string, values: unknown[]): Promise<number> {
     const end = async (client: PoolClient, note: Note): Promise<number> => {
       const { rows } = await queryInTime<EndedRow>(client, { text: sql, values });
@@ -135,7 +129,7 @@ const SELECT_SQL = `
     and p.id = s.key_id), 0)::bigint as spent
   from optimize_search s`;
 
-/* $16 how many may run. */
+/* $16: how many searches of the organization may run. */
 const BEGIN_SQL = `
   with allowed as (
     select o.org_id from org o where o.org_id = $1
@@ -176,7 +170,7 @@ const KEEP_SQL = `
     lease_until = now() + $4::double precision * interval '1 ms'
   where search_id = $1 and state = 'running'`;
 
-/** Disables the keys of `ended` and answers a row for each. */
+/** Disables the keys of `ended` and returns a row for each. */
 const DISABLE_SQL = `
   update api_key k set disabled_at = coalesce(k.disabled_at, now())
   from ended where k.key_id = ended.key_id
@@ -226,7 +220,6 @@ function readSearchRow(row: object): OptimizeSearch {
   };
 }
 
-/** The first contents of a new search and its managed key. */
 export interface NewSearch {
   readonly searchId: string;
   readonly orgId: OrgId;
@@ -247,7 +240,6 @@ export interface NewSearch {
   readonly leaseMs: number;
 }
 
-/** The results of a running search so far. */
 interface SearchProgress {
   readonly callsDone: number;
   readonly results: readonly OptimizeResult[];

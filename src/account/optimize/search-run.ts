@@ -33,7 +33,7 @@ export interface RunOptions {
   /** Milliseconds between the starts of two calls. */
   readonly callGapMs: number;
   readonly search: OptimizeSearch;
-  /** The raw key of the search: nowhere but here. */
+  /** The raw key of the search, which is nowhere else. */
   readonly key: string;
   readonly prompts: readonly string[];
   readonly maxTokens: number;
@@ -41,7 +41,7 @@ export interface RunOptions {
 
 type End = Pick<SearchEnd, "state" | "message">;
 
-/** One running search: asks, counts, writes down how far it is, and ends once. */
+/** One running search: it asks the models, counts, stores its progress, and ends once. */
 export class SearchRun {
   /** Resolves when no call is running and, if possible, the end has been written. */
   readonly done: Promise<void>;
@@ -74,7 +74,7 @@ export class SearchRun {
     this.done = this.#run();
   }
 
-  /** Ends it at once: calls under way are dropped and settled at what was observed. */
+  /** Ends the search at once. Calls under way are dropped, and settled by what was observed. */
   stop(end: End, by: ChangedBy): void {
     if (this.#end === undefined) this.#endedBy = by;
     this.#endWith(end);
@@ -103,7 +103,7 @@ export class SearchRun {
     }
   }
 
-  /** The call, tried again where it was asked to wait; undefined if the search has ended. */
+  /** Makes a call, again if it has to wait or to be alone; undefined if the search has ended. */
   async #ask(task: SearchTask): Promise<Extract<CallOutcome, { kind: "ended" }> | undefined> {
     let mustBeAlone = false;
     for (let tries = 1; this.#mayGoOn(); tries += 1) {
@@ -114,13 +114,12 @@ export class SearchRun {
         case "ended":
           return outcome;
         case "wait":
-          if (tries >= CALL_TRIES_MAX) return failedCall;
+          if (tries >= CALL_TRIES_MAX) return FAILED_CALL;
           this.#pace.slowDown(outcome.waitMs);
           break;
         case "uncovered":
-          // The money held for another call is released later: only a call that is alone is
-          // conclusive.
-          if (mustBeAlone) this.#endWith(uncoveredEnds[outcome.by]);
+          // Holds of other calls are released later, so only a call that is alone decides.
+          if (mustBeAlone) this.#endWith(UNCOVERED_ENDS[outcome.by]);
           mustBeAlone = true;
           break;
         case "unusable":
@@ -128,7 +127,7 @@ export class SearchRun {
           break;
         case "unreachable":
           this.#unreachable += 1;
-          if (this.#unreachable < UNREACHABLE_MAX) return failedCall;
+          if (this.#unreachable < UNREACHABLE_MAX) return FAILED_CALL;
           this.#endWith({ state: "failed", message: "the gateway did not answer" });
       }
     }
@@ -148,7 +147,7 @@ export class SearchRun {
 
   async #send(task: SearchTask): Promise<CallOutcome> {
     await this.#pace.turn(this.#abort.signal);
-    // Checked again after each wait: between the last check and the sending nothing may happen.
+    // Checked after each wait, so that no call that must be alone begins before this one.
     for (let call = this.#loneCall(); call !== undefined; call = this.#loneCall()) await call;
     return await this.#sendNow(task);
   }
@@ -228,7 +227,7 @@ export class SearchRun {
       this.#endWith({ state: "stopped", message: null });
     } catch (fault) {
       log.warn({ err: fault, search_id: search.searchId }, "a search could not be written down");
-      // By now others have declared it dead and disabled its key.
+      // After that time other processes have declared the search dead and disabled its key.
       if (clock.monotonicMs() - this.#keptMs < SEARCH_LEASE_MS) return;
       this.#endWith({ state: "interrupted", message: "the database did not answer" });
     }
@@ -256,7 +255,7 @@ export class SearchRun {
   }
 }
 
-const failedCall: Extract<CallOutcome, { kind: "ended" }> = {
+const FAILED_CALL: Extract<CallOutcome, { kind: "ended" }> = {
   kind: "ended",
   isAnswered: false,
   text: "",
@@ -265,7 +264,7 @@ const failedCall: Extract<CallOutcome, { kind: "ended" }> = {
   totalMs: null,
 };
 
-const uncoveredEnds: Readonly<Record<"budget" | "organization", End>> = {
+const UNCOVERED_ENDS: Readonly<Record<"budget" | "organization", End>> = {
   budget: {
     state: "over_budget",
     message: "what is left of the budget does not cover the most that the next call could cost",

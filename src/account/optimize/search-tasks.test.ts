@@ -13,12 +13,10 @@ test("every candidate is asked a prompt before the next prompt begins", () => {
     taken.push(`${tasks.findPrompt(task)} ${task.kind === "answer" ? task.modelId : "judge"}`);
   }
   expect(taken).toEqual(["p0 a", "p0 b", "p1 a", "p1 b"]);
-  expect(tasks.planned).toBe(4);
 });
 
 test("the judge is asked as soon as all answers to a prompt are there", () => {
   const tasks = tasksOf(true);
-  expect(tasks.planned).toBe(6);
   tasks.take();
   tasks.take();
   expect(tasks.answered(0, "b", "second")).toBe(false);

@@ -38,10 +38,6 @@ export class SearchTasks {
     this.#hasJudge = options.hasJudge;
   }
 
-  get planned(): number {
-    return this.#prompts.length * (this.#modelIds.length + (this.#hasJudge ? 1 : 0));
-  }
-
   take(): SearchTask | undefined {
     const judgement = this.#judgements.shift();
     if (judgement !== undefined) return judgement;
@@ -56,7 +52,10 @@ export class SearchTasks {
     return task.kind === "judge" ? task.question : (this.#prompts[task.promptAt] ?? "");
   }
 
-  /** Undefined text: it did not answer. Returns whether the judge's call about it is left out. */
+  /**
+   * Takes an answer to a prompt; the text is undefined if the model did not answer. True if the
+   * judge's call about this prompt is left out.
+   */
   answered(promptAt: number, modelId: string, text: string | undefined): boolean {
     if (!this.#hasJudge) return false;
     const found = this.#answers.get(promptAt) ?? { ended: 0, answers: [] };
@@ -120,7 +119,7 @@ export function askJudge(
   return { question, modelIds: shuffled.map(({ modelId }) => modelId) };
 }
 
-/** A question that is, as JSON, at least as long as any about answers of so many models. */
+/** A question that is, as JSON, at least as long as any other about answers of these models. */
 export function longestQuestion(prompt: string, modelIds: readonly string[]): string {
   const text = LONGEST_CHAR.repeat(ANSWER_CHARS_MAX);
   return askJudge(
@@ -153,7 +152,7 @@ function digest(text: string): string {
 const GAP_MS_MAX = 6_000;
 const GAP_FACTOR = 3;
 
-/** When the next call may leave: one after another with a gap, and none during a pause. */
+/** Spaces the calls: with a gap between two of them, and with pauses. */
 export class Pace {
   readonly #clock: Clock;
   #gapMs: number;
@@ -165,13 +164,13 @@ export class Pace {
     this.#gapMs = gapMs;
   }
 
-  /** Resolves when it is this call's turn, at once when `signal` is aborted. */
+  /** Resolves when this call may be sent; at once if `signal` is aborted. */
   async turn(signal: AbortSignal): Promise<void> {
     const nowMs = this.#clock.monotonicMs();
     const atMs = Math.max(nowMs, this.#nextMs, this.#pausedUntilMs);
     this.#nextMs = atMs + this.#gapMs;
     await waited(atMs - nowMs, signal);
-    // Another call may have been delayed meanwhile: that holds for all.
+    // A pause that another call has caused meanwhile holds for this one too.
     for (;;) {
       const cooldownMs = this.#pausedUntilMs - this.#clock.monotonicMs();
       if (cooldownMs <= 0 || signal.aborted) return;
@@ -179,7 +178,7 @@ export class Pace {
     }
   }
 
-  /** No call leaves before `waitMs` have passed, and then more slowly than so far. */
+  /** Pauses all calls for `waitMs`, and then makes the gap longer. */
   slowDown(waitMs: number): void {
     this.#pausedUntilMs = Math.max(this.#pausedUntilMs, this.#clock.monotonicMs() + waitMs);
     this.#gapMs = Math.min(Math.max(this.#gapMs, 1) * GAP_FACTOR, GAP_MS_MAX);

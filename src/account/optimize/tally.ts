@@ -1,11 +1,10 @@
 import { microUsd, type MicroUsd, ZERO_MICRO_USD } from "../../kernel/index.ts";
 import type { OptimizeObjective, OptimizeResult } from "./optimize.ts";
 
-/** One call of a candidate that has ended. */
 export interface EndedCall {
   readonly isAnswered: boolean;
   readonly costMicroUsd: MicroUsd;
-  /** Null: no byte came. */
+  /** Null if no byte came. */
   readonly firstByteMs: number | null;
 }
 
@@ -28,14 +27,12 @@ export class Tally {
     if (call.isAnswered && call.firstByteMs !== null) count.firstByteMs.push(call.firstByteMs);
   }
 
-  /** A verdict about these models' answers to one prompt. */
   addVerdict(modelIds: readonly string[], winner: string): void {
     this.#verdicts += 1;
     for (const modelId of modelIds) this.#findCount(modelId).judged += 1;
     this.#findCount(winner).won += 1;
   }
 
-  /** In the order in which the models were named. */
   results(): readonly OptimizeResult[] {
     const unranked = [...this.#counts].map(([modelId, count]) => toResult(modelId, count));
     const order = unranked
@@ -95,7 +92,7 @@ function toResult(modelId: string, count: Count): OptimizeResult {
   };
 }
 
-/** The lower middle one: a number that was measured. */
+/** The lower of two middle values, so that it is one that was measured. */
 function findMedian(values: readonly number[]): number | null {
   return values.toSorted((a, b) => a - b)[Math.ceil(values.length / 2) - 1] ?? null;
 }

@@ -3,7 +3,6 @@ import {
   type Clock,
   dayAndHour,
   type Mailer,
-  type MailMessage,
   mailText,
   nameInMail,
   createRecordId,
@@ -21,20 +20,19 @@ const INVITATION_MS = 7 * 24 * 3_600_000;
 export interface SentInvitation {
   readonly invitation: Invitation;
   readonly link: string;
-  /** `off`: no mail server is configured; `bound`: enough were sent today or this hour; `failed`: it did not take it. */
+  /** `off`: no mail server; `bound`: a limit of e-mails is reached; `failed`: it was refused. */
   readonly mail: "sent" | "off" | "bound" | "failed";
 }
 
 export interface InvitationsOptions {
   readonly store: TeamStore;
   readonly mailer: Mailer | undefined;
-  /** E-mails of all organizations together. */
+  /** The most e-mails per hour of all organizations together. */
   readonly mailsPerHourMax: number;
   readonly consoleUrl: () => string;
   readonly clock: Clock;
 }
 
-/** The organization, and the person who invites. */
 export interface Inviting {
   readonly orgId: OrgId;
   readonly orgName: string;
@@ -42,7 +40,6 @@ export interface Inviting {
   readonly email: string;
 }
 
-/** Makes the links of invitations and sends them. */
 export class Invitations {
   readonly #options: InvitationsOptions;
 
@@ -86,7 +83,7 @@ export class Invitations {
 
   async #send(from: Inviting, made: Invitation, token: string): Promise<SentInvitation> {
     const { store, mailer, mailsPerHourMax, consoleUrl, clock } = this.#options;
-    // A part behind the `#` is sent to no server, and in no Referer.
+    // The part after the `#` is sent to no server, and is in no Referer.
     const link = `${consoleUrl()}/join#${token}`;
     if (mailer === undefined) return { invitation: made, link, mail: "off" };
     const nowMs = clock.nowMs();
@@ -95,42 +92,26 @@ export class Invitations {
       return { invitation: made, link, mail: "bound" };
     }
     const invitation = { ...made, mailedAtMs: nowMs };
-    const { orgName, email: invitedBy } = from;
-    const message = invitationMail({ ...made, orgName, invitedBy, link }, createRecordId("mail"));
-    const { kind } = await mailer.send(message);
+    const { kind } = await mailer.send(invitationMail(made, from, link));
     return { invitation, link, mail: kind === "sent" ? "sent" : "failed" };
   }
 }
 
-/** The facts of an invitation. */
-export interface InvitationFacts {
-  readonly invitationId: string;
-  readonly email: string;
-  readonly role: Role;
-  readonly orgName: string;
-  /** The e-mail address of the owner who invites. */
-  readonly invitedBy: string;
-  readonly link: string;
-  readonly expiresAtMs: number;
-}
-
-/** An invitation as an e-mail; every try of one link has one id. */
-function invitationMail(of: InvitationFacts, tryId: string): MailMessage {
-  const { email, role, invitedBy, link } = of;
-  const orgName = nameInMail(of.orgName);
+function invitationMail({ email, role, expiresAtMs }: Invitation, from: Inviting, url: string) {
+  const orgName = nameInMail(from.orgName);
   return {
     to: email,
-    messageId: `<${tryId}@tokenmarket.invitation>`,
+    messageId: `<${createRecordId("mail")}@tokenmarket.invitation>`,
     ...mailText({
       subject: `Invitation to ${orgName}`,
       sentences: [
-        `${invitedBy} invites you to the organization “${orgName}” on Token Market as ` +
+        `${from.email} invites you to the organization “${orgName}” on Token Market as ` +
           `${ROLE_WORDS[role].name}.`,
         `Sign in as ${email} and accept.`,
       ],
-      action: { label: "Accept the invitation", url: link },
+      action: { label: "Accept the invitation", url },
       foot: [
-        `The link works until ${dayAndHour(new Date(of.expiresAtMs).toISOString())}.`,
+        `The link works until ${dayAndHour(new Date(expiresAtMs).toISOString())}.`,
         "If you do not know the sender, ignore this message: nothing happens.",
       ],
     }),

@@ -1,6 +1,6 @@
 import type { Pool, PoolClient } from "pg";
 
-import { removeMemberDestinations } from "../alerts/remove-destinations-of.ts";
+import { removeMemberDestinations } from "../alerts/postgres-alert-store.ts";
 import {
   type Change,
   type ChangedBy,
@@ -64,7 +64,7 @@ export class PostgresTeamStore {
     this.#changes = changes;
   }
 
-  /** The one who joined first comes first; a bounded number. */
+  /** The member who joined first comes first; a bounded number. */
   async members(orgId: OrgId): Promise<readonly Member[]> {
     const { rows } = await this.#pool.query<Row>(MEMBERS_SQL, [orgId]);
     return rows.map(memberColumns.read);
@@ -76,8 +76,8 @@ export class PostgresTeamStore {
   }
 
   /**
-   * Which people the accounts in the organization's change log are, now and not from the log: it
-   * keeps no address. An account that was never a member is not answered.
+   * The people behind the accounts in the organization's change log, which stores no address. An
+   * account that was never a member is left out.
    */
   async people(orgId: OrgId, accountIds: readonly string[]): Promise<PeopleById> {
     if (accountIds.length === 0) return new Map();
@@ -169,7 +169,7 @@ export class PostgresTeamStore {
     return outcome;
   }
 
-  /** `member`, `invited`: the address is already; `full`: `TEAM_MAX` is reached. */
+  /** `member` or `invited` if the address is so already; `full` if `TEAM_MAX` is reached. */
   async invite(
     orgId: OrgId,
     invitation: NewInvitation,
@@ -211,10 +211,7 @@ export class PostgresTeamStore {
     });
   }
 
-  /**
-   * Counts an e-mail of the invitation; false: enough were sent today, or in this hour by the whole
-   * installation, and none may be.
-   */
+  /** Counts an e-mail of the invitation; false if a bound of the day or the hour is reached. */
   async claimMail(
     invitationId: string,
     { nowMs, perHourMax }: { readonly nowMs: number; readonly perHourMax: number },
@@ -232,7 +229,7 @@ export class PostgresTeamStore {
     });
   }
 
-  /** The open invitation that a link is of, for any account that opens it. */
+  /** The open invitation of a link, for any account that opens it. */
   async findByLink(tokenHash: Buffer, nowMs: number): Promise<ReceivedInvitation | undefined> {
     const { rows } = await this.#pool.query<Row>(BY_LINK_SQL, [tokenHash, new Date(nowMs)]);
     return rows[0] === undefined ? undefined : receivedColumns.read(rows[0]);
@@ -244,7 +241,7 @@ export class PostgresTeamStore {
     return rows.map(receivedColumns.read);
   }
 
-  /** Once, and by the account of the invited address alone: the session is in the organization then. */
+  /** Accepts an invitation to the account's address, and moves the session to the organization. */
   async accept(
     invitationId: string,
     of: { readonly accountId: string; readonly sessionId: Buffer; readonly nowMs: number },
@@ -270,7 +267,7 @@ export class PostgresTeamStore {
     });
   }
 
-  /** For operators: without an invitation. */
+  /** For operators: adds a member without an invitation. */
   async add(
     orgId: OrgId,
     { email, role }: { readonly email: string; readonly role: Role },
@@ -296,10 +293,7 @@ export class PostgresTeamStore {
 
 export type TeamStore = Public<PostgresTeamStore>;
 
-/**
- * Locks out other changes of the team. Returns false if the calling account is no longer a member
- * who may change it.
- */
+/** Locks out other changes of the team; false if the caller may not change it any more. */
 async function lockTeam(
   client: PoolClient,
   orgId: OrgId,
@@ -311,10 +305,7 @@ async function lockTeam(
   return rows[0] !== undefined && mayRole(rows[0].role, "members");
 }
 
-/**
- * Ends open invitations, each with its change record: a single one, those of an account, or those
- * to an address.
- */
+/** Ends open invitations and records it: one by its id, all by an account, or all to an address. */
 async function endInvitations(
   client: PoolClient,
   note: Note,
@@ -393,6 +384,6 @@ const END_INVITATIONS_SQL = `
 
 const ORG_OF_SQL = "select org_id from org_invitation where invitation_id = $1";
 
-/* Who is a member already keeps its role. */
+/* A member keeps the present role. */
 const JOIN_SQL = `
   insert into org_member (org_id, account_id, role) values ($1, $2, $3) on conflict do nothing`;

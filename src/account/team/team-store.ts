@@ -19,14 +19,13 @@ export interface MadeByMember {
   readonly webhooks: readonly { readonly id: string; readonly name: string }[];
 }
 
-/** An account as an organization knows it that it is or was a member of. */
+/** An account as known to an organization of which it is or was a member. */
 export interface KnownPerson {
   /** For a former member, the address at that time, or as much of it as the change log kept. */
   readonly email: string;
   readonly isMember: boolean;
 }
 
-/** By the id of the account. */
 export type PeopleById = ReadonlyMap<string, KnownPerson>;
 
 /** The link of an invitation: its hash, and how long it can be used. */
@@ -40,17 +39,13 @@ export interface NewInvitation extends InvitationLink {
   readonly invitationId: string;
   readonly email: string;
   readonly role: Role;
-  /** The account of the owner who invites. */
   readonly invitedBy: string;
 }
 
-/**
- * `last_owner`: an organization without an owner could not be managed any more; `not_allowed`: the
- * role of the account that asks was taken meanwhile.
- */
+/** `last_owner`: an organization needs an owner; `not_allowed`: the caller has lost the role. */
 export type MemberChange = "done" | "unknown" | "last_owner" | "not_allowed";
 
-/** Rows that are read at most; a team is smaller. */
+/** The most rows that are read; a team is smaller. */
 const ROWS_MAX = 100;
 
 /** The columns of a membership `m` and its account `a`. */
@@ -86,14 +81,13 @@ export const receivedColumns = columns({
   orgName: computed("o.name", text("org_name")),
   email: text("email"),
   role: text<Role>("role"),
-  /** The address of the member who made the link; null: no longer here. */
+  /** The address of the member who made the link; null if that account is gone. */
   invitedBy: computed(
     "(select b.email from console_account b where b.account_id = i.invited_by)",
     orNull(text("invited_by")),
   ),
   expiresAtMs: instantMs("expires_at"),
 });
-/** An open invitation as the one who got it sees it. */
 export type ReceivedInvitation = RecordOf<typeof receivedColumns>;
 
 export const MEMBERS_SQL = `
@@ -101,7 +95,7 @@ export const MEMBERS_SQL = `
   from org_member m join console_account a using (account_id)
   where m.org_id = $1 order by m.joined_at, m.account_id limit ${ROWS_MAX}`;
 
-/* A member who was removed may have another address by now, which is nothing to the organization. */
+/* A removed member may have a new address since, which the organization must not see. */
 export const PEOPLE_SQL = `
   select a.account_id, a.email, m.account_id is not null as is_member,
     case when m.account_id is null then (
@@ -119,7 +113,7 @@ export interface PersonRow {
   readonly masked: string | null;
 }
 
-/* A webhook may since have another address, and a key another name: shown is what there is now. */
+/* Shows the present address of a webhook and the present name of a key. */
 export const MADE_BY_SQL = `
   with made as (
     select distinct target from change
@@ -165,7 +159,7 @@ export const RECEIVED_SQL = `
     and i.ended_at is null and i.expires_at > $2 and ${INVITER_SQL}
   order by i.created_at, i.invitation_id limit ${ROWS_MAX}`;
 
-/* Taken before members are read: changes of one team follow each other. */
+/* Taken before members are read, so that changes of one team follow each other. */
 export const LOCK_ORG_SQL = "select from org where org_id = $1 for no key update";
 
 export const ONE_MEMBER_SQL = `
@@ -188,8 +182,8 @@ export const COUNT_TEAM_SQL = `
       where org_id = $1 and ended_at is null and expires_at > now())::integer as size`;
 
 /*
- * A mailbox is not filled, and an organization sends no mass e-mail: both within a day. All
- * organizations together, of which one person can have many, send so many in an hour.
+ * Counts an e-mail within the bounds of 24 hours for its mailbox and its organization, and within
+ * the bound of an hour for all organizations together, since one person can have many.
  */
 export const CLAIM_MAIL_SQL = `
   with allowed as (

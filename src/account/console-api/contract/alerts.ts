@@ -26,7 +26,7 @@ export type AlertDestination = Static<typeof AlertDestination>;
 
 export const DestinationWithSecret = Type.Object({
   ...AlertDestination.properties,
-  /** The secret of a webhook: shown in this answer alone. Null if an e-mail address has none. */
+  /** The secret of a webhook, which no later answer shows; null for an e-mail address. */
   secret: nullable(Type.String({ pattern: "^whsec_[A-Za-z0-9+/=]{32,88}$" })),
 });
 export type DestinationWithSecret = Static<typeof DestinationWithSecret>;
@@ -54,7 +54,7 @@ export const Alerts = Type.Object({
     /** An alert 7 days and 1 day before a key expires, and when it has. */
     key_expiry: Type.Boolean(),
     provider_trouble: Type.Boolean(),
-    /** The threshold is a fifth of what was bought last, at least $5, until another is set. */
+    /** True until a person sets the threshold: it is a fifth of the last purchase, at least $5. */
     balance_follows: Type.Boolean(),
   }),
   can_email: Type.Boolean(),
@@ -69,7 +69,6 @@ export type Alerts = Static<typeof Alerts>;
 export const AlertDelivery = Type.Object({
   event_id: Id,
   kind: Type.String(),
-  /** The kind as people read it. */
   label: Type.String(),
   at: Instant,
   destination_id: nullable(Id),
@@ -84,7 +83,6 @@ export type AlertDelivery = Static<typeof AlertDelivery>;
 
 const params = Type.Object({ destination_id: Id });
 
-/** The routes of destinations. */
 export const destinationRoutes = {
   "POST /api/console/alerts/destinations": {
     summary:
@@ -94,9 +92,7 @@ export const destinationRoutes = {
     isSetting: true,
     body: Fields({
       channel: oneOf("email", "webhook"),
-      /** An e-mail address. Default: the caller's own. */
       address: Type.Optional(Email),
-      /** The address of a webhook. */
       url: Type.Optional(Type.String({ minLength: 1, maxLength: 4_000 })),
       kinds: Type.Optional(Kinds),
     }),

@@ -31,13 +31,12 @@ export const Purchase = Type.Object({
 });
 export type Purchase = Static<typeof Purchase>;
 
-/** The payment for one purchase, with the parties of the day of payment. */
+/** The payment for one purchase, with the parties as they were on that day. */
 export const Receipt = Type.Object({
   /** `R-000123`, without a gap among the receipts of its issuer; `TEST-000123` for test money. */
   number: Type.String(),
   purchase_id: Id,
   paid_at: Instant,
-  /** The one line, of quantity 1. */
   description: Type.String(),
   net_usd: Usd,
   tax_usd: Usd,
@@ -86,7 +85,7 @@ export const CreditEntry = Type.Object({
   ),
   /** The purchase, the grant's reference, or the day of usage. */
   ref: Type.String(),
-  /** Above zero: into the wallet. */
+  /** Positive if credit was added. */
   amount_usd: Usd,
 });
 export type CreditEntry = Static<typeof CreditEntry>;

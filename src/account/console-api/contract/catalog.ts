@@ -13,8 +13,10 @@ export const Descriptor = Type.Object({
 });
 export type Descriptor = Static<typeof Descriptor>;
 
-/** Decimal dollars per million tokens; absent SKUs have the price of what they fall back to, but for an
- * hour of the cache: there the listing does not offer it. */
+/**
+ * Dollars per million tokens, as decimal strings. An absent SKU has the price of its fallback;
+ * without a price of the cache for an hour, the listing does not offer that cache.
+ */
 export const PricesPerMillion = BySku(Type.String());
 export type PricesPerMillion = Static<typeof PricesPerMillion>;
 
@@ -25,14 +27,13 @@ export const PriceCardLine = Type.Object({
   variant: nullable(Type.String()),
 });
 
-/** The price of every token of a request, output included, whose prompt is above a bound. */
+/** The prices of all tokens, output included, of a request with a prompt above the bound. */
 export const PriceTier = Type.Object({
   above_prompt_tokens: Count,
   prices: PricesPerMillion,
 });
 export type PriceTier = Static<typeof PriceTier>;
 
-/** All prices of a listing from an instant on. */
 export const PriceChange = Type.Object({
   from: Type.String(),
   prices: PricesPerMillion,
@@ -51,15 +52,13 @@ export const ModelProvider = Type.Object({
   defaulted: Type.Array(Type.String()),
   price_tiers: Type.Array(PriceTier),
   price_changes: Type.Array(PriceChange),
-  /** The day on which the prices were last checked, and how; null: not known. */
+  /** The day of the last price check, and its method; null if there is none. */
   checked: nullable(
     Type.Object({
       on: Type.String(),
       by: oneOf("two-sources", "page"),
       url: nullable(Type.String()),
-      /**
-       * `late`: more than 45 days ago; `old`: more than 90 days ago, and the listing is tried last.
-       */
+      /** `late`: over 45 days ago; `old`: over 90 days ago, and the listing is tried last. */
       age: oneOf("recent", "late", "old"),
     }),
   ),
@@ -78,7 +77,6 @@ export const Model = Type.Object({
   name: Type.String(),
   description: Type.String(),
   modality: oneOf("text", "image", "video", "decisions"),
-  /** The route that serves it. */
   route: Type.String(),
   input_modalities: Type.Array(Type.String()),
   context_length: nullable(Count),
@@ -100,17 +98,18 @@ export const Provider = Type.Object({
   prompt_logging: oneOf("none", "retained"),
   datacenters: Type.Array(Type.String()),
   models: Type.Array(Type.String()),
-  /** As this instance sees it now. */
+  /** The health that this instance sees now. */
   status: oneOf("healthy", "cooling", "open"),
   /**
-   * Over all customers in the last 24 hours, read once an hour; null unless the operator shows such
-   * figures, and with fewer than 3 organizations or 200 calls, or when one made more than half.
+   * The share of all customers' calls in the last 24 hours that succeeded, read once an hour. Null
+   * unless the operator shows such figures, and for fewer than 3 organizations or 200 calls, and if
+   * one organization made more than half of the calls.
    */
   success_24h: nullable(Type.Number()),
   ttft_p50_ms: nullable(Count),
   /**
-   * Models whose answers of the last 24 hours were reported to come from another one, always named.
-   * Which share of the answers is null like the figures above, by the same bounds.
+   * Models whose answers of the last 24 hours were reported to come from another model. They are
+   * always listed; `share_24h` is null under the same conditions as the figures above.
    */
   substitutions: Type.Array(
     Type.Object({
@@ -126,7 +125,7 @@ export type Provider = Static<typeof Provider>;
 export const Catalog = Type.Object({ models: Type.Array(Model) });
 export type Catalog = Static<typeof Catalog>;
 
-/** A visitor's text: a provider with hundreds of models uses the command. */
+/** Bounds the text of a visitor; a provider with hundreds of models uses the command. */
 const MANIFEST_CHARS_MAX = 65_536;
 
 export const catalogRoutes = {

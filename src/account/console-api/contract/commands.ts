@@ -72,12 +72,12 @@ export const strangeShape = shape((is: DefineField<LostLine>) => ({
 
 const Facts = nullable(Type.Record(Type.String(), Type.Unknown()));
 
-const Change = Type.Object({
+export const Change = Type.Object({
   position: Type.Integer(),
   at: Instant,
   actor_kind: Type.String(),
   actor_id: Type.String(),
-  /** The e-mail addresses of accounts as they are now: the log keeps none. */
+  /** The present e-mail address of the account; the log stores none. */
   actor_email: MaybeText,
   org_id: nullable(Id),
   action: Type.String(),
@@ -107,7 +107,6 @@ const changeFilter = {
   ),
 };
 
-/** A place of the machine on which the command runs. */
 function Path(description: string) {
   return Type.String({ minLength: 1, maxLength: 4_000, description });
 }
@@ -123,7 +122,7 @@ function ProviderIds(what: string) {
   return Type.Optional(Type.Array(ProviderId, { minItems: 1, description }));
 }
 
-/** A limit of a dedicated endpoint; absent if it has none. */
+/** A limit of a dedicated endpoint; absent for no limit. */
 function Limit(of: string, minimum = 1) {
   const description = `a whole number of ${of}`;
   return Type.Optional(Type.Integer({ minimum, maximum: 1_000_000_000, description }));
@@ -138,7 +137,7 @@ export const PutBackPeriod = Type.Object({
 
 export const PutBack = Type.Object({
   put_back: List(PutBackPeriod),
-  /** How many of the given periods the books already contain. */
+  /** How many of the given periods the ledger already contains. */
   known: Count,
   lost_usd: Type.String(),
 });
@@ -242,7 +241,7 @@ export const COMMANDS = {
     }),
     answer: Type.Object({
       ...endpointShape.schema.properties,
-      /** False: there is no folder of manifests here, the server may run elsewhere. */
+      /** False if the folder of manifests is not here, as when the server runs elsewhere. */
       manifest_checked: Type.Boolean(),
     }),
   },
@@ -270,7 +269,7 @@ export const COMMANDS = {
     answer: Type.Object({
       ok: Type.Boolean(),
       resealed: Count,
-      /** They were before. */
+      /** Secrets that were encrypted with that key already. */
       kept: Count,
       not_decrypted: List(Type.String()),
     }),
@@ -310,7 +309,6 @@ export const COMMANDS = {
     answer: Type.Object({
       provider_id: Id,
       lines: Count,
-      /** The verdict on each line, and the debt that follows. */
       verdicts: List(
         Type.Object({
           verdict: Type.String(),
@@ -319,7 +317,7 @@ export const COMMANDS = {
           meaning: Type.String(),
         }),
       ),
-      /** A person has to check these; 20 at most. */
+      /** The first 20 lines that a person has to check. */
       strange: List(strangeShape.schema),
     }),
   },

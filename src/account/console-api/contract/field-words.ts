@@ -1,8 +1,8 @@
 import { TRAFFIC_WORDS } from "./traffic-words.ts";
 
-/** What the fields of the console's API mean, by name, or by `parent.name` where it differs. */
+/** Describes the fields of the console's API, by name, or by `parent.name` where that differs. */
 export const FIELD_WORDS: Readonly<Record<string, string>> = {
-  // Of many routes
+  // Fields of many routes
   data: "the entries of this answer, in the order that the route says",
   name: "the name for people; null: none is set",
   "user.name": "the person's name, as the sign-in provider has it; null: it has none",

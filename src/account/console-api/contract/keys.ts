@@ -40,20 +40,18 @@ export const Key = Type.Object({
 });
 export type Key = Static<typeof Key>;
 
+const resets = { cap_reset_at: Instant, week_reset_at: Instant, day_reset_at: Instant };
+
 export const KeyList = Type.Object({
   data: Type.Array(Key),
-  cap_reset_at: Instant,
-  week_reset_at: Instant,
-  day_reset_at: Instant,
+  ...resets,
   rpm_max: Count,
 });
 export type KeyList = Static<typeof KeyList>;
 
 export const KeyDetail = Type.Object({
   key: Key,
-  cap_reset_at: Instant,
-  week_reset_at: Instant,
-  day_reset_at: Instant,
+  ...resets,
   days: Type.Array(Type.Object({ day: Type.String(), requests: Count, spent_usd: Usd })),
 });
 export type KeyDetail = Static<typeof KeyDetail>;
@@ -82,7 +80,7 @@ export const NewKey = Fields({
       description: "a whole number of at least 1 request per minute, up to the ceiling",
     }),
   ),
-  /** Absent, empty or 0: no cap. */
+  /** Absent, empty or 0 for no cap. */
   ...byCapField((period) => Type.Optional(CapChange(period))),
   tags: Type.Optional(Tags),
   /** Absent or `never` if it does not expire. */
@@ -126,10 +124,7 @@ export const KeyChange = Fields({
 });
 export type KeyChange = Static<typeof KeyChange>;
 
-/**
- * Fields that are absent, null or `""` stay unchanged. Either all of these keys are changed, or
- * none.
- */
+/** Absent, null and `""` change nothing. Either all of these keys change, or none. */
 export const KeysChange = Fields({
   key_ids: KeyIds,
   ...CapChanges,
@@ -255,7 +250,7 @@ export const keyRoutes = {
     needs: "keys",
     isSetting: true,
     params: keyParams,
-    /** The key's name, typed by the person: so that the wrong one is not disabled by mistake. */
+    /** The key's name, which the person types so as not to disable the wrong key. */
     body: Fields({
       confirm_name: Type.String({ description: "the name of the key, as it is shown" }),
     }),

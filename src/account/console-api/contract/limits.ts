@@ -12,7 +12,6 @@ const LimitValue = Type.Object({
   ceiling: nullable(Count),
   own: nullable(Count),
   effective: nullable(Count),
-  /** The source of `effective`. */
   source: LimitSource,
   used: nullable(Count),
 });

@@ -4,7 +4,7 @@ import { Count, Id, Instant, nullable, Fields } from "./shared.ts";
 
 const Share = nullable(Type.Number({ minimum: 0, maximum: 1 }));
 
-/** Null if nothing was measured. */
+/** Each figure is null if nothing was measured. */
 const FIGURES = {
   /** Successful calls as a share of those that succeeded or that the provider failed. */
   success: Share,
@@ -15,7 +15,7 @@ const FIGURES = {
   tokens_per_second: nullable(Type.Number({ minimum: 0 })),
 } as const;
 
-/** A UTC day or an hour with calls; others are not there. */
+/** A UTC day or an hour. Times without calls have no entry. */
 export const FiguresAt = Type.Object({ at: Instant, ...FIGURES });
 export type FiguresAt = Static<typeof FiguresAt>;
 
@@ -33,7 +33,7 @@ export const ListingFigures = Type.Object({
 });
 export type ListingFigures = Static<typeof ListingFigures>;
 
-/** How all listings of a provider served together, of which no figures of one listing can tell. */
+/** The figures of all listings of a provider together, which those of each do not yield. */
 export const ProviderFigures = Type.Omit(ListingFigures, ["model", "calls", "days", "hours"]);
 export type ProviderFigures = Static<typeof ProviderFigures>;
 
@@ -42,7 +42,7 @@ const Figured = {
   providers: Type.Array(ProviderFigures),
 } as const;
 
-/** The figures of one model or provider come with history. */
+/** Only figures of one model or one provider include their history. */
 const query = Fields({ model: Type.Optional(Id), provider: Type.Optional(Id) });
 export type ListingQuery = Static<typeof query>;
 

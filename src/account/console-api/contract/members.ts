@@ -13,7 +13,6 @@ export const Member = Type.Object({
 });
 export type Member = Static<typeof Member>;
 
-/** An invitation that was neither accepted nor revoked. */
 export const Invitation = Type.Object({
   invitation_id: Id,
   email: Type.String(),
@@ -36,10 +35,7 @@ export type Team = Static<typeof Team>;
 export const SentInvitation = Type.Object({
   invitation: Invitation,
   link: Type.String(),
-  /**
-   * `off`: no mail server; `bound`: the e-mail limit of this hour or day is reached; `failed`: the
-   * mail server refused it.
-   */
+  /** `off`: no mail server; `bound`: a limit of e-mails is reached; `failed`: it was refused. */
   mail: oneOf("sent", "off", "bound", "failed"),
 });
 export type SentInvitation = Static<typeof SentInvitation>;
@@ -53,7 +49,6 @@ export const MadeByMember = Type.Object({
 });
 export type MadeByMember = Static<typeof MadeByMember>;
 
-/** An invitation as its recipient sees it. */
 export const ReceivedInvitation = Type.Object({
   invitation_id: Id,
   org_name: Type.String(),
@@ -98,7 +93,7 @@ export const memberRoutes = {
   "POST /api/console/members/:account_id/remove": {
     summary: "Removes a member: its sessions are out of the organization with their next request",
     command: { usage: "member remove <account_id>" },
-    // Its alerts and invitations end, and whose own organization it was gets an empty one.
+    // Alerts and invitations end, and a member whose own organization it was gets an empty one.
     changes: ["member.remove", "org.create", "alert.destination", "member.uninvite"],
     needs: "members",
     isSetting: true,

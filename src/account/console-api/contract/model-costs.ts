@@ -2,7 +2,7 @@ import { Type, type Static } from "typebox";
 
 import { Count, Id, Instant, nullable, oneOf, Tokens, Usd, Fields } from "./shared.ts";
 
-/** The cost of the chat tokens at one provider's listing, at its prices of now. */
+/** The cost of the chat tokens at one provider's listing, at its present prices. */
 export const ListingCost = Type.Object({
   provider: Type.String(),
   name: Type.String(),
@@ -27,12 +27,11 @@ export type ComparedModel = Static<typeof ComparedModel>;
 export const ModelCosts = Type.Object({
   from: Instant,
   to: Instant,
-  /** The size of each prompt is known, and requests paid by a customer-provided key are left out. */
+  /** True if each request was priced by its size; those with own provider keys are left out. */
   is_by_request: Type.Boolean(),
   traffic: Type.Object({
     /** Requests that used tokens; a request that was tried at several providers counts for each. */
     requests: Count,
-    /** The cost that they really had. */
     spent_usd: Usd,
     tokens: Tokens,
     models: Type.Array(Type.Object({ model: Type.String(), requests: Count, spent_usd: Usd })),

@@ -19,7 +19,6 @@ const ExactUsd = Type.String({ pattern: "^-?[0-9]+(\\.[0-9]+)?$" });
 
 const Part = Type.Object({ attempts: Count, cost_usd: ExactUsd });
 
-/** The sums of attempts. */
 const sums = {
   attempts: Count,
   settled_attempts: Count,
@@ -28,16 +27,16 @@ const sums = {
   /** The debt to the provider. */
   cost_usd: ExactUsd,
   cost_pico_usd: Type.String(),
-  /** The customers' payments, and the usage beyond what they had. */
+  /** The debits of customers, and their usage beyond the balance. */
   debit_usd: Usd,
   overrun_usd: Usd,
-  /** The platform's part of both. */
+  /** The platform's part of `debit_usd` and `overrun_usd`. */
   margin_usd: Usd,
-  /** Their end was not observed, so that the provider's claim is not known. */
+  /** Attempts whose end was not observed, so that the provider's claim is not known. */
   unknown: Type.Object({ attempts: Count, charged_usd: Usd }),
-  /** Their end was observed after all. */
+  /** Attempts of `unknown` whose end was observed later. */
   corrections: Type.Object({ attempts: Count, cost_usd: ExactUsd, resolved_usd: Usd }),
-  /** Lost in a restore, and claimed by the provider. */
+  /** Attempts that a restore lost and the provider claims. */
   lost: Part,
 };
 
@@ -50,10 +49,10 @@ export const OperatorPeriod = Type.Object({
   state: oneOf("closed", "paid"),
   closed_at: Instant,
   ...sums,
-  /** The attempts among these that were admitted before the period, and the corrections in it. */
+  /** The attempts among these that were admitted before the period, and the corrections of such. */
   late: Part,
   late_corrections: Part,
-  /** Less than a micro-dollar, of the period before and to the next one. */
+  /** Fractions of a micro-dollar, carried from the period before and to the next one. */
   carry_in_usd: ExactUsd,
   carry_out_usd: ExactUsd,
   rounding_usd: Usd,
@@ -73,7 +72,7 @@ export const ProviderOwed = Type.Object({
 
 export const OperatorSettlement = Type.Object({
   balances: Type.Array(ProviderOwed),
-  /** Closed ones, newest first; for a page 200 at most. */
+  /** Closed periods, newest first; a page gets at most 200. */
   periods: Type.Array(OperatorPeriod),
 });
 export type OperatorSettlement = Static<typeof OperatorSettlement>;
@@ -113,9 +112,9 @@ export const OperatorClosing = Type.Object({
   /** In order of provider and time, 200 at most. */
   closed: Type.Array(OperatorPeriod),
   closed_count: Count,
-  /** Everything that ended before it stays as it is. */
+  /** What ended before this instant is changed by no later closing. */
   settled_through: Instant,
-  /** Closed without a manifest: by the terms of the last period, or monthly in arrears. */
+  /** Providers without a manifest: closed by their last period's terms, or monthly in arrears. */
   unlisted: Type.Array(
     Type.Object({ provider: Type.String(), terms_from: oneOf("last_period", "default") }),
   ),
@@ -125,7 +124,7 @@ export type OperatorClosing = Static<typeof OperatorClosing>;
 export const OperatorComparison = Type.Object({
   is_equal: Type.Boolean(),
   ...comparison,
-  /** The sum of their lines, where it is not their total. */
+  /** The sum of the provider's lines, if it differs from the total that the provider states. */
   their_lines_usd: nullable(ExactUsd),
   /** 20 at most; `lines` counts all. */
   first_differences: Type.Array(
@@ -142,7 +141,6 @@ export type OperatorComparison = Static<typeof OperatorComparison>;
 
 const periodParams = Type.Object({ provider_id: Id, period_start: Instant });
 
-/** For operators, as the other routes below `/api/operator`. */
 export const settlementRoutes = {
   "GET /api/operator/settlement": {
     summary: "Balances with providers, and closed periods, newest first",
@@ -218,7 +216,7 @@ export const settlementRoutes = {
     isSetting: true,
     takesFile: true,
     params: periodParams,
-    /** A page of 1 MiB and 20,000 lines at most. */
+    /** From a page, at most 1 MiB and 20,000 lines. */
     body: Fields({
       statement: Type.String({
         minLength: 1,

@@ -18,7 +18,6 @@ import {
 } from "./shared.ts";
 import { TrustState } from "./verification.ts";
 
-/** The reason for the change log. */
 const Reason = ShortText(
   "a text of 1 to 200 characters for the change log, which customers do not see",
 );
@@ -49,19 +48,18 @@ export const OperatorHealth = Type.Object({
   node: Type.String(),
   schema: Type.Object({ database: nullable(Count), program: Count }),
   catalog: Type.Object({ build_id: Type.String(), models: Count, listings: Count }),
-  /** A matter that an operator should act on. */
   notices: Type.Array(
     Type.Object({
       kind: oneOf("below_cost", "stale_prices", "refresh_waits"),
       text: Type.String(),
     }),
   ),
-  /** Changed in files or the environment and not in force yet. */
+  /** Settings that were changed in files or the environment and are not in force yet. */
   waiting_for_restart: Type.Array(Type.String()),
   instances: Type.Array(OperatorInstance),
-  /** Null if the books did not answer within a second. */
+  /** Null if the ledger did not answer within a second. */
   books: nullable(OperatorBooks),
-  /** For reports; null if none is configured. `lag_ms` null if it is not used at the moment. */
+  /** The replica for reports, null if none is configured. `lag_ms` is null while it is not used. */
   replica: nullable(Type.Object({ lag_ms: nullable(Count) })),
 });
 export type OperatorHealth = Static<typeof OperatorHealth>;
@@ -71,13 +69,13 @@ export const OperatorOrg = Type.Object({
   name: Type.String(),
   email: Type.String(),
   created_at: Instant,
-  /** Credits minus debits and what is owed: below zero, it owes. */
+  /** Credits minus debits minus debts; below zero, the organization owes money. */
   balance_usd: Usd,
-  /** Reserves of what is in flight now. */
+  /** Reserves of the requests in flight. */
   held_usd: Usd,
   cap_usd: nullable(Usd),
   spent_month_usd: Usd,
-  /** The best of its credit: `trial` is free, `granted` is an operator's, `bought` was paid. */
+  /** The best credit it ever had: a free `trial`, `granted` by an operator, or `bought`. */
   credit: oneOf("none", "trial", "granted", "bought"),
   /** Kinds of requests that are limited or restricted after unusual use. */
   restrictions: Count,
@@ -92,24 +90,22 @@ const Figures = {
   margin_usd: Usd,
 } as const;
 
-/** How business goes. */
 export const OperatorDesk = Type.Object({
   /** Eight UTC days, newest first; a day without calls is left out. */
   days: Type.Array(Type.Object({ day: Type.String(), ...Figures })),
   /** Most spend in these days first, ten at most. */
   organizations: Type.Array(Type.Object({ org_id: Id, name: Type.String(), ...Figures })),
-  /** Those that failed a tenth of at least 20 calls in the last day. */
+  /** Providers that failed a tenth or more of at least 20 calls in the last day. */
   providers: Type.Array(Type.Object({ provider: Type.String(), attempts: Count, failed: Count })),
   /** Organizations that had credit and have less than a cent. */
   out_of_credit: Count,
-  /** Ten of them at most, that which used most first. */
+  /** At most ten of them, the one with the most usage first. */
   empty: Type.Array(Type.Object({ org_id: Id, name: Type.String(), balance_usd: Usd })),
-  /** Up to when calls are counted; null: none are yet. */
+  /** Calls are counted up to this instant; null if none are counted yet. */
   until: nullable(Instant),
 });
 export type OperatorDesk = Static<typeof OperatorDesk>;
 
-/** A thing that was looked up, and whose it is. */
 export const OperatorFound = Type.Object({
   kind: oneOf("organization", "person", "key", "purchase", "request"),
   id: Id,
@@ -124,10 +120,9 @@ export const OperatorRestriction = Type.Object({
   org_name: Type.String(),
   family: CallFamily,
   state: oneOf("limited", "restricted"),
-  /** The unusual figures; the customer never sees them. */
+  /** The unusual figures, which the customer never sees. */
   reason: Type.String(),
   since: Instant,
-  /** Null for a restriction that stays until it is lifted. */
   until: nullable(Instant),
   lifted_at: nullable(Instant),
   in_effect: Type.Boolean(),
@@ -154,7 +149,6 @@ export const OperatorChange = Type.Object({
   /** Null if it is not an account, or if the account was merged into another one. */
   actor_email: nullable(Type.String()),
   says: Type.String(),
-  /** Null: of no organization. */
   org_id: nullable(Id),
   target: Type.String(),
   /** Null if the target is not an account. */
@@ -202,7 +196,7 @@ export const WaitingPurchase = Type.Object({
   status: oneOf("parked", "pending"),
   created_at: Instant,
   is_test_money: Type.Boolean(),
-  /** Credit was granted by hand with the purchase's id as the reference. */
+  /** True if credit was granted by hand with the purchase's id as the reference. */
   is_granted: Type.Boolean(),
 });
 export type WaitingPurchase = Static<typeof WaitingPurchase>;
@@ -214,12 +208,12 @@ export const OperatorListing = Type.Object({
   model: Type.String(),
   /** Why the listing is not routed; null if it is. */
   not_routed: nullable(Type.String()),
-  /** As this instance sees it: `probing` tries one request, `open` none. */
+  /** The circuit on this instance: `probing` lets one request through, `open` none. */
   circuit: oneOf("closed", "probing", "open"),
   pool: Type.String(),
   /** The seconds until the pool's cooldown ends; 0 if it has none. */
   pool_cooldown_seconds: Count,
-  /** Percent of what was declared that is used at most. */
+  /** The percentage of the declared capacity that may be used. */
   pool_usable_percent: Count,
   verdict: TrustState,
   checked_at: nullable(Instant),
@@ -252,8 +246,8 @@ export const OperatorContract = Fields({
 export type OperatorContract = Static<typeof OperatorContract>;
 
 /**
- * For accounts that the setting `operators` names; for all others these paths do not exist. What
- * changes something needs a sign-in of the last twelve hours.
+ * Routes for accounts that the setting `operators` names; for all others these paths do not exist.
+ * A route that changes something needs a sign-in within the last twelve hours.
  */
 export const operatorRoutes = {
   "GET /api/operator/desk": {

@@ -1,10 +1,9 @@
 import { Type, type Static } from "typebox";
 
-import { Count, Id, Instant, Name, nullable, oneOf, Usd, UsdInput } from "./shared.ts";
+import { Count, Fields, Id, Instant, Name, nullable, oneOf, Usd, UsdInput } from "./shared.ts";
 
 export const OptimizeObjective = oneOf("lowest_cost", "fastest", "best_judged");
 
-/** The result of one candidate. */
 export const OptimizeResult = Type.Object({
   model: Type.String(),
   calls: Count,
@@ -27,7 +26,6 @@ export const OptimizeSearch = Type.Object({
   budget_usd: Usd,
   spent_usd: Usd,
   state: oneOf("running", "finished", "stopped", "over_budget", "interrupted", "failed"),
-  /** An explanation of the end, if it needs one. */
   message: nullable(Type.String()),
   created_at: Instant,
   ended_at: nullable(Instant),
@@ -37,32 +35,26 @@ export const OptimizeSearch = Type.Object({
 });
 export type OptimizeSearch = Static<typeof OptimizeSearch>;
 
-export const NewOptimizeSearch = Type.Object(
-  {
-    name: Name,
-    objective: OptimizeObjective,
-    judge_model: Type.Optional(Id),
-    models: Type.Array(Id, { minItems: 2, maxItems: 8, uniqueItems: true }),
-    prompts: Type.Array(Type.String({ minLength: 1, maxLength: 20_000 }), {
-      minItems: 3,
-      maxItems: 50,
-    }),
-    max_tokens: Type.Optional(Type.Integer({ minimum: 1, maximum: 4096 })),
-    budget_usd: UsdInput,
-  },
-  { additionalProperties: false },
-);
+export const NewOptimizeSearch = Fields({
+  name: Name,
+  objective: OptimizeObjective,
+  judge_model: Type.Optional(Id),
+  models: Type.Array(Id, { minItems: 2, maxItems: 8, uniqueItems: true }),
+  prompts: Type.Array(Type.String({ minLength: 1, maxLength: 20_000 }), {
+    minItems: 3,
+    maxItems: 50,
+  }),
+  max_tokens: Type.Optional(Type.Integer({ minimum: 1, maximum: 4096 })),
+  budget_usd: UsdInput,
+});
 
 /** The fields that decide how many calls a search makes and how much each can cost. */
-export const OptimizeCalls = Type.Object(
-  {
-    judge_model: Type.Optional(Id),
-    models: NewOptimizeSearch.properties.models,
-    prompts: NewOptimizeSearch.properties.prompts,
-    max_tokens: NewOptimizeSearch.properties.max_tokens,
-  },
-  { additionalProperties: false },
-);
+export const OptimizeCalls = Fields({
+  judge_model: Type.Optional(Id),
+  models: NewOptimizeSearch.properties.models,
+  prompts: NewOptimizeSearch.properties.prompts,
+  max_tokens: NewOptimizeSearch.properties.max_tokens,
+});
 
 const EstimatedModel = Type.Object({
   model: Type.String(),
@@ -81,7 +73,6 @@ export const OptimizeEstimate = Type.Object({
 });
 export type OptimizeEstimate = Static<typeof OptimizeEstimate>;
 
-/** The answer of one model to one prompt. */
 export const OptimizeAnswer = Type.Object({
   /** 0 is the first prompt. */
   prompt: Count,
@@ -103,8 +94,8 @@ export type OptimizeVerdict = Static<typeof OptimizeVerdict>;
 
 export const OptimizeAnswers = Type.Object({
   /**
-   * False: nothing is held here. Answers are in the memory of the instance that runs the search,
-   * for who started it, until ten minutes after its end.
+   * False if this instance holds no answers. The instance that runs a search keeps its answers in
+   * memory, for the person who started it, until ten minutes after its end.
    */
   held: Type.Boolean(),
   answers: Type.Array(OptimizeAnswer),
@@ -145,10 +136,7 @@ export const optimizeRoutes = {
     summary: "The answers of a search for who started it, held in memory while it runs",
     needs: "keys",
     params,
-    query: Type.Object(
-      { after: Type.Optional(Type.Integer({ minimum: 0, maximum: 1_000_000 })) },
-      { additionalProperties: false },
-    ),
+    query: Fields({ after: Type.Optional(Type.Integer({ minimum: 0, maximum: 1_000_000 })) }),
     answer: OptimizeAnswers,
   },
   "POST /api/console/optimize/:search_id/stop": {

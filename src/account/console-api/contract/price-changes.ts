@@ -8,7 +8,6 @@ const Prices = Type.Object({
   price_tiers: Type.Array(PriceTier),
 });
 
-/** An announced change of prices that the organization pays. */
 export const PriceNotice = Type.Object({
   notice_id: Id,
   model: Type.String(),

@@ -19,11 +19,10 @@ import { RequestStatus } from "./usage.ts";
 export const Hold = Type.Object({
   family: CallFamily,
   state: oneOf("limited", "restricted"),
-  /** Null: until support has reviewed it. */
+  /** Null if it lasts until support has reviewed it. */
   until: nullable(Instant),
 });
 
-/** Something that the organization has to know now, on every page. */
 export const Notice = Type.Object({
   kind: oneOf(
     "out_of_credit",
@@ -42,7 +41,7 @@ export const Notice = Type.Object({
   /** The present effect, in a sentence. */
   text: Type.String(),
   since: nullable(Instant),
-  /** Requests that it refused in the last hour, 1,000 at most. */
+  /** Requests refused for this reason in the last hour, at most 1,000. */
   refused: Count,
   action: oneOf("add_credit", "raise_cap", "contact_support", "view_model", "open_billing"),
   target: nullable(Id),
@@ -58,20 +57,17 @@ export const Session = Type.Object({
   may: Type.Array(oneOf(...NEEDS)),
   others: Type.Array(Type.Object({ org_id: Id, name: Type.String() })),
   own_deferred: Type.Boolean(),
-  /** The session is in that organization: the person first joins one, or begins their own. */
+  /** True in the deferred organization: the person has to join one or begin their own. */
   is_undecided: Type.Boolean(),
   invitations: Type.Array(ReceivedInvitation),
   balance: nullable(Balance),
   is_operator: Type.Boolean(),
-  /**
-   * False until the organization has held credit; until then it is limited to 20 requests a minute.
-   */
+  /** False before the organization has held credit, which limits it to 20 requests a minute. */
   is_funded: Type.Boolean(),
   unfunded_rpm: Count,
   holds: Type.Array(Hold),
   notices: Type.Array(Notice),
   has_reveal: Type.Boolean(),
-  /** This browser's session ends then, at the latest. */
   expires_at: nullable(Instant),
   ended_reason: Type.Optional(nullable(oneOf("expired", "signed-out", "idp-ended"))),
   installation: Type.Object({
@@ -88,18 +84,18 @@ export const Session = Type.Object({
 });
 export type Session = Static<typeof Session>;
 
-/** A key that exists nowhere else in the clear: shown once, then gone. */
+/** A key that exists nowhere else in the clear, until its owner has saved it. */
 export const Reveal = Type.Object({
   key: Type.String(),
   label: Type.String(),
   name: Type.String(),
 });
 
-/** The welcome page waits for the first request that succeeds. */
+/** The state of the welcome page, which waits for the first successful request. */
 export const FirstRequest = Type.Object({
-  /** It succeeded; null if none has yet. */
+  /** The first request that succeeded; null if none has yet. */
   request_id: nullable(Id),
-  /** The newest of the last hour that did not, while none has succeeded. */
+  /** The newest unsuccessful request of the last hour, as long as none has succeeded. */
   refused: nullable(
     Type.Object({
       request_id: Id,
@@ -128,7 +124,7 @@ export const Settings = Type.Object({
     started_at: Instant,
     expires_at: Instant,
     user_agent: nullable(Type.String()),
-    /** Other browsers that are signed in: they are not affected by signing out here. */
+    /** Other browsers that are signed in, which signing out here does not affect. */
     others: Count,
   }),
 });
@@ -139,7 +135,6 @@ export const SettingsChange = Fields({
   keys_may_set_org_limits: Type.Optional(Type.Boolean()),
 });
 
-/** One browser in which the account is signed in. */
 export const BrowserSession = Type.Object({
   session_id: Id,
   is_this: Type.Boolean(),

@@ -8,13 +8,10 @@ import { Instant, nullable, oneOf, Usd } from "../../../kernel/json/schema-parts
 
 export * from "../../../kernel/json/schema-parts.ts";
 
-/** One route of the console's API: who may ask, what it takes and what it answers. */
+/** One route of the console's API: its callers, its input and its answer. */
 export type RouteContract = RouteShape & (SessionAccess | OtherAccess);
 
-/**
- * An operation that exists only as a command of operators. It has no path, and its name is its
- * usage.
- */
+/** An operation that exists only as a command of operators; its name is its usage. */
 export interface CommandContract extends Omit<RouteShape, "command" | "isSetting" | "takesFile"> {
   readonly access: "command";
   readonly needs?: never;
@@ -38,23 +35,20 @@ interface OtherAccess {
 
 interface RouteShape {
   readonly summary: string;
-  /** It changes a setting: how many an organization may change a minute is limited. */
+  /** The route changes a setting, and counts towards the organization's changes per minute. */
   readonly isSetting?: true;
-  /** It is slow: this gate limits how many requests of an organization run at a time. */
+  /** The gate of a slow route, which limits how many requests of an organization run at a time. */
   readonly gate?: "reads" | "checks" | "payments";
-  /**
-   * The entries that the route may leave in the change log; `[]`: it sends or reads, and changes
-   * nothing.
-   */
+  /** The entries that the route may write to the change log; `[]` if it only sends or reads. */
   readonly changes?: readonly ActionName[];
-  /** The command that does the same for operators; absent: only pages do it. */
+  /** The command that does the same for operators; absent if only pages do it. */
   readonly command?: CommandFace;
-  /** Its body has a file in it, and may be larger than others. */
+  /** The body contains a file, and may be larger than others. */
   readonly takesFile?: true;
   readonly params?: TSchema;
   readonly query?: TSchema;
   readonly body?: TSchema;
-  /** Undefined where the answer is not JSON: `answerType` names it. */
+  /** Undefined if the answer is a file, whose type `answerType` names. */
   readonly answer?: TSchema;
   readonly answerType?:
     "text/csv" | "application/json" | "application/x-ndjson" | "application/pdf";
@@ -67,23 +61,23 @@ interface RouteShape {
 export interface CommandFace {
   /** `key show <key_id>`: an argument is a field of the path or the body, or the organization. */
   readonly usage: string;
-  /** Default: the route's. */
+  /** Default: the summary of the route. */
   readonly summary?: string;
-  /** Fields that a person types to confirm what a page shows: a command names its target itself. */
+  /** Fields that a person types on a page as a confirmation; a command does not take them. */
   readonly typed?: readonly string[];
   /** Fields whose null is written as `none`. */
   readonly none?: readonly string[];
-  /** A field that no argument carries: it is read from standard input or a variable. */
+  /** A secret field, which is read from standard input or a variable and never from an argument. */
   readonly secret?: string;
-  /** It checks ids of models or providers, by the manifests of its place. */
+  /** The command checks ids of models or providers against the manifests on its machine. */
   readonly readsCatalog?: true;
-  /** A field whose text is that of a file: the flag names it. */
+  /** A field whose text is the content of the file that the flag names. */
   readonly fromFile?: string;
-  /** Columns of its lists as a text, with blanks between them; default: all. */
+  /** The columns of lists in text output, separated by blanks. Default: all. */
   readonly columns?: string;
   /** The list of the answer that `--csv` prints, with those columns. */
   readonly csv?: string;
-  /** A field of the answer: the command exits with 1 where it is false, or a list with entries. */
+  /** A field of the answer; if it is false or a non-empty list, the command exits with 1. */
   readonly verdict?: string;
 }
 
@@ -94,13 +88,13 @@ export const UsdInput = Type.String({
   description:
     'a string of dollars that is not negative and has at most six decimals, like "12.50"',
 });
-/** A cap that is to be set; empty changes nothing. */
+/** A new cap; empty changes nothing. */
 export function CapChange(period: CapPeriod) {
   const description = `a string of dollars per UTC ${period} like "12.50"; 0: no cap`;
   return Type.Union([UsdInput, Type.Literal("")], { description });
 }
 
-/** The fields that a request may have, and no others. */
+/** An object with these fields, and no others, in a request. */
 export function Fields<P extends TProperties>(fields: P) {
   return Type.Object(fields, { additionalProperties: false });
 }
@@ -112,7 +106,6 @@ export const Email = Type.String({ minLength: 3, maxLength: 320 });
 export function ShortText(description: string) {
   return Type.String({ minLength: 1, maxLength: 200, description });
 }
-/** The reference of a payment or a grant. */
 export const Ref = ShortText(
   "a reference that names it permanently: the same one again changes nothing",
 );
@@ -123,13 +116,11 @@ export const Name = Type.String({
   description: "a name of 1 to 64 characters",
 });
 
-/** The role of a member in an organization. */
 export const RoleName = Type.Unsafe<(typeof ROLES)[number]>(
   Type.String({ enum: [...ROLES], description: `one of ${ROLES.join(", ")}` }),
 );
 export type RoleName = Static<typeof RoleName>;
 
-/** The body of every refusal of the console's API. */
 export const ConsoleError = Type.Object({
   error: Type.Object({
     /** A canonical class of the gateway, or `signed_out`, `forbidden`, `gone`, `conflict`. */
@@ -148,17 +139,17 @@ export type CallFamily = Static<typeof CallFamily>;
 export const Balance = Type.Object({
   available_usd: Usd,
   settled_usd: Usd,
-  /** Reserves of what is in flight now. */
+  /** Reserves of the requests in flight. */
   held_usd: Usd,
 });
 export type Balance = Static<typeof Balance>;
 
-/** There when a replica served a part of the answer: its data is of this instant or younger. */
+/** Present if a replica served a part of the answer, whose data is from this instant or later. */
 export const AsOf = { as_of: Type.Optional(Instant) };
 
 export const Page = { next_cursor: nullable(Type.String()) };
 
-/** True: also where it stops requests at once. Without it such a change is a 409 `confirm_needed`. */
+/** True allows a change that stops requests at once, which otherwise is a 409 `confirm_needed`. */
 export const Confirm = Type.Optional(
   Type.Boolean({ description: "true, to make it also where it stops requests at once" }),
 );

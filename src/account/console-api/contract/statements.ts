@@ -3,10 +3,7 @@ import { Type, type Static } from "typebox";
 import { TAX_ID_TYPES } from "../../../kernel/core/tax-id-types.ts";
 import { Count, Instant, nullable, oneOf, Usd, Fields } from "./shared.ts";
 
-/**
- * The legal identity of an organization on its statements, receipts and invoices. Plain text, one
- * line each.
- */
+/** The legal identity of an organization on its documents; each text is one plain line. */
 export const CompanyData = Fields({
   legal_name: Type.String({ minLength: 1, maxLength: 200 }),
   address_lines: Type.Array(Type.String({ minLength: 1, maxLength: 100 }), {
@@ -37,7 +34,6 @@ export const Issuer = Type.Object({
 export type Issuer = Static<typeof Issuer>;
 
 export const CompanyPage = Type.Object({
-  /** Null if the organization has given none. */
   company: nullable(CompanyData),
   issuer: Issuer,
 });
@@ -52,8 +48,7 @@ const MonthParam = Type.String({
 export const StatementSummary = Type.Object({
   /** A UTC month, `2026-10`. */
   month: Type.String(),
-  /** `closing`: over for less than six hours; `due`: it is closed in the background, or when it is
-   * first opened. */
+  /** `closing`: over for less than six hours; `due`: closed soon, or when it is first opened. */
   state: StatementState,
   /** These four are null until the statement is closed, at the latest when it is first read. */
   number: nullable(Type.String()),
@@ -63,21 +58,15 @@ export const StatementSummary = Type.Object({
 });
 export type StatementSummary = Static<typeof StatementSummary>;
 
-const UsageOf = {
+const UsageLine = Type.Object({
   requests: Count,
   input_tokens: Count,
   output_tokens: Count,
   cost_usd: Usd,
-};
+});
+export type UsageLine = Static<typeof UsageLine>;
 
-export const Statement = Type.Object({
-  state: StatementState,
-  number: nullable(Type.String()),
-  closed_at: nullable(Instant),
-  sha256: nullable(Type.String()),
-  differences: Type.Array(Type.String()),
-  /** Requests of the month have left the journal since: its usage cannot be compared any more. */
-  has_left_journal: Type.Boolean(),
+const figures = {
   month: Type.String(),
   opening_usd: Usd,
   credits: Type.Array(Type.Object({ kind: Type.String(), count: Count, amount_usd: Usd })),
@@ -96,8 +85,29 @@ export const Statement = Type.Object({
   ),
   lines_left_out: Count,
   unlisted_usage_usd: Usd,
-  models: Type.Array(Type.Object({ model: Type.String(), ...UsageOf })),
-  keys: Type.Array(Type.Object({ key_id: Type.String(), name: Type.String(), ...UsageOf })),
+  models: Type.Array(Type.Object({ model: Type.String(), ...UsageLine.properties })),
+  keys: Type.Array(
+    Type.Object({ key_id: Type.String(), name: Type.String(), ...UsageLine.properties }),
+  ),
+};
+
+const StatementDocument = Type.Object({
+  version: Type.Literal(1),
+  org_id: Type.String(),
+  ...figures,
+});
+/** The content of a statement, as it is stored, hashed and downloaded. */
+export type StatementDocument = Static<typeof StatementDocument>;
+
+export const Statement = Type.Object({
+  state: StatementState,
+  number: nullable(Type.String()),
+  closed_at: nullable(Instant),
+  sha256: nullable(Type.String()),
+  differences: Type.Array(Type.String()),
+  /** True if requests have left the journal since, so that the usage cannot be compared. */
+  has_left_journal: Type.Boolean(),
+  ...figures,
   company: nullable(CompanyData),
   issuer: Issuer,
 });

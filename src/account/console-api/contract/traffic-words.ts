@@ -1,4 +1,4 @@
-/** The part of the words that is about requests, models and what was found about them. */
+/** Descriptions of the fields about requests, models and their conformance. */
 export const TRAFFIC_WORDS: Readonly<Record<string, string>> = {
   // Usage and requests
   by_status: "how the requests ended",

@@ -6,15 +6,24 @@ import {
   type RequestStatus as Status,
 } from "../../../kernel/core/request-status.ts";
 import { RefusalReason } from "../../../ledger/refusal-reason-schema.ts";
-import { AsOf, BySku, Count, Id, Instant, nullable, oneOf, Page, Tokens, Usd } from "./shared.ts";
+import {
+  AsOf,
+  BySku,
+  Count,
+  Fields,
+  Id,
+  Instant,
+  nullable,
+  oneOf,
+  Page,
+  Tokens,
+  Usd,
+} from "./shared.ts";
 
 export const RequestOutcome = oneOf(...ATTEMPT_OUTCOMES);
 export type RequestOutcome = Static<typeof RequestOutcome>;
 
-/**
- * Every request has exactly one of these statuses. Filters, badges, charts and files use the same
- * ones.
- */
+/** Every request has exactly one of these statuses, in filters, badges, charts and files. */
 export const RequestStatus = oneOf(...(Object.keys(REQUEST_STATUSES) as Status[]));
 export type RequestStatus = Static<typeof RequestStatus>;
 
@@ -28,9 +37,8 @@ const StatusCounts = Type.Object({
   in_flight: Count,
 });
 
-/** How many values a filter may have. */
 export const FILTER_VALUES_MAX = 20;
-/** Any of several, with commas between them: no id has one. */
+/** Values separated by commas, which no id contains; any of them matches. */
 const Values = listOf("[^,]{1,200}", "values");
 const Statuses = listOf(`(${Object.keys(REQUEST_STATUSES).join("|")})`, `of ${statusNames()}`);
 
@@ -52,11 +60,11 @@ const filters = {
   provider: Type.Optional(Values),
   /** Ids of keys, or `playground` or `optimize` for the marketplace's own keys. */
   key: Type.Optional(Values),
-  /** Keys that have any of these tags now, disabled ones too, with all that they ever asked. */
+  /** All requests of the keys, disabled ones included, that have any of these tags now. */
   tag: Type.Optional(Values),
   status: Type.Optional(Statuses),
 };
-export const UsageFilters = Type.Object(filters, { additionalProperties: false });
+export const UsageFilters = Fields(filters);
 export type UsageFilters = Static<typeof UsageFilters>;
 
 export const UsageFigures = Type.Object({
@@ -79,10 +87,7 @@ export const Usage = Type.Object({
   from: Instant,
   to: Instant,
   totals: UsageFigures,
-  /**
-   * Five minutes for ranges up to three hours, hours up to two days, else UTC days; those without
-   * requests too, oldest first.
-   */
+  /** Five minutes for ranges up to three hours, an hour up to two days, else a UTC day. */
   bucket: oneOf("five_minutes", "hour", "day"),
   series: Type.Array(
     Type.Object({
@@ -117,7 +122,7 @@ export const RequestRow = Type.Object({
   request_id: Id,
   created_at: Instant,
   model: nullable(Type.String()),
-  /** Null for the marketplace's own keys: `source` names them. */
+  /** Null for the marketplace's own keys, which `source` names. */
   key_id: nullable(Id),
   /** The key's name, `Playground`, or `Optimize search <name>`. */
   source: Type.String(),
@@ -187,7 +192,7 @@ export const RefusalCause = oneOf(
 );
 export type RefusalCause = Static<typeof RefusalCause>;
 
-/** The explanation of a refusal, and the page that changes it. */
+/** The explanation of a refusal, and the action that resolves it. */
 export const refusalFields = {
   error_class: Type.String(),
   explanation: Type.String(),
@@ -239,7 +244,7 @@ export const Overview = Type.Object({
     }),
   ),
   day_models: Type.Array(Type.Object({ model: Type.String(), name: Type.String() })),
-  /** Requests that were rejected are not counted. */
+  /** Without rejected requests. */
   top_models: Type.Array(
     Type.Object({
       model: Type.String(),
@@ -268,30 +273,24 @@ export const usageRoutes = {
     summary: "Figures of a time range, in total and by group",
     needs: "read",
     gate: "reads",
-    query: Type.Object(
-      {
-        ...filters,
-        group_by: Type.Optional(UsageGroupBy),
-        rank_by: Type.Optional(UsageRankBy),
-      },
-      { additionalProperties: false },
-    ),
+    query: Fields({
+      ...filters,
+      group_by: Type.Optional(UsageGroupBy),
+      rank_by: Type.Optional(UsageRankBy),
+    }),
     answer: Usage,
   },
   "GET /api/console/requests": {
     summary: "Requests, newest first or in another order",
     needs: "read",
     gate: "reads",
-    query: Type.Object(
-      {
-        ...filters,
-        cursor: Type.Optional(Type.String({ maxLength: 200 })),
-        limit: Type.Optional(Type.Integer({ minimum: 1, maximum: 200 })),
-        sort: Type.Optional(RequestSortBy),
-        direction: Type.Optional(oneOf("asc", "desc")),
-      },
-      { additionalProperties: false },
-    ),
+    query: Fields({
+      ...filters,
+      cursor: Type.Optional(Type.String({ maxLength: 200 })),
+      limit: Type.Optional(Type.Integer({ minimum: 1, maximum: 200 })),
+      sort: Type.Optional(RequestSortBy),
+      direction: Type.Optional(oneOf("asc", "desc")),
+    }),
     answer: RequestList,
   },
   "GET /api/console/requests.csv": {

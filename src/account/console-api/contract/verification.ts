@@ -6,9 +6,9 @@ const CheckStatus = oneOf("pass", "warn", "fail", "skip", "error");
 const RunVerdict = oneOf("pass", "warn", "fail", "inconclusive");
 const RunSource = oneOf("run", "import", "watch");
 
-/** A check that did not pass: `error` is a fault of the tester, `warn` none of the listing. */
+/** A check that did not pass: `error` is a fault of the tester, `warn` not one of the listing. */
 export const CheckFlaw = Type.Object({
-  /** `C1` to `C12`. */
+  /** From `C1` to `C12`. */
   id: Type.String(),
   title: Type.String(),
   status: CheckStatus,
@@ -17,10 +17,7 @@ export const CheckFlaw = Type.Object({
 export type CheckFlaw = Static<typeof CheckFlaw>;
 
 export const CheckFinding = Type.Object({
-  id: Type.String(),
-  title: Type.String(),
-  status: CheckStatus,
-  message: Type.String(),
+  ...CheckFlaw.properties,
   evidence: Type.Array(Type.Object({ name: Type.String(), value: Type.String() })),
 });
 export type CheckFinding = Static<typeof CheckFinding>;
@@ -29,8 +26,8 @@ export type CheckFinding = Static<typeof CheckFinding>;
 const Share = Type.Integer({ minimum: 0, maximum: 100 });
 
 /**
- * How many of the latest live answers broke a promise of the listing. Shares and no counts, since
- * they are answers to other customers, whose traffic is their own matter.
+ * The shares of the latest live answers that broke each promise of the listing. Counts would reveal
+ * the traffic of other customers.
  */
 export const Suspicion = Type.Object({
   since: Instant,
@@ -57,8 +54,8 @@ export const ListingTrust = Type.Object({
   provider: Type.String(),
   model: Type.String(),
   /**
-   * `verified`: the newest run passed, and it counts; `verified_in_part`: but for its warnings;
-   * `changed` and `expired`: it counts no more; `unchecked`: no run has had a result.
+   * `verified`: the newest run passed and still counts; `verified_in_part`: it passed with
+   * warnings; `changed`, `expired`: it no longer counts; `unchecked`: no run has had a result.
    */
   state: TrustState,
   verdict: nullable(RunVerdict),

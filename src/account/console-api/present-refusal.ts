@@ -3,21 +3,21 @@ import type { Refused, ReportedRequest } from "../../gateway/index.ts";
 import type { Refusal } from "./contract.ts";
 
 type Reason = NonNullable<Refused["reason"]>;
-type Told = Pick<Refusal, "explanation" | "action" | "key_id">;
+type Explained = Pick<Refusal, "explanation" | "action" | "key_id">;
 
-/** A refusal explained, with the figures it was decided by and the one page that changes it. */
+/** Explains a refusal with the figures that decided it, and names the action that resolves it. */
 export function presentRefusal(
   request: Pick<ReportedRequest, "keyId" | "keyOrigin" | "modelId" | "route">,
   { errorClass, reason }: Refused,
 ): Refusal {
   const keyId = isManagedOrigin(request.keyOrigin) ? null : request.keyId;
   const asked = { ...request, keyId };
-  const told = (reason === null ? undefined : tell(reason, asked, errorClass)) ?? {
+  const explained = (reason === null ? undefined : explainReason(reason, asked, errorClass)) ?? {
     explanation: explainRefusal(errorClass),
     action: ACTIONS[errorClass] ?? null,
     key_id: null,
   };
-  return { error_class: errorClass, ...told, reason };
+  return { error_class: errorClass, ...explained, reason };
 }
 
 const ACTIONS: Readonly<Record<string, Refusal["action"]>> = {
@@ -32,18 +32,18 @@ interface Asked {
   readonly route: string;
 }
 
-function tell(reason: Reason, asked: Asked, errorClass: string): Told | undefined {
+function explainReason(reason: Reason, asked: Asked, errorClass: string): Explained | undefined {
   const { limit_kind: kind, limit_scope: scope } = reason;
   const { keyId } = asked;
   const isOfKey = scope === "key";
   if (kind === "spend") {
-    if (reason.cap_usd === undefined) return tellBalance(reason, asked);
-    return { explanation: capWords(reason), action: "raise_cap", key_id: isOfKey ? keyId : null };
+    if (reason.cap_usd === undefined) return explainBalance(reason, asked);
+    return { explanation: explainCap(reason), action: "raise_cap", key_id: isOfKey ? keyId : null };
   }
-  if (kind === "models") return tellModels(reason, asked);
+  if (kind === "models") return explainModels(reason, asked);
   if (kind === "health") {
     return {
-      explanation: `Every provider of ${describeModel(asked)} was cooling down after failures, so nothing was sent. ${again(reason)} Another model could have answered at once.`,
+      explanation: `Every provider of ${describeModel(asked)} was cooling down after failures, so nothing was sent. ${describeRetry(reason)} Another model could have answered at once.`,
       action: null,
       key_id: null,
     };
@@ -59,16 +59,18 @@ function tell(reason: Reason, asked: Asked, errorClass: string): Told | undefine
   if (limited === undefined || reason.limit === undefined) return undefined;
   const isOwn = OWN_SCOPES.has(scope ?? "") && reason.limit_id?.startsWith("refusals:") !== true;
   return {
-    explanation: `${whose(scope)} was limited to ${count(reason.limit)} ${limited}. ${usedWords(reason)}${again(reason)}`,
+    explanation: `${nameScope(scope)} was limited to ${formatCount(reason.limit)} ${limited}. ${describeUse(reason)}${describeRetry(reason)}`,
     action: isOwn ? "raise_limit" : null,
     key_id: isOwn && isOfKey ? keyId : null,
   };
 }
 
-/** The list is the key's own: whoever holds the key may know it. */
-function tellModels({ limit }: Reason, asked: Asked): Told {
+/** Whoever holds the key may know its list of models. */
+function explainModels({ limit }: Reason, asked: Asked): Explained {
   const models =
-    limit === undefined ? "some models" : `${count(limit)} ${limit === 1 ? "model" : "models"}`;
+    limit === undefined
+      ? "some models"
+      : `${formatCount(limit)} ${limit === 1 ? "model" : "models"}`;
   return {
     explanation: `This key may call ${models} only, and ${describeModel(asked)} is not among them. Edit the key, or send the request with another one.`,
     action: "edit_key",
@@ -80,29 +82,29 @@ function describeModel({ modelId }: Asked): string {
   return modelId === null ? "the model" : `“${modelId}”`;
 }
 
-function tellBalance(reason: Reason, { route }: Asked): Told {
+function explainBalance(reason: Reason, { route }: Asked): Explained {
   const { available_usd, in_flight_usd, needed_usd, retryable } = reason;
   const next = retryable
     ? "It could have been sent again once they had ended."
     : `Add credit, or ask for ${LESS[route] ?? "fewer output tokens"}.`;
   return {
-    explanation: `The request could have cost up to ${usd(needed_usd)}. ${usd(available_usd)} was available, and ${usd(in_flight_usd)} was held by running requests. ${next}`,
+    explanation: `The request could have cost up to ${formatDollars(needed_usd)}. ${formatDollars(available_usd)} was available, and ${formatDollars(in_flight_usd)} was held by running requests. ${next}`,
     action: "add_credit",
     key_id: null,
   };
 }
 
-/** The way in which a request of such a route costs less. */
+/** How a request to this route costs less. */
 const LESS: Readonly<Record<string, string>> = {
   "/v1/images/generations": "fewer or smaller images",
   "/v1/videos": "a shorter or smaller video",
   "/v1/decisions": "fewer questions",
 };
 
-function capWords(reason: Reason): string {
+function explainCap(reason: Reason): string {
   const period = { day: "daily", week: "weekly", month: "monthly" }[reason.cap_period ?? "month"];
   const cap = `${reason.limit_scope === "key" ? "This key's" : "The organization's"} ${period} cap`;
-  return `${cap} of ${usd(reason.cap_usd)} would have been exceeded: ${usd(reason.spent_usd)} was spent, ${usd(reason.in_flight_usd)} was in progress, and this request could have cost up to ${usd(reason.needed_usd)}. Raise the cap, or wait until it resets on ${day(reason.reset_at)}.`;
+  return `${cap} of ${formatDollars(reason.cap_usd)} would have been exceeded: ${formatDollars(reason.spent_usd)} was spent, ${formatDollars(reason.in_flight_usd)} was in progress, and this request could have cost up to ${formatDollars(reason.needed_usd)}. Raise the cap, or wait until it resets on ${formatDay(reason.reset_at)}.`;
 }
 
 const OWN_SCOPES: ReadonlySet<string> = new Set(["org", "key", "model"]);
@@ -115,10 +117,10 @@ const LIMITS: Readonly<Record<string, string>> = {
   concurrency: "concurrent requests",
 };
 
-function whose(scope: string | undefined): string {
-  return WHOSE[scope ?? ""] ?? "This request";
+function nameScope(scope: string | undefined): string {
+  return SCOPE_NAMES[scope ?? ""] ?? "This request";
 }
-const WHOSE: Readonly<Record<string, string>> = {
+const SCOPE_NAMES: Readonly<Record<string, string>> = {
   org: "The organization",
   key: "This key",
   model: "This model",
@@ -127,13 +129,15 @@ const WHOSE: Readonly<Record<string, string>> = {
   platform: "Token Market as a whole",
 };
 
-/** `60 were used in the last minute. `; nothing of refusals of before, which kept no figures. */
-function usedWords({ used, asked, limit_kind: kind }: Reason): string {
+/** `60 were used in the last minute. `, or nothing for an old refusal without figures. */
+function describeUse({ used, asked, limit_kind: kind }: Reason): string {
   const when = USED_WHEN[kind ?? ""];
   if (used === undefined || when === undefined) return "";
   const more =
-    asked === undefined || asked === 1 ? "" : `, and this request could have taken ${count(asked)}`;
-  return `${count(used)} ${used === 1 ? "was" : "were"} ${when}${more}. `;
+    asked === undefined || asked === 1
+      ? ""
+      : `, and this request could have taken ${formatCount(asked)}`;
+  return `${formatCount(used)} ${used === 1 ? "was" : "were"} ${when}${more}. `;
 }
 
 const USED_WHEN: Readonly<Record<string, string>> = {
@@ -143,23 +147,24 @@ const USED_WHEN: Readonly<Record<string, string>> = {
   concurrency: "running",
 };
 
-function count(value: number): string {
+function formatCount(value: number): string {
   return value.toLocaleString("en-US");
 }
 
-function again({ retry_after: seconds, retryable, asked }: Reason): string {
-  if (!retryable) return `This request alone could have taken ${count(asked ?? 0)}: send less.`;
+function describeRetry({ retry_after: seconds, retryable, asked }: Reason): string {
+  if (!retryable)
+    return `This request alone could have taken ${formatCount(asked ?? 0)}: send less.`;
   if (seconds === undefined) return "It could have been sent again a moment later.";
   return `It could have been sent again ${seconds} ${seconds === 1 ? "second" : "seconds"} later.`;
 }
 
-/** At least the cents, and nothing after the last figure. */
-export function usd(amount: string | undefined): string {
+/** Dollars with at least two decimals, and without zeros after the last digit. */
+export function formatDollars(amount: string | undefined): string {
   return amount === undefined ? "an unknown amount" : `$${amount.replace(/0{1,4}$/, "")}`;
 }
 
 /** `1 December (UTC)`. */
-export function day(at: string | undefined): string {
+export function formatDay(at: string | undefined): string {
   return at === undefined ? "the first of the month (UTC)" : `${DAY.format(new Date(at))} (UTC)`;
 }
 const DAY = new Intl.DateTimeFormat("en-GB", { day: "numeric", month: "long", timeZone: "UTC" });

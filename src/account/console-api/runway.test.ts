@@ -2,7 +2,7 @@ import { assert, bigInt, property } from "fast-check";
 import { describe, expect, test } from "vitest";
 
 import { microUsd } from "../../kernel/index.ts";
-import { lastsUntil, type Spending } from "./lasts-until.ts";
+import { estimateRunway, type Spending } from "./runway.ts";
 
 const DAY_MS = 86_400_000;
 const NOW_MS = Date.parse("2026-11-24T12:00:00Z");
@@ -16,10 +16,10 @@ function days(...spent: readonly bigint[]): Spending[] {
   }));
 }
 
-describe("until when a balance lasts", () => {
-  test("is the balance by the pace of the last seven whole days", () => {
+describe("the estimate until when a balance lasts", () => {
+  test("divides the balance by the pace of the last seven whole days", () => {
     const week = days(900n, 10n, 20n, 0n, 10n, 10n, 10n, 10n, 5_000n);
-    expect(lastsUntil(microUsd(100n), week, NOW_MS)).toEqual({
+    expect(estimateRunway(microUsd(100n), week, NOW_MS)).toEqual({
       perDayMicroUsd: 10n,
       untilMs: NOW_MS + 10 * DAY_MS,
     });
@@ -27,7 +27,7 @@ describe("until when a balance lasts", () => {
 
   test("counts from the first day with use, so that a new account is judged by its own days", () => {
     const fresh = days(0n, 0n, 0n, 0n, 0n, 10n, 10n, 0n);
-    expect(lastsUntil(microUsd(100n), fresh, NOW_MS)?.untilMs).toBe(NOW_MS + 10 * DAY_MS);
+    expect(estimateRunway(microUsd(100n), fresh, NOW_MS)?.untilMs).toBe(NOW_MS + 10 * DAY_MS);
   });
 
   test.each<[string, bigint, readonly bigint[]]>([
@@ -38,13 +38,13 @@ describe("until when a balance lasts", () => {
     ["with nothing to spend", 0n, [9n, 9n, 9n]],
     ["with a balance that is owed", -5n, [9n, 9n, 9n]],
   ])("is not known yet %s", (_, available, spent) => {
-    expect(lastsUntil(microUsd(available), days(...spent), NOW_MS)).toBeUndefined();
+    expect(estimateRunway(microUsd(available), days(...spent), NOW_MS)).toBeUndefined();
   });
 
   test("has no date beyond a year", () => {
     const slow = days(1n, 1n, 1n);
-    expect(lastsUntil(microUsd(365n), slow, NOW_MS)?.untilMs).toBe(NOW_MS + 365 * DAY_MS);
-    expect(lastsUntil(microUsd(366n), slow, NOW_MS)).toEqual({
+    expect(estimateRunway(microUsd(365n), slow, NOW_MS)?.untilMs).toBe(NOW_MS + 365 * DAY_MS);
+    expect(estimateRunway(microUsd(366n), slow, NOW_MS)).toEqual({
       perDayMicroUsd: 1n,
       untilMs: undefined,
     });
@@ -55,7 +55,7 @@ describe("until when a balance lasts", () => {
     assert(
       property(amount, amount, amount, amount, (balance, less, spent, more) => {
         const untilMs = (available: bigint, ofDay: bigint): number =>
-          lastsUntil(microUsd(available), days(ofDay, spent, 0n), NOW_MS)?.untilMs ?? Infinity;
+          estimateRunway(microUsd(available), days(ofDay, spent, 0n), NOW_MS)?.untilMs ?? Infinity;
         expect(untilMs(balance, more)).toBeLessThanOrEqual(untilMs(balance + less, more));
         expect(untilMs(balance, more + less)).toBeLessThanOrEqual(untilMs(balance, more));
       }),

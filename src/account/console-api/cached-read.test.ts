@@ -1,6 +1,6 @@
 import { expect, test } from "vitest";
 
-import { KeptRead } from "./kept-read.ts";
+import { CachedRead } from "./cached-read.ts";
 
 /** A clock that the test moves, and reads that the test ends. */
 function reader(keptMs: number) {
@@ -11,11 +11,11 @@ function reader(keptMs: number) {
     new Promise<number>((done, fail) => {
       ends.push({ done, fail });
     });
-  const kept = new KeptRead(read, clock, keptMs);
+  const kept = new CachedRead(read, clock, keptMs);
   return { kept, ends, wait: (ms: number) => (nowMs += ms) };
 }
 
-test("all who ask share one read and what it gave, until its time is over", async () => {
+test("all callers share one read and its result until it expires", async () => {
   const { kept, ends, wait } = reader(60_000);
   const asked = [kept.get(), kept.get()];
   ends[0]?.done(1);

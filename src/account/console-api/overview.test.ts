@@ -1,6 +1,6 @@
 import { expect, test } from "vitest";
 
-import { sameSpanOfMonthBefore } from "./month.ts";
+import { sameSpanOfMonthBefore } from "./overview.ts";
 
 test.each([
   ["2026-11-24T10:30:00.000Z", "2026-10-01T00:00:00.000Z", "2026-10-24T10:30:00.000Z"],

@@ -2,7 +2,7 @@ import { describe, expect, test } from "vitest";
 
 import type { Deployment, ListedProvider } from "../../catalog/catalog.ts";
 import type { ProviderId } from "../../kernel/core/ids.ts";
-import { presentProvider } from "./show-model.ts";
+import { presentProvider } from "./present-model.ts";
 
 const PROVIDER: ListedProvider = {
   id: "acme" as ProviderId,
@@ -12,7 +12,7 @@ const PROVIDER: ListedProvider = {
   deployments: [deployment("one", ["DE", "FI"]), deployment("two", ["DE"])],
 };
 
-/** As much of a deployment as a provider's page shows. */
+/** A deployment with the fields that a provider's page shows. */
 function deployment(modelId: string, datacenters: readonly string[]): Deployment {
   return { id: `acme/${modelId}`, modelId, datacenters } as unknown as Deployment;
 }

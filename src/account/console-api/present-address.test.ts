@@ -1,6 +1,6 @@
 import { expect, test } from "vitest";
 
-import { presentAddress, withShownAddress } from "./show-address.ts";
+import { presentAddress, withShownAddress } from "./present-address.ts";
 
 const TOKEN = "https://me:pass@hooks.example.com:8443/services/T0/secret?key=1#part";
 
@@ -9,16 +9,19 @@ test.each([
   ["billing", TOKEN],
   ["developer", "https://hooks.example.com:8443/…"],
   ["viewer", "https://hooks.example.com:8443/…"],
-] as const)("a member who is %s sees of a webhook's address what it may", (role, shown) => {
-  expect(presentAddress(TOKEN, role)).toBe(shown);
-});
+] as const)(
+  "the role %s is shown only the part of a webhook's address that it may see",
+  (role, shown) => {
+    expect(presentAddress(TOKEN, role)).toBe(shown);
+  },
+);
 
 test("an e-mail address has no secret, and an address that cannot be read is not shown", () => {
   expect(presentAddress("ann@example.com", "viewer")).toBe("ann@example.com");
   expect(presentAddress("https://", "viewer")).toBe("…");
 });
 
-test("of a change only the address is shortened", () => {
+test("in the facts of a change only the address is shortened", () => {
   const facts = { channel: "webhook", address: TOKEN, kinds: ["balance.low"] };
   const address = "https://hooks.example.com:8443/…";
   expect(withShownAddress(facts, "developer")).toEqual({ ...facts, address });

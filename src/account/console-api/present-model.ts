@@ -12,9 +12,9 @@ import {
 import type { Descriptor } from "./contract.ts";
 import { Model, ModelProvider, Provider } from "./contract/catalog.ts";
 import { present } from "./present.ts";
-import { presentPrices } from "./show-request.ts";
+import { presentPrices } from "./present-request.ts";
 import type { ProviderActivity, Substitution, DeploymentHealth } from "../../gateway/index.ts";
-import { wholePercent, withDigits } from "./listing-figures-routes.ts";
+import { floorToPercent, roundToDigits } from "./listing-figures-routes.ts";
 
 /** A model for buyers, with every provider's listing of it in routing order. */
 export function presentModel(model: ListedModel): Model {
@@ -90,9 +90,8 @@ function presentDescriptor(descriptor: CapabilityDescriptor): Descriptor {
 export function presentProvider(
   provider: ListedProvider,
   seen: {
-    /** Undefined: not shown, or of too few organizations. */
+    /** Undefined if it is not shown, or is of too few organizations. */
     readonly activity: ProviderActivity | undefined;
-    /** The substitutions of this provider. */
     readonly substitutions: readonly Substitution[];
     readonly mayTry: (deploymentId: string) => ReturnType<DeploymentHealth["mayTry"]>;
   },
@@ -104,13 +103,13 @@ export function presentProvider(
     models: deployments.map(({ modelId }) => modelId),
     status: judgeStatus(deployments.map(({ id }) => seen.mayTry(id))),
     success_24h:
-      activity === undefined ? null : wholePercent(activity.succeeded / activity.attempts),
-    ttft_p50_ms: withDigits(activity?.firstByteP50Ms ?? null, 2),
+      activity === undefined ? null : floorToPercent(activity.succeeded / activity.attempts),
+    ttft_p50_ms: roundToDigits(activity?.firstByteP50Ms ?? null, 2),
     substitutions: presentSubstitutions(deployments, seen.substitutions),
   });
 }
 
-/** That a buyer was sold another model is never hidden, however few saw it; how often may be. */
+/** A substitution is always shown, however few customers saw it; its share may be null. */
 function presentSubstitutions(
   listed: readonly Deployment[],
   substitutions: readonly Substitution[],
@@ -120,7 +119,7 @@ function presentSubstitutions(
     .map(({ modelId, servedModel, share }) => ({
       model: modelId,
       served_model: servedModel,
-      share_24h: wholePercent(share),
+      share_24h: floorToPercent(share),
     }));
 }
 

@@ -6,10 +6,10 @@ export interface Spending {
   readonly spentMicroUsd: bigint;
 }
 
-export interface Lasting {
-  /** The mean of the whole days that count, rounded up: a smaller one would promise too much. */
+export interface Runway {
+  /** The mean spend of the counted days, rounded up so that it does not promise too much. */
   readonly perDayMicroUsd: bigint;
-  /** Undefined: more than a year from now. */
+  /** Undefined if it is more than a year from now. */
   readonly untilMs: number | undefined;
 }
 
@@ -20,15 +20,15 @@ const WHOLE_DAYS_MIN = 2;
 const DAYS_MAX = 365n;
 
 /**
- * Until when a balance lasts at the pace of the last seven whole days, counted from the first of
- * them on which something was spent: an account of yesterday is not judged by six days before it.
- * Undefined: not known yet, with fewer than two such days, or nothing to spend.
+ * Estimates until when a balance lasts at the pace of the last seven whole days. Days before the
+ * first spend do not count, so that a new account is judged by its own days. Undefined with fewer
+ * than two days, or with nothing to spend.
  */
-export function lastsUntil(
+export function estimateRunway(
   availableMicroUsd: MicroUsd,
   days: readonly Spending[],
   nowMs: number,
-): Lasting | undefined {
+): Runway | undefined {
   const todayMs = Math.floor(nowMs / DAY_MS) * DAY_MS;
   const week = days.filter(
     ({ dayMs }) => dayMs < todayMs && dayMs >= todayMs - WHOLE_DAYS * DAY_MS,

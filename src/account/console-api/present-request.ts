@@ -12,9 +12,8 @@ import {
   showTokens,
 } from "../../kernel/index.ts";
 import type { ReportedRequest, UsageReports } from "../../gateway/index.ts";
-import { RequestRow } from "./contract/usage.ts";
+import { Attempt, RequestRow } from "./contract/usage.ts";
 import { present } from "./present.ts";
-import { Attempt } from "./contract/usage.ts";
 
 /** One request of the log. The marketplace's own keys are shown by their purpose, never by id. */
 export function presentRequest(request: ReportedRequest): RequestRow {
@@ -58,7 +57,7 @@ export function presentPrices(prices: BySku<bigint>): NonNullable<Attempt["price
   return bySkuName(prices, perMillion);
 }
 
-/* Pico-dollars for a token are as many micro-dollars for a million of them. */
+/* The pico-dollars of a token equal the micro-dollars of a million tokens. */
 export function perMillion(picoUsdPerToken: PicoUsd | bigint): string {
   return formatUsd(microUsd(picoUsdPerToken)).replace(/\.?0+$/, "");
 }
@@ -69,7 +68,7 @@ export const REQUEST_COLUMNS: readonly string[] = ROW_FIELDS.flatMap((name) =>
   name === "tokens" ? Object.values(TOKEN_BUCKETS) : [name],
 );
 
-/** One request as a line of the file; what people have named is kept from being a formula. */
+/** One request as a line of CSV, in which no spreadsheet reads a text as a formula. */
 export function requestLine(request: ReportedRequest): string {
   const row = { ...presentRequest(request), key_id: presentKeyId(request) };
   const cells = ROW_FIELDS.flatMap((name) => {

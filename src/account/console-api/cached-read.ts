@@ -12,10 +12,10 @@ interface Read<T> {
 }
 
 /**
- * Something that is read once in `keptMs`, however many ask for it. They share one read; one that
- * hangs is shared for ten seconds, one that failed for five.
+ * A value that is read at most once in `keptMs`; all callers share the read. One that hangs is
+ * shared for ten seconds, one that failed for five.
  */
-export class KeptRead<T> {
+export class CachedRead<T> {
   readonly #of: () => Promise<T>;
   readonly #clock: Pick<Clock, "monotonicMs">;
   readonly #keptMs: number;

@@ -16,8 +16,7 @@ import type { PeriodSpend } from "../../ledger/index.ts";
 import { present } from "./present.ts";
 import { Key } from "./contract/keys.ts";
 
-/** The facts besides the key on which its limits depend. */
-export interface LimitGround {
+export interface LimitContext {
   readonly limits: readonly StoredLimit[];
   readonly isFunded: boolean;
   readonly limitDefaults: LimitDefaults;
@@ -26,17 +25,17 @@ export interface LimitGround {
 export interface ShownActivity {
   readonly lastUsedAtMs: number | null;
   readonly spentMonthMicroUsd: MicroUsd;
-  /** The spend of its caps by the week and the day. */
+  /** The spend under its weekly and daily caps. */
   readonly periods: readonly PeriodSpend[];
 }
 
 /** A customer's key as pages show it: never more of its secret than the label. */
 export function presentKey(
   key: KeySummary,
-  ground: LimitGround,
+  context: LimitContext,
   { lastUsedAtMs, spentMonthMicroUsd, periods, nowMs }: ShownActivity & { readonly nowMs: number },
 ): Key {
-  const [row] = limitRows(limitedKey(key, ground), undefined, ground.limitDefaults);
+  const [row] = limitRows(limitedKey(key, context), undefined, context.limitDefaults);
   const ceiling = row?.ceilings.requestsPerMinute ?? key.requestsPerMinuteCeiling;
   const own = row?.self.requestsPerMinute ?? null;
   const held = row?.limits.requestsPerMinute ?? ceiling;
@@ -71,10 +70,9 @@ export function isActive(
   return key.disabledAtMs === null && !isExpired(key, nowMs);
 }
 
-/** The key as the limits see it. */
 export function limitedKey(
   key: Pick<KeySummary, "orgId" | "keyId" | "origin" | "requestsPerMinuteCeiling">,
-  { limits, isFunded }: LimitGround,
+  { limits, isFunded }: LimitContext,
 ): LimitedKey {
   return {
     orgId: key.orgId,
