@@ -53,7 +53,7 @@ async function init(
     const result = await runCommand([...base, ...flags], { ...PRIVATE, ...env });
     return { ...result, seen, folder, manifest: written(folder) };
   } finally {
-    server.close();
+    await server.close();
   }
 }
 

@@ -4,7 +4,8 @@ import type { LimitTarget } from "../../src/gateway/accounts/account-store.ts";
 import type { KeyId, OrgId } from "../../src/kernel/core/ids.ts";
 import { findKey } from "../support/find-key.ts";
 import { withBackend } from "../support/postgres.ts";
-import { makeRuleKeys, rulesReader, type TestKey } from "../support/rule-keys.ts";
+import type { TestKey } from "../support/add-key.ts";
+import { makeRuleKeys, rulesReader } from "../support/rule-keys.ts";
 import { testOperator } from "../support/test-operator.ts";
 
 const NO_ORG = "org_none" as OrgId;

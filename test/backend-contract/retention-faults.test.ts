@@ -2,7 +2,7 @@ import { mkdtempSync, readdirSync, readFileSync, rmSync, writeFileSync } from "n
 import { tmpdir } from "node:os";
 import { join } from "node:path";
 
-import { Client } from "pg";
+import type { Client } from "pg";
 import { afterAll, beforeAll, describe, expect, test } from "vitest";
 import type { AttemptId } from "../../src/kernel/core/ids.ts";
 import { dayFiles, type Day } from "../../src/ledger/retention/retention-tally.ts";
@@ -22,6 +22,7 @@ import {
   type RetireRun,
 } from "../support/old-days.ts";
 import { testOperator } from "../support/test-operator.ts";
+import { openTransaction } from "../support/sql.ts";
 
 const books = withOldBooks();
 let root: string;
@@ -300,7 +301,7 @@ describe("a closing that comes too late", () => {
 });
 
 describe("beside running gateways", () => {
-  test("no caller waits: a reader of minutes is waited for outside the lock's queue", async () => {
+  test("no caller waits while retirement waits for a reader of minutes", async () => {
     const day = await settledDay();
     const reader = await longReader();
     const running = run("busy");
@@ -322,11 +323,9 @@ describe("beside running gateways", () => {
 
   test("an audit that began before sees all of the day or nothing of it", async () => {
     const day = await settledDay();
-    const blocker = new Client({ connectionString: books.backend.connectionString });
-    await blocker.connect();
-    await blocker.query("begin");
     // The audit has its snapshot when it comes here, and has not read the journal.
-    await blocker.query("lock table account in access exclusive mode");
+    const lock = "lock table account in access exclusive mode";
+    const blocker = await openTransaction(books.backend, lock);
     const audit = brokenChecks(books);
     await until("the audit waits", async () => {
       const rows = await books.backend.query(
@@ -428,7 +427,7 @@ describe("the files", () => {
   });
 });
 
-describe("what came into a day that was retired", () => {
+describe("a row that came into a retired day", () => {
   test("is left to a person", async () => {
     const day = await settledDay();
     expect(daysOf(await run("again"))).toEqual([day]);
@@ -468,11 +467,6 @@ async function tablesOf(day: Day): Promise<readonly unknown[]> {
 }
 
 /** A transaction that has read the journal and does not end. */
-async function longReader(): Promise<Client> {
-  const client = new Client({ connectionString: books.backend.connectionString });
-  client.on("error", () => undefined);
-  await client.connect();
-  await client.query("begin");
-  await client.query("select count(*) from attempt");
-  return client;
+function longReader(): Promise<Client> {
+  return openTransaction(books.backend, "select count(*) from attempt");
 }

@@ -220,7 +220,7 @@ describe("a day that is old enough", () => {
   });
 });
 
-test("of a request over midnight, what is left is the request when its first day is retired", async () => {
+test("a request over midnight keeps its second day when its first day is retired", async () => {
   const [before, after] = [31, 30].map((ago) =>
     dayOf(new Date(systemClock.nowMs() - ago * 86_400_000).toISOString().slice(0, 10)),
   ) as [Day, Day];

@@ -1,7 +1,5 @@
 import { execFile } from "node:child_process";
-import { once } from "node:events";
 import { mkdtempSync, readdirSync, readFileSync, rmSync, writeFileSync } from "node:fs";
-import type { AddressInfo } from "node:net";
 import { tmpdir } from "node:os";
 import { join } from "node:path";
 
@@ -21,6 +19,7 @@ import {
   objectsOf,
   renderChart,
 } from "../support/helm.ts";
+import { listenLocally } from "../support/local-server.ts";
 import { runCommand } from "../support/program.ts";
 import { isEnvironmentName, namesOf, settings } from "./environment-names.ts";
 
@@ -128,16 +127,14 @@ describe.skipIf(!hasHelm)("the chart, as Helm renders it", () => {
   test("probes ask what the internal port answers, and give a start two minutes", async () => {
     const readiness = { isReady: true, isDraining: false, report: () => expect.fail() };
     const metrics = { scrape: () => expect.fail("no probe scrapes") };
-    const server = createInternalServer({ metrics, readiness }).listen(0, "127.0.0.1");
+    const server = await listenLocally(createInternalServer({ metrics, readiness }));
     try {
-      await once(server, "listening");
-      const { port } = server.address() as AddressInfo;
       for (const { container } of gateways) {
         const { startupProbe: starting, livenessProbe: living, readinessProbe: ready } = container;
         expect([living?.httpGet.path, ready?.httpGet.path]).toEqual(["/livez", "/readyz"]);
         for (const probe of [starting, living, ready]) {
           expect(probe?.httpGet.port).toBe("internal");
-          const answer = await fetch(`http://127.0.0.1:${port}${probe?.httpGet.path}`);
+          const answer = await fetch(`${server.url}${probe?.httpGet.path}`);
           expect(answer.status).toBe(200);
           await answer.arrayBuffer();
         }
@@ -149,7 +146,7 @@ describe.skipIf(!hasHelm)("the chart, as Helm renders it", () => {
         );
       }
     } finally {
-      server.close();
+      await server.close();
     }
   });
 

@@ -1,6 +1,6 @@
-import { once } from "node:events";
-import { createServer, type IncomingMessage, type Server, type ServerResponse } from "node:http";
-import type { AddressInfo } from "node:net";
+import { createServer, type IncomingMessage, type ServerResponse } from "node:http";
+import { buffer } from "node:stream/consumers";
+
 import type { PurchaseRecord } from "../../src/account/billing/billing.ts";
 import type { Logger } from "../../src/kernel/core/log.ts";
 import { openBilling } from "../../src/account/billing/open-billing.ts";
@@ -16,7 +16,9 @@ import {
 } from "../../src/dev/test-checkout/start-test-checkout.ts";
 import type { OrgId } from "../../src/kernel/core/ids.ts";
 import { microUsd } from "../../src/kernel/core/money.ts";
+import { addOrg } from "./add-key.ts";
 import { MovableClock } from "./clocks.ts";
+import { listenLocally, type LocalServer } from "./local-server.ts";
 import { withResource } from "./with-resource.ts";
 import { freshBackend, type FreshBackend } from "./postgres.ts";
 import { testOperator, testSeller } from "./test-operator.ts";
@@ -91,8 +93,8 @@ export async function openBillingFixture(
   const backend = await freshBackend();
   const clock = new MovableClock();
   const log: LogLine[] = [];
-  let door: Server | undefined = undefined;
-  const consoleUrl = (): string => addressOf(door);
+  let door: LocalServer | undefined = undefined;
+  const consoleUrl = (): string => door?.url ?? "";
   const checkout = await startTestCheckout({
     host: "127.0.0.1",
     port: 0,
@@ -113,10 +115,10 @@ export async function openBillingFixture(
     });
   const billings = [open(), open()] as const;
   const events: EventDoor = { billings, statuses: [], refusals: 0 };
-  door = createServer((request, response) => void takeEvent(events, request, response));
-  door.listen(0, "127.0.0.1");
-  await once(door, "listening");
-  const closing = door;
+  const opened = await listenLocally(
+    createServer((request, response) => void takeEvent(events, request, response)),
+  );
+  door = opened;
   return {
     backend,
     checkout,
@@ -127,13 +129,7 @@ export async function openBillingFixture(
     refuseEvents: (count) => {
       events.refusals = count;
     },
-    newOrg: async () => {
-      const made = await backend.accountStore.createOrg(
-        { name: "Acme", email: "a@example.com" },
-        testOperator,
-      );
-      return made.orgId;
-    },
+    newOrg: () => addOrg(backend),
     buy: (orgId, dollars) => buy({ billing: billings[0], checkout }, orgId, dollars),
     balance: async (orgId) => (await backend.recordStore.balance(orgId)).settledMicroUsd,
     purchase: async ({ orgId, purchaseId }) => {
@@ -148,8 +144,7 @@ export async function openBillingFixture(
     close: async () => {
       await checkout.close();
       await Promise.all(billings.map((billing) => billing.close()));
-      closing.closeAllConnections();
-      closing.close();
+      await opened.close();
       await backend.close();
     },
   };
@@ -197,8 +192,7 @@ async function takeEvent(
   request: IncomingMessage,
   response: ServerResponse,
 ): Promise<void> {
-  const chunks: Buffer[] = [];
-  for await (const chunk of request as AsyncIterable<Buffer>) chunks.push(chunk);
+  const body = await buffer(request);
   const { billings, statuses } = events;
   const signature = request.headers["stripe-signature"];
   const billing = billings[statuses.length % billings.length];
@@ -206,18 +200,12 @@ async function takeEvent(
   if (events.refusals > 0) {
     events.refusals -= 1;
   } else {
-    const body = Buffer.concat(chunks);
     const asked = { body, signature: typeof signature === "string" ? signature : undefined };
     const answer = await billing?.webhook(asked).catch(() => "failed");
     if (answer !== "failed") status = answer === "done" ? 200 : 400;
   }
   statuses.push(status);
   response.writeHead(status).end();
-}
-
-function addressOf(server: Server | undefined): string {
-  const { port } = (server?.address() ?? { port: 0 }) as AddressInfo;
-  return `http://127.0.0.1:${port}`;
 }
 
 function noting(lines: LogLine[]): Logger {

@@ -14,6 +14,7 @@ import {
   startTestCheckout,
   type TestCheckout,
 } from "../../src/dev/test-checkout/start-test-checkout.ts";
+import { addOrg } from "../support/add-key.ts";
 import { NO_PROVIDER_CONFIG } from "../support/billing-fixture.ts";
 import { startArchivingPostgres } from "../support/pgbackrest.ts";
 import { runOnce } from "../support/postgres.ts";
@@ -148,10 +149,7 @@ export async function openStory(
   );
   const admin = new Pool({ connectionString: databaseUrl, max: 1 });
   admin.on("error", () => undefined);
-  const { orgId } = await database.backend.accountStore.createOrg(
-    { name: "P", email: "p@e.com" },
-    testOperator,
-  );
+  const orgId = await addOrg(database.backend);
   const tally = new Tally();
   const story: Story = {
     folder,

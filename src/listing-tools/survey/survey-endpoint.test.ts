@@ -44,7 +44,7 @@ async function survey(
     const asked = { baseUrl: `${url}/v1`, isSelfHosted: true, ...input };
     return { outcome: await surveyEndpoint(asked, { ...deps, allowPrivateUpstreams }), seen, url };
   } finally {
-    server.close();
+    await server.close();
   }
 }
 
@@ -272,7 +272,7 @@ describe("an endpoint that means no good", () => {
 
   test("that does not listen is named by the reason", async () => {
     const server = await listenLocally(createServer());
-    server.close();
+    await server.close();
     const asked = { baseUrl: `${server.url}/v1`, isSelfHosted: true };
     expect(await surveyEndpoint(asked, deps)).toEqual({
       ok: false,

@@ -253,7 +253,7 @@ test("a start with a live key reports credit that was bought with test money", a
   await live.close();
 });
 
-test("without a payment provider credit is granted, and none can be bought", async () => {
+test("an installation without a payment provider grants credit and sells none", async () => {
   const none = openBilling({
     config: NO_PROVIDER_CONFIG,
     store: fixture.backend.purchaseStore,

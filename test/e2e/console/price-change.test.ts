@@ -178,7 +178,7 @@ test("the log of a start names the listings whose prices were not checked for lo
   });
 });
 
-test("without a session there is no answer", async () => {
+test("price notices need a session", async () => {
   const answer = await httpCall(`${fixture.url}/api/console/price-changes`, {
     method: "GET",
     headers: bearer(key),

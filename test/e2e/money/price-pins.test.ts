@@ -1,7 +1,5 @@
-import { once } from "node:events";
 import { writeFileSync } from "node:fs";
-import { createServer, type Server, type ServerResponse } from "node:http";
-import type { AddressInfo } from "node:net";
+import { createServer, type ServerResponse } from "node:http";
 import { join } from "node:path";
 
 import { afterAll, beforeAll, expect, test } from "vitest";
@@ -18,12 +16,13 @@ import {
   type TestAccount,
   type TestGateway,
 } from "../../support/gateway.ts";
+import { listenLocally, type LocalServer } from "../../support/local-server.ts";
 
 const MAX_TOKENS = 64;
 
 let simulator: Simulator;
 let provider: GatedProvider;
-let failing: Server;
+let failing: LocalServer;
 let gateway: TestGateway;
 /** Calls at the provider that fails: the test decides when. */
 const held: ServerResponse[] = [];
@@ -31,19 +30,18 @@ const held: ServerResponse[] = [];
 beforeAll(async () => {
   simulator = await startSimulator({ port: 0, host: "127.0.0.1" });
   provider = await startGatedProvider(simulator.url);
-  failing = createServer((request, response) => {
-    request.resume();
-    held.push(response);
-  });
-  failing.listen(0, "127.0.0.1");
-  await once(failing, "listening");
+  failing = await listenLocally(
+    createServer((request, response) => {
+      request.resume();
+      held.push(response);
+    }),
+  );
   gateway = await startTestGateway({ manifests: manifestsAt(1) });
 });
 
 afterAll(async () => {
   await gateway.close();
-  failing.close();
-  failing.closeAllConnections();
+  await failing.close();
   await provider.close();
   await simulator.close();
 });
@@ -55,12 +53,11 @@ function manifestsAt(factor: number): readonly object[] {
     { type: "completion", unit: "token", cost_usd_per_million: String(10 * factor) },
   ];
   const model = (id: string): object => textModel(id, { pricing });
-  const { port } = failing.address() as AddressInfo;
   return [
     simulatorManifest({
       provider: "failing",
       dialect: "wire_a",
-      baseUrl: `http://127.0.0.1:${port}/v1`,
+      baseUrl: `${failing.url}/v1`,
       models: [model("m/second")],
     }),
     simulatorManifest({

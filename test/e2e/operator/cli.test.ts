@@ -1,7 +1,6 @@
 import { readFileSync, renameSync, symlinkSync, writeFileSync } from "node:fs";
 import { join } from "node:path";
 
-import { Client } from "pg";
 import { afterAll, beforeAll, describe, expect, test } from "vitest";
 
 import { startSimulator, type Simulator } from "../../../src/dev/simulator/simulator.ts";
@@ -19,7 +18,7 @@ import {
   serve,
   type OperatorFolder,
 } from "../../support/operator.ts";
-import { emptyDatabase, type FreshDatabase } from "../../support/postgres.ts";
+import { emptyDatabase, type FreshDatabase, runOnce } from "../../support/postgres.ts";
 import { runCommand, startProgram, type RunningProgram } from "../../support/program.ts";
 
 let simulator: Simulator;
@@ -331,7 +330,7 @@ describe("the catalog of a running server", () => {
   });
 });
 
-describe("with a database of yours", () => {
+describe("a database of the operator's own", () => {
   let database: FreshDatabase;
   let env: Readonly<Record<string, string>>;
 
@@ -341,7 +340,7 @@ describe("with a database of yours", () => {
   });
   afterAll(() => database.drop());
 
-  test("migrate, then the commands, with no server and no data folder", async () => {
+  test("serves migrate and every command with no server and no data folder", async () => {
     const first = await jsonCommand(["migrate"], env);
     expect(first.code).toBe(0);
     expect(first.json).toMatchObject({ ok: true, left: [] });
@@ -355,14 +354,12 @@ describe("with a database of yours", () => {
     ]);
   });
 
-  test("ledger audit and doctor answer no, with 1, when the books are broken", async () => {
-    const client = new Client({ connectionString: database.connectionString });
-    await client.connect();
-    const wallet = "update account set reserved = reserved + 5 where org_id is not null";
-    await client.query("alter table account disable trigger user");
-    await client.query("update account set credits = credits + 9 where org_id is not null");
-    await client.query(wallet);
-    await client.end();
+  test("makes ledger audit and doctor exit with 1 when its books are broken", async () => {
+    await runOnce(
+      database.connectionString,
+      `alter table account disable trigger user;
+      update account set credits = credits + 9, reserved = reserved + 5 where org_id is not null`,
+    );
     const [audit, doctor] = await Promise.all([
       jsonCommand(["ledger", "audit"], env),
       jsonCommand(["doctor", "--manifests", folder.manifestsDir], env),
@@ -376,7 +373,7 @@ describe("with a database of yours", () => {
     expect(doctor.json["ok"]).toBe(false);
   });
 
-  test("an unreachable database is a fault: 2, reported on standard error, password unsaid", async () => {
+  test("that is unreachable is exit code 2, without the password on standard error", async () => {
     const nowhere = { DATABASE_URL: "postgres://me:hunter2hunter2@127.0.0.1:1/nothing" };
     const result = await runCommand(["org", "list", "--json"], { ...OPERATOR_ENV, ...nowhere });
     expect(result.code).toBe(2);

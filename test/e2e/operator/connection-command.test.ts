@@ -1,14 +1,13 @@
-import { once } from "node:events";
-import { createServer, type AddressInfo } from "node:net";
+import { createServer } from "node:net";
 
 import { afterAll, beforeAll, describe, expect, test } from "vitest";
 
-import { sealConnection } from "../../../src/gateway/accounts/postgres-connection-store.ts";
-import { openKeyVault } from "../../../src/gateway/accounts/key-vault.ts";
-import { assert } from "../../../src/kernel/core/assert.ts";
-import type { OrgId, ProviderId } from "../../../src/kernel/core/ids.ts";
+import type { OrgId } from "../../../src/kernel/core/ids.ts";
 import { startSimulator, type Simulator } from "../../../src/dev/simulator/simulator.ts";
+import { addOrg } from "../../support/add-key.ts";
+import { addConnection, ENCRYPTION_KEY } from "../../support/add-connection.ts";
 import { PROVIDER_KEY, simulatorManifest, textModel } from "../../support/gateway.ts";
+import { listenLocally } from "../../support/local-server.ts";
 import {
   collectCommandLogs,
   createdKey,
@@ -20,9 +19,7 @@ import {
 } from "../../support/operator.ts";
 import { freshBackend, type FreshBackend } from "../../support/postgres.ts";
 import { runCommand, runProgram, type CommandResult } from "../../support/program.ts";
-import { testOperator } from "../../support/test-operator.ts";
 
-const ENCRYPTION_KEY = Buffer.alloc(32, 9).toString("base64");
 const OWN_KEY = "sk-customers-own-key-4711";
 const BAD_KEY = "sk-invalid-key-0815";
 
@@ -66,21 +63,12 @@ afterAll(async () => {
   folder.remove();
 });
 
-async function newOrg(): Promise<OrgId> {
-  const org = await backend.accountStore.createOrg(
-    { name: "Acme", email: "a@example.com" },
-    testOperator,
-  );
-  return org.orgId;
-}
+const newOrg = (): Promise<OrgId> => addOrg(backend);
 
 /** A port without a listener. */
 async function closedPort(): Promise<number> {
-  const server = createServer().listen(0, "127.0.0.1");
-  await once(server, "listening");
-  const { port } = server.address() as AddressInfo;
-  server.close();
-  await once(server, "close");
+  const { port, close } = await listenLocally(createServer());
+  await close();
   return port;
 }
 
@@ -179,22 +167,8 @@ function no(message: RegExp): object {
 }
 
 describe("connection test", () => {
-  const vault = openKeyVault(ENCRYPTION_KEY);
-
   async function added(provider: string, providerKey = OWN_KEY): Promise<string> {
-    assert(vault !== undefined, "the encryption key is one");
-    const made = await backend.connectionStore.create(
-      sealConnection(vault, {
-        orgId: await newOrg(),
-        providerId: provider as ProviderId,
-        keyId: null,
-        name: "ours",
-        providerKey,
-      }),
-      testOperator,
-    );
-    assert(typeof made === "object", "a connection of a new organization is made");
-    return made.connectionId;
+    return await addConnection(backend, { orgId: await newOrg(), provider, providerKey });
   }
 
   test.each(["operated", "worded"])("%s accepts the key: exit code 0", async (provider) => {
@@ -296,7 +270,7 @@ describe("connection reseal", () => {
   });
 
   test("names what none of the keys decrypts, changes none of it, and exits with 1", async () => {
-    const other = Buffer.alloc(32, 7).toString("base64");
+    const other = Buffer.alloc(32, 5).toString("base64");
     const id = await addedToNewOrg();
     const failed = await reseal({ ...env, TM_ENCRYPTION_KEY: `${other},${NEW_KEY}` });
     expect(failed.code).toBe(1);

@@ -186,7 +186,7 @@ test("SIGTERM in mid-stream: the stream ends well, the process ends with 0, the 
   expect(at(json, "data", "attempts", 0, "settlement")).toBe("reported");
 });
 
-test("with no server, a command answers 0: JSON on standard output, logs on standard error", async () => {
+test("a command without a server exits with 0, JSON on standard output, logs on standard error", async () => {
   expect(await running?.end("SIGTERM")).toBe(0);
   const args = ["org", "list", "--data", folder.dataDir, "--json"];
   const { code, stdout, stderr } = await runProgram(args, OPERATOR_ENV);

@@ -50,7 +50,7 @@ test("the second manifest is the folder's one of that provider, whatever its fil
   });
 });
 
-test("what cannot be compared is a wrong call that says why", async () => {
+test("manifests that cannot be compared are a wrong call that says why", async () => {
   const old = folder.writeManifest("old.txt", manifestOf("1.25"));
   const other = folder.writeManifest("other.txt", manifestOf("1", "other-ai"));
   const invalid = folder.writeManifest("invalid.txt", { manifest_version: "2" });

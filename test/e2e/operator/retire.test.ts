@@ -81,7 +81,7 @@ function manifestFile(): string {
   return join(exports(), `attempt-${oldDay}.json`);
 }
 
-test("where nothing is old enough, or all is to be kept, nothing changes", async () => {
+test("nothing changes while no day is old enough, or all are to be kept", async () => {
   const [young, wrong, off] = await Promise.all([
     command(["ledger", "retire", "--older-than-days", "200"]),
     runCommand(["ledger", "retire", "--older-than-days", "0"], env),
