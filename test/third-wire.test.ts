@@ -26,7 +26,7 @@ import { Listeners } from "./support/http-listener.ts";
 import { listenLocally, type LocalServer } from "./support/local-server.ts";
 import { plainWire } from "./support/plain-wire.ts";
 import { openRecipe } from "./support/recipe.ts";
-import { TRUSTED_LISTINGS } from "./support/trusted-listings.ts";
+import { TRUSTED_LISTINGS } from "./support/plain-ports.ts";
 
 /*
  * A chat wire is one value and one entry of a table: a program whose table has a third one serves

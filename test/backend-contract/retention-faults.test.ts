@@ -1,9 +1,8 @@
-import { mkdtempSync, readdirSync, readFileSync, rmSync, writeFileSync } from "node:fs";
-import { tmpdir } from "node:os";
+import { readdirSync, readFileSync, writeFileSync } from "node:fs";
 import { join } from "node:path";
 
 import type { Client } from "pg";
-import { afterAll, beforeAll, describe, expect, test } from "vitest";
+import { beforeAll, describe, expect, test } from "vitest";
 import type { AttemptId } from "../../src/kernel/core/ids.ts";
 import { dayFiles, type Day } from "../../src/ledger/retention/retention-tally.ts";
 import type { RetentionSession } from "../../src/ledger/retention/postgres-retention-store.ts";
@@ -23,17 +22,16 @@ import {
 } from "../support/old-days.ts";
 import { testOperator } from "../support/test-operator.ts";
 import { openTransaction } from "../support/sql.ts";
+import { newFolder } from "../support/run-folder.ts";
 
 const books = withOldBooks();
-let root: string;
+const root = newFolder("retire");
 let key: SigningKey;
 
 beforeAll(async () => {
-  root = mkdtempSync(join(tmpdir(), "tokenmarket-retire-"));
   key = openSigningKey(join(root, "key.pem"));
   await run("first", { drop: true });
 });
-afterAll(() => rmSync(root, { recursive: true, force: true }));
 
 function run(folder: string, more: Partial<RetireRun> = {}): Promise<RetireOutcome> {
   return retireOldDays(books, { key, archive: new DayFolder(join(root, folder)), ...more });

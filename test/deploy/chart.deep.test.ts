@@ -1,6 +1,5 @@
 import { execFile } from "node:child_process";
-import { mkdtempSync, readdirSync, readFileSync, rmSync, writeFileSync } from "node:fs";
-import { tmpdir } from "node:os";
+import { readdirSync, readFileSync, rmSync, writeFileSync } from "node:fs";
 import { join } from "node:path";
 
 import { describe, expect, test } from "vitest";
@@ -22,6 +21,7 @@ import {
 import { listenLocally } from "../support/local-server.ts";
 import { runCommand } from "../support/program.ts";
 import { isEnvironmentName, namesOf, settings } from "./environment-names.ts";
+import { newFolder } from "../support/run-folder.ts";
 
 const NAMES = Object.keys(INSTALLATIONS);
 /** The oldest that the chart accepts, the one that it is rendered for, and the newest known here. */
@@ -322,7 +322,7 @@ describe.skipIf(!hasHelm)("the chart, as Helm renders it", () => {
 /** A line for each object and version: `INFO` passed, `WARN` has no schema, anything else is wrong. */
 async function validate(objects: readonly KubernetesObject[]): Promise<readonly string[]> {
   const python = await pythonWith(VALIDATOR);
-  const folder = mkdtempSync(join(tmpdir(), "tokenmarket-chart-"));
+  const folder = newFolder("chart");
   try {
     const file = join(folder, "objects.yaml");
     writeFileSync(file, objects.map((object) => stringify(object)).join("---\n"));

@@ -5,10 +5,14 @@ import { buffer } from "node:stream/consumers";
 
 import { afterEach, beforeEach, describe, expect, test } from "vitest";
 
-import { startSimulator } from "../../src/dev/simulator/simulator.ts";
 import { at, get } from "../support/ask.ts";
 import { until } from "../support/books.ts";
-import { simulatorManifest, startTestGateway, textModel } from "../support/gateway.ts";
+import {
+  simulatorManifest,
+  startTestGateway,
+  textModel,
+  withSimulator,
+} from "../support/gateway.ts";
 import { httpCall } from "../support/http-call.ts";
 import { listenLocally, type LocalServer } from "../support/local-server.ts";
 import {
@@ -20,7 +24,7 @@ import {
 import { type CommandResult, runCommand, spawnCommand } from "../support/program.ts";
 import { withResource } from "../support/with-resource.ts";
 
-const simulator = withResource(() => startSimulator({ port: 0, host: "127.0.0.1" }));
+const simulator = withSimulator();
 let folder: OperatorFolder;
 let manifest: string;
 beforeEach(() => {

@@ -1,8 +1,7 @@
-import { mkdtempSync, rmSync, writeFileSync } from "node:fs";
-import { tmpdir } from "node:os";
+import { writeFileSync } from "node:fs";
 import { join } from "node:path";
 
-import { afterAll, describe, expect, test } from "vitest";
+import { describe, expect, test } from "vitest";
 
 import { SMALL_BODY_BYTES_MAX } from "../../src/kernel/core/constants.ts";
 import { edited, imageManifest, videoManifest } from "../fixtures/manifest/samples.ts";
@@ -25,8 +24,9 @@ import {
   accountState,
   type ExpectedRefusal,
 } from "../support/refusals.ts";
+import { newFolder } from "../support/run-folder.ts";
 
-let folder: string;
+const folder = newFolder("pools");
 
 /** Two models of one provider share a pool. */
 const POOLS = `
@@ -42,7 +42,6 @@ const perMinute = (value: number): object => ({
 });
 
 const gateway = withGateway(() => {
-  folder = mkdtempSync(join(tmpdir(), "tokenmarket-pools-"));
   const poolsFile = join(folder, "pools.yaml");
   writeFileSync(poolsFile, POOLS);
   return {
@@ -83,7 +82,6 @@ const gateway = withGateway(() => {
   };
 });
 const account = withAccount(gateway, "100");
-afterAll(() => rmSync(folder, { recursive: true }));
 
 async function expectRefused(body: unknown, expected: ExpectedRefusal): Promise<void> {
   const path = "/v1/decisions";

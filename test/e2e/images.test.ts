@@ -1,6 +1,5 @@
 import { execFile } from "node:child_process";
-import { mkdtempSync, readdirSync, readFileSync, rmSync } from "node:fs";
-import { tmpdir } from "node:os";
+import { readdirSync, readFileSync, rmSync } from "node:fs";
 import { join, resolve } from "node:path";
 import { promisify } from "node:util";
 
@@ -13,6 +12,7 @@ import { simulatorManifest, textModel, withAccount, withGateway } from "../suppo
 import { at, bearer, httpCall, textAt, type HttpAnswer } from "../support/http-call.ts";
 import { imageManifest, imageModel, meteredImageModel } from "../support/image-models.ts";
 import { REQUEST_ID } from "../support/refusals.ts";
+import { newFolder } from "../support/run-folder.ts";
 
 const METERED = { billing: "reported_cost" };
 const TICKS_PARAMETERS = {
@@ -148,7 +148,7 @@ describe("the official client", () => {
 });
 
 test("the example of this repository writes the images it asked for", async () => {
-  const folder = mkdtempSync(join(tmpdir(), "tokenmarket-images-"));
+  const folder = newFolder("images");
   const example = resolve(import.meta.dirname, "../../examples/clients/images.mjs");
   const env = {
     ...process.env,

@@ -17,8 +17,10 @@ import {
 import type { OrgId } from "../../src/kernel/core/ids.ts";
 import { microUsd } from "../../src/kernel/core/money.ts";
 import { addOrg } from "./add-key.ts";
+import type { Clock } from "../../src/kernel/core/time.ts";
 import { MovableClock } from "./clocks.ts";
 import { listenLocally, type LocalServer } from "./local-server.ts";
+import { silentLog } from "./silent-log.ts";
 import { withResource } from "./with-resource.ts";
 import { freshBackend, type FreshBackend } from "./postgres.ts";
 import { testOperator, testSeller } from "./test-operator.ts";
@@ -70,11 +72,25 @@ export const NO_PROVIDER_CONFIG = {
   autoTopUp: true,
 };
 
-export const silentLogger: Logger = {
-  info: () => undefined,
-  warn: () => undefined,
-  error: () => undefined,
-};
+type BillingStores = Pick<FreshBackend, "purchaseStore" | "topUpStore">;
+
+/** Billing of another process on the same purchases; without `config` it has no payment provider. */
+export function openOtherBilling(
+  { backend, clock }: { readonly backend: BillingStores; readonly clock: Clock },
+  config: Partial<typeof NO_PROVIDER_CONFIG> = {},
+  more: Partial<Parameters<typeof openBilling>[0]> = {},
+): Billing {
+  return openBilling({
+    config: { ...NO_PROVIDER_CONFIG, ...config },
+    store: backend.purchaseStore,
+    topUpStore: backend.topUpStore,
+    consoleUrl: () => "http://127.0.0.1:1",
+    seller: testSeller,
+    clock,
+    log: silentLog,
+    ...more,
+  });
+}
 
 /** The same for the tests of a file; it registers its own hooks. */
 export function withBillingFixture(options: BillingFixtureOptions = {}): BillingFixture {
@@ -104,7 +120,7 @@ export async function openBillingFixture(
   });
   const open = (): Billing =>
     openBilling({
-      config: CONFIG,
+      config: { ...NO_PROVIDER_CONFIG, purchaseMaxUsd: "5000.00" },
       testCheckout: checkout,
       store: backend.purchaseStore,
       topUpStore: backend.topUpStore,
@@ -157,15 +173,6 @@ export function paymentOf(fixture: BillingFixture, bought: Bought): CheckoutPaym
   if (payment === undefined) throw new Error(`${bought.purchaseId} is not paid`);
   return payment;
 }
-
-const CONFIG = {
-  stripeSecretKey: "",
-  stripeWebhookSecret: "",
-  stripeApiUrl: "",
-  purchaseMinUsd: "5.00",
-  purchaseMaxUsd: "5000.00",
-  autoTopUp: true,
-};
 
 async function buy(
   { billing, checkout }: { readonly billing: Billing; readonly checkout: TestCheckout },

@@ -1,8 +1,8 @@
-import type { BrowserContext, Page } from "playwright-core";
+import type { BrowserContext, Locator, Page } from "playwright-core";
 
 import type { Session } from "../../src/account/console-api/contract.ts";
 import type { OrgId } from "../../src/kernel/core/ids.ts";
-import { until } from "./books.ts";
+import { debitOf, ended, until } from "./books.ts";
 import { newVisitor, type TestBrowser, type Theme, type Visitor } from "./browser.ts";
 import { chatBody } from "./chat-bodies.ts";
 import type { ConsoleFixture } from "./console-fixture.ts";
@@ -151,4 +151,21 @@ export async function everythingKept({ context, page }: Visitor): Promise<string
   const stored = await context.storageState({ indexedDB: true });
   const session = await page.evaluate("JSON.stringify(sessionStorage)");
   return [JSON.stringify(stored), session, page.url()].join("\n");
+}
+
+/** Micro-dollars that the line of costs there shows. */
+export async function shownCost(within: Locator): Promise<bigint> {
+  const words = await within.getByText(/^cost \$/).innerText();
+  const [, dollars = "", digits = ""] = /\$(\d+)\.(\d+)/.exec(words) ?? [];
+  return BigInt(dollars) * 1_000_000n + BigInt(digits.padEnd(6, "0"));
+}
+
+/** Micro-dollars that the request whose id is shown there was debited. */
+export async function recordedCost(
+  { gateway }: ConsoleFixture,
+  orgId: OrgId,
+  within: Locator,
+): Promise<bigint> {
+  const requestId = await within.locator("code[title]").getAttribute("title");
+  return debitOf(await ended(gateway, { orgId, keyId: "", key: "" }, requestId ?? ""));
 }

@@ -4,12 +4,9 @@ import { connect, type Socket } from "node:net";
 
 import { pino } from "pino";
 
-import { PLAIN_RULES } from "../../src/gateway/accounts/account-rules.ts";
-import type { Principal } from "../../src/gateway/accounts/principal.ts";
 import { BufferPool } from "../../src/kernel/core/buffer-pool.ts";
 import { ClientAddresses } from "../../src/kernel/core/client-address.ts";
 import { Deadlines, systemClock } from "../../src/kernel/core/time.ts";
-import type { KeyId, OrgId } from "../../src/kernel/core/ids.ts";
 import { GatewayMetrics } from "../../src/gateway/call/metrics.ts";
 import { type ClientTimeouts, UnreadAnswers } from "../../src/gateway/http/connections.ts";
 import {
@@ -19,16 +16,9 @@ import {
 import { RequestLog } from "../../src/gateway/http/client-errors.ts";
 import { RouteTable, type Route } from "../../src/gateway/http/route-table.ts";
 import { listenLocally } from "./local-server.ts";
+import { plainPrincipal } from "./plain-ports.ts";
 
-const PRINCIPAL: Principal = {
-  orgId: "org_test" as OrgId,
-  keyId: "key_test" as KeyId,
-  keyOrigin: "console",
-  requestsPerMinuteCeiling: 300,
-  funded: true,
-  managed: false,
-  rules: PLAIN_RULES,
-};
+const PRINCIPAL = plainPrincipal("org_test", "key_test");
 
 /** Longer than any test takes: a limit under test is never waited for. */
 const NEVER_MS = 600_000;

@@ -238,8 +238,10 @@ export function withBackend(): FreshBackend {
 }
 
 /** The stores of another process on that database, for the same tests. */
-export function withOtherBackend({ connectionString }: FreshBackend): PostgresBackend {
-  return withResource(() => openPostgresBackend({ connectionString, log: silentLog }));
+export function withOtherBackend(backend: FreshBackend): PostgresBackend {
+  return withResource(() =>
+    openPostgresBackend({ connectionString: backend.connectionString, log: silentLog }),
+  );
 }
 
 /** The same, with the prices that the ledger rows of the tests refer to. */

@@ -1,5 +1,4 @@
-import { mkdtempSync, rmSync, writeFileSync } from "node:fs";
-import { tmpdir } from "node:os";
+import { rmSync, writeFileSync } from "node:fs";
 import { join } from "node:path";
 
 import type { Page } from "playwright-core";
@@ -25,6 +24,7 @@ import { readTable } from "../../support/console-tables.ts";
 import { reportOf, sha256OfManifest, type FoundModel } from "../../support/conformance-reports.ts";
 import { PROVIDER_KEY, simulatorManifest, textModel } from "../../support/gateway.ts";
 import { runCommand } from "../../support/program.ts";
+import { newFolder } from "../../support/run-folder.ts";
 
 const DAY_MS = 86_400_000;
 const LAB = simulatorManifest({
@@ -207,7 +207,7 @@ async function expectNoSecret(page: Page): Promise<void> {
 /** As an operator imports what the provider has signed. */
 async function importReport(daysAgo: number, models: readonly FoundModel[]): Promise<void> {
   const { simulator, config } = fixture.gateway;
-  const folder = mkdtempSync(join(tmpdir(), "tokenmarket-report-"));
+  const folder = newFolder("report");
   try {
     const key = join(folder, "key.pem");
     const { privateKey } = openSigningKey(key);

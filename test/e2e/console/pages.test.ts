@@ -1,5 +1,4 @@
-import { mkdirSync, mkdtempSync, rmSync, writeFileSync } from "node:fs";
-import { tmpdir } from "node:os";
+import { mkdirSync, rmSync, writeFileSync } from "node:fs";
 import { join } from "node:path";
 import { afterAll, beforeAll, describe, expect, test } from "vitest";
 
@@ -15,6 +14,7 @@ import { httpCall, textAt, type HttpAnswer } from "../../support/http-call.ts";
 import { listenLocally } from "../../support/local-server.ts";
 import { freshBackend, type FreshBackend } from "../../support/postgres.ts";
 import { silentLog } from "../../support/silent-log.ts";
+import { newFolder } from "../../support/run-folder.ts";
 
 const BROWSER = { accept: "text/html,application/xhtml+xml,*/*;q=0.8" };
 const HTML = `<!doctype html><html><head><meta name="csp-nonce" content="__CSP_NONCE__" /></head></html>`;
@@ -33,7 +33,7 @@ interface Served {
 
 beforeAll(async () => {
   backend = await freshBackend();
-  const folder = mkdtempSync(join(tmpdir(), "tokenmarket-pages-"));
+  const folder = newFolder("pages");
   mkdirSync(join(folder, "assets"));
   writeFileSync(join(folder, "index.html"), HTML);
   writeFileSync(join(folder, "assets", "app-1a2b3c.js"), "export {};\n");

@@ -3,10 +3,9 @@ import { join } from "node:path";
 
 import { afterAll, beforeAll, describe, expect, test } from "vitest";
 
-import { startSimulator, type Simulator } from "../../../src/dev/simulator/simulator.ts";
 import { ask, at, get } from "../../support/ask.ts";
 import { until } from "../../support/books.ts";
-import { PROVIDER_KEY } from "../../support/gateway.ts";
+import { PROVIDER_KEY, withSimulator } from "../../support/gateway.ts";
 import {
   collectCommandLogs,
   jsonCommand,
@@ -16,30 +15,25 @@ import {
   operatorManifest,
   OPERATOR_ENV,
   serve,
-  type OperatorFolder,
+  withOperatorFolder,
 } from "../../support/operator.ts";
 import { emptyDatabase, type FreshDatabase, runOnce } from "../../support/postgres.ts";
-import { runCommand, startProgram, type RunningProgram } from "../../support/program.ts";
+import { runCommand, startProgram } from "../../support/program.ts";
+import { withResource } from "../../support/with-resource.ts";
 
-let simulator: Simulator;
-let folder: OperatorFolder;
-let server: RunningProgram;
+const simulator = withSimulator();
+const folder = withOperatorFolder(simulator);
+const server = withResource(
+  () => serve(folder),
+  (running) => running.end("SIGTERM"),
+);
 /** `--data <folder>` of the running server. */
 let place: readonly string[];
 const rawKeys: string[] = [];
 const commandLogs = collectCommandLogs();
 
-beforeAll(async () => {
-  simulator = await startSimulator({ port: 0, host: "127.0.0.1" });
-  folder = operatorFolder(simulator.url);
+beforeAll(() => {
   place = ["--data", folder.dataDir];
-  server = await serve(folder);
-});
-
-afterAll(async () => {
-  await server.end("SIGTERM");
-  await simulator.close();
-  folder.remove();
 });
 
 function gatewayUrl(): string {

@@ -1,31 +1,34 @@
 import { createServer } from "node:net";
 
-import { afterAll, beforeAll, describe, expect, test } from "vitest";
+import { beforeAll, describe, expect, test } from "vitest";
 
 import type { OrgId } from "../../../src/kernel/core/ids.ts";
-import { startSimulator, type Simulator } from "../../../src/dev/simulator/simulator.ts";
 import { addOrg } from "../../support/add-key.ts";
 import { addConnection, ENCRYPTION_KEY } from "../../support/add-connection.ts";
-import { PROVIDER_KEY, simulatorManifest, textModel } from "../../support/gateway.ts";
+import {
+  PROVIDER_KEY,
+  simulatorManifest,
+  textModel,
+  withSimulator,
+} from "../../support/gateway.ts";
 import { listenLocally } from "../../support/local-server.ts";
 import {
   collectCommandLogs,
   createdKey,
   jsonCommand,
-  operatorFolder,
   OPERATOR_ENV,
   type JsonAnswer,
-  type OperatorFolder,
+  withOperatorFolder,
 } from "../../support/operator.ts";
-import { freshBackend, type FreshBackend } from "../../support/postgres.ts";
+import { withBackend } from "../../support/postgres.ts";
 import { runCommand, runProgram, type CommandResult } from "../../support/program.ts";
 
 const OWN_KEY = "sk-customers-own-key-4711";
 const BAD_KEY = "sk-invalid-key-0815";
 
-let simulator: Simulator;
-let folder: OperatorFolder;
-let backend: FreshBackend;
+const simulator = withSimulator();
+const folder = withOperatorFolder(simulator);
+const backend = withBackend();
 let env: Readonly<Record<string, string>>;
 let orgId: OrgId;
 let keyId = "";
@@ -34,8 +37,6 @@ const printed: string[] = [];
 const commandLogs = collectCommandLogs();
 
 beforeAll(async () => {
-  simulator = await startSimulator({ port: 0, host: "127.0.0.1" });
-  folder = operatorFolder(simulator.url);
   for (const [file, provider, dialect, baseUrl] of [
     ["messages.json", "worded", "wire_b", `${simulator.url}/b/v1`],
     ["closed.json", "closed", "wire_a", `http://127.0.0.1:${await closedPort()}/v1`],
@@ -44,7 +45,6 @@ beforeAll(async () => {
     const models = [textModel("op/model")];
     folder.writeManifest(file, simulatorManifest({ provider, dialect, baseUrl, models }));
   }
-  backend = await freshBackend();
   env = {
     ...OPERATOR_ENV,
     DATABASE_URL: backend.connectionString,
@@ -55,12 +55,6 @@ beforeAll(async () => {
   orgId = await newOrg();
   const key = await jsonCommand(["key", "create", "--org", orgId, "--name", "one"], env);
   ({ keyId } = createdKey(key));
-});
-
-afterAll(async () => {
-  await simulator.close();
-  await backend.close();
-  folder.remove();
 });
 
 const newOrg = (): Promise<OrgId> => addOrg(backend);

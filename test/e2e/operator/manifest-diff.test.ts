@@ -1,16 +1,12 @@
 import { join } from "node:path";
 
-import { afterAll, beforeAll, expect, test } from "vitest";
+import { expect, test } from "vitest";
 
 import { simulatorManifest, textModel } from "../../support/gateway.ts";
-import { jsonCommand, operatorFolder, type OperatorFolder } from "../../support/operator.ts";
+import { jsonCommand, withOperatorFolder } from "../../support/operator.ts";
 import { runCommand } from "../../support/program.ts";
 
-let folder: OperatorFolder;
-beforeAll(() => {
-  folder = operatorFolder("http://127.0.0.1:1");
-});
-afterAll(() => folder.remove());
+const folder = withOperatorFolder({ url: "http://127.0.0.1:1" });
 
 function manifestOf(prompt: string, provider = "acme-ai"): object {
   const pricing = [

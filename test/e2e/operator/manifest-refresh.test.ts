@@ -8,16 +8,12 @@ import {
 } from "node:fs";
 import { join } from "node:path";
 
-import { afterAll, beforeAll, expect, test } from "vitest";
+import { expect, test } from "vitest";
 
-import { operatorFolder, type OperatorFolder } from "../../support/operator.ts";
+import { withOperatorFolder } from "../../support/operator.ts";
 import { runCommand } from "../../support/program.ts";
 
-let folder: OperatorFolder;
-beforeAll(() => {
-  folder = operatorFolder("http://127.0.0.1:1");
-});
-afterAll(() => folder.remove());
+const folder = withOperatorFolder({ url: "http://127.0.0.1:1" });
 
 interface SourceModel {
   readonly input?: string;
