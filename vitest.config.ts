@@ -6,11 +6,7 @@ import { LongestFirst } from "./test/support/longest-first.ts";
 const isDeep = process.env["TM_TEST_DEPTH"] === "deep";
 const CONSOLE = "test/support/global-console.ts";
 /** What measures processor time, loads or fills a machine: after all others, two at a time. */
-const HEAVY = [
-  "test/**/*.heavy.test.ts",
-  "test/torture/**/*.test.ts",
-  "src/**/*.heavy.deep.test.ts",
-];
+const HEAVY = ["test/**/*.heavy.test.ts", "test/torture/**/*.test.ts", "**/*.heavy.deep.test.ts"];
 const DEEP_ONLY = ["**/*.deep.test.ts"];
 const exclude = isDeep ? [] : DEEP_ONLY;
 
