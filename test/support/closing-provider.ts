@@ -18,7 +18,7 @@ export interface ClosingProvider {
   keepAlive: string | undefined;
   /** Ends a connection that was unused for so long. */
   idleMs: number | undefined;
-  close(): Promise<void>;
+  readonly close: () => Promise<void>;
 }
 
 /** A whole answer of wire_a. */

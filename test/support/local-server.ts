@@ -9,7 +9,7 @@ export interface LocalServer {
   /** Without TLS and without a path. */
   readonly url: string;
   /** Ends its connections too; resolves when all are closed. */
-  close(): Promise<void>;
+  readonly close: () => Promise<void>;
 }
 
 /** A server of the test's own, for the tests of the calling file or `describe`. */

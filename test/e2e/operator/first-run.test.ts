@@ -150,7 +150,7 @@ describe("a first run", () => {
     const run = await runCommand([...args, ...flags, ...address], {
       ...env,
       OPENAI_API_KEY: SECRET,
-    }).finally(() => refusing.close());
+    }).finally(() => void refusing.close());
     expect(run.code).toBe(1);
     expect(JSON.parse(run.stdout)).toMatchObject({
       ok: false,
