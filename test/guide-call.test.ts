@@ -25,7 +25,7 @@ test("every guide of calls has a request that its page can run", () => {
   }
 });
 
-test("what is run is what the code shows", () => {
+test("a guide's page runs the request that its code shows", () => {
   const [curl = ""] = curlsOf("decisions");
   expect(readGuideCall(curl)).toMatchObject({
     method: "POST",

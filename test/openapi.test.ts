@@ -33,7 +33,7 @@ test("the OpenAPI document of the gateway is one by the rules of OpenAPI 3.1", a
   expect(result.valid).toBe(true);
 });
 
-test("it has every route of the gateway, and no other", () => {
+test("the OpenAPI document has every route of the gateway, and no other", () => {
   const current = { clock: undefined };
   const records = { records: {}, videos: {} };
   const { routes } = gatewayRoutes({ current } as never, records as never);
@@ -41,7 +41,7 @@ test("it has every route of the gateway, and no other", () => {
   expect(operations.map(({ name }) => name).toSorted()).toEqual(names.toSorted());
 });
 
-test("it has every header and every class of refusal that the gateway knows", () => {
+test("the OpenAPI document has every header and class of refusal of the gateway", () => {
   const headers = Object.values(HEADERS).map(({ name }) => name);
   expect(Object.keys(document.components.headers)).toEqual(headers);
   for (const name of Object.keys(REFUSALS)) expect(text).toContain(`\\n- \`${name}\`:`.slice(2));

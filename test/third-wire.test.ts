@@ -1,6 +1,10 @@
-import { once } from "node:events";
-import { createServer, type IncomingHttpHeaders, type Server } from "node:http";
-import type { AddressInfo } from "node:net";
+import {
+  createServer,
+  type IncomingHttpHeaders,
+  type IncomingMessage,
+  type ServerResponse,
+} from "node:http";
+import { text as readText } from "node:stream/consumers";
 
 import { afterAll, beforeAll, describe, expect, test } from "vitest";
 
@@ -18,9 +22,10 @@ import { WireTable } from "../src/formats/wire/wires.ts";
 import { simulatorManifest, textModel } from "./support/gateway.ts";
 import { httpCall, type HttpAnswer } from "./support/http-call.ts";
 import { Listeners } from "./support/http-listener.ts";
+import { listenLocally, type LocalServer } from "./support/local-server.ts";
 import { plainWire } from "./support/plain-wire.ts";
 import { openRecipe } from "./support/recipe.ts";
-import { TRUSTED_LISTINGS } from "./support/trusted-listings.ts";
+import { TRUSTED_LISTINGS } from "./support/plain-ports.ts";
 
 /*
  * A chat wire is one value and one entry of a table: a program whose table has a third one serves
@@ -51,33 +56,28 @@ interface Asked {
 }
 
 let asked: Asked | undefined;
-let provider: Server;
+let provider: LocalServer;
 let url = "";
 const listeners = new Listeners();
 
 beforeAll(async () => {
-  provider = createServer((request, response) => {
-    const chunks: Buffer[] = [];
-    request.on("data", (chunk: Buffer) => chunks.push(chunk));
-    request.on("end", () => {
-      const body = JSON.parse(Buffer.concat(chunks).toString()) as Asked["body"];
-      const path = request.url ?? "";
-      asked = { path, headers: request.headers, body };
-      const isStream = body["stream"] === true;
-      const type = isStream ? "text/event-stream" : "application/json";
-      response.writeHead(200, { "content-type": type });
-      response.end(PROVIDERS[path]?.[isStream ? "stream" : "json"]);
-    });
-  });
-  provider.listen(0, "127.0.0.1");
-  await once(provider, "listening");
-  const { port } = provider.address() as AddressInfo;
-  url = await openGateway(`http://127.0.0.1:${port}/v1`);
+  const answer = async (request: IncomingMessage, response: ServerResponse): Promise<void> => {
+    const body = JSON.parse(await readText(request)) as Asked["body"];
+    const path = request.url ?? "";
+    asked = { path, headers: request.headers, body };
+    const isStream = body["stream"] === true;
+    const type = isStream ? "text/event-stream" : "application/json";
+    response.writeHead(200, { "content-type": type });
+    response.end(PROVIDERS[path]?.[isStream ? "stream" : "json"]);
+  };
+  provider = await listenLocally(
+    createServer((request, response) => void answer(request, response)),
+  );
+  url = await openGateway(`${provider.url}/v1`);
 });
 afterAll(async () => {
   await listeners.close();
-  provider.closeAllConnections();
-  provider.close();
+  await provider.close();
 });
 
 async function openGateway(baseUrl: string): Promise<string> {

@@ -140,7 +140,7 @@ describe("every wing has a door and a short page that introduces it", () => {
   });
 });
 
-describe("what never happens is held by a test that exists", () => {
+describe('every "never" names a test that exists', () => {
   const known = new Set(everything.map(({ file }) => basename(file)));
   const namedIn = (text: string): readonly string[] => text.match(/[\w-]+\.test\.ts/g) ?? [];
 

@@ -53,7 +53,7 @@ async function init(
     const result = await runCommand([...base, ...flags], { ...PRIVATE, ...env });
     return { ...result, seen, folder, manifest: written(folder) };
   } finally {
-    server.close();
+    await server.close();
   }
 }
 
@@ -314,7 +314,7 @@ describe("a person at a terminal", () => {
       "",
       "https://own.example/privacy",
     ];
-    const run = await runAtTerminal(args, PRIVATE, typed).finally(() => server.close());
+    const run = await runAtTerminal(args, PRIVATE, typed).finally(() => void server.close());
     expect(run.stderr).toMatch(/--price-prompt must be USD per million tokens/);
     expect(run.code).toBe(0);
     expect(written(folder)).toMatchObject({
@@ -327,7 +327,7 @@ describe("a person at a terminal", () => {
     const folder = freshFolder();
     const server = await listenLocally(modelServer(vllm));
     const args = ["manifest", "init", "--base-url", `${server.url}/v1`, "--manifests", folder];
-    const run = await runAtTerminal(args, PRIVATE, ["*"]).finally(() => server.close());
+    const run = await runAtTerminal(args, PRIVATE, ["*"]).finally(() => void server.close());
     expect(run.code).toBe(2);
     expect(run.stderr).toMatch(/the terminal was closed before the last answer/);
     expect(existsSync(folder)).toBe(false);
@@ -336,7 +336,7 @@ describe("a person at a terminal", () => {
   test("is not asked when the answer is to be JSON", async () => {
     const server = await listenLocally(modelServer(vllm));
     const args = ["manifest", "init", "--base-url", `${server.url}/v1`, "--json"];
-    const run = await runAtTerminal(args, PRIVATE, []).finally(() => server.close());
+    const run = await runAtTerminal(args, PRIVATE, []).finally(() => void server.close());
     expect(run.code).toBe(2);
     expect(run.stderr).toMatch(/there is no terminal to ask at/);
   });

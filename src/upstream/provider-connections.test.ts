@@ -31,7 +31,7 @@ async function open({ idleMs = 4_000 } = {}): Promise<Opened> {
   });
   onTestFinished(async () => {
     await client.close();
-    provider.close();
+    await provider.close();
   });
   const deployment = {
     providerId: "acme",

@@ -3,7 +3,8 @@ import { PLAIN_RULES, type AccountRules } from "../../src/gateway/accounts/accou
 import type { KeyId, OrgId } from "../../src/kernel/core/ids.ts";
 import { findKey } from "../support/find-key.ts";
 import { withBackend } from "../support/postgres.ts";
-import { makeRuleKeys, rulesReader, type TestKey } from "../support/rule-keys.ts";
+import type { TestKey } from "../support/add-key.ts";
+import { makeRuleKeys, rulesReader } from "../support/rule-keys.ts";
 import { testOperator } from "../support/test-operator.ts";
 import type { LimitTarget } from "../../src/gateway/limits/limit-ceilings.ts";
 

@@ -1,16 +1,11 @@
 import { beforeEach, describe, expect, test } from "vitest";
 import { PLAIN_RULES, type AccountRules } from "../../src/gateway/accounts/account-rules.ts";
 import type { KeyId, OrgId } from "../../src/kernel/core/ids.ts";
+import { addOrg } from "../support/add-key.ts";
 import { findKey } from "../support/find-key.ts";
 import { withBackend } from "../support/postgres.ts";
-import {
-  addKey,
-  emptyOrg,
-  grant,
-  makeRuleKeys,
-  rulesReader,
-  type TestKey,
-} from "../support/rule-keys.ts";
+import { addKey, type TestKey } from "../support/add-key.ts";
+import { grant, makeRuleKeys, rulesReader } from "../support/rule-keys.ts";
 import { testOperator } from "../support/test-operator.ts";
 import type { LimitTarget } from "../../src/gateway/limits/limit-ceilings.ts";
 
@@ -34,7 +29,7 @@ describe("an organization that nothing was said about", () => {
   });
 
   test("is on trial until it has bought credit, whatever credit it was given before", async () => {
-    const trial = await addKey(backend, await emptyOrg(backend));
+    const trial = await addKey(backend, await addOrg(backend));
     expect(await rulesOf(trial)).toEqual({ ...PLAIN_RULES, isTrial: true });
     await grant(backend, trial.orgId, "trial");
     const record = await findKey(backend.keyStore, trial.digest);

@@ -150,7 +150,7 @@ test("migrations run once, and concurrent starts do not disturb each other", asy
   expect(names).toEqual([[], []]);
 });
 
-test("after a switch of the database that leaves old sessions alive, changes are heard from the new server", async () => {
+test("changes are heard from the new server after a switch-over that leaves old sessions alive", async () => {
   const listeners = `select pid from pg_stat_activity
     where datname = current_database() and application_name = 'tokenmarket notices'`;
   const heard: (OrgId | undefined)[] = [];

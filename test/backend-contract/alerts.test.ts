@@ -6,14 +6,13 @@ import { openAlertDocuments } from "../../src/account/alerts/alert-documents.ts"
 import { AlertWorker } from "../../src/account/alerts/alert-worker.ts";
 import { ForeignNames } from "../../src/upstream/address-guard.ts";
 import { openWebhookSender } from "../../src/account/alerts/webhook-sender.ts";
-import { openPostgresBackend } from "../../src/app/open-postgres-backend.ts";
 import { createRecordId, type OrgId } from "../../src/kernel/core/ids.ts";
 import { microUsd } from "../../src/kernel/core/money.ts";
 import { systemClock } from "../../src/kernel/core/time.ts";
 import { openMailer } from "../../src/kernel/index.ts";
 import { keyOf } from "../support/ledger-rows.ts";
 import { startMailServer } from "../support/mail-server.ts";
-import { withBackend } from "../support/postgres.ts";
+import { withBackend, withOtherBackend } from "../support/postgres.ts";
 import { silentLog } from "../support/silent-log.ts";
 import { testOperator, testSeller } from "../support/test-operator.ts";
 import { withResource } from "../support/with-resource.ts";
@@ -23,10 +22,7 @@ const ADDRESS = "ada@example.com";
 
 const backend = withBackend();
 /** The same database, opened by another process. */
-const other = withResource(
-  () => openPostgresBackend({ connectionString: backend.connectionString, log: silentLog }),
-  (opened) => opened.close(),
-);
+const other = withOtherBackend(backend);
 const mail = withResource(
   () => startMailServer(PASSWORD),
   (server) => server.close(),

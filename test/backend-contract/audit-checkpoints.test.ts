@@ -122,7 +122,7 @@ test("each day that is closed is one change, and a refused closing none", async 
   ]);
 });
 
-test("it proves as much: every check but those of retired days is made from there too", async () => {
+test("a later audit runs every check from the checkpoint on, except those of retired days", async () => {
   const names = async (outcome: Promise<AuditOutcome>): Promise<unknown> =>
     (await outcome).checks.map(({ id }) => id);
   expect(await names(since())).toEqual(await names(full()));

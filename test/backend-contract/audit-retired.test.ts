@@ -1,7 +1,5 @@
-import { mkdtempSync, rmSync } from "node:fs";
-import { tmpdir } from "node:os";
 import { join } from "node:path";
-import { afterAll, afterEach, beforeAll, describe, expect, test } from "vitest";
+import { afterEach, beforeAll, describe, expect, test } from "vitest";
 import { microUsd } from "../../src/kernel/core/money.ts";
 import type { RetireOutcome } from "../../src/ledger/retention/retire-days.ts";
 import { DayFolder } from "../../src/ledger/retention/day-folder.ts";
@@ -10,17 +8,17 @@ import { DamagedBooks } from "../support/damaged-books.ts";
 import { closeRow } from "../support/ledger-rows.ts";
 import { brokenChecks, dayOf, retireOldDays, withOldBooks } from "../support/old-days.ts";
 import { testOperator } from "../support/test-operator.ts";
+import { newFolder } from "../support/run-folder.ts";
 
 const RETIRED = dayOf("2026-04-10");
 const KEPT = dayOf("2026-04-11");
 
 const books = withOldBooks();
 let damaged: DamagedBooks;
-let root: string;
+const root = newFolder("audit");
 let outcome: RetireOutcome;
 
 beforeAll(async () => {
-  root = mkdtempSync(join(tmpdir(), "tokenmarket-audit-"));
   const { backend, org } = books;
   await books.fill(RETIRED);
   const late = await books.hold(RETIRED);
@@ -42,7 +40,6 @@ beforeAll(async () => {
   await damaged.remember();
 });
 afterEach(() => damaged.repair());
-afterAll(() => rmSync(root, { recursive: true, force: true }));
 
 async function broken(): Promise<unknown> {
   const checks = (await books.backend.audit()).filter(({ violations }) => violations > 0);
@@ -102,9 +99,8 @@ describe("a day that is retired after it was closed", () => {
   const CLOSED = dayOf("2026-04-20");
   const NEXT = "2026-04-21";
   const late = withOldBooks();
-  const folder = mkdtempSync(join(tmpdir(), "tokenmarket-audit-late-"));
+  const folder = newFolder("audit-late");
   const key = openSigningKey(join(folder, "key.pem"));
-  afterAll(() => rmSync(folder, { recursive: true, force: true }));
 
   async function since(): Promise<unknown> {
     const audited = await late.backend.auditBooks({ trustedKey: key.publicKey });

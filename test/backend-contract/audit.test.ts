@@ -466,7 +466,7 @@ function matching(found: Damage["found"]): unknown {
   return Object.fromEntries(lines);
 }
 
-test("of many broken rows all are counted and the first ten are shown", async () => {
+test("an audit counts all broken rows and shows the first ten", async () => {
   await books.damage(`insert into spend (scope, id, month, settled)
     select 'key', 'key_' || n, '2026-01-01', n from generate_series(1, 12) as t(n)`);
   for (const id of ["I7", "replay-spend"]) {

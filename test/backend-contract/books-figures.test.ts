@@ -50,7 +50,7 @@ test("the id of an attempt that was annulled before its hold came is nothing ope
   expect((await backend.readBooksFigures()).openAttempts).toBe(openAttempts);
 });
 
-test("what an organization owes is a figure, in micro-dollars", async () => {
+test("an organization's debt is a figure in micro-dollars", async () => {
   await backend.query(
     "insert into account (account_id, owed) values ('wallet:test-one', 7), ('wallet:test-two', 5)",
   );

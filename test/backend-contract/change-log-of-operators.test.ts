@@ -1,9 +1,7 @@
 import { randomBytes } from "node:crypto";
-import { mkdtempSync, rmSync } from "node:fs";
-import { tmpdir } from "node:os";
 import { join } from "node:path";
 
-import { afterAll, beforeAll, describe, expect } from "vitest";
+import { beforeAll, describe, expect } from "vitest";
 
 import { byGateway } from "../../src/kernel/changes/change.ts";
 import { assert } from "../../src/kernel/core/assert.ts";
@@ -22,10 +20,10 @@ import {
   type Write,
 } from "../support/change-writes.ts";
 import { dayOf, withOldBooks } from "../support/old-days.ts";
+import { newFolder } from "../support/run-folder.ts";
 
 const books = withOldBooks();
-const folder = mkdtempSync(join(tmpdir(), "tokenmarket-changes-"));
-afterAll(() => rmSync(folder, { recursive: true, force: true }));
+const folder = newFolder("changes");
 
 // The first day of all, which every fresh database of the tests has.
 beforeAll(() => retireOldest(true));

@@ -144,8 +144,8 @@ describe("the change log", () => {
   });
 });
 
-describe("what an organization sees of the log", () => {
-  test("is its own, by the actions it may see, without who the operator is", async () => {
+describe("an organization's view of the log", () => {
+  test("has its own changes of visible actions, and never the operator's name", async () => {
     const stranger = (await orgWithKey(backend, { creditMicroUsd: 0n })).orgId;
     await backend.changeLog.write({ ...operator, requestId: "internal" }, async (_, note) => {
       for (const action of actionNames())

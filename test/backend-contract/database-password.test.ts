@@ -1,5 +1,4 @@
-import { mkdtempSync, rmSync, writeFileSync } from "node:fs";
-import { tmpdir } from "node:os";
+import { writeFileSync } from "node:fs";
 import { join } from "node:path";
 
 import { Client } from "pg";
@@ -14,6 +13,7 @@ import { createRecordId } from "../../src/kernel/core/ids.ts";
 import { PROGRAM_ROLE } from "../../src/kernel/storage/embedded-database.ts";
 import { until } from "../support/books.ts";
 import { asAdmin, freshDatabase } from "../support/postgres.ts";
+import { newFolder } from "../support/run-folder.ts";
 
 function configOf(databaseUrl: string, databasePasswordFile: string): Config {
   const outcome = loadConfig({ flags: { databaseUrl, databasePasswordFile }, env: {} });
@@ -22,8 +22,7 @@ function configOf(databaseUrl: string, databasePasswordFile: string): Config {
 }
 
 function passwordFile(): string {
-  const folder = mkdtempSync(join(tmpdir(), "tokenmarket-password-"));
-  onTestFinished(() => rmSync(folder, { recursive: true, force: true }));
+  const folder = newFolder("password");
   return join(folder, "password");
 }
 

@@ -1,25 +1,23 @@
-import { mkdtempSync, readFileSync, rmSync } from "node:fs";
-import { tmpdir } from "node:os";
+import { readFileSync } from "node:fs";
 import { join } from "node:path";
-import { afterAll, beforeAll, expect, test } from "vitest";
+import { beforeAll, expect, test } from "vitest";
 import type { AttemptId } from "../../src/kernel/core/ids.ts";
 import { closeRow } from "../support/ledger-rows.ts";
 import { dayOf, withOldBooks } from "../support/old-days.ts";
 import { type CommandResult, runCommand } from "../support/program.ts";
+import { newFolder } from "../support/run-folder.ts";
 
 const DAY = dayOf("2026-04-10");
 const NEXT = dayOf("2026-04-11");
 
 const books = withOldBooks();
 let ids: readonly AttemptId[];
-let folder: string;
+const folder = newFolder("facts");
 
 beforeAll(async () => {
-  folder = mkdtempSync(join(tmpdir(), "tokenmarket-facts-"));
   ids = await books.fill(DAY);
   await books.close(closeRow(await books.hold(NEXT), 10n));
 });
-afterAll(() => rmSync(folder, { recursive: true, force: true }));
 
 function command(...words: string[]): Promise<CommandResult> {
   return runCommand(words, { DATABASE_URL: books.backend.connectionString });

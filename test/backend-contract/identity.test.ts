@@ -10,6 +10,7 @@ import type {
   SignInToResolve,
 } from "../../src/account/identity/identity-store.ts";
 import type { IdentityStore } from "../../src/account/identity/postgres-identity-store.ts";
+import { addKey } from "../support/add-key.ts";
 import { findKey } from "../support/find-key.ts";
 import { withBackend } from "../support/postgres.ts";
 import { testOperator } from "../support/test-operator.ts";
@@ -124,7 +125,7 @@ describe("an unknown person", () => {
   });
 });
 
-test("who registers another's address unverified first gets nothing of the other's", async () => {
+test("a person who first registers another's address unverified gets nothing of the other's", async () => {
   const attacker = claimOf({ email: "victim@example.com", isVerified: false });
   const before = await resolve(attacker);
   const victim = await resolve(claimOf({ email: "victim@example.com" }));
@@ -259,17 +260,7 @@ describe("letters beyond ASCII", () => {
 describe("an organization that an operator made for an address", () => {
   async function operatorOrg(email: string): Promise<OrgId> {
     const { orgId } = await backend.accountStore.createOrg({ name: "Acme", email }, testOperator);
-    await backend.accountStore.createKey(
-      {
-        orgId,
-        name: "ci",
-        origin: "console",
-        digest: randomBytes(32),
-        label: "tm_vk_111111",
-        requestsPerMinuteCeiling: 300,
-      },
-      testOperator,
-    );
+    await addKey(backend, orgId);
     return orgId;
   }
 
@@ -326,17 +317,7 @@ describe("at the same time", () => {
 
   test("a second trial key of an organization is impossible", async () => {
     const { orgId } = await resolve(claimOf());
-    const second = backend.accountStore.createKey(
-      {
-        orgId,
-        name: "again",
-        origin: "trial",
-        digest: randomBytes(32),
-        label: "tm_vk_222222",
-        requestsPerMinuteCeiling: 20,
-      },
-      testOperator,
-    );
+    const second = addKey(backend, orgId, { origin: "trial" });
     await expect(second).rejects.toThrow(/one_trial_key_per_org/);
   });
 });
@@ -434,7 +415,7 @@ describe("a key to be shown once", () => {
   });
 });
 
-test("what ended long ago is swept, what a user may return to is not", async () => {
+test("sessions that ended long ago are swept, and those a user may return to are not", async () => {
   const old = signInOf(claimOf());
   await store.resolveSignIn(old);
   const { sessionId } = old.session;

@@ -1,39 +1,18 @@
 import { Client } from "pg";
-import { afterAll, beforeAll, expect, test } from "vitest";
+import { expect, test } from "vitest";
 import type { AttemptId } from "../../src/kernel/core/ids.ts";
-import { openPostgresBackend, type PostgresBackend } from "../../src/app/open-postgres-backend.ts";
 import { LaneConnection, runBatch } from "../../src/ledger/ledger-batches.ts";
 import { until } from "../support/books.ts";
-import { closeRow, orgWithKey, readTestClock, reserveRow } from "../support/ledger-rows.ts";
+import { closeRow, orgWithKey, reserveRow } from "../support/ledger-rows.ts";
+import { openOnDatabaseClock, setDatabaseClock } from "../support/database-clock.ts";
 import { withPricedBackend } from "../support/postgres.ts";
-import { type ReserveBatchStore, withReserveBatch } from "../support/reserve-batch.ts";
 import { silentLog } from "../support/silent-log.ts";
+import { lockWallet } from "../support/sql.ts";
+import { withResource } from "../support/with-resource.ts";
 
-/*
- * The database's clock is replaced by one that the test sets, in front of the system's functions,
- * and its sessions are in a time zone far from UTC, where the month begins half a day earlier.
- */
 const plain = withPricedBackend();
-let backend: PostgresBackend & { readonly ledgerBatchStore: ReserveBatchStore };
-
-beforeAll(async () => {
-  const [{ name } = {}] = await plain.query("select current_database() as name");
-  await plain.query("create schema test_clock");
-  await plain.query("create table test_clock.hand (at timestamptz not null)");
-  await plain.query("insert into test_clock.hand values (now())");
-  await plain.query(`create function test_clock.clock_timestamp() returns timestamptz
-    language sql volatile as 'select at from test_clock.hand'`);
-  await readTestClock(plain);
-  await plain.query(`alter database ${String(name)} set timezone = 'Pacific/Auckland'`);
-  const { connectionString } = plain;
-  const opened = openPostgresBackend({ connectionString, log: silentLog });
-  backend = { ...opened, ledgerBatchStore: withReserveBatch(opened.ledgerBatchStore) };
-});
-afterAll(() => backend.close());
-
-async function setClock(instant: string): Promise<void> {
-  await plain.query("update test_clock.hand set at = $1", [instant]);
-}
+const backend = withResource(() => openOnDatabaseClock(plain));
+const setClock = (instant: string): Promise<void> => setDatabaseClock(plain, instant);
 
 async function monthOf(attemptId: bigint): Promise<unknown> {
   const sql = "select to_char(month, 'YYYY-MM') as month from hold where attempt_id = $1";
@@ -66,16 +45,11 @@ test("a batch that waits over the end of a month for its wallet belongs to the n
   const member = await store.join("waiting", 3_600_000);
   await setClock("2031-06-30T23:59:59.999Z");
   const { connectionString } = plain;
-  const blocker = new Client({ connectionString });
-  await blocker.connect();
+  const blocker = await lockWallet(plain, org);
   // Without the gateway's short time limits: how long this waits depends on the machine.
   const limits = { statementTimeoutMs: 60_000, lockTimeoutMs: 60_000 };
   const lane = new LaneConnection({ connectionString, name: "patient", log: silentLog, ...limits });
   try {
-    await blocker.query("begin");
-    await blocker.query("select from account where account_id = $1 for update", [
-      `wallet:${org.orgId}`,
-    ]);
     const row = reserveRow({ ...org, attemptId: 3n as AttemptId }, 100n);
     const held = runBatch(lane, { member, closings: [], holds: [row] });
     const waiting = `select from pg_stat_activity

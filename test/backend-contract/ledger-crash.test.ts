@@ -1,5 +1,4 @@
-import { chmodSync, mkdtempSync, readFileSync, rmSync } from "node:fs";
-import { tmpdir } from "node:os";
+import { chmodSync, readFileSync, rmSync } from "node:fs";
 import { join } from "node:path";
 import { expect, test } from "vitest";
 import type { AttemptId } from "../../src/kernel/core/ids.ts";
@@ -11,12 +10,13 @@ import { openPool } from "../../src/kernel/storage/connection.ts";
 import { openPostgresBackend } from "../../src/app/open-postgres-backend.ts";
 import { closeRow, orgWithKey, pinPrices, reserveRow } from "../support/ledger-rows.ts";
 import { silentLog } from "../support/silent-log.ts";
+import { newFolder } from "../support/run-folder.ts";
 
 const WORKERS = 32;
 const RESERVE = 100n;
 
 test("kill -9 of the database under load loses nothing it confirmed, and holds nothing", async () => {
-  const dataDir = mkdtempSync(join(tmpdir(), "tokenmarket-crash-"));
+  const dataDir = newFolder("crash");
   chmodSync(dataDir, 0o755);
   const server = await startEmbeddedPostgres({ dataDir, log: silentLog });
   const { connectionString } = server;

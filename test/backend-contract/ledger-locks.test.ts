@@ -232,7 +232,7 @@ async function wrongDays(orgs: readonly Org[]): Promise<readonly unknown[]> {
   );
 }
 
-test("what ends or is corrected while a first cap by the day is counted counts once", async () => {
+test("an attempt that ends while a first daily cap is being counted counts once", async () => {
   const org = await newOrg();
   const member = await backend.ledgerBatchStore.join("counted", LEASE_MS);
   const newId = await idsOfNow();
@@ -265,7 +265,7 @@ test("what ends or is corrected while a first cap by the day is counted counts o
   expect(await wrongDays([org])).toEqual([]);
 });
 
-test("of parallel closings none is lost or counted twice, however often caps come and go meanwhile", async () => {
+test("parallel closings all count exactly once while caps come and go", async () => {
   const orgs = [await newOrg(1_000_000_000n), await newOrg(1_000_000_000n)] as const;
   const member = await backend.ledgerBatchStore.join("counting", LEASE_MS);
   const newId = await idsOfNow();

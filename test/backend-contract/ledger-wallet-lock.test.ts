@@ -83,7 +83,7 @@ async function reserveAtOnce(
   return outcomes.flat().map(({ kind }) => kind);
 }
 
-describe("of two instances that reserve at once, the second counts what the first has held", () => {
+describe("the second of two instances that reserve at once counts the first one's hold", () => {
   test("against the balance", async () => {
     const org = await orgWithKey(backend, { creditMicroUsd: 1_000n });
     expect(await reserveAtOnce(org, 600n)).toEqual(["reserved", "low_balance"]);
@@ -102,7 +102,7 @@ describe("of two instances that reserve at once, the second counts what the firs
     expect(await reserveAtOnce(org, 600n)).toEqual(["reserved", "cap"]);
   });
 
-  test("and both are let through when there is enough for both", async () => {
+  test("and both are admitted when there is enough for both", async () => {
     const org = await orgWithKey(backend, { creditMicroUsd: 1_200n });
     expect(await reserveAtOnce(org, 600n)).toEqual(["reserved", "reserved"]);
     for (const check of await backend.audit()) expect(check).toMatchObject({ violations: 0 });

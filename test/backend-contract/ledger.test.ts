@@ -14,6 +14,7 @@ import { closeRow, keyOf, orgWithKey, reserveRow, voidRow } from "../support/led
 import { withPricedBackend, withLedger } from "../support/postgres.ts";
 import { silentLog } from "../support/silent-log.ts";
 import { testOperator } from "../support/test-operator.ts";
+import { lockWallet } from "../support/sql.ts";
 
 const backend = withPricedBackend();
 
@@ -45,7 +46,7 @@ function count(outcomes: readonly ReserveOutcome[], kind: ReserveOutcome["kind"]
   return outcomes.filter((outcome) => outcome.kind === kind).length;
 }
 
-test("of 200 concurrent requests with balance for exactly 10, exactly 10 are admitted", async () => {
+test("a balance for exactly 10 requests admits exactly 10 of 200 concurrent ones", async () => {
   const org = await orgWithKey(backend, { creditMicroUsd: 10n * 700n + 699n });
   const rows = Array.from({ length: 200 }, () =>
     reserveRow({ ...org, attemptId: ledger.newAttemptId() }, 700n),
@@ -215,7 +216,7 @@ test("a request whose last hold was annulled keeps what its attempts before have
   expect(rows).toMatchObject([{ attempts: 2, debitMicroUsd: 10n, status: "failed" }]);
 });
 
-describe("of a journal with many other requests", () => {
+describe("in a journal with many other requests", () => {
   /** How many rows of attempts a statement reads beside 2,000 other attempts and 300 open ones. */
   async function readBy(text: string, values: readonly unknown[]): Promise<number> {
     const client = new Client({ connectionString: backend.connectionString });
@@ -269,7 +270,7 @@ describe("of a journal with many other requests", () => {
     expect(await readBy(joined, [org.orgId, row.requestId, row.attemptId])).toBeLessThan(10);
   });
 
-  test("the row of a request is asked of the days around it, however many the journal has", async () => {
+  test("a request is looked up in the days around it, however many the journal has", async () => {
     await backend.query(`select ensure_attempt_partition(current_date - n)
       from generate_series(2, 20) n`);
     const id = ledger.newAttemptId();
@@ -353,7 +354,7 @@ test("a hold whose end could not be written, for want of its day's table, is ref
   await expectCleanBooks();
 });
 
-test("what a crashed life left open is charged its reserve, once, by however many", async () => {
+test("attempts that a crashed instance left open are charged their reserve once, by any number of peers", async () => {
   const org = await orgWithKey(backend, { creditMicroUsd: 1_000n });
   const dead = await backend.ledgerBatchStore.join("crashing", 10_000);
   const rows = [100n, 250n].map((reserve) =>
@@ -387,11 +388,11 @@ test("what a crashed life left open is charged its reserve, once, by however man
   await reborn.shutDown();
 });
 
-describe("among stores without a ledger of their own", () => {
+describe("stores without a ledger of their own", () => {
   // A running ledger takes over dead instances too, whenever it renews its lease.
   const alone = withPricedBackend();
 
-  test("an instance whose lease ended is taken over by one peer only", async () => {
+  test("let only one peer take over an instance whose lease has ended", async () => {
     const org = await orgWithKey(alone, { creditMicroUsd: 1_000n });
     const dead = await alone.ledgerBatchStore.join("elsewhere", 0);
     const row = reserveRow({ ...org, attemptId: 77n as AttemptId }, 300n);
@@ -412,12 +413,7 @@ describe("among stores without a ledger of their own", () => {
 
 test("a lost connection answers unavailable, holds nothing, and the ledger continues", async () => {
   const org = await orgWithKey(backend, { creditMicroUsd: 1_000n });
-  const blocker = new Client({ connectionString: backend.connectionString });
-  await blocker.connect();
-  await blocker.query("begin");
-  await blocker.query("select from account where account_id = $1 for update", [
-    `wallet:${org.orgId}`,
-  ]);
+  const blocker = await lockWallet(backend, org);
   const row = reserveRow({ ...org, attemptId: ledger.newAttemptId() }, 100n);
   const answer = ledger.reserve(row);
   await expect
@@ -428,7 +424,6 @@ test("a lost connection answers unavailable, holds nothing, and the ledger conti
     )
     .toHaveLength(1);
   expect(await answer).toMatchObject({ kind: "unavailable" });
-  await blocker.query("rollback");
   await blocker.end();
   await expect
     .poll(() => backend.query("select state from journal where attempt_id = $1", [row.attemptId]))
@@ -443,14 +438,8 @@ test("a closing that cannot commit answers pending, and commits later by itself"
   const org = await orgWithKey(backend, { creditMicroUsd: 1_000n });
   const row = reserveRow({ ...org, attemptId: ledger.newAttemptId() }, 100n);
   await ledger.reserve(row);
-  const blocker = new Client({ connectionString: backend.connectionString });
-  await blocker.connect();
-  await blocker.query("begin");
-  await blocker.query("select from account where account_id = $1 for update", [
-    `wallet:${org.orgId}`,
-  ]);
+  const blocker = await lockWallet(backend, org);
   expect(await ledger.close(closeRow(row.attemptId, 60n))).toEqual({ kind: "pending" });
-  await blocker.query("rollback");
   await blocker.end();
   await expect
     .poll(() => backend.recordStore.balance(org.orgId), { timeout: 10_000 })
@@ -462,12 +451,7 @@ test("closings of an organization whose wallet is locked do not keep another's h
   const other = await orgWithKey(backend, { creditMicroUsd: 1_000n });
   const rows = [1, 2].map(() => reserveRow({ ...org, attemptId: ledger.newAttemptId() }, 100n));
   for (const row of rows) expect(await ledger.reserve(row)).toEqual({ kind: "reserved" });
-  const blocker = new Client({ connectionString: backend.connectionString });
-  await blocker.connect();
-  await blocker.query("begin");
-  await blocker.query("select from account where account_id = $1 for update", [
-    `wallet:${org.orgId}`,
-  ]);
+  const blocker = await lockWallet(backend, org);
   const [first, second] = rows.map(({ attemptId }) => closeRow(attemptId, 60n));
   if (first === undefined || second === undefined) throw new Error("two closings");
   const closings = [ledger.close(first)];
@@ -477,7 +461,6 @@ test("closings of an organization whose wallet is locked do not keep another's h
   closings.push(ledger.close(second));
   const held = reserveRow({ ...other, attemptId: ledger.newAttemptId() }, 100n);
   expect(await ledger.reserve(held)).toEqual({ kind: "reserved" });
-  await blocker.query("rollback");
   await blocker.end();
   await Promise.all(closings);
   await expect
@@ -518,7 +501,7 @@ test("attempt ids grow over restarts, even when the clock was set back", async (
   await reborn.shutDown();
 });
 
-test("after shutting down nothing is admitted", async () => {
+test("a ledger admits nothing after it has shut down", async () => {
   const org = await orgWithKey(backend, { creditMicroUsd: 10n });
   const brief = await open("brief");
   expect(brief.healthy).toBe(true);

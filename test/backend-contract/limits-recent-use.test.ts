@@ -47,7 +47,7 @@ const charges = (
   members: readonly PoolMember[] = [],
 ): Promise<readonly RecentCharge[]> => backend.recentUse.recentUse(slot, () => members);
 
-describe("what the journal says about the last minute", () => {
+describe("the journal's report of the last minute", () => {
   test("counts requests and tokens by key, by model and for all", async () => {
     await newOrg();
     const other = await keyOf(backend, orgId);
@@ -68,7 +68,7 @@ describe("what the journal says about the last minute", () => {
     expect(await charges(orgSlot(stranger.orgId))).toEqual([]);
   });
 
-  test("tokens are those observed when the end was seen, else the estimate", async () => {
+  test("has observed tokens where the end was seen, else the estimate", async () => {
     await newOrg();
     const { attemptId: reported } = await begin();
     await ledger.close(closeRow(reported, 5n));
@@ -81,7 +81,7 @@ describe("what the journal says about the last minute", () => {
     expect((await recent())[`org:${orgId}`]).toEqual([3, 128, 116, 112]);
   });
 
-  test("a request that went to a second provider counts once", async () => {
+  test("counts a request that went to a second provider once", async () => {
     await newOrg();
     const first = await begin();
     const attemptId = ledger.newAttemptId();
@@ -163,7 +163,7 @@ describe("what the journal says about the last minute", () => {
     expect((await recent("{platform}"))["platform"]?.[0]).toBe(before + 2);
   });
 
-  test("knows nothing of other slots", async () => {
+  test("leaves out other slots", async () => {
     expect(await charges("{pool:acme}")).toEqual([]);
     expect(await charges("{elsewhere}")).toEqual([]);
   });

@@ -69,7 +69,7 @@ describe.skipIf(isMissing)("several processes on one Redis", () => {
   });
 });
 
-describe.skipIf(isMissing)("what is stored in Redis", () => {
+describe.skipIf(isMissing)("the data in Redis", () => {
   test("is small, and gone when it is not used: expired buckets, released slots", async () => {
     const redis = await startRedis();
     let nowMs = 1_700_000_000_000;

@@ -1,14 +1,13 @@
-import { Client } from "pg";
 import { afterAll, beforeAll, describe, expect, test, vi } from "vitest";
 
 import { isVirtualKey } from "../../src/gateway/accounts/authenticate.ts";
 import type { OrgId } from "../../src/kernel/core/ids.ts";
-import { parseUsd, type MicroUsd } from "../../src/kernel/core/money.ts";
 import { systemClock } from "../../src/kernel/core/time.ts";
 import type { ModelCaller } from "../../src/account/optimize/model-caller.ts";
 import { OptimizeRuns, type OptimizeSearches } from "../../src/account/optimize/open-optimize.ts";
 import type { OptimizeSearch, WantedSearch } from "../../src/account/optimize/optimize.ts";
-import { openAccount, withGateway } from "../support/gateway.ts";
+import { everyStoredText } from "../e2e/console/every-stored-text.ts";
+import { dollars, openAccount, withGateway } from "../support/gateway.ts";
 import { withInProcessCalls } from "../support/in-process.ts";
 import { silentLog } from "../support/silent-log.ts";
 import { testOperator } from "../support/test-operator.ts";
@@ -40,12 +39,6 @@ function opened(by: ModelCaller = caller): OptimizeSearches {
   });
 }
 
-function usd(text: string): MicroUsd {
-  const amount = parseUsd(text);
-  if (amount === undefined) throw new Error(`not an amount: ${text}`);
-  return amount;
-}
-
 function wanted(change: Partial<WantedSearch> = {}): WantedSearch {
   return {
     name: "which is cheaper",
@@ -54,7 +47,7 @@ function wanted(change: Partial<WantedSearch> = {}): WantedSearch {
     modelIds: ["test/a", "test/b"],
     prompts: ["first [words:5]", `second ${SECRET_PROMPT}`, "third [words:9]"],
     maxTokens: 64,
-    budgetMicroUsd: usd("1.00"),
+    budgetMicroUsd: dollars("1.00"),
     ...change,
   };
 }
@@ -81,8 +74,8 @@ async function keyIsDisabled(orgId: OrgId, search: OptimizeSearch): Promise<bool
   return keys.find((key) => key.keyId === search.keyId)?.disabledAtMs !== null;
 }
 
-async function newOrg(dollars = "5.00"): Promise<OrgId> {
-  return (await openAccount(gateway.backend, dollars)).orgId;
+async function newOrg(usd = "5.00"): Promise<OrgId> {
+  return (await openAccount(gateway.backend, usd)).orgId;
 }
 
 describe("a search", () => {
@@ -98,7 +91,7 @@ describe("a search", () => {
     expect(total).toBeGreaterThan(0n);
     expect(search.spentMicroUsd).toBe(total);
     const balance = await gateway.backend.recordStore.balance(orgId);
-    expect(balance).toEqual({ settledMicroUsd: usd("5.00") - total, heldMicroUsd: 0n });
+    expect(balance).toEqual({ settledMicroUsd: dollars("5.00") - total, heldMicroUsd: 0n });
     expect(new Set(search.results.map((each) => each.rank))).toEqual(new Set([1, 2]));
     expect(search.results.every((each) => each.firstByteP50Ms !== null)).toBe(true);
     expect(await keyIsDisabled(orgId, search)).toBe(true);
@@ -109,7 +102,7 @@ describe("a search", () => {
     const search = await ended(orgId, await started(orgId));
     const call = JSON.stringify(await calls());
     expect(call).toContain(SECRET_PROMPT);
-    const tables = await allRows();
+    const tables = await everyStoredText(gateway.config.databaseUrl);
     expect(tables).toContain(search.searchId);
     expect(tables).not.toContain(SECRET_PROMPT);
     expect(tables).not.toContain("You said");
@@ -143,11 +136,11 @@ describe("a search", () => {
   test("ends when the budget does not cover the next call, and never spends more than it", async () => {
     const orgId = await newOrg();
     // One call costs up to 64 tokens of output: $0.00064 and its prompt.
-    const search = await ended(orgId, await started(orgId, { budgetMicroUsd: usd("0.0009") }));
+    const search = await ended(orgId, await started(orgId, { budgetMicroUsd: dollars("0.0009") }));
     expect(search.state).toBe("over_budget");
     expect(search.callsDone).toBeGreaterThan(0);
     expect(search.spentMicroUsd).toBeGreaterThan(0n);
-    expect(search.spentMicroUsd).toBeLessThanOrEqual(usd("0.0009"));
+    expect(search.spentMicroUsd).toBeLessThanOrEqual(dollars("0.0009"));
     expect(await keyIsDisabled(orgId, search)).toBe(true);
   });
 
@@ -193,7 +186,7 @@ test("the model whose answers the judge names wins, wherever they stand in its q
     ask: ({ modelId, prompt }) => {
       const letter = /answer ([A-H])\]\]\nby test\/b/.exec(prompt)?.[1];
       const text = letter === undefined ? `by ${modelId}` : `**${letter}**`;
-      const costMicroUsd = usd("0.000001");
+      const costMicroUsd = dollars("0.000001");
       const answered = { isAnswered: true, text, costMicroUsd, firstByteMs: 1, totalMs: 2 };
       return Promise.resolve({ kind: "ended", ...answered });
     },
@@ -218,8 +211,8 @@ test("the model whose answers the judge names wins, wherever they stand in its q
   expect(other.answers(orgId, search.searchId, { after: 0, by: testOperator })).toBeUndefined();
 });
 
-describe("what is refused", () => {
-  test("an unknown model, a missing judge, no budget and a third search at once", async () => {
+describe("a search is refused", () => {
+  test("for an unknown model, a missing judge, no budget, or as the third at once", async () => {
     const orgId = await newOrg();
     expect(
       await searches.start(orgId, wanted({ modelIds: ["test/a", "no/model"] }), testOperator),
@@ -234,7 +227,7 @@ describe("what is refused", () => {
       field: "judge_model",
     });
     expect(
-      await searches.start(orgId, wanted({ budgetMicroUsd: usd("0") }), testOperator),
+      await searches.start(orgId, wanted({ budgetMicroUsd: dollars("0") }), testOperator),
     ).toMatchObject({
       field: "budget_usd",
     });
@@ -285,20 +278,4 @@ describe("several processes", () => {
 
 async function calls(): Promise<unknown> {
   return await (await fetch(`${gateway.simulator.url}/calls/last`)).json();
-}
-
-/** Everything the database holds, as text. */
-async function allRows(): Promise<string> {
-  const client = new Client({ connectionString: gateway.config.databaseUrl });
-  await client.connect();
-  const { rows } = await client.query<{ name: string }>(
-    "select tablename as name from pg_tables where schemaname = 'public'",
-  );
-  const texts: string[] = [];
-  for (const { name } of rows) {
-    const table = await client.query<{ text: string }>(`select t::text as text from "${name}" t`);
-    texts.push(...table.rows.map((row) => row.text));
-  }
-  await client.end();
-  return texts.join("\n");
 }

@@ -1,9 +1,9 @@
-import { Client } from "pg";
 import { describe, expect, test } from "vitest";
 
 import { openPostgresBackend, type PostgresBackend } from "../../src/app/open-postgres-backend.ts";
 import { microUsd, parseUsd } from "../../src/kernel/core/money.ts";
 import { checkServer } from "../../src/kernel/storage/check-server.ts";
+import { addOrg } from "../support/add-key.ts";
 import { hasOpenssl, makeAuthority } from "../support/authority.ts";
 import { ask } from "../support/ask.ts";
 import { brokenBooks, nothingHeld, until } from "../support/books.ts";
@@ -13,6 +13,7 @@ import { runOnce } from "../support/postgres.ts";
 import { silentLog } from "../support/silent-log.ts";
 import { withResource } from "../support/with-resource.ts";
 import { testOperator } from "../support/test-operator.ts";
+import { inSession } from "../support/sql.ts";
 
 const GRANTED = microUsd(2_000_000n);
 const LAG_MS = 4_000;
@@ -42,10 +43,7 @@ describe.skipIf(!hasOwnPostgres)("a PostgreSQL of one's own", () => {
       expect(rows).toHaveLength(8);
       expect(settledMicroUsd + spent).toBe(parseUsd("1.00"));
       expect(await brokenBooks(gateway)).toEqual([]);
-      const client = new Client({ connectionString: url });
-      await client.connect();
-      const { rows: roles } = await client.query(ROLE_SQL);
-      await client.end();
+      const { rows: roles } = await inSession(url, (client) => client.query(ROLE_SQL));
       expect(roles).toEqual([{ is_ordinary: true, extensions: ["plpgsql"] }]);
     } finally {
       await gateway.close();
@@ -62,10 +60,7 @@ describe.skipIf(!hasOwnPostgres)("a PostgreSQL of one's own", () => {
     });
     try {
       await backend.migrate();
-      const { orgId } = await backend.accountStore.createOrg(
-        { name: "r", email: "r@example.com" },
-        testOperator,
-      );
+      const orgId = await addOrg(backend);
       const report = async (): Promise<number | undefined> => {
         let asOfMs: number | undefined;
         const noted = backend.usageReports.noting((atMs) => (asOfMs = atMs));
@@ -172,11 +167,9 @@ const ROLE_SQL = `select not (rolsuper or rolcreaterole or rolcreatedb or rolrep
   from pg_roles where rolname = current_user`;
 
 async function readsOf(connectionString: string): Promise<number> {
-  const client = new Client({ connectionString });
-  await client.connect();
-  const { rows } = await client.query<{ commits: string }>(
-    "select sum(xact_commit) as commits from pg_stat_database where datname = 'market'",
+  const sql = "select sum(xact_commit) as commits from pg_stat_database where datname = 'market'";
+  const { rows } = await inSession(connectionString, (client) =>
+    client.query<{ commits: string }>(sql),
   );
-  await client.end();
   return Number(rows[0]?.commits);
 }

@@ -1,24 +1,17 @@
 import { isDeepStrictEqual } from "node:util";
 
 import * as fc from "fast-check";
-import { afterAll, beforeAll, expect, test } from "vitest";
+import { beforeAll, expect, test } from "vitest";
 
-import { openPostgresBackend, type PostgresBackend } from "../../src/app/open-postgres-backend.ts";
 import { assert } from "../../src/kernel/core/assert.ts";
 import type { AttemptId } from "../../src/kernel/core/ids.ts";
 import type { Membership } from "../../src/ledger/ledger-batch-store.ts";
 import type { ReserveOutcome } from "../../src/ledger/ledger-store.ts";
 import { quickOrDeep, seedOf } from "../support/depth.ts";
-import {
-  closeRow,
-  orgWithKey,
-  readTestClock,
-  reserveRow,
-  voidRow,
-} from "../support/ledger-rows.ts";
+import { closeRow, orgWithKey, reserveRow, voidRow } from "../support/ledger-rows.ts";
+import { openOnDatabaseClock, setDatabaseClock } from "../support/database-clock.ts";
 import { withPricedBackend } from "../support/postgres.ts";
-import { type ReserveBatchStore, withReserveBatch } from "../support/reserve-batch.ts";
-import { silentLog } from "../support/silent-log.ts";
+import { withResource } from "../support/with-resource.ts";
 
 /*
  * Compares caps by day, week and month with a plain list of requests and instants. The test sets
@@ -26,29 +19,17 @@ import { silentLog } from "../support/silent-log.ts";
  * from UTC.
  */
 const plain = withPricedBackend();
-let backend: PostgresBackend & { readonly ledgerBatchStore: ReserveBatchStore };
+const backend = withResource(() => openOnDatabaseClock(plain));
 let member: Membership;
 let lastAttempt = 0n;
 
 beforeAll(async () => {
-  const [{ name } = {}] = await plain.query("select current_database() as name");
-  await plain.query("create schema test_clock");
-  await plain.query("create table test_clock.hand (at timestamptz not null)");
-  await plain.query("insert into test_clock.hand values (now())");
-  await plain.query(`create function test_clock.clock_timestamp() returns timestamptz
-    language sql volatile as 'select at from test_clock.hand'`);
-  await readTestClock(plain);
-  await plain.query(`alter database ${String(name)} set timezone = 'Pacific/Auckland'`);
-  const { connectionString } = plain;
-  const opened = openPostgresBackend({ connectionString, log: silentLog });
-  backend = { ...opened, ledgerBatchStore: withReserveBatch(opened.ledgerBatchStore) };
   member = await backend.ledgerBatchStore.join("caps", 3_600_000);
   await plain.query(
     `select ensure_attempt_partition(date '2031-01-28' + n) from generate_series(0, $1) as n`,
     [DAYS_MAX + 1],
   );
 });
-afterAll(() => backend.close());
 
 const START_MS = Date.UTC(2031, 0, 29, 12); // A Wednesday, three days before February.
 const HOUR_MS = 3_600_000;
@@ -213,7 +194,7 @@ class World {
   }
 
   async #reserve(amounts: readonly bigint[]): Promise<void> {
-    await plain.query("update test_clock.hand set at = $1", [new Date(this.#nowMs).toISOString()]);
+    await setDatabaseClock(plain, new Date(this.#nowMs).toISOString());
     const rows = amounts.map((each) =>
       reserveRow({ ...this.#of, attemptId: this.#newAttempt() }, each),
     );
@@ -259,7 +240,7 @@ test("no cap is passed by what was admitted in its period, over every border of 
     fc.asyncProperty(
       fc.array(step, { minLength: 30, maxLength: 60, size: "max" }),
       async (steps) => {
-        await plain.query("update test_clock.hand set at = $1", [new Date(START_MS).toISOString()]);
+        await setDatabaseClock(plain, new Date(START_MS).toISOString());
         const world = new World(await orgWithKey(backend, { creditMicroUsd: 1_000_000n }));
         for (const each of steps) await world.run(each);
         await world.end();

@@ -1,12 +1,12 @@
 import { spawn } from "node:child_process";
 import { once } from "node:events";
-import { chmodSync, mkdtempSync, readFileSync, rmSync } from "node:fs";
-import { tmpdir } from "node:os";
+import { chmodSync, readFileSync, rmSync } from "node:fs";
 import { join } from "node:path";
 
 import { describe, expect, test } from "vitest";
 
 import { hasPgBouncer } from "../support/pgbouncer.ts";
+import { newFolder } from "../support/run-folder.ts";
 
 /** The ledger's promises, and money end to end. */
 const SUITE = [
@@ -30,7 +30,7 @@ test("the stores keep their promises on a server whose defaults are slow, not du
 
 describe.skipIf(!hasPgBouncer)("behind PgBouncer", () => {
   test.each(["session", "transaction"])("the suite of money passes in %s mode", async (mode) => {
-    const folder = mkdtempSync(join(tmpdir(), "tokenmarket-pooled-"));
+    const folder = newFolder("pooled");
     chmodSync(folder, 0o777);
     try {
       const log = join(folder, "pgbouncer.log");

@@ -84,11 +84,11 @@ const OLD_SERVER_SQL = `create schema old;
     select case p_name when 'server_version_num' then '140022' else '14.22' end
   $$`;
 
-describe.skipIf(!hasPgBouncer)("behind PgBouncer", () => {
+describe.skipIf(!hasPgBouncer)("a start behind PgBouncer", () => {
   const pooler = withPgBouncer(address);
   const through = (mode: PoolMode, url = address()): string => pooler.through(url, mode);
 
-  test("session mode needs no other address", async () => {
+  test("needs no other address in session mode", async () => {
     expect(await check(through("session"))).toBe("accepted");
     const pool = openPool(through("session"), silentLog, 1);
     try {
@@ -99,29 +99,29 @@ describe.skipIf(!hasPgBouncer)("behind PgBouncer", () => {
     }
   });
 
-  test("transaction mode without a direct address is refused, with the next step", async () => {
+  test("is refused in transaction mode without a direct address, with the next step", async () => {
     expect(await check(through("transaction"))).toMatch(
       /^DatabaseUnfitFault: DATABASE_URL leads through a pooler in transaction mode.*in DATABASE_DIRECT_URL/,
     );
   });
 
-  test("transaction mode as the direct address is refused too", async () => {
+  test("is refused if the direct address is in transaction mode too", async () => {
     expect(await check(through("transaction"), through("session"))).toMatch(
       /^DatabaseUnfitFault: DATABASE_DIRECT_URL leads through a pooler in transaction mode/,
     );
   });
 
-  test("transaction mode with a direct address is accepted", async () => {
+  test("is accepted in transaction mode with a direct address", async () => {
     expect(await check(address(), through("transaction"))).toBe("accepted");
   });
 
-  test("statement mode is refused, with the next step", async () => {
+  test("is refused in statement mode, with the next step", async () => {
     expect(await check(address(), through("statement"))).toMatch(
       /^DatabaseUnfitFault: DATABASE_URL leads through a pooler in statement mode.*transaction mode/,
     );
   });
 
-  test("two addresses of different databases are refused", async () => {
+  test("is refused if the two addresses are of different databases", async () => {
     const other = await freshDatabase();
     try {
       expect(await check(address(), through("transaction", other.connectionString))).toMatch(
@@ -132,7 +132,7 @@ describe.skipIf(!hasPgBouncer)("behind PgBouncer", () => {
     }
   });
 
-  test("statements with one name do not meet in the sessions of a pooler", async () => {
+  test("never mixes statements of one name in the pooler's sessions", async () => {
     const pools = [1, 2, 3].map(() => openSharedPool(through("transaction"), silentLog, 4));
     try {
       const asked = pools.concat(pools, pools, pools, pools, pools).map(async (pool, n) => {

@@ -62,7 +62,7 @@ async function expectWhole(): Promise<void> {
 
 const unknown = (id: AttemptId): CloseRow => voidRow(id, { basis: "unknown_after_crash" });
 
-test("what a customer pays above what is owed is the platform's, and the accrual is what is owed", async () => {
+test("the platform keeps what a customer pays above the debt to the provider", async () => {
   const provider = "cheap" as ProviderId;
   const id = await held(provider);
   await backend.ledgerBatchStore.closeBatch([ending(id, 90_999_999n, 60_000_001n)]);
@@ -77,7 +77,7 @@ test("what a customer pays above what is owed is the platform's, and the accrual
   await expectWhole();
 });
 
-test("what is owed above what a customer pays comes from the platform", async () => {
+test("the platform pays a debt to the provider above what the customer pays", async () => {
   const provider = "dear" as ProviderId;
   const id = await held(provider);
   await backend.ledgerBatchStore.closeBatch([ending(id, 10_000_000n, 12_999_999n)]);
@@ -85,7 +85,7 @@ test("what is owed above what a customer pays comes from the platform", async ()
   await expectWhole();
 });
 
-test("what a listing lost is told, and what earned is not", async () => {
+test("listings that lost money are reported, and those that earned are not", async () => {
   const [cheap, dear] = ["earning" as ProviderId, "losing" as ProviderId];
   const ids = [await held(cheap), await held(dear), await held(dear)] as const;
   await backend.ledgerBatchStore.closeBatch([

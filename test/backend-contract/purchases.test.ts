@@ -4,6 +4,7 @@ import type { PurchaseStore } from "../../src/account/billing/postgres-purchase-
 import { createRecordId, type AttemptId, type OrgId } from "../../src/kernel/core/ids.ts";
 import { microUsd } from "../../src/kernel/core/money.ts";
 import { systemClock } from "../../src/kernel/core/time.ts";
+import { addOrg } from "../support/add-key.ts";
 import { DamagedBooks } from "../support/damaged-books.ts";
 import { closeRow, orgWithKey, pinPrices, reserveRow } from "../support/ledger-rows.ts";
 import { withBackend } from "../support/postgres.ts";
@@ -21,11 +22,7 @@ beforeAll(async () => {
   await pinPrices(backend);
 });
 
-async function newOrg(): Promise<OrgId> {
-  return (
-    await backend.accountStore.createOrg({ name: "Acme", email: "a@example.com" }, testOperator)
-  ).orgId;
-}
+const newOrg = (): Promise<OrgId> => addOrg(backend);
 
 async function begin(orgId: OrgId, dollars: bigint, ageMs = 0): Promise<string> {
   const purchaseId = createRecordId("pur");

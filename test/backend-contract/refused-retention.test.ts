@@ -1,8 +1,6 @@
-import { mkdtempSync, rmSync } from "node:fs";
-import { tmpdir } from "node:os";
 import { join } from "node:path";
 
-import { afterAll, beforeAll, expect, test } from "vitest";
+import { beforeAll, expect, test } from "vitest";
 
 import { createRequestId } from "../../src/kernel/core/ids.ts";
 import { microUsd } from "../../src/kernel/core/money.ts";
@@ -13,17 +11,16 @@ import { DayFolder } from "../../src/ledger/retention/day-folder.ts";
 import { openSigningKey, type SigningKey } from "../../src/ledger/retention/signing-key.ts";
 import { closeRow } from "../support/ledger-rows.ts";
 import { brokenChecks, dayOf, retireOldDays, withOldBooks } from "../support/old-days.ts";
+import { newFolder } from "../support/run-folder.ts";
 
 const REFUSED = 70;
 const books = withOldBooks();
-let root: string;
+const root = newFolder("retire");
 let key: SigningKey;
 
 beforeAll(() => {
-  root = mkdtempSync(join(tmpdir(), "tokenmarket-retire-"));
   key = openSigningKey(join(root, "key.pem"));
 });
-afterAll(() => rmSync(root, { recursive: true, force: true }));
 
 function run(): Promise<RetireOutcome> {
   return retireOldDays(books, { key, archive: new DayFolder(join(root, "days")) });

@@ -74,7 +74,7 @@ test("no book is reopened while an instance may take traffic", async () => {
   expect(await backend.query("select life from ledger_life")).toEqual([]);
 });
 
-test("what was open at the restore costs nobody anything, and its late end changes nothing", async () => {
+test("an attempt that was open at the restore costs nothing, and its late end changes nothing", async () => {
   const member = await backend.ledgerBatchStore.join("one", 0);
   const held = await hold(member);
   const { life, closedAttempts, openJobs } = await backend.reopenBooks(REQUEST, testOperator);
@@ -160,7 +160,7 @@ test("the lost time begins before the newest commit that is left, and nothing en
   await expect(reopening).rejects.toThrow("the books cannot be restored to the future");
 });
 
-test("where nothing was lost nobody is signed out, and what is open is left to end", async () => {
+test("a reopening that lost nothing signs nobody out and lets open attempts end", async () => {
   const member = await backend.ledgerBatchStore.join("one", 0);
   const held = await hold(member);
   expect(await backend.reopenBooks(NOTHING_LOST, testOperator)).toMatchObject({
@@ -187,7 +187,7 @@ async function exported(changes: readonly Made[], of: object = {}): Promise<stri
   return lines.join("");
 }
 
-test("what was closed in the lost time is closed again, and nothing is opened", async () => {
+test("periods that were closed in the lost time are closed again, and none is opened", async () => {
   const [a, b] = [
     await orgWithKey(backend, { creditMicroUsd: 100n, keyCapMicroUsd: 50n }),
     await orgWithKey(backend, { creditMicroUsd: 100n }),
@@ -378,7 +378,7 @@ test("every browser is signed out, and nothing that signs one in is left, unless
   expect(await left()).toEqual(tables.map((table) => [table, 0]));
 });
 
-test("what was voided is owed to its provider as it bills it, once, and paid by no customer", async () => {
+test("a voided attempt is owed to its provider once, as billed, and paid by no customer", async () => {
   const member = await backend.ledgerBatchStore.join("one", 0);
   const held = await hold(member);
   await backend.reopenBooks(REQUEST, testOperator);

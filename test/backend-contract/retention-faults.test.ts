@@ -1,9 +1,8 @@
-import { mkdtempSync, readdirSync, readFileSync, rmSync, writeFileSync } from "node:fs";
-import { tmpdir } from "node:os";
+import { readdirSync, readFileSync, writeFileSync } from "node:fs";
 import { join } from "node:path";
 
-import { Client } from "pg";
-import { afterAll, beforeAll, describe, expect, test } from "vitest";
+import type { Client } from "pg";
+import { beforeAll, describe, expect, test } from "vitest";
 import type { AttemptId } from "../../src/kernel/core/ids.ts";
 import { dayFiles, type Day } from "../../src/ledger/retention/retention-tally.ts";
 import type { RetentionSession } from "../../src/ledger/retention/postgres-retention-store.ts";
@@ -22,17 +21,17 @@ import {
   type RetireRun,
 } from "../support/old-days.ts";
 import { testOperator } from "../support/test-operator.ts";
+import { openTransaction } from "../support/sql.ts";
+import { newFolder } from "../support/run-folder.ts";
 
 const books = withOldBooks();
-let root: string;
+const root = newFolder("retire");
 let key: SigningKey;
 
 beforeAll(async () => {
-  root = mkdtempSync(join(tmpdir(), "tokenmarket-retire-"));
   key = openSigningKey(join(root, "key.pem"));
   await run("first", { drop: true });
 });
-afterAll(() => rmSync(root, { recursive: true, force: true }));
 
 function run(folder: string, more: Partial<RetireRun> = {}): Promise<RetireOutcome> {
   return retireOldDays(books, { key, archive: new DayFolder(join(root, folder)), ...more });
@@ -300,7 +299,7 @@ describe("a closing that comes too late", () => {
 });
 
 describe("beside running gateways", () => {
-  test("no caller waits: a reader of minutes is waited for outside the lock's queue", async () => {
+  test("no caller waits while retirement waits for a reader of minutes", async () => {
     const day = await settledDay();
     const reader = await longReader();
     const running = run("busy");
@@ -322,11 +321,9 @@ describe("beside running gateways", () => {
 
   test("an audit that began before sees all of the day or nothing of it", async () => {
     const day = await settledDay();
-    const blocker = new Client({ connectionString: books.backend.connectionString });
-    await blocker.connect();
-    await blocker.query("begin");
     // The audit has its snapshot when it comes here, and has not read the journal.
-    await blocker.query("lock table account in access exclusive mode");
+    const lock = "lock table account in access exclusive mode";
+    const blocker = await openTransaction(books.backend, lock);
     const audit = brokenChecks(books);
     await until("the audit waits", async () => {
       const rows = await books.backend.query(
@@ -428,7 +425,7 @@ describe("the files", () => {
   });
 });
 
-describe("what came into a day that was retired", () => {
+describe("a row that came into a retired day", () => {
   test("is left to a person", async () => {
     const day = await settledDay();
     expect(daysOf(await run("again"))).toEqual([day]);
@@ -468,11 +465,6 @@ async function tablesOf(day: Day): Promise<readonly unknown[]> {
 }
 
 /** A transaction that has read the journal and does not end. */
-async function longReader(): Promise<Client> {
-  const client = new Client({ connectionString: books.backend.connectionString });
-  client.on("error", () => undefined);
-  await client.connect();
-  await client.query("begin");
-  await client.query("select count(*) from attempt");
-  return client;
+function longReader(): Promise<Client> {
+  return openTransaction(books.backend, "select count(*) from attempt");
 }

@@ -1,17 +1,8 @@
-import {
-  chmodSync,
-  mkdtempSync,
-  readdirSync,
-  readFileSync,
-  rmSync,
-  statSync,
-  writeFileSync,
-} from "node:fs";
-import { tmpdir } from "node:os";
+import { chmodSync, readdirSync, readFileSync, rmSync, statSync, writeFileSync } from "node:fs";
 import { join } from "node:path";
 import { gunzipSync } from "node:zlib";
 
-import { afterAll, beforeAll, describe, expect, test } from "vitest";
+import { beforeAll, describe, expect, test } from "vitest";
 import { type AttemptId, createRequestId, type RequestId } from "../../src/kernel/core/ids.ts";
 import { systemClock } from "../../src/kernel/core/time.ts";
 import { dayFiles, type Day } from "../../src/ledger/retention/retention-tally.ts";
@@ -30,18 +21,17 @@ import {
 } from "../support/old-days.ts";
 import { closeRow } from "../support/ledger-rows.ts";
 import { asAdmin, runOnce } from "../support/postgres.ts";
+import { newFolder } from "../support/run-folder.ts";
 
 const books = withOldBooks();
-let root: string;
+const root = newFolder("retire");
 let key: SigningKey;
 
 beforeAll(async () => {
-  root = mkdtempSync(join(tmpdir(), "tokenmarket-retire-"));
   key = openSigningKey(join(root, "key.pem"));
   // The first day of all, which every fresh database of the tests has.
   await run("first");
 });
-afterAll(() => rmSync(root, { recursive: true, force: true }));
 
 function folderOf(name: string): DayFolder {
   return new DayFolder(join(root, name));
@@ -162,7 +152,7 @@ describe("a day that is old enough", () => {
   test("can be loaded back by PostgreSQL itself, every column as it was", async () => {
     const { backend } = books;
     // The server reads the file by itself, perhaps as another user.
-    const place = mkdtempSync(join(tmpdir(), "tokenmarket-copy-"));
+    const place = newFolder("copy");
     chmodSync(place, 0o755);
     const file = join(place, "rows.csv");
     const bytes = gunzipSync(readFileSync(join(root, "day", dayFiles(day).rows)));
@@ -220,7 +210,7 @@ describe("a day that is old enough", () => {
   });
 });
 
-test("of a request over midnight, what is left is the request when its first day is retired", async () => {
+test("a request over midnight keeps its second day when its first day is retired", async () => {
   const [before, after] = [31, 30].map((ago) =>
     dayOf(new Date(systemClock.nowMs() - ago * 86_400_000).toISOString().slice(0, 10)),
   ) as [Day, Day];

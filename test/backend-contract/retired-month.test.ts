@@ -1,7 +1,5 @@
-import { mkdtempSync, rmSync } from "node:fs";
-import { tmpdir } from "node:os";
 import { join } from "node:path";
-import { afterAll, beforeAll, expect, test } from "vitest";
+import { beforeAll, expect, test } from "vitest";
 import type { Month, Statement } from "../../src/account/billing/statements.ts";
 import type { OrgId } from "../../src/kernel/core/ids.ts";
 import { formatUsd, microUsd } from "../../src/kernel/core/money.ts";
@@ -18,12 +16,13 @@ import {
   withOldBooks,
 } from "../support/old-days.ts";
 import { testOperator } from "../support/test-operator.ts";
+import { newFolder } from "../support/run-folder.ts";
 
 const FIRST_DAY = dayOf("2026-01-30");
 const LAST_DAY = dayOf("2026-01-31");
 const NEXT_DAY = dayOf("2026-02-01");
 const books = withOldBooks();
-let root: string;
+const root = newFolder("retired-month");
 let key: SigningKey;
 let before: unknown;
 let closedBefore: Statement;
@@ -31,7 +30,6 @@ let costOfJanuary: bigint;
 let outcome: RetireOutcome;
 
 beforeAll(async () => {
-  root = mkdtempSync(join(tmpdir(), "tokenmarket-retired-month-"));
   key = openSigningKey(join(root, "key.pem"));
   await books.fill(FIRST_DAY);
   await moveBooksTo(books.backend, "2026-01-01");
@@ -52,7 +50,6 @@ beforeAll(async () => {
   const archive = new DayFolder(join(root, "days"));
   outcome = await retireOldDays(books, { key, archive, drop: true });
 });
-afterAll(() => rmSync(root, { recursive: true, force: true }));
 
 async function statementOf(orgId: OrgId, month: string): Promise<Statement> {
   const statement = await books.backend.statementStore.read(orgId, month as Month);

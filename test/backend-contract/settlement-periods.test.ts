@@ -102,8 +102,8 @@ describe("a provider's money", () => {
   });
 });
 
-describe("what does not fit one period", () => {
-  test("an attempt admitted before a period and closed in it is in it, marked late", async () => {
+describe("an attempt that spans two periods", () => {
+  test("is in the period in which it was closed, marked late", async () => {
     const [late, punctual] = await journal.write([
       {
         provider: "late",
@@ -125,7 +125,7 @@ describe("what does not fit one period", () => {
     ]);
   });
 
-  test("an unknown end is shown and not owed; observed later, it is owed in the later period", async () => {
+  test("is shown and not owed while its end is unknown; observed later, it is owed then", async () => {
     const id = "crashed";
     const [seen, unseen, void_] = await journal.write([
       { provider: id, closed: "2026-01-01T05:00Z", cost: "unknown", reserveMicroUsd: 100n },
@@ -195,7 +195,7 @@ describe("what does not fit one period", () => {
     });
   });
 
-  test("an end that is corrected within its period is one line of it", async () => {
+  test("is one line of a period in which its end was corrected", async () => {
     const id = "healed";
     await journal.write([
       {

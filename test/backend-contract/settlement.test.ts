@@ -1,4 +1,3 @@
-import { Client } from "pg";
 import { describe, expect, test } from "vitest";
 import { openPostgresBackend } from "../../src/app/open-postgres-backend.ts";
 import type { FreshBackend } from "../support/postgres.ts";
@@ -6,6 +5,7 @@ import { balanceOf, closeUntil, spansOf } from "../support/settlement-books.ts";
 import { brokenSettlement, withSettlementBooks } from "../support/settlement-journal.ts";
 import { silentLog } from "../support/silent-log.ts";
 import { testOperator } from "../support/test-operator.ts";
+import { openTransaction } from "../support/sql.ts";
 
 const { backend, journal } = withSettlementBooks();
 
@@ -133,13 +133,10 @@ describe("closing", () => {
   test("a deadlock with running traffic ends it late, not never", async () => {
     await journal.write([{ provider: "crossed", closed: "2026-01-01T05:00Z", cost: 5_999_999n }]);
     await journal.write([{ provider: "crossed", closed: "2026-01-01T06:00Z", cost: 5_999_999n }]);
-    const traffic = new Client({ connectionString: backend.connectionString });
-    await traffic.connect();
     const touch = "update account set debits = debits where account_id = $1";
     // The rounding account is made by the first period that needs it.
     await backend.query("insert into account values ('rounding') on conflict do nothing");
-    await traffic.query("begin");
-    await traffic.query(touch, ["rounding"]);
+    const traffic = await openTransaction(backend, touch, ["rounding"]);
     const closing = closeUntil(backend, "2026-01-02T00:00Z", { id: "crossed" });
     await expect
       .poll(() =>

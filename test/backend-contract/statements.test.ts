@@ -2,7 +2,6 @@ import * as fc from "fast-check";
 import { beforeAll, beforeEach, describe, expect, test } from "vitest";
 
 import { ALERT_KINDS } from "../../src/account/alerts/alert-kinds.ts";
-import { openPostgresBackend } from "../../src/app/open-postgres-backend.ts";
 import {
   type AttemptId,
   type KeyId,
@@ -21,20 +20,15 @@ import {
 import { quickOrDeep } from "../support/depth.ts";
 import { closeRow, keyOf, orgWithKey, pinPrices, reserveRow } from "../support/ledger-rows.ts";
 import { unknownRow } from "../support/old-days.ts";
-import { withBackend } from "../support/postgres.ts";
-import { silentLog } from "../support/silent-log.ts";
+import { withBackend, withOtherBackend } from "../support/postgres.ts";
 import { testOperator } from "../support/test-operator.ts";
 import { rollAll } from "../support/usage-journal.ts";
-import { withResource } from "../support/with-resource.ts";
 
 const MODELS = ["acme/small", "acme/large"] as const;
 const RESERVE = 1_000n;
 const backend = withBackend();
 /** The same database, opened by another process. */
-const second = withResource(
-  () => openPostgresBackend({ connectionString: backend.connectionString, log: silentLog }),
-  (opened) => opened.close(),
-);
+const second = withOtherBackend(backend);
 let member: Membership;
 let months: readonly Month[] = [];
 

@@ -1,15 +1,12 @@
-import { createHash } from "node:crypto";
 import { describe, expect, test } from "vitest";
 
 import type { UsageFinding } from "../../src/gateway/abuse/postgres-abuse-restriction-store.ts";
 import type { OrgId } from "../../src/kernel/core/ids.ts";
 import { microUsd } from "../../src/kernel/core/money.ts";
-import { openPostgresBackend } from "../../src/app/open-postgres-backend.ts";
+import { addKey, addOrg } from "../support/add-key.ts";
 import { findKey } from "../support/find-key.ts";
-import { withBackend } from "../support/postgres.ts";
-import { silentLog } from "../support/silent-log.ts";
+import { withBackend, withOtherBackend } from "../support/postgres.ts";
 import { testOperator } from "../support/test-operator.ts";
-import { withResource } from "../support/with-resource.ts";
 
 const LIMITED_MS = 600_000;
 const REPEAT_MS = 24 * 3_600_000;
@@ -17,18 +14,9 @@ const REPEAT_MS = 24 * 3_600_000;
 const backend = withBackend();
 
 /** The same database, opened by another process. */
-const other = withResource(
-  () => openPostgresBackend({ connectionString: backend.connectionString, log: silentLog }),
-  (opened) => opened.close(),
-);
+const other = withOtherBackend(backend);
 
-async function trialOrg(): Promise<OrgId> {
-  const org = await backend.accountStore.createOrg(
-    { name: "Trial", email: "t@example.com" },
-    testOperator,
-  );
-  return org.orgId;
-}
+const trialOrg = (): Promise<OrgId> => addOrg(backend);
 
 function finding(orgId: OrgId, more: Partial<UsageFinding> = {}): UsageFinding {
   return {
@@ -230,19 +218,8 @@ describe("lifting", () => {
 
 test("a key carries the holds that stand, and none that has ended or was lifted", async () => {
   const orgId = await trialOrg();
-  const { usageHoldStore, accountStore, keyStore } = backend;
-  const digest = createHash("sha256").update(orgId).digest();
-  await accountStore.createKey(
-    {
-      orgId,
-      name: "ci",
-      origin: "console",
-      digest,
-      label: "tm-trial-000",
-      requestsPerMinuteCeiling: 300,
-    },
-    testOperator,
-  );
+  const { usageHoldStore, keyStore } = backend;
+  const { digest } = await addKey(backend, orgId);
   const rules = async () => (await findKey(keyStore, digest))?.rules;
   expect(await rules()).toMatchObject({ isTrial: true, abuseRestrictions: [] });
   const limited = await usageHoldStore.record(finding(orgId));

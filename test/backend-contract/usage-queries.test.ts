@@ -1,4 +1,3 @@
-import { Client } from "pg";
 import { beforeAll, describe, expect, test } from "vitest";
 import {
   createRequestId,
@@ -19,6 +18,7 @@ import { closeRow, keyOf, orgWithKey, reserveRow, voidRow } from "../support/led
 import { withPricedBackend, type FreshBackend } from "../support/postgres.ts";
 import { silentLog } from "../support/silent-log.ts";
 import { rollAll, UsageJournal, type RequestSpec } from "../support/usage-journal.ts";
+import { openTransaction } from "../support/sql.ts";
 
 const DAY_MS = 86_400_000;
 
@@ -65,10 +65,9 @@ describe("a report that takes too long", () => {
       log: silentLog,
       reportTimeoutMs: 150,
     });
-    const blocker = new Client({ connectionString: backend.connectionString });
-    await blocker.connect();
+    const lock = "lock table refused_request in access exclusive mode";
+    const blocker = await openTransaction(backend, lock);
     try {
-      await blocker.query("begin; lock table refused_request in access exclusive mode");
       const queries = Array.from({ length: 7 }, () => slow.usageReports.report(range, "model"));
       for (const query of await Promise.allSettled(queries)) {
         expect(query.status === "rejected" && query.reason).toBeInstanceOf(ReportTimeout);
@@ -103,9 +102,7 @@ describe("a report that takes too long", () => {
 describe("summing up", () => {
   test("that is cut off in the middle changes no figure, and is done again", async () => {
     const { spentMicroUsd, orgId } = await journalOf(spec(0), spec(1, { cost: 5 }));
-    const blocker = new Client({ connectionString: backend.connectionString });
-    await blocker.connect();
-    await blocker.query("begin; lock table usage_rolled in exclusive mode");
+    const blocker = await openTransaction(backend, "lock table usage_rolled in exclusive mode");
     const rolling = rollAll(backend).then(
       () => "done",
       () => "cut off",
@@ -119,7 +116,6 @@ describe("summing up", () => {
     await backend.query("select pg_terminate_backend($1)", [pid]);
     expect(await rolling).toBe("cut off");
     expect(await spentMicroUsd()).toBe(15n);
-    await blocker.query("rollback");
     await blocker.end();
     await until("another may roll", async () => {
       await rollAll(backend);
@@ -137,10 +133,8 @@ describe("summing up", () => {
     await rollAll(backend);
     await journal.write([spec(0, { cost: 3 })]);
     expect(await spentMicroUsd()).toBe(13n);
-    const closing = new Client({ connectionString: backend.connectionString });
-    await closing.connect();
-    await closing.query("begin");
-    await closing.query(
+    const closing = await openTransaction(
+      backend,
       `with ended as (delete from hold where org_id = $1 returning *)
       insert into attempt select (jsonb_populate_record(null::attempt, to_jsonb(e)
         || jsonb_build_object('state', 'settled', 'outcome', 'completed', 'debit', 100, 'overrun', 0,

@@ -1,7 +1,5 @@
-import { mkdtempSync, rmSync } from "node:fs";
-import { tmpdir } from "node:os";
 import { join } from "node:path";
-import { beforeAll, expect, onTestFinished, test } from "vitest";
+import { beforeAll, expect, test } from "vitest";
 import type { OrgId } from "../../src/kernel/core/ids.ts";
 import { microUsd } from "../../src/kernel/core/money.ts";
 import { systemClock } from "../../src/kernel/core/time.ts";
@@ -12,6 +10,7 @@ import { closeRow, orgWithKey, voidRow } from "../support/ledger-rows.ts";
 import { dayOf, retireOldDays, withOldBooks } from "../support/old-days.ts";
 import type { FreshBackend } from "../support/postgres.ts";
 import { rollAll } from "../support/usage-journal.ts";
+import { newFolder } from "../support/run-folder.ts";
 
 let backend: FreshBackend;
 
@@ -77,8 +76,7 @@ test("the sum of a wallet's lines is its balance, with old days summed up, corre
 
   await books.pretendThen();
   await books.settle();
-  const folder = mkdtempSync(join(tmpdir(), "usage-wallet-"));
-  onTestFinished(() => rmSync(folder, { recursive: true, force: true }));
+  const folder = newFolder("usage-wallet");
   const key = openSigningKey(join(folder, "key.pem"));
   const retired = await retireOldDays(books, { key, archive: new DayFolder(folder), drop: true });
   expect(retired.retired.map(({ day }) => day)).toEqual(expect.arrayContaining(days));

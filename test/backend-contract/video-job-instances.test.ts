@@ -1,8 +1,6 @@
-import { mkdtempSync, rmSync } from "node:fs";
-import { tmpdir } from "node:os";
 import { join } from "node:path";
 
-import { afterAll, beforeAll, beforeEach, describe, expect, test } from "vitest";
+import { beforeEach, describe, expect, test } from "vitest";
 
 import type { NewVideoJob } from "../../src/gateway/videos/video-job.ts";
 import type { ReserveRow } from "../../src/ledger/ledger-store.ts";
@@ -13,6 +11,7 @@ import { LEASE_MS, withJobFixture, type Owner } from "../support/job-fixture.ts"
 import { reserveRow, voidRow } from "../support/ledger-rows.ts";
 import { brokenChecks, dayOf, retireOldDays, withOldBooks } from "../support/old-days.ts";
 import { costing, reportEnd, newVideoJob } from "../support/video-jobs.ts";
+import { newFolder } from "../support/run-folder.ts";
 
 const fixture = withJobFixture();
 let owner: Owner;
@@ -116,12 +115,7 @@ describe("a job whose instance is dead", () => {
 describe("the day of a job's admission", () => {
   const day = dayOf("2025-04-10");
   const books = withOldBooks();
-  let folder: string;
-
-  beforeAll(() => {
-    folder = mkdtempSync(join(tmpdir(), "tokenmarket-jobs-"));
-  });
-  afterAll(() => rmSync(folder, { recursive: true, force: true }));
+  const folder = newFolder("jobs");
 
   async function accepted(): Promise<NewVideoJob> {
     const attemptId = await books.hold(day);

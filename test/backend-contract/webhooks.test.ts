@@ -7,7 +7,7 @@ import type { AlertDestination } from "../../src/account/alerts/alert-store.ts";
 import { AlertWorker } from "../../src/account/alerts/alert-worker.ts";
 import { createWebhookSecret, sealSecret } from "../../src/account/alerts/webhook-secrets.ts";
 import { openWebhookSender } from "../../src/account/alerts/webhook-sender.ts";
-import { openPostgresBackend, type PostgresBackend } from "../../src/app/open-postgres-backend.ts";
+import { type PostgresBackend } from "../../src/app/open-postgres-backend.ts";
 import { sealedTables } from "../../src/app/open-key-vault.ts";
 import { countSealedBy, resealRows } from "../../src/gateway/accounts/key-vault.ts";
 import { createRecordId, type OrgId } from "../../src/kernel/core/ids.ts";
@@ -17,7 +17,7 @@ import { ForeignNames } from "../../src/upstream/address-guard.ts";
 import { addKey } from "../support/add-key.ts";
 import { until } from "../support/books.ts";
 import { nameServer } from "../support/name-server.ts";
-import { withBackend } from "../support/postgres.ts";
+import { withBackend, withOtherBackend } from "../support/postgres.ts";
 import { silentLog } from "../support/silent-log.ts";
 import { testOperator } from "../support/test-operator.ts";
 import { type ReceivedWebhook, startWebhookReceiver } from "../support/webhook-receiver.ts";
@@ -28,10 +28,7 @@ const SECOND_KEY = Buffer.alloc(32, 8).toString("base64");
 
 const backend = withBackend();
 /** The same database, opened by another process. */
-const other = withResource(
-  () => openPostgresBackend({ connectionString: backend.connectionString, log: silentLog }),
-  (opened) => opened.close(),
-);
+const other = withOtherBackend(backend);
 const receiver = withResource(
   () => startWebhookReceiver(),
   (server) => server.close(),
@@ -317,7 +314,7 @@ describe("the secret", () => {
   });
 });
 
-describe("what customers change", () => {
+describe("settings of customers", () => {
   test("a destination gets the kinds that it has chosen, or all", async () => {
     const { destinationId } = await addWebhook({ kinds: ["org_cap.reached"] });
     await report("balance.low");
@@ -332,7 +329,7 @@ describe("what customers change", () => {
     expect((await states())[0]).toEqual(["balance.low", "waiting", 0, null]);
   });
 
-  test("one that is disabled gets nothing until it is enabled again", async () => {
+  test("a disabled destination gets nothing until it is enabled again", async () => {
     const { destinationId } = await addWebhook();
     await report("balance.low");
     const set = async (isEnabled: boolean): Promise<unknown> =>
@@ -346,7 +343,7 @@ describe("what customers change", () => {
     expect(await deliver()).toBe(1);
   });
 
-  test("of two with one address one alone is enabled", async () => {
+  test("only one of two destinations with one address is enabled", async () => {
     const { destinationId } = await addWebhook();
     const pause = { isEnabled: false };
     await backend.alertStore.changeDestination(orgId, destinationId, pause, testOperator);
@@ -404,7 +401,7 @@ describe("what customers change", () => {
   });
 });
 
-describe("what happens once", () => {
+describe("an event that happens once", () => {
   test("is reported once, in the transaction of whoever reports it", async () => {
     await addWebhook();
     expect(await report("balance.low", "topup 1")).toBe(true);
@@ -412,7 +409,7 @@ describe("what happens once", () => {
     expect(await states()).toHaveLength(1);
   });
 
-  test("a key that expires: 7 days before, 1 day before and then, and again for another date", async () => {
+  test("is the expiry of a key: 7 days before, 1 day before, then, and again for another date", async () => {
     await backend.alertStore.changeRules(orgId, { hasKeyExpiry: true }, testOperator);
     await backend.query(`update alert_rules set key_expiry_since = now() - interval '9 days'`);
     await addKey(backend, orgId);

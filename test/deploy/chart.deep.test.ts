@@ -1,8 +1,5 @@
 import { execFile } from "node:child_process";
-import { once } from "node:events";
-import { mkdtempSync, readdirSync, readFileSync, rmSync, writeFileSync } from "node:fs";
-import type { AddressInfo } from "node:net";
-import { tmpdir } from "node:os";
+import { readdirSync, readFileSync, rmSync, writeFileSync } from "node:fs";
 import { join } from "node:path";
 
 import { describe, expect, test } from "vitest";
@@ -21,8 +18,10 @@ import {
   objectsOf,
   renderChart,
 } from "../support/helm.ts";
+import { listenLocally } from "../support/local-server.ts";
 import { runCommand } from "../support/program.ts";
 import { isEnvironmentName, namesOf, settings } from "./environment-names.ts";
+import { newFolder } from "../support/run-folder.ts";
 
 const NAMES = Object.keys(INSTALLATIONS);
 /** The oldest that the chart accepts, the one that it is rendered for, and the newest known here. */
@@ -128,16 +127,14 @@ describe.skipIf(!hasHelm)("the chart, as Helm renders it", () => {
   test("probes ask what the internal port answers, and give a start two minutes", async () => {
     const readiness = { isReady: true, isDraining: false, report: () => expect.fail() };
     const metrics = { scrape: () => expect.fail("no probe scrapes") };
-    const server = createInternalServer({ metrics, readiness }).listen(0, "127.0.0.1");
+    const server = await listenLocally(createInternalServer({ metrics, readiness }));
     try {
-      await once(server, "listening");
-      const { port } = server.address() as AddressInfo;
       for (const { container } of gateways) {
         const { startupProbe: starting, livenessProbe: living, readinessProbe: ready } = container;
         expect([living?.httpGet.path, ready?.httpGet.path]).toEqual(["/livez", "/readyz"]);
         for (const probe of [starting, living, ready]) {
           expect(probe?.httpGet.port).toBe("internal");
-          const answer = await fetch(`http://127.0.0.1:${port}${probe?.httpGet.path}`);
+          const answer = await fetch(`${server.url}${probe?.httpGet.path}`);
           expect(answer.status).toBe(200);
           await answer.arrayBuffer();
         }
@@ -149,7 +146,7 @@ describe.skipIf(!hasHelm)("the chart, as Helm renders it", () => {
         );
       }
     } finally {
-      server.close();
+      await server.close();
     }
   });
 
@@ -325,7 +322,7 @@ describe.skipIf(!hasHelm)("the chart, as Helm renders it", () => {
 /** A line for each object and version: `INFO` passed, `WARN` has no schema, anything else is wrong. */
 async function validate(objects: readonly KubernetesObject[]): Promise<readonly string[]> {
   const python = await pythonWith(VALIDATOR);
-  const folder = mkdtempSync(join(tmpdir(), "tokenmarket-chart-"));
+  const folder = newFolder("chart");
   try {
     const file = join(folder, "objects.yaml");
     writeFileSync(file, objects.map((object) => stringify(object)).join("---\n"));

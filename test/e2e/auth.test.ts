@@ -2,7 +2,13 @@ import { beforeAll, describe, expect, test } from "vitest";
 import { BODY_BYTES_MAX } from "../../src/kernel/core/constants.ts";
 import { chatBody } from "../support/chat-bodies.ts";
 import { PROVIDER_KEY, withAccount, withGateway, type TestAccount } from "../support/gateway.ts";
-import { bearer, httpCall, type HttpAnswer, type HttpCall } from "../support/http-call.ts";
+import {
+  bearer,
+  httpCall,
+  withoutIds,
+  type HttpAnswer,
+  type HttpCall,
+} from "../support/http-call.ts";
 import { REQUEST_ID } from "../support/refusals.ts";
 import { runSql } from "../support/sql.ts";
 import { testOperator } from "../support/test-operator.ts";
@@ -205,9 +211,4 @@ function expectAuthHeaders(answer: HttpAnswer): string {
   expect(id).toMatch(REQUEST_ID);
   expect(headers["request-id"]).toBe(id);
   return id;
-}
-
-function withoutIds({ status, headers, text }: HttpAnswer): unknown {
-  const { "x-request-id": id, "request-id": _same, date: _date, ...rest } = headers;
-  return { status, headers: rest, text: text.replaceAll(String(id), "ID") };
 }

@@ -1,6 +1,6 @@
 import { describe, expect, test } from "vitest";
 import { BODY_BYTES_MAX } from "../../src/kernel/core/constants.ts";
-import { bodyOfSize, brokenBodies, chatBody, withMember } from "../support/chat-bodies.ts";
+import { bodyOfSize, brokenBodies, chatBody } from "../support/chat-bodies.ts";
 import {
   simulatorManifest,
   STANDARD_MANIFESTS,
@@ -62,121 +62,42 @@ describe.concurrent("a body that is not a chat request is a 400 that says what i
   });
 });
 
-const text = "x";
-const messagesWith = (message: unknown): object => withMember(good, "messages", [message]);
-const toolsWith = (tool: unknown): object => withMember(good, "tools", [tool]);
-const functionNamed = { type: "function", function: { name: "f" } };
-
-/** Field as the message must name it, and a body that is wrong there. */
-const wrongShapes: readonly (readonly [string, object])[] = [
-  ["model", withMember(good, "model", undefined)],
-  ["messages", withMember(good, "messages", undefined)],
-  ["messages[0].role", messagesWith({ content: text })],
-  ["messages[0].role", messagesWith({ role: 7, content: text })],
-  ["messages[0].role", messagesWith({ role: "robot", content: text })],
-  ["messages[0].content", messagesWith({ role: "user" })],
-  ["messages[0].content", messagesWith({ role: "user", content: null })],
-  ["messages[0].content", messagesWith({ role: "user", content: 7 })],
-  ["messages[0].content[0]", messagesWith({ role: "user", content: ["x"] })],
-  ["messages[0].content[0].type", messagesWith({ role: "user", content: [{ text }] })],
-  ["messages[0].content[0].text", messagesWith({ role: "user", content: [{ type: "text" }] })],
+/** Place as the message must name it, and what is laid over a good body. */
+const wrong: readonly (readonly [string, object])[] = [
+  ["model", { model: undefined }],
+  ["messages", { messages: [] }],
+  ["messages[0]", { messages: ["hello"] }],
+  ["messages[0].role", { messages: [{ role: "robot", content: "x" }] }],
+  ["messages[0].content", { messages: [{ role: "user", content: null }] }],
   [
     "messages[0].content[0].image_url.url",
-    messagesWith({ role: "user", content: [{ type: "image_url", image_url: {} }] }),
+    { messages: [{ role: "user", content: [{ type: "image_url", image_url: {} }] }] },
   ],
-  ["messages[0].tool_call_id", messagesWith({ role: "tool", content: text })],
-  ["messages[0].tool_calls", messagesWith({ role: "assistant", tool_calls: {} })],
-  ["messages[0].tool_calls[0].id", messagesWith({ role: "assistant", tool_calls: [{}] })],
-  ["messages[0].name", messagesWith({ role: "user", content: text, name: 7 })],
-  ["messages[0]", messagesWith("hello")],
-  ["stream_options.include_usage", withMember(good, "stream_options", { include_usage: 1 })],
-  ["stop[0]", withMember(good, "stop", [7])],
-  ["tools[0]", toolsWith("f")],
-  ["tools[0].type", toolsWith({ function: { name: "f" } })],
-  ["tools[0].function", toolsWith({ type: "function" })],
-  ["tools[0].function.name", toolsWith({ type: "function", function: {} })],
+  ["stream", { stream: "yes" }],
+  ["stream_options.include_usage", { stream_options: { include_usage: 1 } }],
+  ["max_tokens", { max_tokens: 1.5 }],
+  ["n", { n: 2 }],
+  ["temperature", { temperature: 2.1 }],
+  ["stop[0]", { stop: [7] }],
   [
     "tools[0].function.parameters",
-    toolsWith({ type: "function", function: { name: "f", parameters: [] } }),
+    { tools: [{ type: "function", function: { name: "f", parameters: [] } }] },
   ],
-  ["tool_choice.type", { ...good, tools: [functionNamed], tool_choice: {} }],
-  ["provider.only[0]", withMember(good, "provider", { only: [7] })],
-  ["provider.upstream.sort", withMember(good, "provider", { upstream: { sort: "price" } })],
+  ["provider.only[0]", { provider: { only: [7] } }],
+  ["provider.upstream.sort", { provider: { upstream: { sort: "price" } } }],
 ];
 
-/** Field, and values of wrong types for it. */
-const wrongValues: readonly (readonly [string, readonly unknown[]])[] = [
-  ["model", [7, "", null, ["test/a"], { id: "test/a" }, true]],
-  ["messages", ["hello", {}, null, 7, []]],
-  ["stream", ["yes", 1, {}]],
-  ["stream_options", ["yes", [], true]],
-  ["max_tokens", ["10", 1.5, true, [10], {}]],
-  ["max_completion_tokens", ["10", 1.5, true, [10]]],
-  ["n", [2, 0, -1, 1.5, "1", true, [1]]],
-  ["temperature", ["hot", -0.1, 2.1, true, []]],
-  ["top_p", ["x", true, []]],
-  ["top_k", ["x", {}]],
-  ["stop", [7, true, {}]],
-  ["tools", [{}, "f", 7]],
-  ["tool_choice", [7, true, []]],
-  ["parallel_tool_calls", ["yes", 0]],
-  ["user", [7, {}]],
-  ["safety_identifier", [7]],
-  ["seed", [1.5, "7"]],
-  ["store", ["yes", 1]],
-  ["logprobs", [1, "yes"]],
-  ["top_logprobs", ["3", 1.5]],
-  ["logit_bias", [[], "x"]],
-  ["frequency_penalty", ["x"]],
-  ["presence_penalty", ["x"]],
-  ["response_format", ["json", []]],
-  ["reasoning_effort", [7, {}]],
-  ["verbosity", [7]],
-  ["metadata", ["x", []]],
-  ["service_tier", [7]],
-  ["modalities", ["text", [7]]],
-  ["prediction", ["x"]],
-  ["functions", [{}, "f"]],
-  ["function_call", [7]],
-  ["web_search_options", ["x"]],
-  ["thinking", ["on", true]],
-  ["provider", ["prov-a", ["prov-a"], 7]],
-  ["provider.only", ["prov-a", {}]],
-  ["provider.ignore", ["prov-a"]],
-  ["provider.order", ["prov-a", 7]],
-  ["provider.allow_fallbacks", ["yes", 1]],
-  ["provider.require_parameters", ["yes"]],
-  ["provider.connections", ["maybe", true]],
-  ["provider.upstream", ["x", []]],
-];
-
-const wrongTypes = wrongValues.flatMap(([field, values]) =>
-  values.map((value) => [field, JSON.stringify(value), value] as const),
-);
-
+// `parse-request.test.ts` has a row of every field; these show that the answer names the place.
 describe.concurrent("a field of the wrong kind is a 400 that names the field", () => {
-  test.each(wrongTypes)("%s: %s", async (field, _shown, value) => {
-    const [outer = "", inner] = field.split(".", 2);
-    const body = withMember(good, outer, inner === undefined ? value : { [inner]: value });
-    await expectRefused({ body }, invalid(named(field)));
-  });
-
-  test.each(wrongShapes)("%s", async (field, body) => {
-    await expectRefused({ body }, invalid(named(field)));
+  test.each(wrong)("%s", async (place, more) => {
+    await expectRefused({ body: { ...good, ...more } }, invalid(named(place)));
   });
 });
 
 describe("an output bound outside the rules is a 400 gateway_error", () => {
   test.each([
     ["max_tokens 0", { max_tokens: 0 }, "max_tokens"],
-    ["max_tokens -1", { max_tokens: -1 }, "max_tokens"],
-    ["max_tokens 32769", { max_tokens: 32_769 }, "max_tokens"],
     ["max_tokens beyond every integer", { max_tokens: 1e300 }, "max_tokens"],
-    [
-      "max_completion_tokens 0",
-      { max_tokens: undefined, max_completion_tokens: 0 },
-      "max_completion_tokens",
-    ],
     [
       "max_completion_tokens 32769",
       { max_tokens: undefined, max_completion_tokens: 32_769 },
@@ -199,20 +120,13 @@ describe("an output bound outside the rules is a 400 gateway_error", () => {
   });
 });
 
-describe.concurrent("what a request may not bring is a 400 that names it", () => {
+describe.concurrent("a field that a request may not bring is a 400 that names it", () => {
   const refused = [
     ["provider.sort", { provider: { sort: "price" } }],
-    ["provider.data_collection", { provider: { data_collection: "deny" } }],
-    ["provider.api_key", { provider: { api_key: "sk-1" } }],
-    ["provider.base_url", { provider: { base_url: "http://127.0.0.1:1" } }],
     ["provider.upstream.api_key", { provider: { upstream: { api_key: "sk-1" } } }],
     ["api_key", { api_key: "sk-1" }],
-    ["apiKey", { apiKey: "sk-1" }],
     ["base_url", { base_url: "http://127.0.0.1:1" }],
-    ["baseURL", { baseURL: "http://127.0.0.1:1" }],
-    ["api_base", { api_base: "http://127.0.0.1:1" }],
     ["connection_id", { connection_id: "conn_1" }],
-    ["extra_headers", { extra_headers: { authorization: "x" } }],
     ["headers", { headers: { authorization: "x" } }],
   ] as const;
   test.each(refused)("%s", async (name, more) => {
@@ -234,15 +148,6 @@ describe.concurrent("what a request may not bring is a 400 that names it", () =>
 });
 
 describe.concurrent("a model that is not listed is a 404 that echoes the id", () => {
-  const ids = [
-    "nope",
-    "test/a:free",
-    "test/a:floor",
-    "test/a:nitro",
-    "TEST/A",
-    "test/a ",
-    "ünknown\n🙂",
-  ];
   test("a very long id is echoed in part", async () => {
     const answer = await expectRefused(
       { body: chatBody("m".repeat(100_000)) },
@@ -251,7 +156,7 @@ describe.concurrent("a model that is not listed is a 404 that echoes the id", ()
     expect(answer.text.length).toBeLessThan(2_000);
   });
 
-  test.each(ids)("%j", async (id) => {
+  test.each(["nope", "test/a:free", "TEST/A", "test/a ", "ünknown\n🙂"])("%j", async (id) => {
     const answer = await expectRefused(
       { body: chatBody(id) },
       { status: 404, code: "model_unavailable", message: JSON.stringify(id) },
@@ -283,7 +188,7 @@ const unservable: readonly (readonly [string, string, object])[] = [
   ["test/b", "tools[0].type", { tools: [{ type: "custom", custom: { name: "f" } }] }],
 ];
 
-describe.concurrent("what no provider of the model can serve as sent is a 400", () => {
+describe.concurrent("a request that no provider of the model can serve as sent is a 400", () => {
   test.each(unservable)("%s: %s", async (model, field, more) => {
     await expectRefused({ body: chatBody(model, more) }, invalid(field));
   });
@@ -328,7 +233,7 @@ describe("bodies that are too large or packed", () => {
     expect(answer).toMatchObject({ status: 200 });
   });
 
-  test.each(["gzip", "br", "deflate", "zstd"])("content-encoding %s is a 400", async (encoding) => {
+  test.each(["gzip", "zstd"])("content-encoding %s is a 400", async (encoding) => {
     await expectRefused(
       { body: JSON.stringify(good), headers: { "content-encoding": encoding } },
       invalid("content-encoding"),
@@ -336,7 +241,7 @@ describe("bodies that are too large or packed", () => {
   });
 });
 
-describe("what seems wrong and is right", () => {
+describe("an unusual but valid request", () => {
   const lone = String.raw`{"model":"MODEL","max_tokens":64,"messages":[{"role":"user","content":"a\ud800b\udc00"}]}`;
   test.each(["test/a", "test/b"])("a lone surrogate reaches %s as it was sent", async (model) => {
     const answer = await post({ body: lone.replace("MODEL", model) });
@@ -346,19 +251,8 @@ describe("what seems wrong and is right", () => {
   });
 
   test.each(["test/a", "test/b"])("null means an absent field in front of %s", async (model) => {
-    const nulls = Object.fromEntries(
-      [
-        "stream",
-        "temperature",
-        "top_p",
-        "stop",
-        "tools",
-        "tool_choice",
-        "n",
-        "user",
-        "provider",
-      ].map((name) => [name, null]),
-    );
+    const names = ["stream", "temperature", "top_p", "stop", "tools", "tool_choice", "n", "user"];
+    const nulls = Object.fromEntries([...names, "provider"].map((name) => [name, null]));
     const answer = await post({ body: { ...chatBody(model), ...nulls } });
     expect(answer).toMatchObject({ status: 200 });
   });

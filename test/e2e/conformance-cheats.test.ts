@@ -17,7 +17,7 @@ const PLAYED = DISHONEST.filter(
   (name, at) => isDeep || DISHONEST.map(kindOf).indexOf(kindOf(name)) === at,
 );
 
-describe.concurrent("who is honest and clumsy is failed by no check", () => {
+describe.concurrent("an honest but clumsy model fails no check", () => {
   test.each(CLUMSY.flatMap(hostsOfClumsy))("%s, $1.name", async (name, host) => {
     const { report } = await runAgainst(host, { fault: `cheat:${name}` });
     const lines = report.models.flatMap(({ checks }) => checks);
@@ -27,7 +27,7 @@ describe.concurrent("who is honest and clumsy is failed by no check", () => {
 });
 
 describe.concurrent(
-  "who breaks one promise is caught by the check of that promise, and by no other",
+  "a provider that breaks one promise fails the check of that promise, and no other",
   () => {
     test.each(PLAYED)("%s", async (name) => {
       const cheat = CHEATS[name] as NamedCheat;
@@ -45,26 +45,29 @@ describe.concurrent(
   },
 );
 
-describe.concurrent("who keeps every promise passes, late, slow and busy as it may be", () => {
-  test.each(HOSTS)("$name", async (host) => {
-    const runs = HOSTS.indexOf(host) < HONEST_RUNS % HOSTS.length ? SHARE + 1 : SHARE;
-    let calls = CALLS_FIRST;
-    for (let run = 0; run < runs; run += 1) {
-      const busyAt = ((HOSTS.indexOf(host) + run) * STRIDE) % calls;
-      const result = await runAgainst(host, {
-        fault: "jitter:4;slow_start:400",
-        seed: `honest ${run}`,
-        rules: [
-          ...(busyAt === 0 ? [] : [{ fault: "jitter:4", times: busyAt }]),
-          { fault: "status:429;retry_after:0", times: 1 },
-        ],
-      });
-      calls = result.calls;
-      expect(unkept(result.report)).toEqual([]);
-      expect(result.report.verdict).toBe("pass");
-    }
-  });
-});
+describe.concurrent(
+  "a provider that keeps every promise passes, however late, slow or busy it is",
+  () => {
+    test.each(HOSTS)("$name", async (host) => {
+      const runs = HOSTS.indexOf(host) < HONEST_RUNS % HOSTS.length ? SHARE + 1 : SHARE;
+      let calls = CALLS_FIRST;
+      for (let run = 0; run < runs; run += 1) {
+        const busyAt = ((HOSTS.indexOf(host) + run) * STRIDE) % calls;
+        const result = await runAgainst(host, {
+          fault: "jitter:4;slow_start:400",
+          seed: `honest ${run}`,
+          rules: [
+            ...(busyAt === 0 ? [] : [{ fault: "jitter:4", times: busyAt }]),
+            { fault: "status:429;retry_after:0", times: 1 },
+          ],
+        });
+        calls = result.calls;
+        expect(unkept(result.report)).toEqual([]);
+        expect(result.report.verdict).toBe("pass");
+      }
+    });
+  },
+);
 
 const SHARE = Math.floor(HONEST_RUNS / HOSTS.length);
 /** Which request is answered with 429 differs from run to run and from host to host. */

@@ -1,15 +1,20 @@
 import { readdirSync, readFileSync, writeFileSync } from "node:fs";
-import { createServer, type Server } from "node:http";
-import type { AddressInfo } from "node:net";
+import { createServer, type IncomingMessage, type ServerResponse } from "node:http";
 import { join } from "node:path";
+import { buffer } from "node:stream/consumers";
 
 import { afterEach, beforeEach, describe, expect, test } from "vitest";
 
-import { startSimulator } from "../../src/dev/simulator/simulator.ts";
 import { at, get } from "../support/ask.ts";
 import { until } from "../support/books.ts";
-import { simulatorManifest, startTestGateway, textModel } from "../support/gateway.ts";
+import {
+  simulatorManifest,
+  startTestGateway,
+  textModel,
+  withSimulator,
+} from "../support/gateway.ts";
 import { httpCall } from "../support/http-call.ts";
+import { listenLocally, type LocalServer } from "../support/local-server.ts";
 import {
   OPERATOR_ENV,
   operatorFolder,
@@ -19,7 +24,7 @@ import {
 import { type CommandResult, runCommand, spawnCommand } from "../support/program.ts";
 import { withResource } from "../support/with-resource.ts";
 
-const simulator = withResource(() => startSimulator({ port: 0, host: "127.0.0.1" }));
+const simulator = withSimulator();
 let folder: OperatorFolder;
 let manifest: string;
 beforeEach(() => {
@@ -136,7 +141,7 @@ describe("the exit code", () => {
   });
 });
 
-describe("what a run will cost", () => {
+describe("the cost of a run", () => {
   test("is said without sending anything, for people and for programs", async () => {
     const before = await calls();
     const { code, stdout } = await run(["--estimate"]);
@@ -158,8 +163,8 @@ describe("what a run will cost", () => {
   });
 });
 
-describe("without a terminal", () => {
-  test("every check is one plain line when it has ended", async () => {
+describe("a run without a terminal", () => {
+  test("prints one plain line for each check that has ended", async () => {
     folder.writeManifest("first.json", operatorManifest(simulator.url, ["op/a", "op/b"]));
     const { stderr } = await run([]);
     const [cost, ...checked] = stderr.trimEnd().split(/\n(?! )/);
@@ -209,42 +214,30 @@ test("ended by Ctrl-C it reports what ran, says that this is not all, and answer
 /** Passes everything on to the simulator, and adds up what its answers cost by their usage. */
 class Bill {
   microUsd = 0;
-  readonly #server: Server;
 
-  constructor(target: string) {
-    this.#server = createServer((request, response) => {
-      const pieces: Buffer[] = [];
-      request.on("data", (piece: Buffer) => pieces.push(piece));
-      request.on("end", () => {
-        const { "content-length": _length, host: _host, ...headers } = request.headers;
-        void fetch(target + (request.url ?? ""), {
-          method: request.method ?? "POST",
-          headers: headers as Record<string, string>,
-          body: Buffer.concat(pieces),
-          redirect: "manual",
-        }).then(async (answer) => {
-          const type = answer.headers.get("content-type") ?? "";
-          response.writeHead(answer.status, { "content-type": type });
-          const sent: Uint8Array[] = [];
-          for await (const piece of answer.body ?? []) {
-            sent.push(piece);
-            response.write(piece);
-          }
-          this.microUsd += costOf(Buffer.concat(sent).toString());
-          response.end();
-        });
-      });
+  listen(target: string): Promise<LocalServer> {
+    return listenLocally(
+      createServer((request, response) => void this.#passOn(target, request, response)),
+    );
+  }
+
+  async #passOn(target: string, request: IncomingMessage, response: ServerResponse) {
+    const { "content-length": _length, host: _host, ...headers } = request.headers;
+    const answer = await fetch(target + (request.url ?? ""), {
+      method: request.method ?? "POST",
+      headers: headers as Record<string, string>,
+      body: await buffer(request),
+      redirect: "manual",
     });
-  }
-
-  async listen(): Promise<string> {
-    await new Promise<void>((done) => this.#server.listen(0, "127.0.0.1", done));
-    return `http://127.0.0.1:${(this.#server.address() as AddressInfo).port}`;
-  }
-
-  async close(): Promise<void> {
-    this.#server.closeAllConnections();
-    await new Promise((done) => this.#server.close(done));
+    const type = answer.headers.get("content-type") ?? "";
+    response.writeHead(answer.status, { "content-type": type });
+    const sent: Uint8Array[] = [];
+    for await (const piece of answer.body ?? []) {
+      sent.push(piece);
+      response.write(piece);
+    }
+    this.microUsd += costOf(Buffer.concat(sent).toString());
+    response.end();
   }
 }
 
@@ -256,14 +249,13 @@ function costOf(text: string): number {
 }
 
 describe("the budget", () => {
-  const bill = withResource(() => new Bill(simulator.url));
-  let url = "";
+  const bill = new Bill();
+  const door = withResource(() => bill.listen(simulator.url));
 
   test.each([0, 100, 1_000, 5_000, 1_000_000])(
     "of %i micro-dollars is not passed, and what was spent is what the provider billed",
     async (budget) => {
-      if (url === "") url = await bill.listen();
-      folder.writeManifest("first.json", operatorManifest(url, ["op/a", "op/b", "op/c"]));
+      folder.writeManifest("first.json", operatorManifest(door.url, ["op/a", "op/b", "op/c"]));
       bill.microUsd = 0;
       const usd = (budget / 1e6).toFixed(6);
       const { code, stdout } = await run(["--json", "--budget-usd", usd, "--concurrency", "3"]);

@@ -21,7 +21,7 @@ function expectedUsd(host: Host): number {
   return Number(outcome.costs.expected_usd);
 }
 
-describe.concurrent("what a run costs is known before it starts", () => {
+describe.concurrent("the cost of a run is known before it starts", () => {
   test.each(HOSTS)("$name", async (host) => {
     const { report } = await runAgainst(host);
     const spent = Number(report.spend_usd);

@@ -1,6 +1,5 @@
 import { createServer, type IncomingMessage, type ServerResponse } from "node:http";
-import type { AddressInfo } from "node:net";
-import { promisify } from "node:util";
+import { text as readText } from "node:stream/consumers";
 
 import { describe, expect, test } from "vitest";
 
@@ -10,6 +9,7 @@ import {
   markdownReport,
 } from "../../src/listing-tools/conformance/report/report.ts";
 import { runListing } from "../support/conformance-run.ts";
+import { listenLocally } from "../support/local-server.ts";
 
 const KEY = "9f3a77c1d2e84b60aa51c3";
 const KEY_PART_CHARS = 10;
@@ -40,38 +40,34 @@ async function runAgainstHost(
 ): Promise<Hosted> {
   const calls: string[] = [];
   let bytesSent = 0;
-  const server = createServer((request, response) => {
-    const pieces: Buffer[] = [];
-    request.on("data", (piece: Buffer) => pieces.push(piece));
-    request.on("end", () => {
-      const body = Buffer.concat(pieces).toString("utf8");
-      calls.push(body);
-      const pour = (piece: Buffer): void => {
-        while (!response.destroyed) {
-          bytesSent += piece.length;
-          if (!response.write(piece)) {
-            response.once("drain", () => pour(piece));
-            return;
-          }
+  const answer = async (request: IncomingMessage, response: ServerResponse): Promise<void> => {
+    const body = await readText(request);
+    calls.push(body);
+    const pour = (piece: Buffer): void => {
+      while (!response.destroyed) {
+        bytesSent += piece.length;
+        if (!response.write(piece)) {
+          response.once("drain", () => pour(piece));
+          return;
         }
-      };
-      handler({ body, request, response, pour });
-    });
-  });
-  await new Promise<void>((resolve) => server.listen(0, "127.0.0.1", resolve));
-  const { port } = server.address() as AddressInfo;
+      }
+    };
+    handler({ body, request, response, pour });
+  };
+  const { url, close } = await listenLocally(
+    createServer((request, response) => void answer(request, response)),
+  );
   try {
     const report = await runListing({
       manifest: "manifests/simulator-a.json",
-      baseUrl: `http://127.0.0.1:${port}/v1`,
+      baseUrl: `${url}/v1`,
       key: KEY,
       timeoutMs: 400,
       ...more,
     });
     return { report, calls, bytesSent };
   } finally {
-    server.closeAllConnections();
-    await promisify(server.close.bind(server))();
+    await close();
   }
 }
 

@@ -1,10 +1,7 @@
 import { beforeEach, describe, expect, test } from "vitest";
 
-import { sealConnection } from "../../src/gateway/accounts/postgres-connection-store.ts";
-import { openKeyVault } from "../../src/gateway/accounts/key-vault.ts";
-import { createVirtualKey } from "../../src/gateway/accounts/authenticate.ts";
-import { assert } from "../../src/kernel/core/assert.ts";
-import type { KeyId, ProviderId } from "../../src/kernel/core/ids.ts";
+import { addKey } from "../support/add-key.ts";
+import { addConnection, ENCRYPTION_KEY, OWN_KEY } from "../support/add-connection.ts";
 import { ask, at, costOf, get, type Ask, type HttpAnswer } from "../support/ask.ts";
 import { brokenBooks, debitOf, ended, nothingHeld } from "../support/books.ts";
 import {
@@ -15,12 +12,9 @@ import {
   withGateway,
   type TestAccount,
 } from "../support/gateway.ts";
-import { testOperator } from "../support/test-operator.ts";
 
-const ENCRYPTION_KEY = Buffer.alloc(32, 5).toString("base64");
-/** The first characters are what the simulator shows of a key. */
-const OWN_KEY = "customer-own-key-0123456789";
 const BAD_KEY = "customer-invalid-key-0123456789";
+/** The first characters are what the simulator shows of a key. */
 const KEYS = { own: OWN_KEY.slice(0, 8), marketplace: PROVIDER_KEY.slice(0, 8) };
 
 /** Everything that clients were answered. */
@@ -60,21 +54,8 @@ interface Connecting {
   readonly encryptionKey?: string;
 }
 
-async function connect(account: TestAccount, change: Connecting = {}): Promise<string> {
-  const vault = openKeyVault(change.encryptionKey ?? ENCRYPTION_KEY);
-  assert(vault !== undefined, "the encryption key is one");
-  const made = await gateway.backend.connectionStore.create(
-    sealConnection(vault, {
-      orgId: account.orgId,
-      providerId: (change.provider ?? "prov-a") as ProviderId,
-      keyId: (change.keyId as KeyId | undefined) ?? null,
-      name: "ours",
-      providerKey: change.providerKey ?? OWN_KEY,
-    }),
-    testOperator,
-  );
-  assert(typeof made === "object", "the connection is made");
-  return made.connectionId;
+async function connect({ orgId }: TestAccount, change: Connecting = {}): Promise<string> {
+  return await addConnection(gateway.backend, { orgId, provider: "prov-a", ...change });
 }
 
 async function asking(account: Pick<TestAccount, "key">, change: Partial<Ask> = {}) {
@@ -182,19 +163,8 @@ describe("a request with an own key", () => {
     await connect(account, { keyId: account.keyId });
     await connect(account, { providerKey: BAD_KEY });
     expect((await asking(account, connections("only"))).status).toBe(200);
-    const fresh = createVirtualKey();
-    await gateway.backend.accountStore.createKey(
-      {
-        orgId: account.orgId,
-        name: "other",
-        origin: "console",
-        digest: fresh.digest,
-        label: fresh.label,
-        requestsPerMinuteCeiling: 300,
-      },
-      testOperator,
-    );
-    const other = await asking({ key: fresh.raw }, connections("only"));
+    const fresh = await addKey(gateway.backend, account.orgId);
+    const other = await asking(fresh, connections("only"));
     expect(other.status).toBe(401);
   });
 });
@@ -288,7 +258,7 @@ describe("provider.connections", () => {
   });
 });
 
-describe("what a provider says to an own key", () => {
+describe("a provider's refusal of an own key", () => {
   test.each([401, 402, 403])("keeps its status: %i", async (status) => {
     const account = await gateway.account("1.00");
     await connect(account);
@@ -304,7 +274,7 @@ describe("what a provider says to an own key", () => {
     expect(await settledMicroUsd(account)).toBe(1_000_000n);
   });
 
-  test("as a 429 rests that connection and nobody else", async () => {
+  test("as a 429 cools down that connection alone", async () => {
     const account = await gateway.account("1.00");
     const id = await connect(account);
     const text = "[[fault:status:429;retry_after:30]] Hello";
@@ -357,7 +327,7 @@ test("a key that does not open is sent to nobody: the marketplace's is used, or 
   expect(keysSent()).toEqual(["marketplace"]);
 });
 
-test("after all of it the books are right, and no key has reached a log or a client", async () => {
+test("the books balance after all tests, and no key has reached a log or a client", async () => {
   expect(await brokenBooks(gateway)).toEqual([]);
   const everything = reported.join("\n") + gateway.log();
   expect(reported.length).toBeGreaterThan(30);

@@ -1,9 +1,6 @@
 import { describe, expect, test } from "vitest";
 
-import { sealConnection } from "../../src/gateway/accounts/postgres-connection-store.ts";
-import { openKeyVault } from "../../src/gateway/accounts/key-vault.ts";
-import { assert } from "../../src/kernel/core/assert.ts";
-import type { ProviderId } from "../../src/kernel/core/ids.ts";
+import { addConnection, ENCRYPTION_KEY } from "../support/add-connection.ts";
 import { brokenBooks, debitOf, ended, nothingHeld } from "../support/books.ts";
 import { PatientClock } from "../support/clocks.ts";
 import {
@@ -15,10 +12,7 @@ import {
 } from "../support/decisions.ts";
 import { PROVIDER_KEY, withAccount, withGateway, type TestAccount } from "../support/gateway.ts";
 import { at, textAt, type HttpAnswer } from "../support/http-call.ts";
-import { testOperator } from "../support/test-operator.ts";
 
-const ENCRYPTION_KEY = Buffer.alloc(32, 7).toString("base64");
-const OWN_KEY = "customer-own-key-0123456789";
 const DECISIONS_TIMEOUT_MS = 500;
 /** Only silence reaches the short limit: the clock waits for a busy machine. */
 const clock = new PatientClock();
@@ -283,19 +277,8 @@ describe("the provider refuses the account", () => {
 
 describe("the caller's own key", () => {
   async function owner(usd: string): Promise<TestAccount> {
-    const vault = openKeyVault(ENCRYPTION_KEY);
-    assert(vault !== undefined, "the encryption key is one");
     const made = await gateway.account(usd);
-    await gateway.backend.connectionStore.create(
-      sealConnection(vault, {
-        orgId: made.orgId,
-        providerId: "wrapped" as ProviderId,
-        keyId: null,
-        name: "ours",
-        providerKey: OWN_KEY,
-      }),
-      testOperator,
-    );
+    await addConnection(gateway.backend, { orgId: made.orgId, provider: "wrapped" });
     return made;
   }
 

@@ -1,15 +1,13 @@
 import { execFile } from "node:child_process";
-import { mkdtempSync, rmSync } from "node:fs";
-import { tmpdir } from "node:os";
-import { join } from "node:path";
 import { promisify } from "node:util";
 
-import { describe, expect, onTestFinished, test } from "vitest";
+import { describe, expect, test } from "vitest";
 
 import { DEV_MANIFESTS } from "../support/dev-models.ts";
 import { withAccount, withGateway } from "../support/gateway.ts";
 import { GUIDE_PYTHON, hasGuidePython } from "../support/guide-python.ts";
 import { codeFor, guideSnippets } from "../support/guides.ts";
+import { newFolder } from "../support/run-folder.ts";
 
 const run = promisify(execFile);
 describe.skipIf(!hasGuidePython)(
@@ -22,8 +20,7 @@ describe.skipIf(!hasGuidePython)(
     const account = withAccount(gateway, "25.00");
 
     test("runs as it is copied, with a key in the environment", async () => {
-      const folder = mkdtempSync(join(tmpdir(), "tokenmarket-guides-"));
-      onTestFinished(() => rmSync(folder, { recursive: true }));
+      const folder = newFolder("guides");
       const env = { ...process.env, TOKEN_MARKET_KEY: account.key };
       const snippets = guideSnippets().filter(({ language }) => language === "python");
       expect(snippets.length).toBeGreaterThan(10);

@@ -1,14 +1,14 @@
 import { execFile } from "node:child_process";
-import { mkdtempSync, rmSync, symlinkSync, writeFileSync } from "node:fs";
-import { tmpdir } from "node:os";
+import { symlinkSync, writeFileSync } from "node:fs";
 import { join } from "node:path";
 import { promisify } from "node:util";
 
-import { describe, expect, onTestFinished, test } from "vitest";
+import { describe, expect, test } from "vitest";
 
 import { DEV_MANIFESTS } from "../support/dev-models.ts";
 import { withAccount, withGateway } from "../support/gateway.ts";
 import { codeFor, firstScreen, guideSnippets, ROOT, type GuideSnippet } from "../support/guides.ts";
+import { newFolder } from "../support/run-folder.ts";
 
 const run = promisify(execFile);
 const gateway = withGateway({
@@ -40,8 +40,7 @@ describe("the code of the guides and of the README's first screen", () => {
   });
 
   test("runs in Node as it is copied, with the official libraries", async () => {
-    const folder = mkdtempSync(join(tmpdir(), "tokenmarket-guides-"));
-    onTestFinished(() => rmSync(folder, { recursive: true }));
+    const folder = newFolder("guides");
     symlinkSync(join(ROOT, "node_modules"), join(folder, "node_modules"));
     writeFileSync(join(folder, "package.json"), '{"type":"module"}');
     const scripts = all.filter(({ language }) => language === "ts");

@@ -302,7 +302,7 @@ describe("the health of a provider", () => {
   });
 });
 
-test("after the whole matrix the books balance", async () => {
+test("the books balance after the whole matrix", async () => {
   await nothingHeld(gateway, account);
   expect(await brokenBooks(gateway)).toEqual([]);
 });

@@ -151,6 +151,6 @@ test("a render that never ends is given up: a 504 that costs nothing, and no str
   }
 });
 
-test("after all of it the books balance", async () => {
+test("the books balance after all tests", async () => {
   expect(await brokenBooks(gateway)).toEqual([]);
 });

@@ -1,24 +1,19 @@
 import { execFile } from "node:child_process";
-import { mkdtempSync, readdirSync, readFileSync, rmSync } from "node:fs";
-import { tmpdir } from "node:os";
+import { readdirSync, readFileSync, rmSync } from "node:fs";
 import { join, resolve } from "node:path";
 import { promisify } from "node:util";
 
 import OpenAI from "openai";
 import { beforeAll, describe, expect, test } from "vitest";
 
-import { sealConnection } from "../../src/gateway/accounts/postgres-connection-store.ts";
-import { openKeyVault } from "../../src/gateway/accounts/key-vault.ts";
-import { assert } from "../../src/kernel/core/assert.ts";
-import type { ProviderId } from "../../src/kernel/core/ids.ts";
+import { addConnection, ENCRYPTION_KEY } from "../support/add-connection.ts";
 import { brokenBooks, debitOf, ended, nothingHeld } from "../support/books.ts";
 import { simulatorManifest, textModel, withAccount, withGateway } from "../support/gateway.ts";
 import { at, bearer, httpCall, textAt, type HttpAnswer } from "../support/http-call.ts";
 import { imageManifest, imageModel, meteredImageModel } from "../support/image-models.ts";
 import { REQUEST_ID } from "../support/refusals.ts";
-import { testOperator } from "../support/test-operator.ts";
+import { newFolder } from "../support/run-folder.ts";
 
-const ENCRYPTION_KEY = Buffer.alloc(32, 7).toString("base64");
 const METERED = { billing: "reported_cost" };
 const TICKS_PARAMETERS = {
   n: { type: "integer", min: 1, max: 4 },
@@ -153,7 +148,7 @@ describe("the official client", () => {
 });
 
 test("the example of this repository writes the images it asked for", async () => {
-  const folder = mkdtempSync(join(tmpdir(), "tokenmarket-images-"));
+  const folder = newFolder("images");
   const example = resolve(import.meta.dirname, "../../examples/clients/images.mjs");
   const env = {
     ...process.env,
@@ -366,20 +361,9 @@ describe("an image request on the books", () => {
   });
 
   test("made with the caller's own provider key costs nothing, whatever the provider reports", async () => {
-    const vault = openKeyVault(ENCRYPTION_KEY);
-    assert(vault !== undefined, "the encryption key is one");
     const owner = await gateway.account("1.00");
     for (const provider of ["painter", "relay"]) {
-      await gateway.backend.connectionStore.create(
-        sealConnection(vault, {
-          orgId: owner.orgId,
-          providerId: provider as ProviderId,
-          keyId: null,
-          name: "ours",
-          providerKey: "customer-own-key-0123456789",
-        }),
-        testOperator,
-      );
+      await addConnection(gateway.backend, { orgId: owner.orgId, provider });
     }
     for (const [model, fault] of [
       ["pic/one", 'usage:{"output_tokens":99999}'],
@@ -416,7 +400,7 @@ describe("an image request on the books", () => {
   });
 });
 
-test("after all of it the books balance", async () => {
+test("the books balance after all tests", async () => {
   await nothingHeld(gateway, account);
   expect(await brokenBooks(gateway)).toEqual([]);
 });

@@ -1,12 +1,9 @@
-import { Client } from "pg";
 import { expect, test } from "vitest";
 
-import { sealConnection } from "../../src/gateway/accounts/postgres-connection-store.ts";
-import { openKeyVault } from "../../src/gateway/accounts/key-vault.ts";
 import { SETTINGS } from "../../src/kernel/config/settings.ts";
-import { assert } from "../../src/kernel/core/assert.ts";
-import type { KeyId, ProviderId } from "../../src/kernel/core/ids.ts";
+import type { KeyId } from "../../src/kernel/core/ids.ts";
 import { microUsd } from "../../src/kernel/core/money.ts";
+import { addConnection, ENCRYPTION_KEY } from "../support/add-connection.ts";
 import { chatBody } from "../support/chat-bodies.ts";
 import { at, bearer, httpCall } from "../support/http-call.ts";
 import { until } from "../support/books.ts";
@@ -19,8 +16,8 @@ import {
 import { StoppedClock } from "../support/clocks.ts";
 import { asAdmin, withDatabase } from "../support/postgres.ts";
 import { testOperator } from "../support/test-operator.ts";
+import { inSession } from "../support/sql.ts";
 
-const ENCRYPTION_KEY = Buffer.alloc(32, 5).toString("base64");
 const FIVE_SECONDS_MS = 5_000;
 const KNOWN_WITHIN_MS = 4_000;
 
@@ -170,7 +167,7 @@ test("a change without a notice acts after five seconds, and no later", async ()
   const account = await here.account("1.00");
   await allReceived(account);
   expect(await outcomes(account)).toEqual(["admitted", "admitted"]);
-  await inSession(async (client) => {
+  await inSession(await asAdmin(database), async (client) => {
     // No trigger fires: as if the notice connection were away.
     await client.query("set session_replication_role = replica");
     await client.query("update api_key set disabled_at = now() where key_id = $1", [account.keyId]);
@@ -186,7 +183,7 @@ test("changes are received again after the notice connection was lost", async ()
   expect(await outcomes(account)).toEqual(["admitted", "admitted"]);
   const sql = `select pid from pg_stat_activity
     where application_name = 'tokenmarket notices' and datname = current_database()`;
-  await inSession(async (client) => {
+  await inSession(await asAdmin(database), async (client) => {
     const before = (await client.query<{ pid: number }>(sql)).rows.map(({ pid }) => pid);
     expect(before).toHaveLength(2);
     await client.query("select pg_terminate_backend(pid) from unnest($1::int[]) as t(pid)", [
@@ -209,16 +206,6 @@ test("changes are received again after the notice connection was lost", async ()
   );
 });
 
-async function inSession(run: (client: Client) => Promise<void>): Promise<void> {
-  const client = new Client({ connectionString: await asAdmin(database) });
-  await client.connect();
-  try {
-    await run(client);
-  } finally {
-    await client.end();
-  }
-}
-
 /** The answer of a dry run: two instances of one process name cannot both write the journal. */
 async function outcomeOf(
   { url }: TestGateway,
@@ -234,18 +221,5 @@ async function outcomeOf(
 type Outcome = "admitted" | "refused" | number;
 
 async function connect(gateway: TestGateway, { orgId }: TestAccount): Promise<string> {
-  const vault = openKeyVault(ENCRYPTION_KEY);
-  assert(vault !== undefined, "the encryption key is one");
-  const made = await gateway.backend.connectionStore.create(
-    sealConnection(vault, {
-      orgId,
-      providerId: "prov-a" as ProviderId,
-      keyId: null,
-      name: "ours",
-      providerKey: "customer-own-key-0123456789",
-    }),
-    testOperator,
-  );
-  assert(typeof made === "object", "the connection is made");
-  return made.connectionId;
+  return await addConnection(gateway.backend, { orgId, provider: "prov-a" });
 }

@@ -156,8 +156,8 @@ describe("GET /v1/limits", () => {
   });
 });
 
-describe("where limits come from", () => {
-  test("twenty a minute until there is credit, named as that", async () => {
+describe("the source of a limit", () => {
+  test("is the unfunded limit of twenty a minute until there is credit", async () => {
     const account = await gateway.account("0.00");
     const { json } = await limitsOf(account);
     expect(at(json, "effective.rpm")).toEqual({
@@ -171,7 +171,7 @@ describe("where limits come from", () => {
     ]);
   });
 
-  test("a contract replaces the default, what the customer set below it", async () => {
+  test("is the contract instead of the default, or a lower limit of the customer", async () => {
     const account = await gateway.account("5.00");
     const { orgId } = account;
     const keyId = account.keyId as KeyId;
@@ -204,7 +204,7 @@ describe("where limits come from", () => {
     expect(at(json, "effective.tpm.limit")).toBe(700);
   });
 
-  test("a model has rows where a limit names it: under the key, and in the organization", async () => {
+  test("is a row for a model, of the key and of the organization, where a limit names it", async () => {
     const account = await gateway.account("5.00");
     const { orgId } = account;
     const keyId = account.keyId as KeyId;
@@ -247,7 +247,7 @@ describe("where limits come from", () => {
     expect(listAt(other.json, "scopes")).toHaveLength(2);
   });
 
-  test("a dedicated endpoint replaces the defaults for its models", async () => {
+  test("is the dedicated endpoint for its models", async () => {
     const account = await gateway.account("5.00");
     const { orgId } = account;
     const { rulesStore } = gateway.backend;

@@ -1,18 +1,16 @@
 import { describe, expect, test } from "vitest";
-import { createVirtualKey } from "../../src/gateway/accounts/authenticate.ts";
 import {
   CONCURRENT_REQUESTS_MAX,
   TOKENS_PER_MINUTE,
   UNFUNDED_REQUESTS_PER_MINUTE,
 } from "../../src/kernel/core/constants.ts";
-import { parseUsd } from "../../src/kernel/core/money.ts";
+import { addKey } from "../support/add-key.ts";
 import { callUntil, until } from "../support/books.ts";
 import { chatBody } from "../support/chat-bodies.ts";
-import { withGateway, type TestAccount } from "../support/gateway.ts";
+import { withGateway, type TestAccount, grantCredit } from "../support/gateway.ts";
 import { at, bearer, httpCall, textAt, type HttpAnswer } from "../support/http-call.ts";
 import { expectRefusal, expectRefusedRecord, accountState } from "../support/refusals.ts";
 import { runSql } from "../support/sql.ts";
-import { testOperator } from "../support/test-operator.ts";
 
 const gateway = withGateway();
 
@@ -24,20 +22,11 @@ async function chat(account: TestAccount, body: object = hello): Promise<HttpAns
 }
 
 /** Another key of the same organization. */
-async function anotherKey(account: TestAccount, requestsPerMinute = 300): Promise<TestAccount> {
-  const fresh = createVirtualKey();
-  const key = await gateway.backend.accountStore.createKey(
-    {
-      orgId: account.orgId,
-      name: "another",
-      origin: "console",
-      digest: fresh.digest,
-      label: fresh.label,
-      requestsPerMinuteCeiling: requestsPerMinute,
-    },
-    testOperator,
-  );
-  return { orgId: account.orgId, keyId: key.keyId, key: fresh.raw };
+async function anotherKey(
+  account: TestAccount,
+  requestsPerMinuteCeiling = 300,
+): Promise<TestAccount> {
+  return await addKey(gateway.backend, account.orgId, { requestsPerMinuteCeiling });
 }
 
 const remaining = (answer: HttpAnswer, kind: "rpm" | "tpm"): number =>
@@ -170,13 +159,7 @@ describe("an organization without credit of its own", () => {
   test("the first grant lifts it", async () => {
     const account = await gateway.account("0.00");
     expectRefusal(await chat(account), { status: 429, code: "insufficient_quota" });
-    const amountMicroUsd = parseUsd("1.00");
-    if (amountMicroUsd === undefined) throw new Error("a dollar is an amount");
-    const { orgId } = account;
-    await gateway.backend.creditStore.grant(
-      { orgId, amountMicroUsd, ref: `lift-${orgId}` },
-      testOperator,
-    );
+    await grantCredit(gateway.backend, account.orgId, "1.00");
     // Not so often that the low limit is reached before it is lifted.
     const left = await callUntil(
       "the low limit is lifted",

@@ -1,14 +1,13 @@
 import { describe, expect, test } from "vitest";
 
-import { createVirtualKey } from "../../src/gateway/accounts/authenticate.ts";
 import type { KeyId } from "../../src/kernel/core/ids.ts";
 import { microUsd } from "../../src/kernel/core/money.ts";
+import { addKey } from "../support/add-key.ts";
 import { ask } from "../support/ask.ts";
 import { nothingHeld } from "../support/books.ts";
 import { chatBody } from "../support/chat-bodies.ts";
 import { withGateway, type TestAccount } from "../support/gateway.ts";
 import { at, bearer, httpCall, type HttpAnswer } from "../support/http-call.ts";
-import { testOperator } from "../support/test-operator.ts";
 
 const REFUSALS = 3;
 const gateway = withGateway({ settings: { refusalsPerMinute: REFUSALS } });
@@ -30,21 +29,13 @@ async function managedKey(
   { rpm = 60, capMicroUsd }: { readonly rpm?: number; readonly capMicroUsd?: bigint } = {},
 ): Promise<ManagedKey> {
   const account = await gateway.account("1.00");
-  const fresh = createVirtualKey();
-  const { keyId } = await gateway.backend.accountStore.createKey(
-    {
-      orgId: account.orgId,
-      name: "managed",
-      origin,
-      digest: fresh.digest,
-      label: fresh.label,
-      requestsPerMinuteCeiling: rpm,
-      caps: { month: capMicroUsd === undefined ? null : microUsd(capMicroUsd) },
-    },
-    testOperator,
-  );
+  const { keyId, key: raw } = await addKey(gateway.backend, account.orgId, {
+    origin,
+    requestsPerMinuteCeiling: rpm,
+    caps: { month: capMicroUsd === undefined ? null : microUsd(capMicroUsd) },
+  });
   ids.push(keyId);
-  return { account, raw: fresh.raw, keyId };
+  return { account, raw, keyId };
 }
 
 async function get(key: string, path: string): Promise<HttpAnswer> {

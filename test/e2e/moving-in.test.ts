@@ -1,8 +1,7 @@
-import { existsSync, mkdtempSync, readdirSync, readFileSync, rmSync, writeFileSync } from "node:fs";
-import { tmpdir } from "node:os";
+import { existsSync, readdirSync, readFileSync, writeFileSync } from "node:fs";
 import { join } from "node:path";
 
-import { afterAll, describe, expect, test } from "vitest";
+import { describe, expect, test } from "vitest";
 
 import { loadConfig } from "../../src/kernel/config/load-config.ts";
 import { openrouterFields } from "../../src/listing-tools/moving-in/match-openrouter.ts";
@@ -13,9 +12,9 @@ import { withGateway, withSimulator } from "../support/gateway.ts";
 import { at, bearer, httpCall, textAt, type HttpAnswer } from "../support/http-call.ts";
 import { runCommand } from "../support/program.ts";
 import { withResource } from "../support/with-resource.ts";
+import { newFolder } from "../support/run-folder.ts";
 
-const folder = mkdtempSync(join(tmpdir(), "tokenmarket-moving-"));
-afterAll(() => rmSync(folder, { recursive: true, force: true }));
+const folder = newFolder("moving");
 const written = join(folder, "moved");
 
 const simulator = withSimulator();

@@ -1,13 +1,12 @@
 import { execFile } from "node:child_process";
-import { mkdtempSync, rmSync } from "node:fs";
-import { tmpdir } from "node:os";
 import { join } from "node:path";
 
-import { describe, expect, onTestFinished, test } from "vitest";
+import { describe, expect, test } from "vitest";
 
 import { DEV_MANIFESTS } from "../support/dev-models.ts";
 import { withAccount, withGateway } from "../support/gateway.ts";
 import { SCHEMATHESIS, hasSchemathesis } from "../support/schemathesis.ts";
+import { newFolder } from "../support/run-folder.ts";
 
 const SCHEMA = join(import.meta.dirname, "../../schema/openapi-v1.json");
 
@@ -52,8 +51,7 @@ interface Ran {
 }
 
 function fuzz(url: string, key: string, selected: readonly string[]): Promise<Ran> {
-  const cwd = mkdtempSync(join(tmpdir(), "tokenmarket-fuzzed-"));
-  onTestFinished(() => rmSync(cwd, { recursive: true }));
+  const cwd = newFolder("fuzzed");
   const options = {
     url,
     header: `Authorization: Bearer ${key}`,

@@ -1,13 +1,9 @@
 import { expect, test } from "vitest";
 
-import { sealConnection } from "../../src/gateway/accounts/postgres-connection-store.ts";
-import { openKeyVault } from "../../src/gateway/accounts/key-vault.ts";
-import { assert } from "../../src/kernel/core/assert.ts";
-import type { ProviderId } from "../../src/kernel/core/ids.ts";
+import { addConnection, ENCRYPTION_KEY, OWN_KEY } from "../support/add-connection.ts";
 import { ask, type HttpAnswer } from "../support/ask.ts";
 import { simulatorManifest, textModel, withGateway, type TestAccount } from "../support/gateway.ts";
 import { at, bearer, httpCall } from "../support/http-call.ts";
-import { testOperator } from "../support/test-operator.ts";
 
 /*
  * Without credit an organization has 20 requests a minute, here two. What its own provider keys
@@ -15,8 +11,6 @@ import { testOperator } from "../support/test-operator.ts";
  */
 
 const UNFUNDED = 2;
-const ENCRYPTION_KEY = Buffer.alloc(32, 5).toString("base64");
-const OWN_KEY = "customer-own-key-0123456789";
 const BAD_KEY = "customer-invalid-key-0123456789";
 
 const FREE = ["prompt", "completion"].map((type) => ({
@@ -37,11 +31,7 @@ const gateway = withGateway(() => ({
 }));
 
 async function connect({ orgId }: TestAccount, providerKey: string): Promise<void> {
-  const vault = openKeyVault(ENCRYPTION_KEY);
-  assert(vault !== undefined, "the encryption key is one");
-  const providerId = "free-ai" as ProviderId;
-  const of = { orgId, providerId, keyId: null, name: "ours", providerKey };
-  await gateway.backend.connectionStore.create(sealConnection(vault, of), testOperator);
+  await addConnection(gateway.backend, { orgId, provider: "free-ai", providerKey });
 }
 
 async function asking({ key }: TestAccount, connections?: string): Promise<HttpAnswer> {

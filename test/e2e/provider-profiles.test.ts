@@ -282,7 +282,7 @@ test("calls come back signed, and hidden thoughts are billed", async () => {
   expect(JSON.stringify(sent?.body)).toContain("thought_signature");
 });
 
-test("what a provider does not get is named", async () => {
+test("fields that a provider does not get are named", async () => {
   const { dropped } = await ask(CHAT, { ...rich, model: "mistral/plain", stream: true });
   expect(dropped.split(/, ?/)).toEqual(
     expect.arrayContaining([

@@ -187,33 +187,33 @@ describe("methods and targets that are not ours", () => {
   });
 });
 
-describe("what is unusual and right", () => {
-  test("the same request, well formed, is served", async () => {
+describe("an unusual but valid request", () => {
+  test("is served if it is the refused one, well formed", async () => {
     const answer = await rawHttp(gateway.url, requestBytes({ headers: [LENGTH] }));
     expect(answer.statuses).toEqual([200]);
     expect(answer.text).toContain("You said: Hello");
   });
 
-  test("chunks, one byte each", async () => {
+  test("is served in chunks of one byte each", async () => {
     const chunks = BODY.replaceAll(/./g, (byte) => `1\r\n${byte}\r\n`);
     const bytes = requestBytes({ headers: [CHUNKED], body: `${chunks}0\r\n\r\n` });
     expect((await rawHttp(gateway.url, bytes)).statuses).toEqual([200]);
   });
 
-  test("two requests on one connection are answered in order", async () => {
+  test("is answered in order if two share a connection", async () => {
     const first = requestBytes({ headers: [LENGTH] }).replace("Connection: close\r\n", "");
     const second = requestBytes({ line: "GET /v1/nope HTTP/1.1", headers: [], body: "" });
     const answer = await rawHttp(gateway.url, first + second);
     expect(answer.statuses).toEqual([200, 404]);
   });
 
-  test("an offer to upgrade is passed over", async () => {
+  test("is served if it offers an upgrade, which is ignored", async () => {
     const headers = [LENGTH, "Upgrade: websocket"];
     const bytes = requestBytes({ headers }).replace("close", "Upgrade, close");
     expect((await rawHttp(gateway.url, bytes)).statuses).toEqual([200]);
   });
 
-  test("expect: 100-continue is answered before the body", async () => {
+  test("is answered with 100 before the body if it expects that", async () => {
     const bytes = requestBytes({ headers: [LENGTH, "Expect: 100-continue"] });
     expect((await rawHttp(gateway.url, bytes)).statuses).toEqual([100, 200]);
   });

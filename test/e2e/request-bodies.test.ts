@@ -44,12 +44,7 @@ const pool = new OverwritingPool(POOL_BYTES);
 /** The first candidate of every model, and the second. */
 const providers = [0, 1].map(() => new RecordingProvider(new Random(random.between(0, 1e9))));
 const upstreamIds = ["the-first-of-both-providers", "2"] as const;
-const addresses = providers.map((provider) =>
-  withResource(
-    async () => ({ url: await provider.listen() }),
-    () => provider.close(),
-  ),
-);
+const addresses = providers.map((provider) => withResource(() => provider.listen()));
 const gateway = withGateway(() => ({
   bodyPool: pool,
   settings: {

@@ -183,7 +183,7 @@ describe("a dry run uses up one request of the minute and nothing else", () => {
   });
 });
 
-describe("what cannot be read is the same 400 as on the real route", () => {
+describe("an unreadable body is the same 400 as on the real route", () => {
   test.each(brokenBodies(chatBody("test/a")))("%s", async (_name, body, message) => {
     expectRefusal(await dryRun("chat", body), { status: 400, code: "invalid_request", message });
   });

@@ -1,16 +1,15 @@
-import { mkdtempSync, rmSync, writeFileSync } from "node:fs";
-import { tmpdir } from "node:os";
+import { rmSync, writeFileSync } from "node:fs";
 import { join } from "node:path";
 
-import { afterAll, expect, test } from "vitest";
+import { expect, test } from "vitest";
 
 import { ask } from "../support/ask.ts";
 import { until } from "../support/books.ts";
 import { withAccount, withGateway } from "../support/gateway.ts";
 import { runCommand } from "../support/program.ts";
+import { newFolder } from "../support/run-folder.ts";
 
-const folder = mkdtempSync(join(tmpdir(), "tokenmarket-secret-"));
-afterAll(() => rmSync(folder, { recursive: true, force: true }));
+const folder = newFolder("secret");
 const keyFile = join(folder, "provider-key");
 writeFileSync(keyFile, "key-one-0123456789\n");
 

@@ -1,9 +1,9 @@
-import { Client } from "pg";
 import { describe, expect, test } from "vitest";
 
 import { createVirtualKey } from "../../src/gateway/accounts/authenticate.ts";
 import { openPostgresBackend, type PostgresBackend } from "../../src/app/open-postgres-backend.ts";
 import { microUsd } from "../../src/kernel/core/money.ts";
+import { addKey } from "../support/add-key.ts";
 import { until } from "../support/books.ts";
 import { chatBody } from "../support/chat-bodies.ts";
 import { StoppedClock } from "../support/clocks.ts";
@@ -13,6 +13,7 @@ import { asAdmin, withDatabase } from "../support/postgres.ts";
 import { silentLog } from "../support/silent-log.ts";
 import { testOperator } from "../support/test-operator.ts";
 import { withResource } from "../support/with-resource.ts";
+import { inSession } from "../support/sql.ts";
 
 const database = withDatabase();
 /** Moves only when a test moves it: what is remembered does not age out by itself. */
@@ -137,17 +138,13 @@ describe.each(CHANGES)("$what", ({ limits, change }) => {
 
 /** Credit whose notice never arrives: as if the connection for notices were away. */
 async function creditSilently({ orgId }: TestAccount): Promise<void> {
-  const client = new Client({ connectionString: await asAdmin(database) });
-  await client.connect();
-  try {
+  await inSession(await asAdmin(database), async (client) => {
     await client.query("set session_replication_role = replica");
     await client.query("update account set credits = credits + $2 where account_id = $1", [
       `wallet:${orgId}`,
       DOLLAR,
     ]);
-  } finally {
-    await client.end();
-  }
+  });
 }
 
 test("money that comes without a notice is usable 250 ms later", async () => {
@@ -198,20 +195,10 @@ describe("a dry run", () => {
 describe("a key that was sent before it was made", () => {
   async function sentBefore(backend: PostgresBackend): Promise<string> {
     const { orgId } = await gateway.account("1.00");
-    const { raw, digest, label } = createVirtualKey();
-    for (let n = 0; n < 2; n += 1) expect(await send(raw)).toMatchObject({ status: 401 });
-    await backend.accountStore.createKey(
-      {
-        orgId,
-        name: "late",
-        origin: "console",
-        digest,
-        label,
-        requestsPerMinuteCeiling: 300,
-      },
-      testOperator,
-    );
-    return raw;
+    const fresh = createVirtualKey();
+    for (let n = 0; n < 2; n += 1) expect(await send(fresh.raw)).toMatchObject({ status: 401 });
+    await addKey(backend, orgId, {}, fresh);
+    return fresh.raw;
   }
 
   test("works at once in the process that made it", async () => {

@@ -206,7 +206,7 @@ const UNSEEN: readonly (readonly [string, boolean])[] = [
   ["status:503", false],
 ];
 
-describe("of what a provider breaks", () => {
+describe("a promise that a provider breaks", () => {
   const modelOf = (fault: string): string => `test/${fault.replaceAll(/[:_]/g, "-")}`;
   const faults = [...CHEATS, ...UNSEEN].map(([fault]) => fault);
   const watched = withGateway({
@@ -233,7 +233,7 @@ describe("of what a provider breaks", () => {
     return suspects.find(({ modelId }) => modelId === modelOf(fault));
   }
 
-  test.each(CHEATS)("%s is counted as %s", async (fault, name, stream) => {
+  test.each(CHEATS)("is counted: %s as %s", async (fault, name, stream) => {
     await askedFor(fault, stream);
     const found = await until("it is suspect", () => foundOf(fault));
     const { answers: seen, ...counts } = found.breaches;
@@ -241,7 +241,7 @@ describe("of what a provider breaks", () => {
     expect(Object.entries(counts).filter(([, count]) => count > 0)).toEqual([[name, 10]]);
   });
 
-  test("what one answer does not prove is left to conformance runs", async () => {
+  test("is left to conformance runs if one answer does not prove it", async () => {
     for (const [fault, stream] of UNSEEN) await askedFor(fault, stream);
     for (const [fault] of UNSEEN) expect(await foundOf(fault)).toBeUndefined();
   });

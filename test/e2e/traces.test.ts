@@ -125,8 +125,8 @@ describe("one request that fails over", () => {
   });
 });
 
-describe("what a caller sends of its own traces", () => {
-  test("is one header of three: nobody else gets the others", async () => {
+describe("a caller's own trace", () => {
+  test("is read from one header of three, and the others reach nobody", async () => {
     const headers = {
       ...bearer(account.key),
       traceparent: CALLER,

@@ -2,13 +2,11 @@ import { request as httpRequest } from "node:http";
 
 import { describe, expect, onTestFinished, test } from "vitest";
 
-import { microUsd, parseUsd } from "../../src/kernel/core/money.ts";
 import { ask, at, get, post, type Ask, type HttpAnswer, type Wire } from "../support/ask.ts";
 import { callUntil, until } from "../support/books.ts";
-import { withGateway, type TestAccount } from "../support/gateway.ts";
+import { withGateway, type TestAccount, grantCredit } from "../support/gateway.ts";
 import { jsonCommand, operatorFolder, serve } from "../support/operator.ts";
 import { runSql } from "../support/sql.ts";
-import { testOperator } from "../support/test-operator.ts";
 
 const REFUSED_LINE = 6;
 const TRUSTED_PROXY = "127.0.0.9";
@@ -29,12 +27,7 @@ const gateway = withGateway({
 /** An organization that was given something to try the service with. */
 async function trialAccount(): Promise<TestAccount> {
   const account = await gateway.account("0");
-  const amountMicroUsd = parseUsd("1.00") ?? microUsd(0n);
-  const { orgId } = account;
-  await gateway.backend.creditStore.grant(
-    { orgId, amountMicroUsd, ref: orgId, isTrial: true },
-    testOperator,
-  );
+  await grantCredit(gateway.backend, account.orgId, "1.00", { isTrial: true });
   return account;
 }
 
@@ -180,12 +173,7 @@ describe("an organization that bought credit", () => {
     const account = await trialAccount();
     await misbehave(account);
     expectLimited(await askWell(account));
-    const { orgId } = account;
-    const amountMicroUsd = microUsd(1_000_000n);
-    await gateway.backend.creditStore.grant(
-      { orgId, amountMicroUsd, ref: `bought ${orgId}` },
-      testOperator,
-    );
+    await grantCredit(gateway.backend, account.orgId, "1.00");
     await until("the purchase is known", async () => (await askWell(account)).status === 200);
   });
 });

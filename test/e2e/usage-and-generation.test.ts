@@ -1,7 +1,15 @@
 import { beforeAll, describe, expect, test } from "vitest";
 import { chatBody } from "../support/chat-bodies.ts";
 import { withAccount, withGateway } from "../support/gateway.ts";
-import { at, bearer, httpCall, listAt, textAt, type HttpAnswer } from "../support/http-call.ts";
+import {
+  at,
+  bearer,
+  httpCall,
+  listAt,
+  textAt,
+  withoutIds,
+  type HttpAnswer,
+} from "../support/http-call.ts";
 import { expectRefusal } from "../support/refusals.ts";
 import { settledRecord } from "../support/settled.ts";
 
@@ -282,9 +290,4 @@ function tokens(answer: HttpAnswer | undefined): object {
     completion: at(answer?.json, "usage.completion_tokens"),
     internal_reasoning: 0,
   };
-}
-
-function withoutIds({ status, headers, text }: HttpAnswer): unknown {
-  const { "x-request-id": id, "request-id": _same, date: _date, ...rest } = headers;
-  return { status, headers: rest, text: text.replaceAll(String(id), "ID") };
 }

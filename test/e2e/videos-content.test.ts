@@ -234,7 +234,7 @@ describe("there is no file", () => {
   });
 });
 
-describe("what a provider may answer instead", () => {
+describe("a provider's answer other than a file", () => {
   test.each<[string, Handler, number, string]>([
     [
       "a page",
@@ -277,7 +277,7 @@ describe("what a provider may answer instead", () => {
     expect(answer.text).not.toMatch(/provider words|<html>|127\.0\.0\.1/);
   });
 
-  test("a redirect to where its files are: followed without its key", async () => {
+  test("may be a redirect to its files, which is followed without its key", async () => {
     const files = await VideoHost.start();
     try {
       let key: string | undefined = "not asked";
@@ -297,7 +297,7 @@ describe("what a provider may answer instead", () => {
     }
   });
 
-  test("a longer file than is passed on", async () => {
+  test("is not passed on if it is longer than the bound", async () => {
     fixture.host.last.content = (_request, response) => {
       const headers = { "content-type": "video/mp4", "content-length": FILE_BYTES_MAX + 1 };
       response.writeHead(200, headers).write("a");

@@ -137,6 +137,6 @@ describe.each(HOSTS)("a provider that speaks like $host", ({ host, option, witho
   });
 });
 
-test("after all of this the books hold", async () => {
+test("the books balance after all tests", async () => {
   expect(await brokenBooks(gateway)).toEqual([]);
 });

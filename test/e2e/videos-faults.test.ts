@@ -345,6 +345,6 @@ test("more running jobs than one sweep takes cost their provider one poll each i
   expect((await balance()).heldMicroUsd).toBe(BigInt(jobs.length) * reserveOf(1));
 });
 
-test("after all of this the books hold", async () => {
+test("the books balance after all tests", async () => {
   expect(await brokenBooks(fixture.gateway)).toEqual([]);
 });

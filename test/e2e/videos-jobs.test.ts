@@ -3,10 +3,8 @@ import { join } from "node:path";
 
 import { beforeAll, beforeEach, describe, expect, test } from "vitest";
 
-import { sealConnection } from "../../src/gateway/accounts/postgres-connection-store.ts";
-import { openKeyVault } from "../../src/gateway/accounts/key-vault.ts";
+import { addConnection, ENCRYPTION_KEY, OWN_KEY } from "../support/add-connection.ts";
 import { assert } from "../../src/kernel/core/assert.ts";
-import type { ProviderId } from "../../src/kernel/core/ids.ts";
 import { brokenBooks, until } from "../support/books.ts";
 import { StoppedClock } from "../support/clocks.ts";
 import { PROVIDER_KEY, type TestAccount } from "../support/gateway.ts";
@@ -23,9 +21,6 @@ import {
   withVideoFixture,
   type AcceptedVideo,
 } from "../support/video-fixture.ts";
-
-const ENCRYPTION_KEY = Buffer.alloc(32, 7).toString("base64");
-const OWN_KEY = "customer-own-key-0123456789";
 
 let account: TestAccount;
 
@@ -314,20 +309,8 @@ describe("a video that is not made", () => {
 
 describe("a job that was made with a customer's own key", () => {
   async function connect(): Promise<string> {
-    const vault = openKeyVault(ENCRYPTION_KEY);
-    assert(vault !== undefined, "the encryption key is one");
-    const made = await fixture.gateway.backend.connectionStore.create(
-      sealConnection(vault, {
-        orgId: account.orgId,
-        providerId: "films" as ProviderId,
-        keyId: null,
-        name: "ours",
-        providerKey: OWN_KEY,
-      }),
-      testOperator,
-    );
-    assert(typeof made === "object", "the connection is made");
-    return made.connectionId;
+    const { orgId } = account;
+    return await addConnection(fixture.gateway.backend, { orgId, provider: "films" });
   }
 
   test("is asked after and fetched with the same key, and costs the balance nothing", async () => {
@@ -402,6 +385,6 @@ test("a job whose listing has left the catalog keeps its state until its deadlin
   }
 });
 
-test("after all of this the books hold", async () => {
+test("the books balance after all tests", async () => {
   expect(await brokenBooks(fixture.gateway)).toEqual([]);
 });

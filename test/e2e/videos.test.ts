@@ -2,7 +2,7 @@ import { afterEach, beforeEach, describe, expect, test } from "vitest";
 
 import { brokenBooks } from "../support/books.ts";
 import { PROVIDER_KEY, type TestAccount } from "../support/gateway.ts";
-import { at, bearer, httpCall, textAt, type HttpAnswer } from "../support/http-call.ts";
+import { at, bearer, httpCall, textAt, withoutIds, type HttpAnswer } from "../support/http-call.ts";
 import { expectRefusal, expectRefusedRecord, named } from "../support/refusals.ts";
 import { json } from "../support/video-host.ts";
 import {
@@ -367,8 +367,8 @@ describe("what a provider says to a new job", () => {
   });
 });
 
-describe("who may read a job", () => {
-  test("another key of the organization may, another organization cannot distinguish it from none", async () => {
+describe("a video job", () => {
+  test("is readable by its organization's keys, and unknown to any other", async () => {
     const { id } = await acceptedVideo(fixture.gateway, account);
     const stranger = await fixture.gateway.account("1.00");
     const foreign = await getVideo(fixture.gateway, stranger.key, id);
@@ -376,27 +376,16 @@ describe("who may read a job", () => {
     const malformed = await getVideo(fixture.gateway, stranger.key, "vj-1");
     for (const answer of [foreign, unknown, malformed]) {
       expectRefusal(answer, { status: 404, code: "not_found" });
-      expect(anonymous(answer)).toEqual(anonymous(unknown));
+      expect(withoutIds(answer)).toEqual(withoutIds(unknown));
     }
   });
 
-  test("the provider's own id opens nothing", async () => {
+  test("is not found by the provider's own id", async () => {
     await acceptedVideo(fixture.gateway, account);
     const answer = await getVideo(fixture.gateway, account.key, fixture.host.last.id);
     expectRefusal(answer, { status: 404, code: "not_found" });
   });
 });
-
-/** An answer without what distinguishes one request from another. */
-function anonymous({ status, headers, text }: HttpAnswer): object {
-  const id = String(headers["x-request-id"]);
-  const { date: _date, ...rest } = headers;
-  const plain = Object.entries(rest).map(([name, value]) => [
-    name,
-    String(value).replaceAll(id, "ID"),
-  ]);
-  return { status, headers: Object.fromEntries(plain) as object, text: text.replaceAll(id, "ID") };
-}
 
 test("questions about a job cost no request of the minute", async () => {
   const { id } = await acceptedVideo(fixture.gateway, account);
@@ -424,6 +413,6 @@ test("a dry run reports what a video would hold", async () => {
   expect(textAt(answer.json, "candidates.0.provider")).toBe("films");
 });
 
-test("after all of this the books hold", async () => {
+test("the books balance after all tests", async () => {
   expect(await brokenBooks(fixture.gateway)).toEqual([]);
 });

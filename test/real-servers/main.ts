@@ -1,13 +1,11 @@
 import { mkdirSync, mkdtempSync, readFileSync, rmSync, writeFileSync } from "node:fs";
-import { cpus, tmpdir } from "node:os";
-import { dirname, join, resolve } from "node:path";
+import { tmpdir } from "node:os";
+import { join, resolve } from "node:path";
 import { parseArgs } from "node:util";
-
-import { format } from "prettier";
 
 import type { ConformanceReport } from "../../src/listing-tools/index.ts";
 import { KEY_VARIABLE, LISTINGS, manifestOf, type RealListing } from "./listings.ts";
-import { type RealRun, realServersPage, unexplained } from "./page.ts";
+import { findingsOf } from "./reasons.ts";
 import { runToEnd } from "./run-to-end.ts";
 import {
   KEY,
@@ -25,18 +23,15 @@ import {
  */
 const USAGE = `npm run conformance:real -- [options]
   --only ID     only the listings whose id contains this text
-  --save        write artefacts/conformance-real-servers.md
   --keep DIR    keep manifests, reports and logs of the servers in this folder
 Exit code 1: a failure has no explanation in test/real-servers/reasons.ts.`;
 
 const ROOT = resolve(import.meta.dirname, "../..");
-const PAGE = join(ROOT, "artefacts/conformance-real-servers.md");
 const PROGRAM = ["--import", "tsx", join(ROOT, "src/cli/main.ts")];
 
 const { values } = parseArgs({
   options: {
     only: { type: "string", default: "" },
-    save: { type: "boolean", default: false },
     keep: { type: "string" },
     help: { type: "boolean", default: false },
   },
@@ -56,15 +51,12 @@ async function runAll(): Promise<number> {
     await initByAsking(folder, llama);
     servers.push(await startLiteLlm(folder, llama));
     servers.push(await startAimock(folder));
-    const runs: RealRun[] = [];
+    const outcomes: boolean[] = [];
     for (const listing of LISTINGS.filter(({ id }) => id.includes(values.only))) {
       const server = servers.find(({ name }) => name === listing.server);
-      if (server !== undefined) runs.push(await runListing(folder, listing, server));
+      if (server !== undefined) outcomes.push(await runListing(folder, listing, server));
     }
-    if (values.save) await savePage(servers, runs);
-    const missing = unexplained(runs);
-    for (const each of missing) process.stderr.write(`not explained: ${each}\n`);
-    return missing.length === 0 && runs.length > 0 ? 0 : 1;
+    return outcomes.length > 0 && outcomes.every((isExplained) => isExplained) ? 0 : 1;
   } finally {
     for (const server of servers.toReversed()) await server.stop();
     if (values.keep === undefined) rmSync(folder, { recursive: true });
@@ -95,41 +87,37 @@ async function initByAsking(folder: string, { name, port }: RunningServer): Prom
   process.stderr.write(`${name}: manifest init lists ${listed.join(", ")}\n`);
 }
 
-/** As a provider would run it: the command, a manifest and a key. */
+/** Runs the command as a provider would; true if every finding has a known reason. */
 async function runListing(
   folder: string,
   listing: RealListing,
   server: RunningServer,
-): Promise<RealRun> {
+): Promise<boolean> {
   const manifest = join(folder, `${listing.id}.json`);
   const report = join(folder, `${listing.id}.report.json`);
   writeFileSync(manifest, `${JSON.stringify(manifestOf(listing, server), undefined, 2)}\n`);
   process.stderr.write(`\n${listing.title}\n`);
-  const markdown = join(folder, `${listing.id}.report.md`);
-  const junit = join(folder, `${listing.id}.report.xml`);
-  const outputs = ["--json", report, "--markdown", markdown, "--junit", junit];
-  const { code, stdout } = await runToEnd(
+  const { stdout } = await runToEnd(
     process.execPath,
-    [...PROGRAM, "conformance", "run", manifest, "--allow-private", "--timeout", "30", ...outputs],
+    [
+      ...PROGRAM,
+      "conformance",
+      "run",
+      manifest,
+      "--allow-private",
+      "--timeout",
+      "30",
+      "--json",
+      report,
+    ],
     { env: { [KEY_VARIABLE]: KEY }, mayFail: true },
   );
   process.stdout.write(stdout);
   writeFileSync(join(folder, `${listing.id}.stdout.txt`), stdout);
-  return {
-    listing,
-    report: JSON.parse(readFileSync(report, "utf8")) as ConformanceReport,
-    exitCode: code,
-  };
-}
-
-async function savePage(servers: readonly RunningServer[], runs: readonly RealRun[]) {
-  const text = realServersPage({
-    command: "npm run conformance:real -- --save",
-    date: new Date().toISOString().slice(0, 10),
-    machine: `Node ${process.version} on ${cpus().length} cores`,
-    servers,
-    runs,
-  });
-  mkdirSync(dirname(PAGE), { recursive: true });
-  writeFileSync(PAGE, await format(text, { parser: "markdown", printWidth: 100 }));
+  const findings = findingsOf(
+    listing.id,
+    JSON.parse(readFileSync(report, "utf8")) as ConformanceReport,
+  );
+  for (const { text } of findings) process.stdout.write(`${text}\n`);
+  return findings.every(({ isExplained }) => isExplained);
 }

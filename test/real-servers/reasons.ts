@@ -1,18 +1,12 @@
-import type { ModelReport } from "../../src/listing-tools/conformance/library.ts";
+import type { ConformanceReport } from "../../src/listing-tools/index.ts";
 
-/** One check in a report. */
-export type CheckLine = ModelReport["checks"][number];
-
-/** The reason for a finding on a real server, written after it was seen beside the server's raw answer. */
-export interface Reason {
+/** The reason for a finding on a real server, written after a look at the server's raw answer. */
+interface KnownReason {
+  readonly listings: RegExp;
+  readonly check: ConformanceReport["models"][number]["checks"][number]["id"];
+  readonly message: RegExp;
   readonly fault: "the server" | "its setting" | "the model";
   readonly sentence: string;
-}
-
-interface KnownReason extends Reason {
-  readonly listings: RegExp;
-  readonly check: CheckLine["id"];
-  readonly message: RegExp;
 }
 
 const REASONS: readonly KnownReason[] = [
@@ -163,12 +157,23 @@ const REASONS: readonly KnownReason[] = [
   },
 ];
 
-/** Undefined: a finding that was not seen before. */
-export function reasonFor(
+/** What a report found beside passed checks, a line each with its reason. */
+export function findingsOf(
   listingId: string,
-  { id, message }: Pick<CheckLine, "id" | "message">,
-): Reason | undefined {
-  return REASONS.find(
-    (each) => each.check === id && each.listings.test(listingId) && each.message.test(message),
-  );
+  report: ConformanceReport,
+): readonly { readonly text: string; readonly isExplained: boolean }[] {
+  return report.models
+    .flatMap(({ checks }) => checks)
+    .filter(({ status }) => status !== "pass" && status !== "skip")
+    .map(({ id, message }) => {
+      const reason = REASONS.find(
+        ({ check, listings, message: known }) =>
+          check === id && listings.test(listingId) && known.test(message),
+      );
+      const why = reason ? `${reason.fault}: ${reason.sentence}` : "not explained yet";
+      return {
+        text: `${listingId}: ${id}: ${message} (${why})`,
+        isExplained: reason !== undefined,
+      };
+    });
 }

@@ -1,4 +1,4 @@
-import { existsSync, readFileSync, writeFileSync } from "node:fs";
+import { readFileSync, writeFileSync } from "node:fs";
 import { join } from "node:path";
 import { fileURLToPath } from "node:url";
 
@@ -11,16 +11,8 @@ import { runToEnd } from "./run-to-end.ts";
 /** The key that every server is started with. */
 export const KEY = "sk-real-server";
 
-export interface RealServer {
+export interface RunningServer {
   readonly name: string;
-  /** Its package and version, as the registry has it. */
-  readonly version: string;
-  readonly registry: "PyPI" | "npm";
-  /** How it is started and what answers in it, as one sentence. */
-  readonly setting: string;
-}
-
-export interface RunningServer extends RealServer {
   readonly port: number;
   stop(): Promise<void>;
 }
@@ -51,14 +43,7 @@ export async function startLlama(
   const what = ["--model", model, "--model_alias", TINY_MODEL, "--n_ctx", "8192"];
   const repair = isSetUp ? ["--interrupt_requests", "false"] : [];
   return await started({
-    server: {
-      name,
-      version: pinned(LLAMA_REQUIREMENTS, "llama_cpp_python"),
-      registry: "PyPI",
-      setting: isSetUp
-        ? "The same with `--interrupt_requests false`: a new request waits for the one before it."
-        : "An inference engine, started with its defaults, with a model of two layers and random weights: what it says has no sense.",
-    },
+    name,
     folder,
     port,
     command: python,
@@ -67,7 +52,10 @@ export async function startLlama(
   });
 }
 
-/** A relay with its mock answers, and in front of the inference engine. */
+/**
+ * A proxy with a master key and without a database: two models with mock answers, and one that it
+ * relays to the inference engine.
+ */
 export async function startLiteLlm(
   folder: string,
   upstream: RunningServer,
@@ -78,13 +66,7 @@ export async function startLiteLlm(
   const port = await freePort();
   const where = ["--host", "127.0.0.1", "--port", String(port)];
   return await started({
-    server: {
-      name: "LiteLLM",
-      version: pinned(LITELLM_REQUIREMENTS, "litellm"),
-      registry: "PyPI",
-      setting:
-        "Its proxy with a master key and without a database: two models with `mock_response`, and one that it relays to the llama-cpp-python that is set up.",
-    },
+    name: "LiteLLM",
     folder,
     port,
     command: python,
@@ -130,7 +112,7 @@ function mockLines(name: string, model: string): readonly string[] {
   ];
 }
 
-/** A mock whose answers are written for the probes, so that all that fails is the server's. */
+/** A mock whose answers are written for the probes, so that every failure is the server's own. */
 export async function startAimock(folder: string): Promise<RunningServer> {
   const made = await npmFolder({
     name: "aimock",
@@ -140,13 +122,7 @@ export async function startAimock(folder: string): Promise<RunningServer> {
   const program = join(made, "node_modules", AIMOCK, "dist", "cli.js");
   const fixtures = join(HERE, "aimock-fixtures.json");
   return await started({
-    server: {
-      name: "aimock",
-      version: AIMOCK_VERSION,
-      registry: "npm",
-      setting:
-        "A mock of several providers with an access key, and answers written for the probes, so that what fails is the wire and not the model.",
-    },
+    name: "aimock",
     folder,
     port,
     command: process.execPath,
@@ -157,7 +133,7 @@ export async function startAimock(folder: string): Promise<RunningServer> {
 }
 
 interface Start {
-  readonly server: RealServer;
+  readonly name: string;
   readonly folder: string;
   readonly port: number;
   readonly command: string;
@@ -168,12 +144,12 @@ interface Start {
 }
 
 async function started(start: Start): Promise<RunningServer> {
-  const { server, folder, port, command, args, env = {}, path } = start;
-  process.stderr.write(`${server.name} ${server.version}: starting\n`);
-  const logFile = join(folder, `${server.name.replaceAll(/[^\w-]+/g, "-")}.log`);
+  const { name, folder, port, command, args, env = {}, path } = start;
+  process.stderr.write(`${name}: starting\n`);
+  const logFile = join(folder, `${name.replaceAll(/[^\w-]+/g, "-")}.log`);
   const program: TetheredProgram = await startProgram({ command, args, logFile, env });
   await awaitReady(program, () => isReady(`http://127.0.0.1:${port}${path}`));
-  return { ...server, port, stop: () => program.stop() };
+  return { name, port, stop: () => program.stop() };
 }
 
 async function isReady(url: string): Promise<true | undefined> {
@@ -189,11 +165,4 @@ async function isReady(url: string): Promise<true | undefined> {
 function requirements(file: string): readonly string[] {
   const lines = readFileSync(file, "utf8").split("\n");
   return ["--no-deps", ...lines.filter((line) => /^[\w-]/.test(line))];
-}
-
-function pinned(file: string, name: string): string {
-  const text = existsSync(file) ? readFileSync(file, "utf8") : "";
-  const version = new RegExp(`^${name}==(\\S+)$`, "m").exec(text)?.[1];
-  if (version === undefined) throw new Error(`${file} does not pin ${name}`);
-  return version;
 }

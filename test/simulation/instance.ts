@@ -29,7 +29,7 @@ import { SkewedClock } from "./virtual-time.ts";
 import type { Simulation } from "./simulation.ts";
 import { Affinity } from "../../src/gateway/routing/plan-route.ts";
 import { RepeatedFailures } from "../../src/gateway/routing/repeated-failures.ts";
-import { TRUSTED_LISTINGS } from "../support/trusted-listings.ts";
+import { TRUSTED_LISTINGS, NO_REFUSAL_WINDOW } from "../support/plain-ports.ts";
 
 interface InstanceDeps extends CallPorts {
   readonly health: ObservedHealth;
@@ -183,12 +183,7 @@ export class SimulatedInstance implements StoreUser {
       pools: new PoolBoard({ limits }),
       usage: NO_ABUSE_MONITOR,
       standing: TRUSTED_LISTINGS,
-      refusals: {
-        leave: () => undefined,
-        enter: () => undefined,
-        note: () => undefined,
-        forget: () => undefined,
-      },
+      refusals: NO_REFUSAL_WINDOW,
       shortfalls: new Shortfalls(clock),
       platform: [],
       limitDefaults: SPECIFIED_LIMITS,

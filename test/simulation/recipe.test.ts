@@ -1,15 +1,8 @@
 import { beforeEach, describe, expect, test } from "vitest";
 
 import { NO_ABUSE_MONITOR } from "../../src/gateway/abuse/unusual-use.ts";
-import { PLAIN_RULES } from "../../src/gateway/accounts/account-rules.ts";
-import type { Principal } from "../../src/gateway/accounts/principal.ts";
 import { Deadlines } from "../../src/kernel/core/time.ts";
-import {
-  createRequestId,
-  type AttemptId,
-  type KeyId,
-  type OrgId,
-} from "../../src/kernel/core/ids.ts";
+import { createRequestId, type AttemptId } from "../../src/kernel/core/ids.ts";
 import { microUsd } from "../../src/kernel/core/money.ts";
 import type { Refusal } from "../../src/kernel/core/refusals.ts";
 import { attemptClassifier } from "../../src/upstream/classifier.ts";
@@ -33,22 +26,14 @@ import { ObservedHealth } from "./observed-health.ts";
 import { ObservedLimits } from "./observed-limits.ts";
 import { Affinity } from "../../src/gateway/routing/plan-route.ts";
 import { RepeatedFailures } from "../../src/gateway/routing/repeated-failures.ts";
-import { TRUSTED_LISTINGS } from "../support/trusted-listings.ts";
+import { TRUSTED_LISTINGS, NO_REFUSAL_WINDOW, plainPrincipal } from "../support/plain-ports.ts";
 
 /*
  * One call through the whole recipe, with the ledger's and the providers' answers given by the test:
  * whatever ends a call, its limits, its place in a pool and its circuit's probe are released.
  */
 const ROUTING_MS = 5_000;
-const PRINCIPAL: Principal = {
-  orgId: "org_1" as OrgId,
-  keyId: "key_1" as KeyId,
-  keyOrigin: "console",
-  requestsPerMinuteCeiling: 300,
-  funded: true,
-  managed: false,
-  rules: PLAIN_RULES,
-};
+const PRINCIPAL = plainPrincipal("org_1", "key_1");
 
 /** The provider's way with one dispatch. */
 type Answer = (handler: AttemptHandler) => void;
@@ -175,12 +160,7 @@ function newCall() {
     pools: new PoolBoard({ limits }),
     usage: NO_ABUSE_MONITOR,
     standing: TRUSTED_LISTINGS,
-    refusals: {
-      leave: () => undefined,
-      enter: () => undefined,
-      note: () => undefined,
-      forget: () => undefined,
-    },
+    refusals: NO_REFUSAL_WINDOW,
     shortfalls: new Shortfalls(clock),
     platform: [],
     ledger,

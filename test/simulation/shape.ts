@@ -1,9 +1,8 @@
-import { PLAIN_RULES } from "../../src/gateway/accounts/account-rules.ts";
 import type { Principal } from "../../src/gateway/accounts/principal.ts";
 import type { CallTimeouts } from "../../src/gateway/call/ports.ts";
-import type { KeyId, OrgId } from "../../src/kernel/core/ids.ts";
 import type { BooksModel } from "../support/books-model.ts";
 import type { Random } from "./random.ts";
+import { plainPrincipal } from "../support/plain-ports.ts";
 
 /** The decisions of a seed about its scenario before anything happens. */
 export interface SimulationShape {
@@ -65,19 +64,7 @@ export function fillBooks(books: BooksModel, random: Random): readonly Principal
       const first = account.keys.get(keys[0] ?? "");
       if (first !== undefined) first.cap = BigInt(random.between(1, 30)) * 1_000n;
     }
-    principals.push(...keys.map((key) => principalOf(org, key)));
+    principals.push(...keys.map((key) => plainPrincipal(org, key)));
   }
   return principals;
-}
-
-function principalOf(org: string, key: string): Principal {
-  return {
-    orgId: org as OrgId,
-    keyId: key as KeyId,
-    keyOrigin: "console",
-    requestsPerMinuteCeiling: 300,
-    funded: true,
-    managed: false,
-    rules: PLAIN_RULES,
-  };
 }

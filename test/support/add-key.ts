@@ -1,27 +1,35 @@
 import { createVirtualKey } from "../../src/gateway/accounts/authenticate.ts";
-import type { OrgId } from "../../src/kernel/core/ids.ts";
-import type { MicroUsd } from "../../src/kernel/core/money.ts";
+import type { KeyId, OrgId } from "../../src/kernel/core/ids.ts";
 import type { PostgresBackend } from "../../src/app/open-postgres-backend.ts";
 import { testOperator } from "./test-operator.ts";
 
-/** One more key of an organization; returns it raw. */
+type NewKey = Parameters<PostgresBackend["accountStore"]["createKey"]>[0];
+
+/** A stored key; `key` is the raw one. */
+export interface TestKey {
+  readonly orgId: OrgId;
+  readonly keyId: KeyId;
+  readonly key: string;
+  readonly digest: Buffer;
+}
+
+/** Stores one more key of an organization, as an operator does; `more` replaces its defaults. */
 export async function addKey(
-  backend: Pick<PostgresBackend, "accountStore">,
+  { accountStore }: Pick<PostgresBackend, "accountStore">,
   orgId: OrgId,
-  capMicroUsd: MicroUsd | null = null,
-): Promise<string> {
-  const fresh = createVirtualKey();
-  await backend.accountStore.createKey(
-    {
-      orgId,
-      name: "another",
-      origin: "console",
-      digest: fresh.digest,
-      label: fresh.label,
-      requestsPerMinuteCeiling: 300,
-      caps: { month: capMicroUsd },
-    },
-    testOperator,
-  );
-  return fresh.raw;
+  more: Partial<NewKey> = {},
+  { raw: key, digest, label } = createVirtualKey(),
+): Promise<TestKey> {
+  const wanted = { orgId, name: "another", origin: "console", digest, label } as const;
+  const created = { ...wanted, requestsPerMinuteCeiling: 300, ...more };
+  const { keyId } = await accountStore.createKey(created, testOperator);
+  return { orgId, keyId, key, digest };
+}
+
+/** Opens an organization without credit and without a key, as an operator does. */
+export async function addOrg({
+  accountStore,
+}: Pick<PostgresBackend, "accountStore">): Promise<OrgId> {
+  const wanted = { name: "Acme", email: "a@example.com" };
+  return (await accountStore.createOrg(wanted, testOperator)).orgId;
 }

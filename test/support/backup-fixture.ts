@@ -10,8 +10,8 @@ import {
   type EmbeddedPostgres,
   startEmbeddedPostgres,
 } from "../../src/kernel/index.ts";
+import { addOrg } from "./add-key.ts";
 import { silentLog } from "./silent-log.ts";
-import { testOperator } from "./test-operator.ts";
 
 /** An embedded PostgreSQL with books in it, and a folder for copies of it. */
 export interface BackupFixture {
@@ -32,10 +32,7 @@ export async function openBackupFixture(): Promise<BackupFixture> {
   const server = await startEmbeddedPostgres({ dataDir: join(root, "data"), log: silentLog });
   const backend = openPostgresBackend({ ...server, log: silentLog });
   await backend.migrate();
-  const { orgId } = await backend.accountStore.createOrg(
-    { name: "Backed up", email: "books@example.com" },
-    testOperator,
-  );
+  const orgId = await addOrg(backend);
   return {
     root,
     backups,

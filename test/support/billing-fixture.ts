@@ -1,6 +1,6 @@
-import { once } from "node:events";
-import { createServer, type IncomingMessage, type Server, type ServerResponse } from "node:http";
-import type { AddressInfo } from "node:net";
+import { createServer, type IncomingMessage, type ServerResponse } from "node:http";
+import { buffer } from "node:stream/consumers";
+
 import type { PurchaseRecord } from "../../src/account/billing/purchase-store.ts";
 import type { Logger } from "../../src/kernel/core/log.ts";
 import { openBilling } from "../../src/account/billing/open-billing.ts";
@@ -16,7 +16,11 @@ import {
 } from "../../src/dev/test-checkout/start-test-checkout.ts";
 import type { OrgId } from "../../src/kernel/core/ids.ts";
 import { microUsd } from "../../src/kernel/core/money.ts";
+import { addOrg } from "./add-key.ts";
+import type { Clock } from "../../src/kernel/core/time.ts";
 import { MovableClock } from "./clocks.ts";
+import { listenLocally, type LocalServer } from "./local-server.ts";
+import { silentLog } from "./silent-log.ts";
 import { withResource } from "./with-resource.ts";
 import { freshBackend, type FreshBackend } from "./postgres.ts";
 import { testOperator, testSeller } from "./test-operator.ts";
@@ -68,11 +72,25 @@ export const NO_PROVIDER_CONFIG = {
   autoTopUp: true,
 };
 
-export const silentLogger: Logger = {
-  info: () => undefined,
-  warn: () => undefined,
-  error: () => undefined,
-};
+type BillingStores = Pick<FreshBackend, "purchaseStore" | "topUpStore">;
+
+/** Billing of another process on the same purchases; without `config` it has no payment provider. */
+export function openOtherBilling(
+  { backend, clock }: { readonly backend: BillingStores; readonly clock: Clock },
+  config: Partial<typeof NO_PROVIDER_CONFIG> = {},
+  more: Partial<Parameters<typeof openBilling>[0]> = {},
+): Billing {
+  return openBilling({
+    config: { ...NO_PROVIDER_CONFIG, ...config },
+    store: backend.purchaseStore,
+    topUpStore: backend.topUpStore,
+    consoleUrl: () => "http://127.0.0.1:1",
+    seller: testSeller,
+    clock,
+    log: silentLog,
+    ...more,
+  });
+}
 
 /** The same for the tests of a file; it registers its own hooks. */
 export function withBillingFixture(options: BillingFixtureOptions = {}): BillingFixture {
@@ -91,8 +109,8 @@ export async function openBillingFixture(
   const backend = await freshBackend();
   const clock = new MovableClock();
   const log: LogLine[] = [];
-  let door: Server | undefined = undefined;
-  const consoleUrl = (): string => addressOf(door);
+  let door: LocalServer | undefined = undefined;
+  const consoleUrl = (): string => door?.url ?? "";
   const checkout = await startTestCheckout({
     host: "127.0.0.1",
     port: 0,
@@ -102,7 +120,7 @@ export async function openBillingFixture(
   });
   const open = (): Billing =>
     openBilling({
-      config: CONFIG,
+      config: { ...NO_PROVIDER_CONFIG, purchaseMaxUsd: "5000.00" },
       testCheckout: checkout,
       store: backend.purchaseStore,
       topUpStore: backend.topUpStore,
@@ -113,10 +131,10 @@ export async function openBillingFixture(
     });
   const billings = [open(), open()] as const;
   const events: EventDoor = { billings, statuses: [], refusals: 0 };
-  door = createServer((request, response) => void takeEvent(events, request, response));
-  door.listen(0, "127.0.0.1");
-  await once(door, "listening");
-  const closing = door;
+  const opened = await listenLocally(
+    createServer((request, response) => void takeEvent(events, request, response)),
+  );
+  door = opened;
   return {
     backend,
     checkout,
@@ -127,13 +145,7 @@ export async function openBillingFixture(
     refuseEvents: (count) => {
       events.refusals = count;
     },
-    newOrg: async () => {
-      const made = await backend.accountStore.createOrg(
-        { name: "Acme", email: "a@example.com" },
-        testOperator,
-      );
-      return made.orgId;
-    },
+    newOrg: () => addOrg(backend),
     buy: (orgId, dollars) => buy({ billing: billings[0], checkout }, orgId, dollars),
     balance: async (orgId) => (await backend.recordStore.balance(orgId)).settledMicroUsd,
     purchase: async ({ orgId, purchaseId }) => {
@@ -148,8 +160,7 @@ export async function openBillingFixture(
     close: async () => {
       await checkout.close();
       await Promise.all(billings.map((billing) => billing.close()));
-      closing.closeAllConnections();
-      closing.close();
+      await opened.close();
       await backend.close();
     },
   };
@@ -162,15 +173,6 @@ export function paymentOf(fixture: BillingFixture, bought: Bought): CheckoutPaym
   if (payment === undefined) throw new Error(`${bought.purchaseId} is not paid`);
   return payment;
 }
-
-const CONFIG = {
-  stripeSecretKey: "",
-  stripeWebhookSecret: "",
-  stripeApiUrl: "",
-  purchaseMinUsd: "5.00",
-  purchaseMaxUsd: "5000.00",
-  autoTopUp: true,
-};
 
 async function buy(
   { billing, checkout }: { readonly billing: Billing; readonly checkout: TestCheckout },
@@ -197,8 +199,7 @@ async function takeEvent(
   request: IncomingMessage,
   response: ServerResponse,
 ): Promise<void> {
-  const chunks: Buffer[] = [];
-  for await (const chunk of request as AsyncIterable<Buffer>) chunks.push(chunk);
+  const body = await buffer(request);
   const { billings, statuses } = events;
   const signature = request.headers["stripe-signature"];
   const billing = billings[statuses.length % billings.length];
@@ -206,18 +207,12 @@ async function takeEvent(
   if (events.refusals > 0) {
     events.refusals -= 1;
   } else {
-    const body = Buffer.concat(chunks);
     const asked = { body, signature: typeof signature === "string" ? signature : undefined };
     const answer = await billing?.webhook(asked).catch(() => "failed");
     if (answer !== "failed") status = answer === "done" ? 200 : 400;
   }
   statuses.push(status);
   response.writeHead(status).end();
-}
-
-function addressOf(server: Server | undefined): string {
-  const { port } = (server?.address() ?? { port: 0 }) as AddressInfo;
-  return `http://127.0.0.1:${port}`;
 }
 
 function noting(lines: LogLine[]): Logger {

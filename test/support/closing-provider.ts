@@ -1,5 +1,6 @@
-import { once } from "node:events";
-import { type AddressInfo, createServer, type Socket } from "node:net";
+import { createServer, type Socket } from "node:net";
+
+import { listenLocally } from "./local-server.ts";
 
 /** How it ends a kept connection at a request: before it has answered, or while it does. */
 export type Ending = "fin" | "rst" | "half_status";
@@ -17,7 +18,7 @@ export interface ClosingProvider {
   keepAlive: string | undefined;
   /** Ends a connection that was unused for so long. */
   idleMs: number | undefined;
-  close(): void;
+  readonly close: () => Promise<void>;
 }
 
 /** A whole answer of wire_a. */
@@ -58,10 +59,9 @@ export async function startClosingProvider(): Promise<ClosingProvider> {
       socket.write(`HTTP/1.1 200 OK\r\n${type}${hint}\r\n${CHAT_ANSWER}`);
     });
   });
-  server.listen(0, "127.0.0.1");
-  await once(server, "listening");
+  const listening = await listenLocally(server);
   const provider: ClosingProvider = {
-    url: `http://127.0.0.1:${(server.address() as AddressInfo).port}/v1`,
+    url: `${listening.url}/v1`,
     requests,
     get connections() {
       return connections;
@@ -73,10 +73,7 @@ export async function startClosingProvider(): Promise<ClosingProvider> {
     ending: "fin",
     keepAlive: undefined,
     idleMs: undefined,
-    close: () => {
-      server.close();
-      for (const socket of sockets) socket.destroy();
-    },
+    close: listening.close,
   };
   return provider;
 }

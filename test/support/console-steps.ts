@@ -1,15 +1,14 @@
-import type { BrowserContext, Page } from "playwright-core";
+import type { BrowserContext, Locator, Page } from "playwright-core";
 
 import type { Session } from "../../src/account/console-api/contract.ts";
 import type { OrgId } from "../../src/kernel/core/ids.ts";
-import { parseUsd } from "../../src/kernel/core/money.ts";
-import { until } from "./books.ts";
+import { debitOf, ended, until } from "./books.ts";
 import { newVisitor, type TestBrowser, type Theme, type Visitor } from "./browser.ts";
 import { chatBody } from "./chat-bodies.ts";
 import type { ConsoleFixture } from "./console-fixture.ts";
+import { grantCredit } from "./gateway.ts";
 import { bearer, httpCall, textAt, type HttpAnswer } from "./http-call.ts";
 import { CookieBrowser } from "./oidc-browser.ts";
-import { testOperator } from "./test-operator.ts";
 
 export { callUntil } from "./books.ts";
 
@@ -55,12 +54,9 @@ export async function sessionOf(fixture: ConsoleFixture, page: Page): Promise<Se
 /** Puts credit into the organization of this browser, as an operator does; gives its id. */
 export async function giveCredit(fixture: ConsoleFixture, page: Page, usd: string): Promise<OrgId> {
   const { org } = await sessionOf(fixture, page);
-  const amountMicroUsd = parseUsd(usd);
   if (org === null) throw new Error("no user is signed in at this browser");
-  if (amountMicroUsd === undefined) throw new Error(`not a dollar amount: ${usd}`);
   const orgId = org.org_id as OrgId;
-  const ref = `gift-${orgId}-${usd}`;
-  await fixture.gateway.backend.creditStore.grant({ orgId, amountMicroUsd, ref }, testOperator);
+  await grantCredit(fixture.gateway.backend, orgId, usd);
   return orgId;
 }
 
@@ -68,6 +64,14 @@ export async function giveCredit(fixture: ConsoleFixture, page: Page, usd: strin
 export async function pageShown(page: Page): Promise<void> {
   await page.locator("h1", { hasNotText: /^Token Market$/ }).waitFor();
   await until("nothing is loading", () => page.evaluate<boolean>(IS_LOADED), LOADED_MS);
+}
+
+/** Opens a page of that console, until all of its content has loaded. */
+export function pageOpener(fixture: ConsoleFixture): (page: Page, path: string) => Promise<void> {
+  return async (page, path) => {
+    await page.goto(fixture.consoleUrl + path);
+    await pageShown(page);
+  };
 }
 
 /** Far above what a busy machine needs. */
@@ -147,4 +151,21 @@ export async function everythingKept({ context, page }: Visitor): Promise<string
   const stored = await context.storageState({ indexedDB: true });
   const session = await page.evaluate("JSON.stringify(sessionStorage)");
   return [JSON.stringify(stored), session, page.url()].join("\n");
+}
+
+/** Micro-dollars that the line of costs there shows. */
+export async function shownCost(within: Locator): Promise<bigint> {
+  const words = await within.getByText(/^cost \$/).innerText();
+  const [, dollars = "", digits = ""] = /\$(\d+)\.(\d+)/.exec(words) ?? [];
+  return BigInt(dollars) * 1_000_000n + BigInt(digits.padEnd(6, "0"));
+}
+
+/** Micro-dollars that the request whose id is shown there was debited. */
+export async function recordedCost(
+  { gateway }: ConsoleFixture,
+  orgId: OrgId,
+  within: Locator,
+): Promise<bigint> {
+  const requestId = await within.locator("code[title]").getAttribute("title");
+  return debitOf(await ended(gateway, { orgId, keyId: "", key: "" }, requestId ?? ""));
 }

@@ -1,4 +1,4 @@
-import type { TestAccount, TestGateway } from "./gateway.ts";
+import { simulatorManifest, type TestAccount, type TestGateway } from "./gateway.ts";
 import { bearer, httpCall, type HttpAnswer } from "./http-call.ts";
 
 /** A host of the simulator: `sys`, `pplx`, `wai` or `gli`, with `-anything` behind it. */
@@ -13,24 +13,18 @@ export interface DecisionProvider {
 }
 
 export function decisionManifest(input: DecisionProvider): object {
+  const manifest = simulatorManifest({
+    ...input,
+    dialect: "wire_a",
+    baseUrl: `{simulator}/${input.host}/v1`,
+  }) as { readonly endpoint: object };
   return {
-    manifest_version: "1",
-    provider: {
-      id: input.provider,
-      name: input.provider,
-      privacy_policy_url: "https://example.com/privacy",
-      prompt_logging: "none",
-      priority: input.priority ?? 0,
-    },
+    ...manifest,
     endpoint: {
-      base_url: `{simulator}/${input.host}/v1`,
-      dialect: "wire_a",
+      ...manifest.endpoint,
       decisions_path: input.path ?? "/as_sent",
-      api_key_env: "TEST_PROVIDER_KEY",
       ...(input.envelope === true ? { response_envelope: "envelope_v4" } : {}),
     },
-    settlement: { mode: "arrears", interval: "daily" },
-    models: input.models,
   };
 }
 

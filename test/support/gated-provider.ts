@@ -1,8 +1,9 @@
-import { once } from "node:events";
 import { createServer, type IncomingMessage, type ServerResponse } from "node:http";
-import type { AddressInfo } from "node:net";
+import { text as readText } from "node:stream/consumers";
+
 import type { Simulator } from "../../src/dev/simulator/simulator.ts";
 import { simulatorManifest, textModel } from "./gateway.ts";
+import { listenLocally } from "./local-server.ts";
 import { withResource } from "./with-resource.ts";
 
 /** One call at the gate: the simulator's whole answer, let through piece by piece. */
@@ -30,18 +31,7 @@ export async function startGatedProvider(simulatorUrl: string): Promise<GatedPro
   const server = createServer((request, response) => {
     void receive(simulatorUrl, request, response).then((call) => calls.push(call));
   });
-  server.listen(0, "127.0.0.1");
-  await once(server, "listening");
-  const { port } = server.address() as AddressInfo;
-  return {
-    url: `http://127.0.0.1:${port}`,
-    calls,
-    close: async () => {
-      server.close();
-      server.closeAllConnections();
-      await once(server, "close");
-    },
-  };
+  return { ...(await listenLocally(server)), calls };
 }
 
 /** Puts the gate in front of that simulator for the tests of the calling file or `describe`. */
@@ -67,9 +57,7 @@ async function receive(
   request: IncomingMessage,
   response: ServerResponse,
 ): Promise<GatedCall> {
-  const chunks: Buffer[] = [];
-  for await (const chunk of request) chunks.push(chunk as Buffer);
-  const bodyText = Buffer.concat(chunks).toString();
+  const bodyText = await readText(request);
   const version = request.headers["anthropic-version"];
   const answer = await fetch(simulatorUrl + (request.url ?? ""), {
     method: "POST",
@@ -80,13 +68,13 @@ async function receive(
     body: bodyText,
   });
   const type = answer.headers.get("content-type") ?? "";
-  const text = await answer.text();
-  const pieces = type.startsWith("text/event-stream") ? text.match(/.*?\n\n/gs) : undefined;
+  const whole = await answer.text();
+  const pieces = type.startsWith("text/event-stream") ? whole.match(/.*?\n\n/gs) : undefined;
   return new Gate(response, {
     status: answer.status,
     type,
     bodyText,
-    pieces: pieces ?? [text],
+    pieces: pieces ?? [whole],
   });
 }
 

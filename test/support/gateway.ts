@@ -4,7 +4,6 @@ import { join } from "node:path";
 
 import { pino } from "pino";
 
-import { createVirtualKey } from "../../src/gateway/accounts/authenticate.ts";
 import { openBackend, type Backend } from "../../src/app/open-backend.ts";
 import {
   openGateway,
@@ -15,9 +14,10 @@ import { loadConfig } from "../../src/kernel/config/load-config.ts";
 import { SecretFiles } from "../../src/app/secret-files.ts";
 import type { Config, SettingName } from "../../src/kernel/config/settings.ts";
 import type { OrgId } from "../../src/kernel/core/ids.ts";
-import { parseUsd } from "../../src/kernel/core/money.ts";
+import { parseUsd, type MicroUsd } from "../../src/kernel/core/money.ts";
 import { systemClock, type Clock } from "../../src/kernel/core/time.ts";
 import { startSimulator, type Simulator } from "../../src/dev/simulator/simulator.ts";
+import { addKey } from "./add-key.ts";
 import { PLAYED_CHEATS } from "./cheats/cheats.ts";
 import { addressesOf, freshDatabase } from "./postgres.ts";
 import { speakStrictly } from "./strict-providers/strict-dialect.ts";
@@ -293,33 +293,29 @@ export async function openAccount(
     { name: "test", email: "t@example.com" },
     testOperator,
   );
-  const amountMicroUsd = dollars(usd);
-  if (amountMicroUsd > 0n) {
-    await backend.creditStore.grant(
-      { orgId: org.orgId, amountMicroUsd, ref: `test-${org.orgId}` },
-      testOperator,
-    );
-  }
-  const fresh = createVirtualKey();
-  const key = await backend.accountStore.createKey(
-    {
-      orgId: org.orgId,
-      name: "test",
-      origin: "console",
-      digest: fresh.digest,
-      label: fresh.label,
-      requestsPerMinuteCeiling: limits.requestsPerMinute ?? 300,
-      caps: { month: limits.keyCapUsd === undefined ? null : dollars(limits.keyCapUsd) },
-    },
-    testOperator,
-  );
+  if (dollars(usd) > 0n) await grantCredit(backend, org.orgId, usd);
+  const { keyId, key } = await addKey(backend, org.orgId, {
+    requestsPerMinuteCeiling: limits.requestsPerMinute ?? 300,
+    caps: { month: limits.keyCapUsd === undefined ? null : dollars(limits.keyCapUsd) },
+  });
   if (limits.orgCapUsd !== undefined) {
     await backend.accountStore.setOrgCap(org.orgId, dollars(limits.orgCapUsd), testOperator);
   }
-  return { orgId: org.orgId, keyId: key.keyId, key: fresh.raw };
+  return { orgId: org.orgId, keyId, key };
 }
 
-function dollars(text: string): NonNullable<ReturnType<typeof parseUsd>> {
+/** Gives an organization credit, once for each amount and kind. */
+export async function grantCredit(
+  { creditStore }: Pick<Backend, "creditStore">,
+  orgId: OrgId,
+  usd: string,
+  more: { readonly isTrial?: boolean } = {},
+): Promise<void> {
+  const ref = `gift-${orgId}-${usd}-${String(more.isTrial)}`;
+  await creditStore.grant({ orgId, amountMicroUsd: dollars(usd), ref, ...more }, testOperator);
+}
+
+export function dollars(text: string): MicroUsd {
   const amount = parseUsd(text);
   if (amount === undefined) throw new Error(`not a dollar amount: ${text}`);
   return amount;

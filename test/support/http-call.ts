@@ -20,6 +20,12 @@ export interface HttpAnswer {
   readonly json: unknown;
 }
 
+/** An answer without its request id and date: two answers are equal if nothing else differs. */
+export function withoutIds({ status, headers, text }: HttpAnswer): object {
+  const { "x-request-id": id, "request-id": _same, date: _date, ...rest } = headers;
+  return { status, headers: rest, text: text.replaceAll(String(id), "ID") };
+}
+
 /** One request over a plain socket, whatever its answer; nothing is retried or interpreted. */
 export async function httpCall(url: string, call: HttpCall = {}): Promise<HttpAnswer> {
   const bytes = call.body === undefined ? undefined : bytesOf(call.body);

@@ -1,15 +1,12 @@
 import { once } from "node:events";
 import type { Server } from "node:http";
-import { connect, type AddressInfo, type Socket } from "node:net";
+import { connect, type Socket } from "node:net";
 
 import { pino } from "pino";
 
-import { PLAIN_RULES } from "../../src/gateway/accounts/account-rules.ts";
-import type { Principal } from "../../src/gateway/accounts/principal.ts";
 import { BufferPool } from "../../src/kernel/core/buffer-pool.ts";
 import { ClientAddresses } from "../../src/kernel/core/client-address.ts";
 import { Deadlines, systemClock } from "../../src/kernel/core/time.ts";
-import type { KeyId, OrgId } from "../../src/kernel/core/ids.ts";
 import { GatewayMetrics } from "../../src/gateway/call/metrics.ts";
 import { type ClientTimeouts, UnreadAnswers } from "../../src/gateway/http/connections.ts";
 import {
@@ -18,16 +15,10 @@ import {
 } from "../../src/gateway/http/gateway-server.ts";
 import { RequestLog } from "../../src/gateway/http/client-errors.ts";
 import { RouteTable, type Route } from "../../src/gateway/http/route-table.ts";
+import { listenLocally } from "./local-server.ts";
+import { plainPrincipal } from "./plain-ports.ts";
 
-const PRINCIPAL: Principal = {
-  orgId: "org_test" as OrgId,
-  keyId: "key_test" as KeyId,
-  keyOrigin: "console",
-  requestsPerMinuteCeiling: 300,
-  funded: true,
-  managed: false,
-  rules: PLAIN_RULES,
-};
+const PRINCIPAL = plainPrincipal("org_test", "key_test");
 
 /** Longer than any test takes: a limit under test is never waited for. */
 const NEVER_MS = 600_000;
@@ -58,7 +49,7 @@ export interface RawClient {
 
 /** Opens listeners and clients, and closes all of them together. */
 export class Listeners {
-  readonly #servers: Server[] = [];
+  readonly #closers: (() => Promise<void>)[] = [];
   readonly #sockets: Socket[] = [];
 
   async listen(
@@ -89,11 +80,9 @@ export class Listeners {
       readiness: { isReady: true, isDraining: false },
       ...change,
     });
-    this.#servers.push(server);
-    server.listen(0, "127.0.0.1");
-    await once(server, "listening");
-    const { port } = server.address() as AddressInfo;
-    return { port, url: `http://127.0.0.1:${port}`, server, logged: () => lines.join("") };
+    const { port, url, close } = await listenLocally(server);
+    this.#closers.push(close);
+    return { port, url, server, logged: () => lines.join("") };
   }
 
   /** `isReading` false: the client takes no byte of what the server sends. */
@@ -119,10 +108,7 @@ export class Listeners {
 
   async close(): Promise<void> {
     for (const socket of this.#sockets.splice(0)) socket.destroy();
-    for (const server of this.#servers.splice(0)) {
-      server.closeAllConnections();
-      await new Promise((resolve) => server.close(resolve));
-    }
+    for (const close of this.#closers.splice(0)) await close();
   }
 }
 

@@ -19,7 +19,7 @@ import { openaiChat } from "../../src/formats/wire/openai-chat/index.ts";
 import { wires } from "../../src/formats/wire/wires.ts";
 import { silentLog } from "./silent-log.ts";
 import { withResource } from "./with-resource.ts";
-import { TRUSTED_LISTINGS } from "./trusted-listings.ts";
+import { TRUSTED_LISTINGS } from "./plain-ports.ts";
 
 /** The chat modality by which a search asks. */
 export const chat = chatOn(openaiChat, wires);

@@ -11,6 +11,7 @@ import { systemClock } from "../../src/kernel/core/time.ts";
 import { type Usage, ZERO_USAGE } from "../../src/kernel/core/usage.ts";
 import type { CloseRow, PricePin, ReserveRow } from "../../src/ledger/ledger-store.ts";
 import type { PostgresBackend } from "../../src/app/open-postgres-backend.ts";
+import { addKey, addOrg } from "./add-key.ts";
 import { testOperator } from "./test-operator.ts";
 
 let keysMade = 0;
@@ -20,10 +21,7 @@ export async function orgWithKey(
   backend: PostgresBackend,
   options: { readonly creditMicroUsd: bigint; readonly keyCapMicroUsd?: bigint },
 ): Promise<{ readonly orgId: OrgId; readonly keyId: KeyId }> {
-  const { orgId } = await backend.accountStore.createOrg(
-    { name: "Acme", email: "a@example.com" },
-    testOperator,
-  );
+  const orgId = await addOrg(backend);
   if (options.creditMicroUsd > 0n) {
     const amountMicroUsd = microUsd(options.creditMicroUsd);
     await backend.creditStore.grant({ orgId, amountMicroUsd, ref: `start ${orgId}` }, testOperator);
@@ -38,19 +36,9 @@ export async function keyOf(
 ): Promise<KeyId> {
   const digest = Buffer.alloc(32);
   digest.writeUInt32BE(++keysMade);
-  const key = await backend.accountStore.createKey(
-    {
-      orgId,
-      name: `key ${keysMade}`,
-      origin: "console",
-      digest,
-      label: "tm-label-000",
-      requestsPerMinuteCeiling: 300,
-      caps: { month: capMicroUsd === undefined ? null : microUsd(capMicroUsd) },
-    },
-    testOperator,
-  );
-  return key.keyId;
+  const caps = { month: capMicroUsd === undefined ? null : microUsd(capMicroUsd) };
+  const names = { name: `key ${keysMade}`, label: "tm-label-000" };
+  return (await addKey(backend, orgId, { ...names, digest, caps })).keyId;
 }
 
 export async function pinPrices(
@@ -164,18 +152,6 @@ export function voidRow(attemptId: AttemptId, change: Partial<CloseRow> = {}): C
     firstByteMs: null,
     ...change,
   });
-}
-
-/** From now on the functions of this database read `test_clock.clock_timestamp` as their clock. */
-export async function readTestClock(database: {
-  query(sql: string): Promise<unknown>;
-}): Promise<void> {
-  await database.query(`do $$ declare v_reader regprocedure; begin
-    for v_reader in select oid from pg_proc
-      where pronamespace = 'public'::regnamespace and prosrc like '%clock_timestamp()%' loop
-      execute format('alter routine %s set search_path = test_clock, pg_catalog, public', v_reader);
-    end loop;
-  end $$`);
 }
 
 /** Lets the books go on in this month; an earlier one than theirs only before anything has moved. */

@@ -1,6 +1,5 @@
 import { once } from "node:events";
-import type { Server } from "node:http";
-import type { AddressInfo } from "node:net";
+import type { AddressInfo, Server, Socket } from "node:net";
 
 import { withResource } from "./with-resource.ts";
 
@@ -9,7 +8,8 @@ export interface LocalServer {
   readonly port: number;
   /** Without TLS and without a path. */
   readonly url: string;
-  close(): void;
+  /** Ends its connections too; resolves when all are closed. */
+  readonly close: () => Promise<void>;
 }
 
 /** A server of the test's own, for the tests of the calling file or `describe`. */
@@ -20,17 +20,23 @@ export function withServer(make: () => Server): LocalServer {
   );
 }
 
-/** It listens when this resolves; `close` ends its connections too. */
+/** Starts listening; resolves when it does. Takes servers of HTTP, with TLS or without, and of TCP. */
 export async function listenLocally(server: Server): Promise<LocalServer> {
+  const sockets = new Set<Socket>();
+  server.on("connection", (socket) => {
+    sockets.add(socket);
+    socket.once("close", () => sockets.delete(socket));
+  });
   server.listen(0, "127.0.0.1");
   await once(server, "listening");
   const { port } = server.address() as AddressInfo;
   return {
     port,
     url: `http://127.0.0.1:${port}`,
-    close: () => {
-      server.close();
-      server.closeAllConnections();
-    },
+    close: () =>
+      new Promise((resolve) => {
+        server.close(() => resolve());
+        for (const socket of sockets) socket.destroy();
+      }),
   };
 }

@@ -1,4 +1,5 @@
 import { createServer, type IncomingMessage, type Server, type ServerResponse } from "node:http";
+import { text as readText } from "node:stream/consumers";
 
 /** The answer of a played server on a path: its status and JSON, or bytes as they are. */
 export type PlayedAnswer = (request: PlayedRequest) => Played | undefined;
@@ -22,13 +23,12 @@ export function modelServer(answer: PlayedAnswer, seen: PlayedRequest[] = []): S
   return createServer((request, response) => void serve(request, response));
 
   async function serve(request: IncomingMessage, response: ServerResponse): Promise<void> {
-    let text = "";
-    for await (const chunk of request) text += String(chunk);
+    const sent = await readText(request);
     const played: PlayedRequest = {
       method: request.method ?? "",
       path: request.url ?? "",
       headers: request.headers,
-      body: text === "" ? {} : (JSON.parse(text) as Record<string, unknown>),
+      body: sent === "" ? {} : (JSON.parse(sent) as Record<string, unknown>),
     };
     seen.push(played);
     const { status = 200, headers = {}, body } = answer(played) ?? { status: 404, body: {} };

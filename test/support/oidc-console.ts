@@ -1,5 +1,4 @@
 import { createServer } from "node:http";
-import type { AddressInfo } from "node:net";
 
 import { createRequestId } from "../../src/kernel/core/ids.ts";
 import { systemClock, type Clock } from "../../src/kernel/core/time.ts";
@@ -8,6 +7,7 @@ import type { Identity } from "../../src/account/identity/open-identity.ts";
 import type { IdentityStore } from "../../src/account/identity/postgres-identity-store.ts";
 import { openIdentity, type IdentityConfig } from "../../src/account/identity/open-identity.ts";
 import type { Logger } from "../../src/kernel/core/log.ts";
+import { listenLocally } from "./local-server.ts";
 import { silentLog } from "./silent-log.ts";
 
 /** A wall clock that a test can put forward; durations stay real. */
@@ -59,8 +59,7 @@ export async function startOidcConsole(options: {
   readonly answersAs?: string;
 }): Promise<OidcConsole> {
   const server = createServer();
-  await new Promise<void>((done) => server.listen(0, "127.0.0.1", done));
-  const url = `http://127.0.0.1:${(server.address() as AddressInfo).port}`;
+  const { url, close } = await listenLocally(server);
   const clock = options.clock ?? new ShiftedClock();
   const identity = await openIdentity({
     config: { ...PLAIN, ...(await options.config?.(url)) },
@@ -103,8 +102,7 @@ export async function startOidcConsole(options: {
     clock,
     close: async () => {
       await identity.close();
-      server.closeAllConnections();
-      await new Promise((done) => server.close(done));
+      await close();
     },
   };
 }

@@ -1,10 +1,10 @@
 import { createServer, type IncomingMessage, type ServerResponse } from "node:http";
-import type { AddressInfo } from "node:net";
 
 import { exportJWK, generateKeyPair, SignJWT, type CryptoKey, type JWTPayload } from "jose";
 import type { Adapter, AdapterPayload, Configuration, Provider } from "oidc-provider";
 
 import { systemClock } from "../../src/kernel/core/time.ts";
+import { listenLocally } from "./local-server.ts";
 
 /** A person at the identity provider; may be changed while the provider runs. */
 export interface ScriptedAccount {
@@ -47,8 +47,7 @@ export async function startOidcProvider(options: {
   readonly claimsIn?: "id_token" | "userinfo";
 }): Promise<ScriptedProvider> {
   const server = createServer();
-  await new Promise<void>((done) => server.listen(0, "127.0.0.1", done));
-  const issuer = `http://127.0.0.1:${(server.address() as AddressInfo).port}`;
+  const { url: issuer, close } = await listenLocally(server);
   const script = new Script();
   const privateKey = await signingKey();
   const jwk = { ...(await exportJWK(privateKey)), alg: "RS256", use: "sig", kid: "scripted" };
@@ -81,10 +80,7 @@ export async function startOidcProvider(options: {
         .setProtectedHeader({ alg: "RS256", kid: "scripted", typ: "logout+jwt" })
         .sign(signWith);
     },
-    close: async () => {
-      server.closeAllConnections();
-      await new Promise((done) => server.close(done));
-    },
+    close,
   };
 }
 

@@ -1,6 +1,7 @@
 import { once } from "node:events";
 import { createServer, type IncomingMessage, type ServerResponse } from "node:http";
 import type { AddressInfo } from "node:net";
+import { buffer } from "node:stream/consumers";
 
 import definitions from "otlp-definitions/build/src/generated/root.js";
 
@@ -63,9 +64,7 @@ export async function startOtlpReceiver(
   const bodies: Buffer[] = [];
   const take = async (request: IncomingMessage, response: ServerResponse): Promise<void> => {
     headers.push({ ...request.headers, ":path": request.url });
-    const chunks: Buffer[] = [];
-    for await (const chunk of request) chunks.push(chunk as Buffer);
-    const body = Buffer.concat(chunks);
+    const body = await buffer(request);
     bodies.push(body);
     spans.push(...spansOf(body));
     const { answer = 200 } = options;

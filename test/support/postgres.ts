@@ -14,6 +14,7 @@ import { pinPrices } from "./ledger-rows.ts";
 import { type ReserveBatchStore, withReserveBatch } from "./reserve-batch.ts";
 import { silentLog } from "./silent-log.ts";
 import { withResource } from "./with-resource.ts";
+import { inSession } from "./sql.ts";
 
 export interface FreshDatabase {
   readonly connectionString: string;
@@ -236,6 +237,13 @@ export function withBackend(): FreshBackend {
   return withResource(freshBackend, (backend) => backend.close());
 }
 
+/** The stores of another process on that database, for the same tests. */
+export function withOtherBackend(backend: FreshBackend): PostgresBackend {
+  return withResource(() =>
+    openPostgresBackend({ connectionString: backend.connectionString, log: silentLog }),
+  );
+}
+
 /** The same, with the prices that the ledger rows of the tests refer to. */
 export function withPricedBackend(): FreshBackend {
   const backend = withBackend();
@@ -258,8 +266,5 @@ export function withLedger(backend: FreshBackend, instanceName: string): Ledger 
 }
 
 export async function runOnce(connectionString: string, sql: string): Promise<void> {
-  const client = new Client({ connectionString });
-  await client.connect();
-  await client.query(sql);
-  await client.end();
+  await inSession(connectionString, (client) => client.query(sql));
 }

@@ -1,7 +1,6 @@
 import type { Dispatcher } from "undici";
 
 import { NO_ABUSE_MONITOR } from "../../src/gateway/abuse/unusual-use.ts";
-import { PLAIN_RULES } from "../../src/gateway/accounts/account-rules.ts";
 import type { Principal } from "../../src/gateway/accounts/principal.ts";
 import type { Deployment } from "../../src/catalog/catalog.ts";
 import { CatalogHolder, compileCatalog } from "../../src/catalog/compile-catalog.ts";
@@ -9,12 +8,7 @@ import { type ManifestFile, parseManifestFiles } from "../../src/catalog/catalog
 import type { KeyOrigins } from "../../src/catalog/key-origins.ts";
 import { openServing } from "../../src/app/open-serving.ts";
 import { loadConfig } from "../../src/kernel/config/load-config.ts";
-import {
-  createRequestId,
-  type AttemptId,
-  type KeyId,
-  type OrgId,
-} from "../../src/kernel/core/ids.ts";
+import { createRequestId, type AttemptId } from "../../src/kernel/core/ids.ts";
 import { microUsd } from "../../src/kernel/core/money.ts";
 import type { Refusal } from "../../src/kernel/core/refusals.ts";
 import type { Clock } from "../../src/kernel/core/time.ts";
@@ -24,7 +18,7 @@ import type { ClientExchange } from "../../src/gateway/call/client-exchange.ts";
 import type { CallPorts } from "../../src/gateway/call/ports.ts";
 import type { Ledger } from "../../src/ledger/ledger-store.ts";
 import { MemoryLimitStore } from "../../src/gateway/limits/memory/memory-limit-store.ts";
-import { TRUSTED_LISTINGS } from "./trusted-listings.ts";
+import { TRUSTED_LISTINGS, plainPrincipal } from "./plain-ports.ts";
 
 /** One dispatch under control of the test: what undici would report, the test reports. */
 export class Dispatched {
@@ -141,15 +135,7 @@ function keyOrigins(manifests: readonly ManifestFile[]): KeyOrigins {
   return new Map([["TEST_PROVIDER_KEY", new Set(origins)]]);
 }
 
-export const RECIPE_PRINCIPAL: Principal = {
-  orgId: "org_recipe" as OrgId,
-  keyId: "key_recipe" as KeyId,
-  keyOrigin: "console",
-  requestsPerMinuteCeiling: 300,
-  funded: true,
-  managed: false,
-  rules: PLAIN_RULES,
-};
+export const RECIPE_PRINCIPAL: Principal = plainPrincipal("org_recipe", "key_recipe");
 
 /** A client that records its answer. */
 export class RecordedExchange implements ClientExchange {

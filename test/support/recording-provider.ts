@@ -1,7 +1,7 @@
-import { once } from "node:events";
-import { type AddressInfo, createServer, type Server, type Socket } from "node:net";
+import { createServer, type Socket } from "node:net";
 
 import type { Random } from "../simulation/random.ts";
+import { listenLocally, type LocalServer } from "./local-server.ts";
 
 /** The part of one request that arrived, whether or not all of it did. */
 export interface ArrivedRequest {
@@ -21,31 +21,19 @@ const READS_ON_AFTER_MS = 10;
 export class RecordingProvider {
   readonly arrived: ArrivedRequest[] = [];
   readonly #random: Random;
-  readonly #server: Server;
-  readonly #sockets = new Set<Socket>();
 
   constructor(random: Random) {
     this.#random = random;
-    this.#server = createServer((socket) => this.#serve(socket));
   }
 
-  /** Resolves with its address. */
-  async listen(): Promise<string> {
-    this.#server.listen(0, "127.0.0.1");
-    await once(this.#server, "listening");
-    return `http://127.0.0.1:${(this.#server.address() as AddressInfo).port}`;
-  }
-
-  close(): void {
-    this.#server.close();
-    for (const socket of this.#sockets) socket.destroy();
+  listen(): Promise<LocalServer> {
+    return listenLocally(createServer((socket) => this.#serve(socket)));
   }
 
   #serve(socket: Socket): void {
     let unread = Buffer.alloc(0);
     let current: ArrivedRequest | undefined;
     let missing = 0;
-    this.#sockets.add(socket);
     socket.on("error", () => undefined);
     socket.on("data", (chunk: Buffer) => {
       unread = Buffer.concat([unread, chunk]);

@@ -1,16 +1,9 @@
 import type { AccountRules } from "../../src/gateway/accounts/account-rules.ts";
-import type { KeyId, OrgId } from "../../src/kernel/core/ids.ts";
-import { createVirtualKey } from "../../src/gateway/accounts/authenticate.ts";
-import { microUsd } from "../../src/kernel/core/money.ts";
+import type { OrgId } from "../../src/kernel/core/ids.ts";
+import { addKey, type TestKey, addOrg } from "./add-key.ts";
 import { findKey } from "./find-key.ts";
+import { grantCredit } from "./gateway.ts";
 import type { FreshBackend } from "./postgres.ts";
-import { testOperator } from "./test-operator.ts";
-
-export interface TestKey {
-  readonly orgId: OrgId;
-  readonly keyId: KeyId;
-  readonly digest: Buffer;
-}
 
 export interface RuleKeys {
   /** A key of an organization with bought credit. */
@@ -27,15 +20,9 @@ export async function makeRuleKeys(backend: FreshBackend): Promise<RuleKeys> {
 }
 
 async function boughtOrg(backend: FreshBackend): Promise<TestKey> {
-  const orgId = await emptyOrg(backend);
+  const orgId = await addOrg(backend);
   await grant(backend, orgId, "bought");
   return await addKey(backend, orgId);
-}
-
-export async function emptyOrg(backend: FreshBackend): Promise<OrgId> {
-  return (
-    await backend.accountStore.createOrg({ name: "Acme", email: "a@example.com" }, testOperator)
-  ).orgId;
 }
 
 export async function grant(
@@ -43,31 +30,7 @@ export async function grant(
   orgId: OrgId,
   kind: "bought" | "trial",
 ): Promise<void> {
-  await backend.creditStore.grant(
-    {
-      orgId,
-      amountMicroUsd: microUsd(1_000_000n),
-      ref: `${kind} ${orgId}`,
-      ...(kind === "trial" ? { isTrial: true } : {}),
-    },
-    testOperator,
-  );
-}
-
-export async function addKey(backend: FreshBackend, orgId: OrgId): Promise<TestKey> {
-  const { digest, label } = createVirtualKey();
-  const { keyId } = await backend.accountStore.createKey(
-    {
-      orgId,
-      name: "one",
-      origin: "console",
-      digest,
-      label,
-      requestsPerMinuteCeiling: 300,
-    },
-    testOperator,
-  );
-  return { orgId, keyId, digest };
+  await grantCredit(backend, orgId, "1", kind === "trial" ? { isTrial: true } : {});
 }
 
 /** Reads the rules that a request with this key is served by. */

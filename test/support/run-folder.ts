@@ -23,6 +23,11 @@ export function newRunFolder(): string {
   return folder;
 }
 
+/** A new folder for the files of a test; the end of the run removes it. */
+export function newFolder(name: string): string {
+  return mkdtempSync(join(tmpdir(), `tokenmarket-${name}-`));
+}
+
 function hasRoom(place: string): boolean {
   try {
     accessSync(place, constants.W_OK);

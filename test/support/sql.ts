@@ -1,6 +1,43 @@
 import { Client } from "pg";
 import type { TestGateway } from "./gateway.ts";
 
+/** A connection of its own for the time of `work`. */
+export async function inSession<T>(
+  connectionString: string,
+  work: (client: Client) => Promise<T>,
+): Promise<T> {
+  const client = new Client({ connectionString });
+  await client.connect();
+  try {
+    return await work(client);
+  } finally {
+    await client.end();
+  }
+}
+
+/** A transaction that has run one statement and stays open; its locks end with the connection. */
+export async function openTransaction(
+  { connectionString }: { readonly connectionString: string },
+  sql: string,
+  values: readonly string[] = [],
+): Promise<Client> {
+  const client = new Client({ connectionString });
+  client.on("error", () => undefined);
+  await client.connect();
+  await client.query("begin");
+  await client.query(sql, [...values]);
+  return client;
+}
+
+/** A transaction that holds the lock of an organization's wallet. */
+export async function lockWallet(
+  database: { readonly connectionString: string },
+  { orgId }: { readonly orgId: string },
+): Promise<Client> {
+  const sql = "select from account where account_id = $1 for update";
+  return await openTransaction(database, sql, [`wallet:${orgId}`]);
+}
+
 /** Makes a change that no store offers, with one statement on the gateway's own database. */
 export async function runSql(
   gateway: Pick<TestGateway, "config">,
@@ -16,12 +53,8 @@ export async function readSql(
   sql: string,
   values: unknown[],
 ): Promise<readonly Readonly<Record<string, unknown>>[]> {
-  const client = new Client({ connectionString: gateway.config.databaseUrl });
-  await client.connect();
-  try {
-    const { rows } = await client.query<Record<string, unknown>>(sql, values);
-    return rows;
-  } finally {
-    await client.end();
-  }
+  return await inSession(
+    gateway.config.databaseUrl,
+    async (client) => (await client.query<Record<string, unknown>>(sql, values)).rows,
+  );
 }

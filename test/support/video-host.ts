@@ -1,13 +1,13 @@
-import { once } from "node:events";
 import {
   createServer,
   type IncomingHttpHeaders,
   type IncomingMessage,
   type ServerResponse,
 } from "node:http";
-import type { AddressInfo } from "node:net";
+import { text as readText } from "node:stream/consumers";
 
 import { simulatorManifest } from "./gateway.ts";
+import { listenLocally } from "./local-server.ts";
 
 /** One job at the provider, as the test wants it to be. */
 export interface HostedJob {
@@ -39,17 +39,13 @@ export class VideoHost {
     ((request: IncomingMessage, response: ServerResponse, body: string) => void) | undefined;
   /** The handler of paths that are not about a job: where redirects lead. */
   elsewhere: Handler = (_request, response) => void response.writeHead(404).end("{}");
-  readonly #server = createServer((request, response) => void this.#serve(request, response));
+  url = "";
+  close: () => Promise<void> = () => Promise.resolve();
 
   static async start(): Promise<VideoHost> {
     const host = new VideoHost();
-    host.#server.listen(0, "127.0.0.1");
-    await once(host.#server, "listening");
-    return host;
-  }
-
-  get url(): string {
-    return `http://127.0.0.1:${(this.#server.address() as AddressInfo).port}`;
+    const server = createServer((request, response) => void host.#serve(request, response));
+    return Object.assign(host, await listenLocally(server));
   }
 
   /** The last job that was accepted. */
@@ -84,18 +80,10 @@ export class VideoHost {
     return job;
   }
 
-  async close(): Promise<void> {
-    this.#server.close();
-    this.#server.closeAllConnections();
-    await once(this.#server, "close");
-  }
-
   async #serve(request: IncomingMessage, response: ServerResponse): Promise<void> {
     const { method = "", url = "" } = request;
     this.asked.push(`${method} ${url}`);
-    const chunks: Buffer[] = [];
-    for await (const chunk of request) chunks.push(chunk as Buffer);
-    const body = Buffer.concat(chunks).toString();
+    const body = await readText(request);
     if (method === "POST") return this.#take(request, response, body);
     const [, id, part] = /^\/v1\/videos\/([^/?]+)(\/content)?/.exec(url) ?? [];
     const job = this.jobs.find((each) => each.id === decodeURIComponent(id ?? ""));

@@ -1,5 +1,12 @@
-import { createServer, type IncomingHttpHeaders, type ServerResponse } from "node:http";
-import type { AddressInfo } from "node:net";
+import {
+  createServer,
+  type IncomingHttpHeaders,
+  type IncomingMessage,
+  type ServerResponse,
+} from "node:http";
+import { text as readText } from "node:stream/consumers";
+
+import { listenLocally } from "./local-server.ts";
 
 /** A webhook as the receiver got it, byte for byte. */
 export interface ReceivedWebhook {
@@ -26,35 +33,23 @@ export async function startWebhookReceiver(): Promise<WebhookReceiver> {
   const received: ReceivedWebhook[] = [];
   const answers = new Map<string, (response: ServerResponse) => void>();
   let open = 0;
-  const server = createServer((request, response) => {
-    const chunks: Buffer[] = [];
+  const receive = async (request: IncomingMessage, response: ServerResponse): Promise<void> => {
     open += 1;
     response.on("close", () => {
       open -= 1;
     });
-    request.on("data", (chunk: Buffer) => chunks.push(chunk));
-    request.on("end", () => {
-      const { url: path = "", method = "", headers } = request;
-      received.push({ path, method, headers, body: Buffer.concat(chunks).toString() });
-      const how = answers.get(path);
-      if (how === undefined) response.writeHead(204).end();
-      else how(response);
-    });
-  });
-  await new Promise<void>((resolve) => {
-    server.listen(0, "127.0.0.1", resolve);
-  });
-  const { port } = server.address() as AddressInfo;
+    const { url: path = "", method = "", headers } = request;
+    received.push({ path, method, headers, body: await readText(request) });
+    const how = answers.get(path);
+    if (how === undefined) response.writeHead(204).end();
+    else how(response);
+  };
+  const server = createServer((request, response) => void receive(request, response));
   return {
-    url: `http://127.0.0.1:${port}`,
+    ...(await listenLocally(server)),
     received,
     at: (path) => received.filter((each) => each.path === path),
     answer: (path, how) => void answers.set(path, how),
     open: () => open,
-    close: () =>
-      new Promise((resolve) => {
-        server.closeAllConnections();
-        server.close(() => resolve());
-      }),
   };
 }

@@ -1,6 +1,5 @@
 import {
   isNode,
-  isProduct,
   isTest,
   nodesWith,
   parse,
@@ -37,14 +36,7 @@ const SKIP_CONDITIONS: Readonly<Record<string, string>> = {
   'process.platform !== "linux"': "reads /proc, or binds a second loopback address",
 };
 
-const WORK_MARKS = /\b(TODO|FIXME|XXX|HACK)\b/;
 const SUPPRESSIONS = /@ts-(ignore|expect-error|nocheck)|\b(oxlint|eslint)-disable/;
-
-/** In a test, such a word may be data; in the program it is left-over work wherever it is. */
-export const noWorkIsLeftBehind: Rule = (files) =>
-  files.flatMap((source) =>
-    isProduct(source) ? linesWith(source, WORK_MARKS) : commentsWith(source, WORK_MARKS),
-  );
 
 /** Suppressions work in comments only, so only comments are searched. */
 export const nothingIsSuppressed: Rule = (files) =>
@@ -58,12 +50,6 @@ export const everyTestIsRun: Rule = (files) =>
         isLeftOut(source, node),
       ),
     );
-
-function linesWith(source: SourceFile, pattern: RegExp): string[] {
-  return source.text
-    .split("\n")
-    .flatMap((line, at) => (pattern.test(line) ? [`${source.file}:${at + 1}`] : []));
-}
 
 function commentsWith(source: SourceFile, pattern: RegExp): string[] {
   if (!pattern.test(source.text)) return [];

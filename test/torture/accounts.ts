@@ -74,11 +74,12 @@ async function openAccount(
   return { orgId, shortage, keys };
 }
 
-function openKey(
+async function openKey(
   backend: PostgresBackend,
   { orgId, shortage, helping }: AccountTerms & { readonly orgId: OrgId },
 ): Promise<string> {
-  return addKey(backend, orgId, shortage === "key_cap" ? microUsd(helping * 2n) : null);
+  const month = shortage === "key_cap" ? microUsd(helping * 2n) : null;
+  return (await addKey(backend, orgId, { caps: { month } })).key;
 }
 
 function grant(

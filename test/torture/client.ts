@@ -1,4 +1,5 @@
 import { request as httpRequest, type ClientRequest, type IncomingMessage } from "node:http";
+import { text as readText } from "node:stream/consumers";
 import { setTimeout as sleep } from "node:timers/promises";
 
 import { answerOf, bodyOf, type Ask, type HttpAnswer } from "../support/ask.ts";
@@ -119,7 +120,5 @@ function openCall(life: GatewayLife, asked: Ask): ClientRequest {
 }
 
 async function readAll(response: IncomingMessage): Promise<HttpAnswer> {
-  const chunks: Buffer[] = [];
-  for await (const chunk of response) chunks.push(chunk as Buffer);
-  return answerOf(response, Buffer.concat(chunks).toString());
+  return answerOf(response, await readText(response));
 }

@@ -1,11 +1,11 @@
-import { once } from "node:events";
 import { createServer, type IncomingMessage, type ServerResponse } from "node:http";
-import type { AddressInfo } from "node:net";
+import { text as readText } from "node:stream/consumers";
 import { setTimeout as sleep } from "node:timers/promises";
 
 import { systemClock } from "../../src/kernel/core/time.ts";
 import { PROVIDER_KEY } from "../support/gateway.ts";
 import type { Wire } from "../support/ask.ts";
+import { listenLocally } from "../support/local-server.ts";
 import { TORTURE_MODEL } from "./client.ts";
 import { jsonAnswer, streamAnswer, type AnswerTokens } from "./provider-answers.ts";
 import type { Dice } from "./seeded.ts";
@@ -52,19 +52,7 @@ export async function startCountingProvider(dice: Dice): Promise<CountingProvide
     serve({ request, response, received, complaints, dice }).catch(() => response.destroy());
   });
   server.keepAliveTimeout = KEEP_ALIVE_MS;
-  server.listen(0, "127.0.0.1");
-  await once(server, "listening");
-  const { port } = server.address() as AddressInfo;
-  return {
-    url: `http://127.0.0.1:${port}`,
-    received,
-    complaints,
-    close: async () => {
-      server.close();
-      server.closeAllConnections();
-      await once(server, "close");
-    },
-  };
+  return { ...(await listenLocally(server)), received, complaints };
 }
 
 interface Exchange {
@@ -191,10 +179,9 @@ function complaintAbout(
 
 /** Undefined when it is not JSON; a body that breaks off is the killed gateway's, and throws. */
 async function readJson(request: IncomingMessage): Promise<ChatBody | undefined> {
-  const chunks: Buffer[] = [];
-  for await (const chunk of request) chunks.push(chunk as Buffer);
+  const sent = await readText(request);
   try {
-    const body = JSON.parse(Buffer.concat(chunks).toString()) as Partial<ChatBody>;
+    const body = JSON.parse(sent) as Partial<ChatBody>;
     return { model: "", max_tokens: 0, stream: false, ...body };
   } catch {
     return undefined;

@@ -6,7 +6,6 @@ import { setTimeout as sleep } from "node:timers/promises";
 
 import { Pool } from "pg";
 
-import { openBilling } from "../../src/account/billing/open-billing.ts";
 import type { OrgId } from "../../src/kernel/core/ids.ts";
 import { microUsd } from "../../src/kernel/core/money.ts";
 import { systemClock } from "../../src/kernel/core/time.ts";
@@ -14,14 +13,14 @@ import {
   startTestCheckout,
   type TestCheckout,
 } from "../../src/dev/test-checkout/start-test-checkout.ts";
-import { NO_PROVIDER_CONFIG } from "../support/billing-fixture.ts";
+import { addOrg } from "../support/add-key.ts";
+import { openOtherBilling } from "../support/billing-fixture.ts";
 import { startArchivingPostgres } from "../support/pgbackrest.ts";
 import { runOnce } from "../support/postgres.ts";
 import { runCommand, type CommandResult } from "../support/program.ts";
 import { withReserveBatch } from "../support/reserve-batch.ts";
 import { closeUntil } from "../support/settlement-books.ts";
 import { SettlementJournal } from "../support/settlement-journal.ts";
-import { silentLog } from "../support/silent-log.ts";
 import { helpingOf, openAccounts, type TortureAccount } from "./accounts.ts";
 import { runClient } from "./client.ts";
 import { TortureDatabase } from "./database.ts";
@@ -31,7 +30,7 @@ import { startCountingProvider, type CountingProvider, type ReceivedAttempt } fr
 import { Dice } from "./seeded.ts";
 import { Tally } from "./tally.ts";
 import { writeManifests } from "./torture.ts";
-import { testOperator, testSeller } from "../support/test-operator.ts";
+import { testOperator } from "../support/test-operator.ts";
 
 const INSTANCES = 3;
 const CLIENTS_EACH = 8;
@@ -148,10 +147,7 @@ export async function openStory(
   );
   const admin = new Pool({ connectionString: databaseUrl, max: 1 });
   admin.on("error", () => undefined);
-  const { orgId } = await database.backend.accountStore.createOrg(
-    { name: "P", email: "p@e.com" },
-    testOperator,
-  );
+  const orgId = await addOrg(database.backend);
   const tally = new Tally();
   const story: Story = {
     folder,
@@ -327,16 +323,8 @@ export async function expectCode(
 /** A purchase of whole dollars that is paid and credited. */
 async function buy(story: Story, dollars: number) {
   const { checkout, database, payer: orgId } = story;
-  const billing = openBilling({
-    config: NO_PROVIDER_CONFIG,
-    testCheckout: checkout,
-    store: database.backend.purchaseStore,
-    topUpStore: database.backend.topUpStore,
-    consoleUrl: () => "http://127.0.0.1:1",
-    seller: testSeller,
-    clock: systemClock,
-    log: silentLog,
-  });
+  const { backend } = database;
+  const billing = openOtherBilling({ backend, clock: systemClock }, {}, { testCheckout: checkout });
   const amountMicroUsd = microUsd(BigInt(dollars) * 1_000_000n);
   const wanted = { orgId, amountMicroUsd, email: "p@e.com" };
   const { purchase, checkoutUrl } = await billing.startPurchase(wanted, testOperator);

@@ -44,7 +44,7 @@ async function survey(
     const asked = { baseUrl: `${url}/v1`, isSelfHosted: true, ...input };
     return { outcome: await surveyEndpoint(asked, { ...deps, allowPrivateUpstreams }), seen, url };
   } finally {
-    server.close();
+    await server.close();
   }
 }
 
@@ -160,7 +160,7 @@ describe("one token on each wire", () => {
       request.path === "/v1/chat/completions" ? chatAnswers(request) : undefined;
     const server = await listenLocally(modelServer(onlyFirst));
     const asked = { baseUrl: `${server.url}/v1`, upstreamId: "m", wireIds: DIALECTS };
-    const trials = await tryWires(asked, deps).finally(() => server.close());
+    const trials = await tryWires(asked, deps).finally(() => void server.close());
     expect(trials.map(({ answers, seen }) => [answers, seen])).toEqual([
       [true, "status 200"],
       [false, "status 404"],
@@ -174,7 +174,7 @@ describe("one token on each wire", () => {
     };
     const server = await listenLocally(modelServer(unbilled));
     const asked = { baseUrl: `${server.url}/v1`, upstreamId: "m", wireIds: DIALECTS };
-    const trials = await tryWires(asked, deps).finally(() => server.close());
+    const trials = await tryWires(asked, deps).finally(() => void server.close());
     expect(trials.filter(({ answers }) => answers)).toEqual([]);
     expect(trials[0]?.seen).toMatch(/reports no usage/);
   });
@@ -182,14 +182,14 @@ describe("one token on each wire", () => {
   test("a page that answers 200 to everything speaks no wire", async () => {
     const server = await listenLocally(modelServer(() => ({ body: "<html>welcome</html>" })));
     const asked = { baseUrl: `${server.url}/v1`, upstreamId: "m", wireIds: DIALECTS };
-    const trials = await tryWires(asked, deps).finally(() => server.close());
+    const trials = await tryWires(asked, deps).finally(() => void server.close());
     expect(trials.map(({ answers }) => answers)).toEqual([false, false]);
   });
 
   test("Ollama says what it has loaded the model with", async () => {
     const server = await listenLocally(modelServer(ollama));
-    const loaded = await loadedContexts({ baseUrl: `${server.url}/v1` }, deps).finally(() =>
-      server.close(),
+    const loaded = await loadedContexts({ baseUrl: `${server.url}/v1` }, deps).finally(
+      () => void server.close(),
     );
     expect([...loaded]).toEqual([["qwen3:8b", 4_096]]);
   });
@@ -207,7 +207,7 @@ describe("an endpoint that means no good", () => {
     const other = await listenLocally(modelServer(vllm, elsewhere));
     const headers = { location: `${other.url}/v1/models` };
     const moved: PlayedAnswer = () => ({ status: 307, headers, body: {} });
-    const { outcome } = await survey(moved, { key: "sk-secret" }).finally(() => other.close());
+    const { outcome } = await survey(moved, { key: "sk-secret" }).finally(() => void other.close());
     expect(outcome).toMatchObject({ ok: false, code: "no_list" });
     expect(JSON.stringify(outcome)).toMatch(/redirects \(status 307\)/);
     expect(elsewhere).toEqual([]);
@@ -272,7 +272,7 @@ describe("an endpoint that means no good", () => {
 
   test("that does not listen is named by the reason", async () => {
     const server = await listenLocally(createServer());
-    server.close();
+    await server.close();
     const asked = { baseUrl: `${server.url}/v1`, isSelfHosted: true };
     expect(await surveyEndpoint(asked, deps)).toEqual({
       ok: false,

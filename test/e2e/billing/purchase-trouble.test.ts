@@ -1,16 +1,15 @@
 import { describe, expect, test } from "vitest";
-import { openBilling } from "../../../src/account/billing/open-billing.ts";
 import type { AttemptId } from "../../../src/kernel/core/ids.ts";
 import { microUsd } from "../../../src/kernel/core/money.ts";
 import {
   MICRO_PER_USD,
-  silentLogger,
+  openOtherBilling,
   paymentOf,
   withBillingFixture,
   type Bought,
 } from "../../support/billing-fixture.ts";
 import { closeRow, keyOf, pinPrices, reserveRow } from "../../support/ledger-rows.ts";
-import { testOperator, testSeller } from "../../support/test-operator.ts";
+import { testOperator } from "../../support/test-operator.ts";
 
 /** Every event arrives at once, once. */
 const fixture = withBillingFixture();
@@ -163,22 +162,11 @@ describe("events", () => {
 
   test("are believed under the old secret and the new one, for five minutes", async () => {
     const { Stripe } = await import("stripe");
-    const { backend, clock } = fixture;
-    const rotating = openBilling({
-      config: {
-        stripeSecretKey: "sk_test_x",
-        stripeWebhookSecret: "whsec_new, whsec_old",
-        stripeApiUrl: fixture.checkout.url,
-        purchaseMinUsd: "5.00",
-        purchaseMaxUsd: "50.00",
-        autoTopUp: true,
-      },
-      store: backend.purchaseStore,
-      topUpStore: backend.topUpStore,
-      consoleUrl: () => "http://127.0.0.1:1",
-      seller: testSeller,
-      clock,
-      log: silentLogger,
+    const { clock } = fixture;
+    const rotating = openOtherBilling(fixture, {
+      stripeSecretKey: "sk_test_x",
+      stripeWebhookSecret: "whsec_new, whsec_old",
+      stripeApiUrl: fixture.checkout.url,
     });
     const payload = JSON.stringify({ id: "evt_1", object: "event", type: "ping", data: {} });
     const { webhooks } = new Stripe("sk_test_x");

@@ -1,17 +1,16 @@
 import { describe, expect, test, vi } from "vitest";
 import { PurchaseFault } from "../../../src/account/billing/billing.ts";
-import { openBilling } from "../../../src/account/billing/open-billing.ts";
 import { microUsd } from "../../../src/kernel/core/money.ts";
 import {
   MICRO_PER_USD,
-  NO_PROVIDER_CONFIG,
-  silentLogger,
+  openOtherBilling,
   withBillingFixture,
   type BillingFixture,
   type Bought,
 } from "../../support/billing-fixture.ts";
 import { until } from "../../support/books.ts";
-import { testOperator, testSeller } from "../../support/test-operator.ts";
+import { testOperator } from "../../support/test-operator.ts";
+import { silentLog } from "../../support/silent-log.ts";
 
 const DAY_MS = 86_400_000;
 const MINUTE_MS = 60_000;
@@ -112,22 +111,10 @@ describe("buying credit", () => {
   });
 
   test("a payment provider that is away is a clear refusal, and nothing is pending", async () => {
-    const { backend, clock } = fixture;
-    const away = openBilling({
-      config: {
-        stripeSecretKey: "sk_live_nothing",
-        stripeWebhookSecret: "whsec_nothing",
-        stripeApiUrl: "http://127.0.0.1:1",
-        purchaseMinUsd: "5.00",
-        purchaseMaxUsd: "50.00",
-        autoTopUp: true,
-      },
-      store: backend.purchaseStore,
-      topUpStore: backend.topUpStore,
-      consoleUrl: () => "http://127.0.0.1:1",
-      seller: testSeller,
-      clock,
-      log: silentLogger,
+    const away = openOtherBilling(fixture, {
+      stripeSecretKey: "sk_live_nothing",
+      stripeWebhookSecret: "whsec_nothing",
+      stripeApiUrl: "http://127.0.0.1:1",
     });
     const orgId = await fixture.newOrg();
     const wanted = { orgId, amountMicroUsd: microUsd(5n * MICRO_PER_USD), email: "a@b.test" };
@@ -210,16 +197,7 @@ test("a running console reconciles purchases by itself, until it is closed", asy
   const bought = await undelivered.buy(await undelivered.newOrg(), 20);
   undelivered.checkout.book.pay(bought.session);
   undelivered.clock.moveOn(20 * MINUTE_MS);
-  const running = openBilling({
-    config: NO_PROVIDER_CONFIG,
-    testCheckout: undelivered.checkout,
-    store: undelivered.backend.purchaseStore,
-    topUpStore: undelivered.backend.topUpStore,
-    consoleUrl: () => "",
-    seller: testSeller,
-    clock: undelivered.clock,
-    log: silentLogger,
-  });
+  const running = openOtherBilling(undelivered, {}, { testCheckout: undelivered.checkout });
   vi.useFakeTimers({ toFake: ["setTimeout", "clearTimeout"] });
   running.start();
   vi.advanceTimersByTime(MINUTE_MS);
@@ -237,15 +215,11 @@ test("a start with a live key reports credit that was bought with test money", a
   fixture.checkout.book.pay(bought.session);
   await fixture.checkout.webhooks.settled();
   const errors: object[] = [];
-  const live = openBilling({
-    config: { ...NO_PROVIDER_CONFIG, stripeSecretKey: "rk_live_x", stripeWebhookSecret: "whsec_x" },
-    store: fixture.backend.purchaseStore,
-    topUpStore: fixture.backend.topUpStore,
-    consoleUrl: () => "",
-    seller: testSeller,
-    clock: fixture.clock,
-    log: { ...silentLogger, error: (detail) => void errors.push(detail) },
-  });
+  const live = openOtherBilling(
+    fixture,
+    { stripeSecretKey: "rk_live_x", stripeWebhookSecret: "whsec_x" },
+    { log: { ...silentLog, error: (detail) => void errors.push(detail) } },
+  );
   expect(live.mode).toBe("stripe");
   live.start();
   await until("the start has logged it", () => errors.length === 1);
@@ -253,16 +227,8 @@ test("a start with a live key reports credit that was bought with test money", a
   await live.close();
 });
 
-test("without a payment provider credit is granted, and none can be bought", async () => {
-  const none = openBilling({
-    config: NO_PROVIDER_CONFIG,
-    store: fixture.backend.purchaseStore,
-    topUpStore: fixture.backend.topUpStore,
-    consoleUrl: () => "",
-    seller: testSeller,
-    clock: fixture.clock,
-    log: silentLogger,
-  });
+test("an installation without a payment provider grants credit and sells none", async () => {
+  const none = openOtherBilling(fixture);
   const orgId = await fixture.newOrg();
   expect(none.mode).toBe("none");
   const wanted = { orgId, amountMicroUsd: microUsd(5n * MICRO_PER_USD), email: "a@b.test" };

@@ -1,6 +1,5 @@
-import { once } from "node:events";
 import { createServer, type IncomingMessage, type Server, type ServerResponse } from "node:http";
-import type { AddressInfo } from "node:net";
+import { text as readText } from "node:stream/consumers";
 
 import { Client } from "pg";
 import { expect, test } from "vitest";
@@ -9,10 +8,12 @@ import type { OrgId } from "../../../src/kernel/core/ids.ts";
 import { microUsd } from "../../../src/kernel/core/money.ts";
 import { MICRO_PER_USD, withBillingFixture } from "../../support/billing-fixture.ts";
 import { until } from "../../support/books.ts";
+import { listenLocally } from "../../support/local-server.ts";
 import { serve, withOperatorFolder } from "../../support/operator.ts";
 import type { RunningProgram } from "../../support/program.ts";
 import { testOperator } from "../../support/test-operator.ts";
 import { withResource } from "../../support/with-resource.ts";
+import { openTransaction } from "../../support/sql.ts";
 
 const BOUGHT = 50n * MICRO_PER_USD;
 const RULE = {
@@ -50,9 +51,7 @@ async function openDoor(): Promise<Door> {
     take(request, response).catch(() => response.destroy());
   });
   const take = async (request: IncomingMessage, response: ServerResponse): Promise<void> => {
-    const chunks: Buffer[] = [];
-    for await (const chunk of request as AsyncIterable<Buffer>) chunks.push(chunk);
-    const body = Buffer.concat(chunks).toString();
+    const body = await readText(request);
     const isCharge = request.method === "POST" && request.url === "/v1/payment_intents";
     const purchaseId = new URLSearchParams(body).get("metadata[purchase_id]") ?? "";
     if (isCharge) purchaseIds.push(purchaseId);
@@ -62,18 +61,11 @@ async function openDoor(): Promise<Door> {
     const { status, text } = await passOn(request, body);
     if (place !== "charged") response.writeHead(status, JSON_TYPE).end(text);
   };
-  server.listen(0, "127.0.0.1");
-  await once(server, "listening");
   return {
-    url: `http://127.0.0.1:${(server.address() as AddressInfo).port}`,
+    ...(await listenLocally(server)),
     purchaseIds,
     get lock() {
       return lock;
-    },
-    close: async () => {
-      server.closeAllConnections();
-      server.close();
-      await once(server, "close");
     },
   };
 }
@@ -98,12 +90,8 @@ async function passOn(
 }
 
 async function lockPurchase(purchaseId: string): Promise<Client> {
-  const client = new Client({ connectionString: fixture.backend.connectionString });
-  client.on("error", () => undefined);
-  await client.connect();
-  await client.query("begin");
-  await client.query("select from purchase where purchase_id = $1 for update", [purchaseId]);
-  return client;
+  const sql = "select from purchase where purchase_id = $1 for update";
+  return await openTransaction(fixture.backend, sql, [purchaseId]);
 }
 
 /** An organization with a saved card and a rule that is due. */

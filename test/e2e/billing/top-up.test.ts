@@ -249,16 +249,16 @@ describe("a charge that fails", () => {
   );
 });
 
-describe("without events", () => {
+describe("a top-up without events", () => {
   const deaf = withBillingFixture({ delivery: () => [] });
 
-  test("a card is found when the page is read again", async () => {
+  test("finds a saved card when the page is read again", async () => {
     orgId = await deaf.newOrg();
     await saveCard(deaf, orgId);
     expect((await topUpsOf(deaf).read(orgId)).card?.last4).toBe("4242");
   });
 
-  test("a process that dies between the decision and the charge is repaired by another", async () => {
+  test("is completed by another process if one dies between decision and charge", async () => {
     orgId = await deaf.newOrg();
     await saveCard(deaf, orgId);
     await topUpsOf(deaf).read(orgId);
@@ -279,7 +279,7 @@ describe("without events", () => {
     expect(await deaf.broken()).toEqual([]);
   });
 
-  test("one that nobody wants any more by then is not sent, and ends", async () => {
+  test("is not sent, and ends, if nobody wants it any more by then", async () => {
     orgId = await deaf.newOrg();
     await saveCard(deaf, orgId);
     await topUpsOf(deaf).read(orgId);

@@ -9,7 +9,14 @@ import {
   hasChromium,
   withBrowser,
 } from "../../support/browser.ts";
-import { ask, makeKey, newcomer, pageShown, sessionOf } from "../../support/console-steps.ts";
+import {
+  ask,
+  makeKey,
+  newcomer,
+  pageShown,
+  sessionOf,
+  pageOpener,
+} from "../../support/console-steps.ts";
 import { withConsole } from "../../support/console-fixture.ts";
 import { at, bearer, httpCall, listAt, textAt } from "../../support/http-call.ts";
 
@@ -17,6 +24,7 @@ const BANNER_MS = 5_000;
 const UNFUNDED = "20 requests per minute until you add credit.";
 
 const fixture = withConsole();
+const open = pageOpener(fixture);
 const browser = withBrowser();
 
 describe.skipIf(!hasChromium)("buying credit", () => {
@@ -157,11 +165,6 @@ describe.skipIf(!hasChromium)("buying credit", () => {
     expect(complaints).toEqual([]);
   });
 });
-
-async function open(page: Page, path: string): Promise<void> {
-  await page.goto(fixture.consoleUrl + path);
-  await pageShown(page);
-}
 
 /** The limit of requests a minute that the gateway reports for this key. */
 async function requestsPerMinuteOf(secret: string): Promise<unknown> {

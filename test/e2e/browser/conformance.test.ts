@@ -1,5 +1,4 @@
-import { mkdtempSync, rmSync, writeFileSync } from "node:fs";
-import { tmpdir } from "node:os";
+import { rmSync, writeFileSync } from "node:fs";
 import { join } from "node:path";
 
 import type { Page } from "playwright-core";
@@ -19,12 +18,13 @@ import {
   takePicture,
   withBrowser,
 } from "../../support/browser.ts";
-import { newcomer, pageShown } from "../../support/console-steps.ts";
+import { newcomer, pageShown, pageOpener } from "../../support/console-steps.ts";
 import { withConsole } from "../../support/console-fixture.ts";
 import { readTable } from "../../support/console-tables.ts";
 import { reportOf, sha256OfManifest, type FoundModel } from "../../support/conformance-reports.ts";
 import { PROVIDER_KEY, simulatorManifest, textModel } from "../../support/gateway.ts";
 import { runCommand } from "../../support/program.ts";
+import { newFolder } from "../../support/run-folder.ts";
 
 const DAY_MS = 86_400_000;
 const LAB = simulatorManifest({
@@ -42,9 +42,10 @@ const OTHER = simulatorManifest({
 const NOT_SUBSTITUTED = "C7 no silent substitution";
 
 const fixture = withConsole({ manifests: [LAB, OTHER] });
+const open = pageOpener(fixture);
 const browser = withBrowser();
 
-describe.skipIf(!hasChromium)("what conformance runs found", () => {
+describe.skipIf(!hasChromium)("the findings of conformance runs", () => {
   beforeAll(async () => {
     const { url } = fixture.gateway.simulator;
     const substituted = failed(`an answer of ${url}/a/v1 names another model`, {
@@ -76,7 +77,7 @@ describe.skipIf(!hasChromium)("what conformance runs found", () => {
     await verdictsKnown();
   });
 
-  test("is on the provider's page, by listing and check, and opens by the keyboard", async () => {
+  test("are on the provider's page, by listing and check, and open by the keyboard", async () => {
     const { page, complaints } = await newcomer(fixture, browser, { name: "reader" });
     await page.setViewportSize({ width: 1920, height: 1080 });
     await open(page, "/providers");
@@ -134,7 +135,7 @@ describe.skipIf(!hasChromium)("what conformance runs found", () => {
     expect(complaints).toEqual([]);
   });
 
-  test("has a history, newest first", async () => {
+  test("have a history, newest first", async () => {
     const { page, complaints } = await newcomer(fixture, browser, { name: "historian" });
     await open(page, "/providers/lab-a?listing=lab/chat-two");
     const runs = await readTable(page, "Last conformance runs of lab/chat-two");
@@ -147,7 +148,7 @@ describe.skipIf(!hasChromium)("what conformance runs found", () => {
     expect(complaints).toEqual([]);
   });
 
-  test("is on the model's page for each of its listings, and leads to the check", async () => {
+  test("are on the model's page for each of its listings, and lead to the check", async () => {
     const { page, complaints } = await newcomer(fixture, browser, { name: "buyer" });
     await open(page, "/models/lab/chat-two");
     const listings = await readTable(page, "Providers of this model, in routing order");
@@ -166,7 +167,7 @@ describe.skipIf(!hasChromium)("what conformance runs found", () => {
     expect(complaints).toEqual([]);
   });
 
-  deepTest("fits in the dark and on a phone", async () => {
+  deepTest("fit in the dark and on a phone", async () => {
     const who = { name: "night", theme: "dark" } as const;
     const { page, complaints } = await newcomer(fixture, browser, who);
     await open(page, "/providers/lab-a?listing=lab/chat-large-preview");
@@ -181,7 +182,7 @@ describe.skipIf(!hasChromium)("what conformance runs found", () => {
     expect(complaints).toEqual([]);
   });
 
-  test("is for customers: a visitor is asked to sign in, and gets nothing of it", async () => {
+  test("are for customers: a visitor is asked to sign in and sees none", async () => {
     const { page, complaints } = await newVisitor(browser);
     const asked: string[] = [];
     page.on("request", (request) => asked.push(new URL(request.url()).pathname));
@@ -195,11 +196,6 @@ describe.skipIf(!hasChromium)("what conformance runs found", () => {
   });
 });
 
-async function open(page: Page, path: string): Promise<void> {
-  await page.goto(fixture.consoleUrl + path);
-  await pageShown(page);
-}
-
 async function expectNoSecret(page: Page): Promise<void> {
   const { url } = fixture.gateway.simulator;
   const content = await page.content();
@@ -211,7 +207,7 @@ async function expectNoSecret(page: Page): Promise<void> {
 /** As an operator imports what the provider has signed. */
 async function importReport(daysAgo: number, models: readonly FoundModel[]): Promise<void> {
   const { simulator, config } = fixture.gateway;
-  const folder = mkdtempSync(join(tmpdir(), "tokenmarket-report-"));
+  const folder = newFolder("report");
   try {
     const key = join(folder, "key.pem");
     const { privateKey } = openSigningKey(key);

@@ -9,7 +9,7 @@ import {
   everythingKept,
   makeKey,
   newcomer,
-  pageShown,
+  pageOpener,
 } from "../../support/console-steps.ts";
 import { withConsole } from "../../support/console-fixture.ts";
 import { PROVIDER_KEY } from "../../support/gateway.ts";
@@ -24,6 +24,7 @@ const BAD_KEY = "customer-invalid-key-0123456789-abcd";
 
 const encryptionKey = Buffer.alloc(32, 9).toString("base64");
 const fixture = withConsole({ settings: { encryptionKey } });
+const open = pageOpener(fixture);
 const browser = withBrowser();
 
 describe.skipIf(!hasChromium)("the organization's keys at providers", () => {
@@ -114,11 +115,6 @@ describe.skipIf(!hasChromium)("the organization's keys at providers", () => {
     expect(complaints).toEqual([]);
   });
 });
-
-async function open(page: Page, path: string): Promise<void> {
-  await page.goto(fixture.consoleUrl + path);
-  await pageShown(page);
-}
 
 /** Calls until the gateway's call goes out with this key at the provider. */
 async function usesKey(secret: string, providerKey: string): Promise<void> {

@@ -1,6 +1,5 @@
 import { execFile } from "node:child_process";
-import { mkdirSync, mkdtempSync, rmSync, writeFileSync } from "node:fs";
-import { tmpdir } from "node:os";
+import { mkdirSync, rmSync, writeFileSync } from "node:fs";
 import { join, resolve } from "node:path";
 import { promisify } from "node:util";
 
@@ -12,6 +11,7 @@ import { pageShown } from "../../support/console-steps.ts";
 import { bearer, httpCall } from "../../support/http-call.ts";
 import { runProgram, startProgram, type RunningProgram } from "../../support/program.ts";
 import { withResource } from "../../support/with-resource.ts";
+import { newFolder } from "../../support/run-folder.ts";
 
 /** Where the figures of the last run are; not in git. */
 const FIGURES = resolve(import.meta.dirname, "../../../artefacts/first-minute.json");
@@ -22,7 +22,7 @@ const CLICKS_MAX = 4;
 
 const browser = withBrowser();
 const folder = withResource(
-  () => Promise.resolve({ path: mkdtempSync(join(tmpdir(), "tokenmarket-trial-")) }),
+  () => Promise.resolve({ path: newFolder("trial") }),
   ({ path }) => Promise.resolve(rmSync(path, { recursive: true, force: true })),
 );
 const dev = withResource(

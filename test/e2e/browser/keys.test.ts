@@ -10,7 +10,7 @@ import {
   everythingKept,
   makeKey,
   newcomer,
-  pageShown,
+  pageOpener,
 } from "../../support/console-steps.ts";
 import { runSql } from "../../support/sql.ts";
 import { withConsole } from "../../support/console-fixture.ts";
@@ -20,6 +20,7 @@ import { at, textAt } from "../../support/http-call.ts";
 const TINY_USD = "0.0001";
 
 const fixture = withConsole();
+const open = pageOpener(fixture);
 const browser = withBrowser();
 
 describe.skipIf(!hasChromium)("the keys page", () => {
@@ -397,11 +398,6 @@ const NO_CAPS: Readonly<Record<string, string>> = {
 };
 
 const STRUCK = '[style*="line-through"]';
-
-async function open(page: Page, path: string): Promise<void> {
-  await page.goto(fixture.consoleUrl + path);
-  await pageShown(page);
-}
 
 interface Noted {
   readonly route: string;

@@ -11,11 +11,13 @@ import {
   makeKey,
   newcomer,
   pageShown,
+  pageOpener,
 } from "../../support/console-steps.ts";
 import { withConsole } from "../../support/console-fixture.ts";
 import { at, textAt, type HttpAnswer } from "../../support/http-call.ts";
 
 const fixture = withConsole();
+const open = pageOpener(fixture);
 const browser = withBrowser();
 
 describe.skipIf(!hasChromium)("the limits page", () => {
@@ -255,11 +257,6 @@ describe.skipIf(!hasChromium)("the limits page", () => {
     expect(complaints).toEqual([]);
   });
 });
-
-async function open(page: Page, path: string): Promise<void> {
-  await page.goto(fixture.consoleUrl + path);
-  await pageShown(page);
-}
 
 function limitsTable(page: Page): Locator {
   return page.getByRole("table", { name: /^Limits:/ });

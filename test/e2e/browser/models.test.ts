@@ -10,7 +10,14 @@ import {
   newVisitor,
   withBrowser,
 } from "../../support/browser.ts";
-import { ask, callGateway, makeKey, newcomer, pageShown } from "../../support/console-steps.ts";
+import {
+  ask,
+  callGateway,
+  makeKey,
+  newcomer,
+  pageShown,
+  pageOpener,
+} from "../../support/console-steps.ts";
 import { readTable } from "../../support/console-tables.ts";
 import { withConsole } from "../../support/console-fixture.ts";
 import { simulatorManifest, textModel } from "../../support/gateway.ts";
@@ -62,6 +69,7 @@ const dedicated = withPrivateListing(
 );
 
 const fixture = withConsole({ manifests: [shown, stagedOnly, dedicated] });
+const open = pageOpener(fixture);
 const browser = withBrowser();
 
 describe.skipIf(!hasChromium)("the models and providers pages", () => {
@@ -316,11 +324,6 @@ function withPrivateListing(manifest: object): object {
 
 function read(path: string): ReturnType<typeof httpCall> {
   return httpCall(fixture.consoleUrl + path);
-}
-
-async function open(page: Page, path: string): Promise<void> {
-  await page.goto(fixture.consoleUrl + path);
-  await pageShown(page);
 }
 
 /** Shows further columns of the page's table. */

@@ -1,9 +1,8 @@
 import type { Locator, Page } from "playwright-core";
 import { describe, expect, test } from "vitest";
 
-import type { OrgId } from "../../../src/kernel/core/ids.ts";
 import { startSimulator } from "../../../src/dev/simulator/simulator.ts";
-import { debitOf, ended, until } from "../../support/books.ts";
+import { until } from "../../support/books.ts";
 import {
   deepTest,
   expectAccessible,
@@ -11,7 +10,7 @@ import {
   hasChromium,
   withBrowser,
 } from "../../support/browser.ts";
-import { newcomer, type Newcomer } from "../../support/console-steps.ts";
+import { newcomer, type Newcomer, shownCost, recordedCost } from "../../support/console-steps.ts";
 import {
   startGatedProvider,
   type GatedCall,
@@ -115,7 +114,7 @@ describe.skipIf(!hasChromium)("the playground's chat", () => {
     await expect.poll(() => text.innerText()).toBe(whole);
     expect(first.length).toBeLessThan(whole.length);
 
-    const costMicroUsd = await recordedCost(orgId, answer);
+    const costMicroUsd = await recordedCost(fixture, orgId, answer);
     await expect.poll(() => shownCost(answer)).toBe(costMicroUsd);
     expect(costMicroUsd).toBeGreaterThan(10_000n);
     await page.getByRole("link", { name: /balance: \$9\.\d\d available/ }).waitFor();
@@ -138,7 +137,7 @@ describe.skipIf(!hasChromium)("the playground's chat", () => {
     rest.release();
     await answer.getByText(/^cost \$/).waitFor();
     await expect.poll(() => text.innerText()).not.toContain("word24");
-    const costMicroUsd = await recordedCost(orgId, answer);
+    const costMicroUsd = await recordedCost(fixture, orgId, answer);
     expect(costMicroUsd).toBeGreaterThan(0n);
     await expect.poll(() => shownCost(answer)).toBe(costMicroUsd);
     await expectAccessible(page, "a stopped answer");
@@ -156,7 +155,7 @@ describe.skipIf(!hasChromium)("the playground's chat", () => {
     await said.getByText("upstream_error", { exact: true }).waitFor();
     await said.getByRole("button", { name: "Copy request ID" }).waitFor();
     await answer.getByText(/^cost \$/).waitFor();
-    await expect.poll(() => shownCost(answer)).toBe(await recordedCost(orgId, answer));
+    await expect.poll(() => shownCost(answer)).toBe(await recordedCost(fixture, orgId, answer));
     await expectAccessible(page, "an answer that ended early");
     expect(complaints).toEqual([]);
   });
@@ -497,20 +496,6 @@ async function isKept(page: Page, words: string): Promise<boolean> {
 async function chooseModel(page: Page, name: string): Promise<void> {
   await page.getByRole("combobox", { name: "Model" }).click();
   await page.getByRole("option", { name: new RegExp(`^${name}`) }).click();
-}
-
-/** Micro-dollars that the answer's last line shows. */
-async function shownCost(answer: Locator): Promise<bigint> {
-  const words = await answer.getByText(/^cost \$/).innerText();
-  const [, dollars = "", digits = ""] = /\$(\d+)\.(\d+)/.exec(words) ?? [];
-  return BigInt(dollars) * 1_000_000n + BigInt(digits.padEnd(6, "0"));
-}
-
-/** Micro-dollars that the request of this answer was debited. */
-async function recordedCost(orgId: OrgId, answer: Locator): Promise<bigint> {
-  const requestId = await answer.locator("code[title]").getAttribute("title");
-  const account = { orgId, keyId: "", key: "" };
-  return debitOf(await ended(fixture.gateway, account, requestId ?? ""));
 }
 
 /** The bodies that reached the provider with this text, by model. */

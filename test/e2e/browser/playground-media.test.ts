@@ -1,9 +1,7 @@
-import type { Locator, Page } from "playwright-core";
+import type { Page } from "playwright-core";
 import { describe, expect, test } from "vitest";
 
-import type { OrgId } from "../../../src/kernel/core/ids.ts";
 import { startSimulator } from "../../../src/dev/simulator/simulator.ts";
-import { debitOf, ended } from "../../support/books.ts";
 import {
   deepTest,
   expectAccessible,
@@ -11,7 +9,7 @@ import {
   hasChromium,
   withBrowser,
 } from "../../support/browser.ts";
-import { newcomer, type Newcomer } from "../../support/console-steps.ts";
+import { newcomer, type Newcomer, shownCost, recordedCost } from "../../support/console-steps.ts";
 import { withConsole } from "../../support/console-fixture.ts";
 import { decisionManifest, decisionModel } from "../../support/decisions.ts";
 import { withResource } from "../../support/with-resource.ts";
@@ -88,7 +86,7 @@ describe.skipIf(!hasChromium)("the playground's pictures, videos and decisions",
     const download = page.waitForEvent("download");
     await call.getByRole("link", { name: "Download image 1" }).click();
     expect((await download).suggestedFilename()).toMatch(/\.png$/);
-    await expect.poll(() => shownCost(call)).toBe(await recordedCost(orgId, call));
+    await expect.poll(() => shownCost(call)).toBe(await recordedCost(fixture, orgId, call));
     // A paid result survives a reload, from this browser's storage.
     await page.reload();
     await call.getByAltText(`${prompt}, image 2`).waitFor();
@@ -167,7 +165,7 @@ describe.skipIf(!hasChromium)("the playground's pictures, videos and decisions",
     await expectAccessible(page, "typed answers");
     await expectFits(page);
     const panel = page.locator("section", { has: answers });
-    await expect.poll(() => shownCost(panel)).toBe(await recordedCost(orgId, panel));
+    await expect.poll(() => shownCost(panel)).toBe(await recordedCost(fixture, orgId, panel));
     await page.getByRole("button", { name: "Get code" }).click();
     await page.getByText(`${fixture.gateway.url}/v1/decisions`).waitFor();
     await expectAccessible(page, "the code of a decision");
@@ -203,18 +201,4 @@ async function drawnWidths(page: Page): Promise<readonly boolean[]> {
 
 function bodyHas({ bodyText }: { readonly bodyText: string }, words: string): boolean {
   return bodyText.includes(words);
-}
-
-/** Micro-dollars that a line of the page shows. */
-async function shownCost(within: Locator): Promise<bigint> {
-  const words = await within.getByText(/^cost \$/).innerText();
-  const [, dollars = "", digits = ""] = /\$(\d+)\.(\d+)/.exec(words) ?? [];
-  return BigInt(dollars) * 1_000_000n + BigInt(digits.padEnd(6, "0"));
-}
-
-/** Micro-dollars that the request named there was debited. */
-async function recordedCost(orgId: OrgId, within: Locator): Promise<bigint> {
-  const requestId = await within.locator("code[title]").getAttribute("title");
-  const account = { orgId, keyId: "", key: "" };
-  return debitOf(await ended(fixture.gateway, account, requestId ?? ""));
 }

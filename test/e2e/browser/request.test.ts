@@ -1,13 +1,13 @@
-import type { Page } from "playwright-core";
 import { beforeAll, describe, expect, test } from "vitest";
 
 import { expectAccessible, hasChromium, withBrowser } from "../../support/browser.ts";
-import { ask, newcomer, pageShown, type Newcomer } from "../../support/console-steps.ts";
+import { ask, newcomer, type Newcomer, pageOpener } from "../../support/console-steps.ts";
 import { withConsole } from "../../support/console-fixture.ts";
 import { textAt } from "../../support/http-call.ts";
 import { makeTraffic, TRAFFIC_MANIFESTS, type Traffic } from "../../support/usage-traffic.ts";
 
 const fixture = withConsole({ manifests: TRAFFIC_MANIFESTS });
+const open = pageOpener(fixture);
 const browser = withBrowser();
 
 describe.skipIf(!hasChromium)("the page of a request", () => {
@@ -87,8 +87,3 @@ describe.skipIf(!hasChromium)("the page of a request", () => {
     expect(ann.complaints).toEqual([]);
   });
 });
-
-async function open(page: Page, path: string): Promise<void> {
-  await page.goto(fixture.consoleUrl + path);
-  await pageShown(page);
-}

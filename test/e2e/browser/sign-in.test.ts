@@ -2,10 +2,8 @@ import type { Page } from "playwright-core";
 import { describe, expect, test } from "vitest";
 
 import { ROUTES } from "../../../src/account/console-api/contract.ts";
-import { createVirtualKey } from "../../../src/gateway/accounts/authenticate.ts";
-import { assert } from "../../../src/kernel/core/assert.ts";
 import type { OrgId } from "../../../src/kernel/core/ids.ts";
-import { parseUsd } from "../../../src/kernel/core/money.ts";
+import { addKey } from "../../support/add-key.ts";
 import {
   expectAccessible,
   expectFits,
@@ -16,6 +14,7 @@ import {
 } from "../../support/browser.ts";
 import { chatBody } from "../../support/chat-bodies.ts";
 import { pageShown } from "../../support/console-steps.ts";
+import { grantCredit } from "../../support/gateway.ts";
 import { at, bearer, httpCall, listAt } from "../../support/http-call.ts";
 import { testOperator } from "../../support/test-operator.ts";
 import { newcomer, withProviderConsole } from "../console/provider-fixture.ts";
@@ -186,18 +185,7 @@ describe.skipIf(!hasChromium)("signing in", () => {
     const { accountStore } = fixture.gateway.backend;
     const email = "olga@example.com";
     const org = await accountStore.createOrg({ name: "Olga's", email }, testOperator);
-    const { digest, label } = createVirtualKey();
-    await accountStore.createKey(
-      {
-        orgId: org.orgId,
-        name: "made by the operator",
-        origin: "console",
-        digest,
-        label,
-        requestsPerMinuteCeiling: 300,
-      },
-      testOperator,
-    );
+    await addKey(fixture.gateway.backend, org.orgId, { name: "made by the operator" });
     fixture.provider.signInAs({ subject: "olga", email, emailVerified: true });
     await press(page, "/sign-in?return=%2Fkeys");
     expect(new URL(page.url()).pathname).toBe("/keys");
@@ -270,8 +258,5 @@ async function sessionOf(page: Page): Promise<unknown> {
 
 async function giveCredit(page: Page): Promise<void> {
   const orgId = String(at(await sessionOf(page), "org.org_id")) as OrgId;
-  const amountMicroUsd = parseUsd("10");
-  assert(amountMicroUsd !== undefined, "ten dollars are an amount");
-  const ref = `gift-${orgId}`;
-  await fixture.gateway.backend.creditStore.grant({ orgId, amountMicroUsd, ref }, testOperator);
+  await grantCredit(fixture.gateway.backend, orgId, "10");
 }

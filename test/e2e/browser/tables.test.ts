@@ -8,7 +8,7 @@ import {
   hasChromium,
   withBrowser,
 } from "../../support/browser.ts";
-import { makeKey, newcomer, pageShown, type Newcomer } from "../../support/console-steps.ts";
+import { makeKey, newcomer, type Newcomer, pageOpener } from "../../support/console-steps.ts";
 import { withConsole } from "../../support/console-fixture.ts";
 import { makeTraffic, TRAFFIC_MANIFESTS } from "../../support/usage-traffic.ts";
 
@@ -27,6 +27,7 @@ const TABLES: Readonly<Record<string, string>> = {
 const ROW_PX_MAX = 52;
 
 const fixture = withConsole({ manifests: TRAFFIC_MANIFESTS });
+const open = pageOpener(fixture);
 const browser = withBrowser();
 
 describe.skipIf(!hasChromium)("the tables of the console", () => {
@@ -146,11 +147,6 @@ describe.skipIf(!hasChromium)("the tables of the console", () => {
     expect(ann.complaints).toEqual([]);
   });
 });
-
-async function open(page: Page, path: string): Promise<void> {
-  await page.goto(fixture.consoleUrl + path);
-  await pageShown(page);
-}
 
 async function isFocused(target: Locator): Promise<boolean> {
   return (await target.and(target.page().locator(":focus")).count()) > 0;

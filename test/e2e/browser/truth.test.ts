@@ -12,7 +12,6 @@ import type {
   TopUp,
   Usage,
 } from "../../../src/account/console-api/contract.ts";
-import { parseUsd } from "../../../src/kernel/core/money.ts";
 import { until } from "../../support/books.ts";
 import {
   deepTest,
@@ -32,10 +31,11 @@ import {
   newcomer,
   pageShown,
   signIn,
+  pageOpener,
 } from "../../support/console-steps.ts";
 import { readTable } from "../../support/console-tables.ts";
 import { runSql } from "../../support/sql.ts";
-import { simulatorManifest, textModel } from "../../support/gateway.ts";
+import { dollars, simulatorManifest, textModel } from "../../support/gateway.ts";
 import { at, textAt, type HttpAnswer } from "../../support/http-call.ts";
 import { imageManifest, imageModel } from "../../support/image-models.ts";
 
@@ -73,6 +73,7 @@ function pricing([prompt, completion]: readonly [string, string]): readonly obje
 }
 
 const fixture = withConsole({ manifests: [FIRST, LATER, PICTURES] });
+const open = pageOpener(fixture);
 const browser = withBrowser();
 
 describe.skipIf(!hasChromium)("what a page says is what the gateway does", () => {
@@ -90,9 +91,10 @@ describe.skipIf(!hasChromium)("what a page says is what the gateway does", () =>
       const { request } = await recorded(page, await callGateway(fixture, secret, chatBody(id)));
       const tokens = request.tokens;
       if (tokens === null) throw new Error(`${id} reported no tokens`);
-      const cost = micro(input) * BigInt(tokens.prompt) + micro(output) * BigInt(tokens.completion);
-      expect({ id, cost: micro(request.cost_usd) }).toEqual({ id, cost: cost / 1_000_000n });
-      paid.push([id, micro(input)]);
+      const cost =
+        dollars(input) * BigInt(tokens.prompt) + dollars(output) * BigInt(tokens.completion);
+      expect({ id, cost: dollars(request.cost_usd) }).toEqual({ id, cost: cost / 1_000_000n });
+      paid.push([id, dollars(input)]);
     }
     expect(paid.map(([id]) => id)).toEqual(["test/low", "test/mid", "test/two"]);
     expect(paid.map(([, price]) => price)).toEqual([1_500_000n, 2_000_000n, 3_000_000n]);
@@ -439,9 +441,9 @@ describe.skipIf(!hasChromium)("what a page says is what the gateway does", () =>
     for (const by of ["model", "key", "provider"]) {
       const { json } = await ask(fixture, page, `GET /api/console/usage?group_by=${by}`);
       const usage = json as Usage;
-      const cost = usage.groups.reduce((sum, each) => sum + micro(each.figures.spent_usd), 0n);
+      const cost = usage.groups.reduce((sum, each) => sum + dollars(each.figures.spent_usd), 0n);
       const requests = usage.groups.reduce((sum, each) => sum + each.figures.requests, 0);
-      expect({ by, cost }).toEqual({ by, cost: micro(usage.totals.spent_usd) });
+      expect({ by, cost }).toEqual({ by, cost: dollars(usage.totals.spent_usd) });
       expect({ by, requests }).toEqual({ by, requests: usage.totals.requests });
     }
     expect(complaints).toEqual([]);
@@ -472,11 +474,6 @@ describe.skipIf(!hasChromium)("what a page says is what the gateway does", () =>
     expect(complaints).toEqual([]);
   });
 });
-
-async function open(page: Page, path: string): Promise<void> {
-  await page.goto(fixture.consoleUrl + path);
-  await pageShown(page);
-}
 
 /** Runs a printed call as a shell does, and gives the status of its answer. */
 async function statusOf(code: string, key: string): Promise<string> {
@@ -525,10 +522,4 @@ async function recorded(page: Page, answer: HttpAnswer): Promise<RequestDetail> 
   });
   if (detail === undefined) throw new Error("there is no record");
   return detail;
-}
-
-function micro(usd: string): bigint {
-  const amount = parseUsd(usd);
-  if (amount === undefined) throw new Error(`not a dollar amount: ${usd}`);
-  return amount;
 }

@@ -10,6 +10,7 @@ import {
   newcomer,
   pageShown,
   type Newcomer,
+  pageOpener,
 } from "../../support/console-steps.ts";
 import {
   readCsv,
@@ -27,6 +28,7 @@ import { makeTraffic, TRAFFIC_MANIFESTS, type Traffic } from "../../support/usag
 const GROUPS = ["Model", "Key", "Provider", "Day", "Status"] as const;
 
 const fixture = withConsole({ manifests: TRAFFIC_MANIFESTS });
+const open = pageOpener(fixture);
 const browser = withBrowser();
 
 describe.skipIf(!hasChromium)("the usage page", () => {
@@ -221,11 +223,6 @@ describe.skipIf(!hasChromium)("the usage page", () => {
     expect(ann.complaints).toEqual([]);
   });
 });
-
-async function open(page: Page, path: string): Promise<void> {
-  await page.goto(fixture.consoleUrl + path);
-  await pageShown(page);
-}
 
 async function check(page: Page, group: string, option: string): Promise<void> {
   await radio(page, group, option).check({ force: true });

@@ -1,10 +1,8 @@
-import { Client } from "pg";
+import { inSession } from "../../support/sql.ts";
 
 /** All text in a database, as a thief of a copy would find it. */
 export async function everyStoredText(connectionString: string): Promise<string> {
-  const client = new Client({ connectionString });
-  await client.connect();
-  try {
+  return await inSession(connectionString, async (client) => {
     const tables = await client.query<{ name: string }>(
       `select format('%I.%I', schemaname, tablename) as name from pg_tables
        where schemaname not in ('pg_catalog', 'information_schema')`,
@@ -17,7 +15,5 @@ export async function everyStoredText(connectionString: string): Promise<string>
       texts.push(...rows.map(({ line }) => line));
     }
     return texts.join("\n");
-  } finally {
-    await client.end();
-  }
+  });
 }

@@ -1,6 +1,6 @@
 import { request } from "node:http";
 
-import { beforeAll, describe, expect, test } from "vitest";
+import { describe, expect, test } from "vitest";
 
 import { ROUTES } from "../../../src/account/console-api/contract.ts";
 import type { RouteContract } from "../../../src/account/console-api/contract/shared.ts";
@@ -9,9 +9,7 @@ import { quickOrDeep } from "../../support/depth.ts";
 import { simulatorManifest, STANDARD_MANIFESTS, textModel } from "../../support/gateway.ts";
 import { at, httpCall, listAt, textAt, type HttpCall } from "../../support/http-call.ts";
 import { REQUEST_ID } from "../../support/refusals.ts";
-import { newcomer, withProviderConsole, type Person } from "./provider-fixture.ts";
-
-let ann: Person;
+import { withProviderConsole, withPerson } from "./provider-fixture.ts";
 
 const PROVIDER = {
   id: "hidden",
@@ -47,9 +45,7 @@ const fixture = withProviderConsole({
     DATED,
   ],
 });
-beforeAll(async () => {
-  ann = await fixture.signIn(newcomer("ann"));
-});
+const ann = withPerson(fixture, "ann");
 
 function call(path: string, more: HttpCall = {}): ReturnType<typeof httpCall> {
   return httpCall(fixture.url + path, more);
@@ -192,7 +188,7 @@ describe("a path of any form", () => {
   });
 
   test("below any of the gateway's is answered without a fault, with a key", async () => {
-    const key = await addKey(fixture.gateway.backend, ann.orgId);
+    const { key } = await addKey(fixture.gateway.backend, ann.orgId);
     const base = fixture.gateway.url;
     const paths = [
       "/v1/models/x",
@@ -292,7 +288,7 @@ describe("a body", () => {
   });
 });
 
-describe("what is for sale", () => {
+describe("the list of models for sale", () => {
   const PUBLIC = ["/api/models.json", "/api/catalog.json", "/api/providers.json"];
 
   test("says nothing of private and staged listings, nor of who has them", async () => {
@@ -318,7 +314,7 @@ describe("what is for sale", () => {
     expect(listAt(catalog.json, "models").map((model) => at(model, "id"))).toEqual(ids);
   });
 
-  test("tells prices exactly, and which of them stand in for one that is missing", async () => {
+  test("shows prices exactly, and which of them replace a missing one", async () => {
     const catalog = await call("/api/catalog.json");
     const model = listAt(catalog.json, "models").find((each) => at(each, "id") === "test/both");
     expect(listAt(model, "providers").map((each) => at(each, "provider"))).toEqual([

@@ -2,15 +2,11 @@ import { beforeAll, describe, expect, test } from "vitest";
 
 import { until } from "../../support/books.ts";
 import { at, bearer, httpCall, listAt, textAt, type HttpAnswer } from "../../support/http-call.ts";
-import { newcomer, withProviderConsole, type Person } from "./provider-fixture.ts";
+import { newcomer, withProviderConsole, type Person, withPerson } from "./provider-fixture.ts";
 import { everyStoredText } from "./every-stored-text.ts";
 
 const fixture = withProviderConsole();
-let ann: Person;
-
-beforeAll(async () => {
-  ann = await fixture.signIn(newcomer("ann"));
-});
+const ann = withPerson(fixture, "ann");
 
 async function newKey(body: object = {}): Promise<{ id: string; secret: string }> {
   const made = await ann.do("POST /api/console/keys", { body: { name: "a key", ...body } });

@@ -2,14 +2,13 @@ import { beforeAll, describe, expect, test } from "vitest";
 
 import { chatBody } from "../../support/chat-bodies.ts";
 import { at, bearer, httpCall, type HttpAnswer, listAt, textAt } from "../../support/http-call.ts";
-import { newcomer, withProviderConsole, type Person } from "./provider-fixture.ts";
+import { newcomer, withProviderConsole, type Person, withPerson } from "./provider-fixture.ts";
 
 const fixture = withProviderConsole();
-let ann: Person;
+const ann = withPerson(fixture, "ann");
 let key: { readonly id: string; readonly secret: string };
 
 beforeAll(async () => {
-  ann = await fixture.signIn(newcomer("ann"));
   const made = await ann.ask("POST /api/console/keys", { body: { name: "ci" } });
   key = { id: textAt(made.json, "key.key_id"), secret: textAt(made.json, "secret") };
 });
@@ -23,8 +22,8 @@ async function rowOf(scope: string, more: object = {}): Promise<unknown> {
   );
 }
 
-describe("without credit", () => {
-  test("20 requests a minute hold for everybody, until there is credit", async () => {
+describe("an organization without credit", () => {
+  test("has 20 requests a minute for all its keys, until it has credit", async () => {
     expect(await rowOf("org")).toMatchObject({
       rpm: { ceiling: 300, own: null, effective: 20, source: "unfunded", used: 0 },
       tpm: { ceiling: 1_000_000, effective: 1_000_000, source: "default" },
@@ -42,7 +41,7 @@ describe("without credit", () => {
     expect(await rowOf("key", { key_id: key.id })).toMatchObject({ rpm: { effective: 300 } });
   });
 
-  test("what was used in the last minute is told", async () => {
+  test("sees its use of the last minute", async () => {
     const call = { headers: bearer(key.secret), body: chatBody("test/a") };
     const answer = await httpCall(`${fixture.gateway.url}/v1/chat/completions`, call);
     expect(answer.status).toBe(200);

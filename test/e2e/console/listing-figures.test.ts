@@ -3,13 +3,13 @@ import { beforeAll, describe, expect, test } from "vitest";
 import type { OrgId } from "../../../src/kernel/core/ids.ts";
 import { at, listAt } from "../../support/http-call.ts";
 import { runSql } from "../../support/sql.ts";
-import { newcomer, type Person, withProviderConsole } from "./provider-fixture.ts";
+import { withProviderConsole, withPerson } from "./provider-fixture.ts";
 
 const shown = withProviderConsole({ settings: { listingsPublicFigures: true } });
 const OWN = "GET /api/console/listing-figures";
 const SHARED = "GET /api/listing-figures.json";
-let ann: Person;
-let bob: Person;
+const ann = withPerson(shown, "ann");
+const bob = withPerson(shown, "bob");
 
 /** Sums up yesterday: 24 hours with calls, of which a share succeeded. */
 async function sumUp(orgId: OrgId, succeeded: number, failed: number): Promise<void> {
@@ -22,8 +22,6 @@ async function sumUp(orgId: OrgId, succeeded: number, failed: number): Promise<v
 }
 
 beforeAll(async () => {
-  ann = await shown.signIn(newcomer("ann"));
-  bob = await shown.signIn(newcomer("bob"));
   await sumUp(ann.orgId, 3, 1);
   await sumUp(bob.orgId, 50, 0);
   await runSql(
@@ -36,8 +34,8 @@ beforeAll(async () => {
   );
 });
 
-describe("how a listing served an organization", () => {
-  test("is said of its own calls alone, with days where a model is asked for", async () => {
+describe("a listing's figures for an organization", () => {
+  test("are of its own calls alone, by day where a model is asked for", async () => {
     const { json } = await ann.do(`${OWN}?model=test/a`);
     const listings = listAt(json, "listings");
     expect(listings).toHaveLength(1);
@@ -53,13 +51,13 @@ describe("how a listing served an organization", () => {
     expect(listAt(listAt(all.json, "listings")[0], "days")).toEqual([]);
   });
 
-  test("is not said to anyone without a session", async () => {
+  test("are not shown without a session", async () => {
     expect((await shown.stranger().ask(OWN)).status).toBe(401);
   });
 });
 
-describe("how a listing served all customers", () => {
-  test("has no counts, is rounded down, and leaves out what is no longer listed", async () => {
+describe("a listing's figures for all customers", () => {
+  test("have no counts, are rounded down, and leave out former listings", async () => {
     const { json, headers } = await shown.stranger().ask(SHARED);
     expect(at(json, "is_shown")).toBe(true);
     expect(listAt(json, "listings")).toEqual([
@@ -84,7 +82,7 @@ describe("how a listing served all customers", () => {
     expect(headers["cache-control"]).toMatch(/public, max-age=\d+/);
   });
 
-  test("is not shown unless the operator turns it on", async () => {
+  test("are not shown unless the operator turns them on", async () => {
     const { listingsPublicFigures } = hidden.gateway.config;
     expect(listingsPublicFigures).toBe(false);
     const { json } = await hidden.stranger().ask(SHARED);

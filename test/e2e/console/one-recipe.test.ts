@@ -3,17 +3,20 @@ import { afterEach, describe, expect, test } from "vitest";
 import { createVirtualKey } from "../../../src/gateway/accounts/authenticate.ts";
 import { assert } from "../../../src/kernel/core/assert.ts";
 import type { KeyId, OrgId } from "../../../src/kernel/core/ids.ts";
-import { microUsd, parseUsd, type MicroUsd } from "../../../src/kernel/core/money.ts";
+import { microUsd, type MicroUsd } from "../../../src/kernel/core/money.ts";
 import type { UsageRow } from "../../../src/gateway/records/record-rows.ts";
+import { addKey } from "../../support/add-key.ts";
 import { until } from "../../support/books.ts";
 import { chatBody } from "../../support/chat-bodies.ts";
-import { openAccount } from "../../support/gateway.ts";
+import { dollars, grantCredit, openAccount } from "../../support/gateway.ts";
 import { bearer, httpCall, type HttpAnswer } from "../../support/http-call.ts";
 import { withInProcessCalls } from "../../support/in-process.ts";
 import { testOperator } from "../../support/test-operator.ts";
 import { newcomer, withProviderConsole } from "./provider-fixture.ts";
 
 const REFUSALS = 3;
+/** The key of a search, as its account makes one. */
+const SEARCHING = { name: "search", origin: "optimize", requestsPerMinuteCeiling: 60 } as const;
 const ROUTE = "/v1/chat/completions";
 const installation = withProviderConsole({ settings: { refusalsPerMinute: REFUSALS } });
 const inside = withInProcessCalls(() => installation.gateway);
@@ -53,19 +56,9 @@ const WAYS: Readonly<Record<string, (usd: string) => Promise<Caller>>> = {
   },
   "a search, in process": async (usd) => {
     const { orgId } = await openAccount(installation.gateway.backend, usd);
-    const { raw, digest, label } = createVirtualKey();
-    const { keyId } = await installation.gateway.backend.accountStore.createKey(
-      {
-        orgId,
-        name: "search",
-        origin: "optimize",
-        digest,
-        label,
-        requestsPerMinuteCeiling: 60,
-      },
-      testOperator,
-    );
-    return { orgId, keyId, ask: (body) => askInside(raw, body) };
+    const { backend } = installation.gateway;
+    const { keyId, key } = await addKey(backend, orgId, SEARCHING);
+    return { orgId, keyId, ask: (body) => askInside(key, body) };
   },
 };
 let people = 0;
@@ -95,24 +88,16 @@ function seen({ status, headers, text }: HttpAnswer): Seen {
     refused: header("x-tm-error-code"),
     scope: header("x-tm-limit-scope"),
     kind: header("x-tm-limit-kind"),
-    debitMicroUsd: cost === undefined ? 0n : amountOf(cost),
+    debitMicroUsd: cost === undefined ? 0n : dollars(cost),
   };
 }
 
-function amountOf(text: string): MicroUsd {
-  const amount = parseUsd(text);
-  if (amount === undefined) throw new Error(`not an amount: ${text}`);
-  return amount;
-}
-
 /** Whatever a new account begins with, it has this much then. */
-async function grantExactly(orgId: OrgId, dollars: string): Promise<void> {
-  const { creditStore, recordStore } = installation.gateway.backend;
+async function grantExactly(orgId: OrgId, usd: string): Promise<void> {
+  const { recordStore } = installation.gateway.backend;
   const { settledMicroUsd } = await recordStore.balance(orgId);
   expect(settledMicroUsd).toBe(0n);
-  const amountMicroUsd = amountOf(dollars);
-  if (amountMicroUsd > 0n)
-    await creditStore.grant({ orgId, amountMicroUsd, ref: orgId }, testOperator);
+  if (dollars(usd) > 0n) await grantCredit(installation.gateway.backend, orgId, usd);
 }
 
 /** The journal of an organization's answered calls, newest first. */
@@ -209,15 +194,11 @@ describe.each(Object.entries(WAYS))("a call by %s", (_way, open) => {
 });
 
 describe("a search", () => {
-  async function searcher(dollars: string, capMicroUsd: MicroUsd | null = null) {
+  async function searcher(usd: string, capMicroUsd: MicroUsd | null = null) {
     const { backend } = installation.gateway;
-    const { orgId } = await openAccount(backend, dollars);
-    const { raw: key, digest, label } = createVirtualKey();
-    const fresh = { orgId, name: "search", origin: "optimize", digest, label } as const;
-    await backend.accountStore.createKey(
-      { ...fresh, requestsPerMinuteCeiling: 60, caps: { month: capMicroUsd } },
-      testOperator,
-    );
+    const { orgId } = await openAccount(backend, usd);
+    const caps = { month: capMicroUsd };
+    const { key } = await addKey(backend, orgId, { ...SEARCHING, caps });
     return { orgId, wanted: { key, modelId: "test/both", prompt: "Hello", maxTokens: 64 } };
   }
 
@@ -259,6 +240,6 @@ describe("a search", () => {
     expect(record?.outcome).toBe("client_disconnected");
     const { settledMicroUsd } = await backend.recordStore.balance(orgId);
     expect(row.debitMicroUsd).toBeGreaterThan(0n);
-    expect(settledMicroUsd).toBe(amountOf("5.00") - row.debitMicroUsd);
+    expect(settledMicroUsd).toBe(dollars("5.00") - row.debitMicroUsd);
   });
 });

@@ -8,17 +8,16 @@ import type { RecordedChange } from "../../../src/kernel/index.ts";
 import { at, listAt, textAt } from "../../support/http-call.ts";
 import { serveYesterday, YESTERDAY } from "../../support/served-yesterday.ts";
 import { runSql } from "../../support/sql.ts";
-import { newcomer, withProviderConsole, type Person } from "./provider-fixture.ts";
+import { withProviderConsole, withPerson } from "./provider-fixture.ts";
 
 const SETTLEMENT = "/api/operator/settlement";
 const PERIOD = `${SETTLEMENT}/prov-a/${YESTERDAY}`;
 const RECONCILE = `POST ${PERIOD}/reconcile`;
 
 const fixture = withProviderConsole({ settings: { operators: "boss@example.com" } });
-let boss: Person;
+const boss = withPerson(fixture, "boss");
 
 beforeAll(async () => {
-  boss = await fixture.signIn(newcomer("boss"));
   await serveYesterday(fixture.gateway, "test/a", ["one", "two words", "three words here"]);
 });
 

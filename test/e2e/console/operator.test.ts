@@ -4,10 +4,18 @@ import { ROUTES } from "../../../src/account/console-api/contract.ts";
 import { FOLD_HOUR_SQL } from "../../../src/gateway/records/listing-sums-sql.ts";
 import type { RouteContract } from "../../../src/account/console-api/contract/shared.ts";
 import { chatBody } from "../../support/chat-bodies.ts";
-import { at, bearer, httpCall, listAt, textAt, type HttpAnswer } from "../../support/http-call.ts";
+import {
+  at,
+  bearer,
+  httpCall,
+  listAt,
+  textAt,
+  withoutIds,
+  type HttpAnswer,
+} from "../../support/http-call.ts";
 import { runSql } from "../../support/sql.ts";
 import { testOperator } from "../../support/test-operator.ts";
-import { newcomer, withProviderConsole, type Person } from "./provider-fixture.ts";
+import { newcomer, withProviderConsole, type Person, withPerson } from "./provider-fixture.ts";
 
 const fixture = withProviderConsole({
   settings: { operators: "boss@example.com, Other@Example.com" },
@@ -15,17 +23,14 @@ const fixture = withProviderConsole({
 
 /** Callers who are not operators, of every kind. */
 const people: Record<string, Person> = {};
-let boss: Person;
-let customer: Person;
+const boss = withPerson(fixture, "boss");
+const customer = withPerson(fixture, "customer");
 /** Has a key, and made one call with it. */
-let caller: Person;
+const caller = withPerson(fixture, "caller");
 let secret = "";
 let callId = "";
 
 beforeAll(async () => {
-  boss = await fixture.signIn(newcomer("boss"));
-  customer = await fixture.signIn(newcomer("customer"));
-  caller = await fixture.signIn(newcomer("caller"));
   await fixture.grant(caller, "10");
   const { json } = await caller.do("POST /api/console/keys", { body: { name: "looked for" } });
   secret = textAt(json, "secret");
@@ -74,12 +79,6 @@ function ask(person: Person, route: string): Promise<HttpAnswer> {
   return person.ask(filled(route), { body: BODIES[route] ?? {} });
 }
 
-/** An answer but for what has to differ: its request's id. */
-function withoutRequestId({ status, text, headers }: HttpAnswer): object {
-  const { date: _date, "x-request-id": id = "", ...rest } = headers;
-  return { status, text: text.replaceAll(String(id), "ID"), headers: rest };
-}
-
 describe("the operator routes", () => {
   test("are these, each with a body where it takes one", () => {
     const writing = operatorRoutes.filter((name) => !name.startsWith("GET "));
@@ -96,9 +95,9 @@ describe("the operator routes", () => {
         const [method] = route.split(" ");
         const refused = await ask(person, route);
         const unknown = await person.ask(`${method} /api/operator-no-such/x`);
-        expect({ who, ...withoutRequestId(refused) }).toEqual({
+        expect({ who, ...withoutIds(refused) }).toEqual({
           who,
-          ...withoutRequestId(unknown),
+          ...withoutIds(unknown),
         });
         expect(refused.status).toBe(404);
       }
@@ -150,7 +149,7 @@ describe("the operator routes", () => {
   });
 });
 
-describe("what an operator does is what the command does", () => {
+describe("an operator's page does the same as the command", () => {
   test("a grant counts once, and the change log names the operator's account", async () => {
     const route = "POST /api/operator/organizations/:org_id/grants";
     const first = await ask(boss, route);
@@ -269,7 +268,7 @@ describe("what an operator does is what the command does", () => {
     }
   });
 
-  test("a look-up of what nobody has finds nothing", async () => {
+  test("a look-up without a match finds nothing", async () => {
     for (const q of ["pur_none", "R-000001", "01900000-0000-7000-8000-000000000000", "%", "a@b"]) {
       const { json } = await boss.do(`GET /api/operator/look-up?q=${encodeURIComponent(q)}`);
       expect(listAt(json, "data")).toEqual([]);

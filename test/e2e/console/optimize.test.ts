@@ -3,17 +3,16 @@ import { beforeAll, expect, test } from "vitest";
 import { until } from "../../support/books.ts";
 import { at, listAt, textAt } from "../../support/http-call.ts";
 import { everyStoredText } from "./every-stored-text.ts";
-import { newcomer, type Person, withProviderConsole } from "./provider-fixture.ts";
+import { newcomer, withProviderConsole, withPerson } from "./provider-fixture.ts";
 
 const SECRET = "heliotrope-2207";
 const PROMPTS = ["one", `two ${SECRET}`, "three, a bit longer than the others"];
 const MODELS = ["test/a", "test/b"];
 
 const fixture = withProviderConsole({ settings: { optimizeCallGapMs: 0 } });
-let ann: Person;
+const ann = withPerson(fixture, "ann");
 
 beforeAll(async () => {
-  ann = await fixture.signIn(newcomer("ann"));
   await fixture.grant(ann, "5");
 });
 

@@ -1,7 +1,4 @@
-import { mkdirSync, mkdtempSync, rmSync, writeFileSync } from "node:fs";
-import type { Server } from "node:http";
-import type { AddressInfo } from "node:net";
-import { tmpdir } from "node:os";
+import { mkdirSync, rmSync, writeFileSync } from "node:fs";
 import { join } from "node:path";
 import { afterAll, beforeAll, describe, expect, test } from "vitest";
 
@@ -14,8 +11,10 @@ import { systemClock } from "../../../src/kernel/core/time.ts";
 import { openIdentity } from "../../../src/account/identity/open-identity.ts";
 import { loadConfig } from "../../../src/kernel/config/load-config.ts";
 import { httpCall, textAt, type HttpAnswer } from "../../support/http-call.ts";
+import { listenLocally } from "../../support/local-server.ts";
 import { freshBackend, type FreshBackend } from "../../support/postgres.ts";
 import { silentLog } from "../../support/silent-log.ts";
+import { newFolder } from "../../support/run-folder.ts";
 
 const BROWSER = { accept: "text/html,application/xhtml+xml,*/*;q=0.8" };
 const HTML = `<!doctype html><html><head><meta name="csp-nonce" content="__CSP_NONCE__" /></head></html>`;
@@ -34,7 +33,7 @@ interface Served {
 
 beforeAll(async () => {
   backend = await freshBackend();
-  const folder = mkdtempSync(join(tmpdir(), "tokenmarket-pages-"));
+  const folder = newFolder("pages");
   mkdirSync(join(folder, "assets"));
   writeFileSync(join(folder, "index.html"), HTML);
   writeFileSync(join(folder, "assets", "app-1a2b3c.js"), "export {};\n");
@@ -72,7 +71,7 @@ async function serve(staticDir: string, address: string, after: () => void): Pro
   const catalog = { current: { models: [] } };
   const deps = { ...common, log, identity, staticDir, gatewayUrl, catalog };
   const console: ConsoleServer = await createConsoleServer(deps as unknown as ConsoleDeps);
-  const url = await listen(console.server);
+  const { url } = await listenLocally(console.server);
   return {
     url,
     close: async () => {
@@ -81,11 +80,6 @@ async function serve(staticDir: string, address: string, after: () => void): Pro
       after();
     },
   };
-}
-
-async function listen(server: Server): Promise<string> {
-  await new Promise<void>((done) => server.listen(0, "127.0.0.1", done));
-  return `http://127.0.0.1:${(server.address() as AddressInfo).port}`;
 }
 
 function get(
@@ -266,8 +260,8 @@ describe("a guide", () => {
   });
 });
 
-describe("where the pages are not built", () => {
-  test("a page says how to build them, and the rest works", async () => {
+describe("a console whose pages are not built", () => {
+  test("says how to build them, and the rest works", async () => {
     const page = await httpCall(`${unbuilt.url}/keys`, { headers: BROWSER });
     expect(page.status).toBe(503);
     expect(page.headers["retry-after"]).toBe("60");

@@ -1,5 +1,4 @@
-import { mkdtempSync, readFileSync, rmSync, writeFileSync } from "node:fs";
-import { tmpdir } from "node:os";
+import { readFileSync, rmSync, writeFileSync } from "node:fs";
 import { join } from "node:path";
 
 import { afterAll, beforeAll, expect, test } from "vitest";
@@ -16,6 +15,7 @@ import {
   type Person,
   type ProviderFixture,
 } from "./provider-fixture.ts";
+import { newFolder } from "../../support/run-folder.ts";
 
 const MODEL = "mistralai/small-1";
 const DAY_MS = 86_400_000;
@@ -35,7 +35,7 @@ const LONG_UNCHECKED = {
   },
 };
 
-let root: string;
+const root = newFolder("prices");
 let fixture: ProviderFixture;
 let ann: Person;
 let bob: Person;
@@ -69,7 +69,6 @@ async function importedManifest(): Promise<object> {
 }
 
 beforeAll(async () => {
-  root = mkdtempSync(join(tmpdir(), "tokenmarket-prices-"));
   fixture = await openProviderFixture({ manifests: [await importedManifest(), LONG_UNCHECKED] });
   [ann, bob] = [await fixture.signIn(newcomer("ann")), await fixture.signIn(newcomer("bob"))];
   await fixture.grant(ann, "10");
@@ -178,7 +177,7 @@ test("the log of a start names the listings whose prices were not checked for lo
   });
 });
 
-test("without a session there is no answer", async () => {
+test("price notices need a session", async () => {
   const answer = await httpCall(`${fixture.url}/api/console/price-changes`, {
     method: "GET",
     headers: bearer(key),

@@ -3,12 +3,12 @@ import {
   type TestCheckout,
 } from "../../../src/dev/test-checkout/start-test-checkout.ts";
 import type { OrgId } from "../../../src/kernel/core/ids.ts";
-import { parseUsd } from "../../../src/kernel/core/money.ts";
 import { systemClock } from "../../../src/kernel/core/time.ts";
 import {
   startTestGateway,
   type TestGateway,
   type TestGatewayOptions,
+  grantCredit,
 } from "../../support/gateway.ts";
 import { freePort } from "../../support/free-port.ts";
 import { httpCall, textAt, type HttpAnswer } from "../../support/http-call.ts";
@@ -19,7 +19,6 @@ import {
   type ScriptedAccount,
   type ScriptedProvider,
 } from "../../support/oidc-provider.ts";
-import { testOperator } from "../../support/test-operator.ts";
 import { brokenPromises } from "./closed-schema.ts";
 
 /** A whole program with a real identity provider in front of its console. */
@@ -66,6 +65,11 @@ export function withProviderConsole(
   return withResource(() =>
     openProviderFixture(typeof options === "function" ? options() : options),
   );
+}
+
+/** A person at that console, signed in for the same tests. */
+export function withPerson(fixture: ProviderFixture, name: string): Person {
+  return withResource(() => fixture.signIn(newcomer(name)));
 }
 
 interface ProviderFixtureOptions extends TestGatewayOptions {
@@ -137,18 +141,7 @@ export async function openProviderFixture(
       if (state === "signed_out") throw new Error(`not signed in: ${landing.way.join(" ")}`);
       return personAt(browser, textAt(session.json, "org.org_id") as OrgId);
     },
-    grant: async ({ orgId }, usd) => {
-      const amountMicroUsd = parseUsd(usd);
-      if (amountMicroUsd === undefined) throw new Error(`not a dollar amount: ${usd}`);
-      await gateway.backend.creditStore.grant(
-        {
-          orgId,
-          amountMicroUsd,
-          ref: `gift-${orgId}-${usd}`,
-        },
-        testOperator,
-      );
-    },
+    grant: ({ orgId }, usd) => grantCredit(gateway.backend, orgId, usd),
     close: async () => {
       await gateway.close();
       await provider.close();

@@ -1,9 +1,9 @@
-import { beforeAll, describe, expect, test } from "vitest";
+import { describe, expect, test } from "vitest";
 
 import { until } from "../../support/books.ts";
 import { at, textAt } from "../../support/http-call.ts";
 import { runSql } from "../../support/sql.ts";
-import { newcomer, withProviderConsole, type Person } from "./provider-fixture.ts";
+import { newcomer, withProviderConsole, type Person, withPerson } from "./provider-fixture.ts";
 
 const fixture = withProviderConsole({
   hasCheckout: true,
@@ -19,11 +19,7 @@ const COMPANY = {
   billing_email: "",
   purchase_order: "PO-77",
 };
-let ann: Person;
-
-beforeAll(async () => {
-  ann = await fixture.signIn(newcomer("ann"));
-});
+const ann = withPerson(fixture, "ann");
 
 async function start(person: Person): Promise<{ readonly id: string; readonly pay: string }> {
   const { json } = await person.do("POST /api/console/purchases", { body: { amount_usd: "25" } });

@@ -1,16 +1,12 @@
-import { beforeAll, describe, expect, test } from "vitest";
+import { describe, expect, test } from "vitest";
 
 import { ROUTES } from "../../../src/account/console-api/contract.ts";
 import type { RouteContract } from "../../../src/account/console-api/contract/shared.ts";
 import { at, httpCall, textAt } from "../../support/http-call.ts";
-import { newcomer, withProviderConsole, type Person } from "./provider-fixture.ts";
+import { newcomer, withProviderConsole, withPerson } from "./provider-fixture.ts";
 
 const fixture = withProviderConsole();
-let ann: Person;
-
-beforeAll(async () => {
-  ann = await fixture.signIn(newcomer("ann"));
-});
+const ann = withPerson(fixture, "ann");
 
 const routes = Object.entries(ROUTES).map(([name, contract]: [string, RouteContract]) => ({
   name,
@@ -61,8 +57,8 @@ describe("without a session", () => {
   });
 });
 
-describe("with an e-mail that is not verified", () => {
-  test("every route is refused as such, and the session tells the e-mail alone", async () => {
+describe("an account with an unverified e-mail", () => {
+  test("is refused on every route, and its session shows the e-mail alone", async () => {
     const email = "eve@example.com";
     const eve = await fixture.signIn({ subject: "eve", email, emailVerified: false });
     for (const route of closed) {

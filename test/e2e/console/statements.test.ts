@@ -5,7 +5,7 @@ import { beforeAll, describe, expect, test } from "vitest";
 import { chatBody } from "../../support/chat-bodies.ts";
 import { at, bearer, httpCall, listAt, textAt } from "../../support/http-call.ts";
 import { runSql } from "../../support/sql.ts";
-import { newcomer, withProviderConsole, type Person } from "./provider-fixture.ts";
+import { withProviderConsole, withPerson } from "./provider-fixture.ts";
 
 const fixture = withProviderConsole({
   settings: {
@@ -26,12 +26,10 @@ const COMPANY = {
   billing_email: "books@example.com",
   purchase_order: "PO-77",
 };
-let ann: Person;
-let bob: Person;
+const ann = withPerson(fixture, "ann");
+const bob = withPerson(fixture, "bob");
 
 beforeAll(async () => {
-  ann = await fixture.signIn(newcomer("ann"));
-  bob = await fixture.signIn(newcomer("bob"));
   await fixture.grant(ann, "10");
   const key = await ann.do("POST /api/console/keys", { body: { name: "ci" } });
   await httpCall(`${fixture.gateway.url}/v1/chat/completions`, {

@@ -316,7 +316,7 @@ describe("members", () => {
   });
 });
 
-describe("who is out, or may not invite any more,", () => {
+describe("a member who is removed, or may not invite any more,", () => {
   test("leaves no invitation behind, to another account of theirs or to themselves, and each end is on record", async () => {
     const ann = await signedIn("honest");
     const mal = await joined(ann, "mallory", "owner");
@@ -339,7 +339,7 @@ describe("who is out, or may not invite any more,", () => {
     expect(await orgsOf(bystander)).not.toContain(ann.orgId);
   });
 
-  test("gets nobody in, however removal, invitation and acceptance meet", async () => {
+  test("lets nobody in, in whichever order removal, invitation and acceptance come", async () => {
     for (let round = 0; round < quickOrDeep(3, 12); round += 1) {
       const ann = await signedIn("ruth");
       const mal = await joined(ann, "malory", "owner");
@@ -391,7 +391,7 @@ describe("who is out, or may not invite any more,", () => {
     });
   });
 
-  test("has made no invitation that opens: who invited is asked for when it is accepted", async () => {
+  test("has no invitation that opens: the inviter's role is checked at acceptance", async () => {
     const ann = await signedIn("asked");
     const mal = await joined(ann, "vanished", "owner");
     const puppet = await signedIn("puppet");

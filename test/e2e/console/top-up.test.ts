@@ -1,17 +1,13 @@
-import { beforeAll, describe, expect, test } from "vitest";
+import { describe, expect, test } from "vitest";
 
 import { until } from "../../support/books.ts";
 import { at, listAt, textAt } from "../../support/http-call.ts";
-import { newcomer, withProviderConsole, type Person } from "./provider-fixture.ts";
+import { newcomer, withProviderConsole, type Person, withPerson } from "./provider-fixture.ts";
 
 const fixture = withProviderConsole({ hasCheckout: true });
 const TOP_UP = "/api/console/top-up";
 const RULE = { is_on: true, below_usd: "10", amount_usd: "50", month_max_usd: "200" };
-let ann: Person;
-
-beforeAll(async () => {
-  ann = await fixture.signIn(newcomer("ann"));
-});
+const ann = withPerson(fixture, "ann");
 
 /** Chooses one of the test cards on the payment page. */
 async function saveCard(person: Person, last4: string): Promise<void> {
@@ -111,10 +107,10 @@ describe("automatic top-up", () => {
   });
 });
 
-describe("without a payment provider", () => {
+describe("automatic top-up without a payment provider", () => {
   const bare = withProviderConsole();
 
-  test("there is none", async () => {
+  test("is not available", async () => {
     const person = await bare.signIn(newcomer("dora"));
     const { json } = await person.do(`GET ${TOP_UP}`);
     expect(json).toMatchObject({ is_available: false, card: null, rule: null });

@@ -3,8 +3,16 @@ import { beforeAll, describe, expect, test } from "vitest";
 import { ROUTES } from "../../../src/account/console-api/contract.ts";
 import type { RouteContract } from "../../../src/account/console-api/contract/shared.ts";
 import { chatBody } from "../../support/chat-bodies.ts";
-import { at, bearer, httpCall, listAt, textAt, type HttpAnswer } from "../../support/http-call.ts";
-import { newcomer, withProviderConsole, type Person } from "./provider-fixture.ts";
+import {
+  at,
+  bearer,
+  httpCall,
+  listAt,
+  textAt,
+  withoutIds,
+  type HttpAnswer,
+} from "../../support/http-call.ts";
+import { withProviderConsole, type Person, withPerson } from "./provider-fixture.ts";
 
 const fixture = withProviderConsole({
   hasCheckout: true,
@@ -15,8 +23,8 @@ const fixture = withProviderConsole({
     smtpFrom: "alerts@example.com",
   },
 });
-let ann: Person;
-let bob: Person;
+const ann = withPerson(fixture, "ann");
+const bob = withPerson(fixture, "bob");
 /** Bob's: by the placeholder that the contract gives them. */
 const bobs: Record<string, string> = {};
 /** Bob's keys that are never displayed. */
@@ -55,8 +63,6 @@ const QUERIES: Readonly<Record<string, string>> = {
 };
 
 beforeAll(async () => {
-  ann = await fixture.signIn(newcomer("ann"));
-  bob = await fixture.signIn(newcomer("bob"));
   await fixture.grant(bob, "10");
   await fillBobsOrganization();
 });
@@ -127,12 +133,6 @@ function askById(
   return person.ask(filled(route, ids), { body: BODIES[route] ?? {} });
 }
 
-/** An answer but for what has to differ: its request's id. */
-function withoutRequestId({ status, text, headers }: HttpAnswer): object {
-  const { date: _date, "x-request-id": id = "", ...rest } = headers;
-  return { status, text: text.replaceAll(String(id), "ID"), headers: rest };
-}
-
 test("the change log has an organization's own changes, whichever way it is read", async () => {
   const files = ["changes", "changes.csv", "changes.ndjson"];
   for (const name of files) {
@@ -177,7 +177,7 @@ describe("an id of another organization", () => {
     const foreign = await askById(ann, route, bobs);
     const unknown = await askById(ann, route, UNKNOWN);
     expect(unknown.status).toBe(404);
-    expect(withoutRequestId(foreign)).toEqual(withoutRequestId(unknown));
+    expect(withoutIds(foreign)).toEqual(withoutIds(unknown));
   });
 
   test("has changed nothing, and opens for its own organization", async () => {
@@ -217,7 +217,7 @@ describe("an id of another organization", () => {
       const unknown = await ann.ask(route, { body: body(UNKNOWN["key_id"] ?? "") });
       const foreign = await ann.ask(route, { body: body(bobs["key_id"] ?? "") });
       expect(unknown.status).toBe(404);
-      expect(withoutRequestId(foreign)).toEqual(withoutRequestId(unknown));
+      expect(withoutIds(foreign)).toEqual(withoutIds(unknown));
     }
   });
 
@@ -242,7 +242,7 @@ describe("the marketplace's own keys of an organization", () => {
       for (const route of routesWithIds.filter((name) => name.includes(":key_id"))) {
         const hidden = await askById(bob, route, { key_id });
         const unknown = await askById(bob, route, UNKNOWN);
-        expect(withoutRequestId(hidden)).toEqual(withoutRequestId(unknown));
+        expect(withoutIds(hidden)).toEqual(withoutIds(unknown));
       }
       const body = { scope: "key", key_id, rpm: 5 };
       expect((await bob.ask("POST /api/admission-limits", { body })).status).toBe(404);

@@ -11,14 +11,13 @@ import { at, bearer, httpCall, listAt, textAt, type HttpAnswer } from "../../sup
 import { closeRow, pinPrices, reserveRow } from "../../support/ledger-rows.ts";
 import { batchOf } from "../../support/reserve-batch.ts";
 import { readSql, runSql } from "../../support/sql.ts";
-import { newcomer, withProviderConsole, type Person } from "./provider-fixture.ts";
+import { newcomer, withProviderConsole, type Person, withPerson } from "./provider-fixture.ts";
 
 const fixture = withProviderConsole();
-let ann: Person;
+const ann = withPerson(fixture, "ann");
 let key: { readonly id: string; readonly secret: string };
 
 beforeAll(async () => {
-  ann = await fixture.signIn(newcomer("ann"));
   await fixture.grant(ann, "10");
   const made = await ann.ask("POST /api/console/keys", { body: { name: "=1+1" } });
   key = { id: textAt(made.json, "key.key_id"), secret: textAt(made.json, "secret") };
@@ -308,7 +307,7 @@ describe("the log of requests", () => {
   });
 });
 
-describe("what other models would have cost", () => {
+describe("the cost of other models", () => {
   test("is the tokens of the own requests at their prices, beside what was paid", async () => {
     const { json } = await ann.do("GET /api/console/model-costs?models=test/b,test/none");
     const usage = await ann.do("GET /api/console/usage?group_by=model");

@@ -8,7 +8,7 @@ import { reportOf, sha256OfManifest, type FoundModel } from "../../support/confo
 import { PROVIDER_KEY, simulatorManifest, textModel } from "../../support/gateway.ts";
 import { at, listAt, textAt, type HttpAnswer } from "../../support/http-call.ts";
 import { testOperator } from "../../support/test-operator.ts";
-import { newcomer, withProviderConsole, type Person } from "./provider-fixture.ts";
+import { withProviderConsole, withPerson } from "./provider-fixture.ts";
 
 const DAY_MS = 86_400_000;
 const LAB = simulatorManifest({
@@ -31,14 +31,13 @@ const HIDDEN = withPrivateListing(
 );
 
 const fixture = withProviderConsole({ manifests: [LAB, OTHER, HIDDEN] });
-let ann: Person;
+const ann = withPerson(fixture, "ann");
 /** The secrets that a report must not bring onto a page, though a signed one may say anything. */
 let secrets: readonly string[];
 const nowMs = Date.now();
 
 beforeAll(async () => {
   const { simulator } = fixture.gateway;
-  ann = await fixture.signIn(newcomer("ann"));
   const { host } = new URL(simulator.url);
   secrets = [simulator.url, host, PROVIDER_KEY, "10.1.2.3", "hooks.evil.example"];
   const substituted = failed(`an answer of ${simulator.url}/a/v1 names another model`, {
@@ -155,7 +154,7 @@ describe("a listing of the console's API", () => {
   });
 });
 
-test("without a session nothing is said of any listing", async () => {
+test("the API shows no listing's verification without a session", async () => {
   const paths = ["verification?provider=lab", "verification/runs?provider=lab&model=lab/fine"];
   for (const path of paths) {
     const { status, text } = await fixture.stranger().ask(`GET /api/console/${path}`);

@@ -189,8 +189,8 @@ describe("a webhook", () => {
   });
 });
 
-describe("where nothing private is allowed and there is no encryption key", () => {
-  test("webhooks are not available, which the page is told", async () => {
+describe("an installation without an encryption key, where nothing private is allowed,", () => {
+  test("offers no webhooks, and says so to the page", async () => {
     const eve = await strict.signIn(newcomer("eve"));
     const { json } = await eve.do(`GET ${ALERTS}`);
     expect(at(json, "can_webhook")).toBe(false);

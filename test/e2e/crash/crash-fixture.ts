@@ -2,8 +2,6 @@ import { mkdtempSync, rmSync, writeFileSync } from "node:fs";
 import { tmpdir } from "node:os";
 import { join } from "node:path";
 
-import { Client } from "pg";
-
 import { startSimulator, type Simulator } from "../../../src/dev/simulator/simulator.ts";
 import {
   openAccount,
@@ -23,6 +21,7 @@ import {
   type StartingProcess,
 } from "./crash-process.ts";
 import type { Order } from "./fail-points.ts";
+import { openTransaction } from "../../support/sql.ts";
 
 /** A database, a provider, and gateways that come and go. */
 export interface CrashFixture {
@@ -150,10 +149,6 @@ async function holdLock(
   sql: string,
   values: readonly string[],
 ): Promise<HeldLock> {
-  const client = new Client({ connectionString });
-  client.on("error", () => undefined);
-  await client.connect();
-  await client.query("begin");
-  await client.query(sql, [...values]);
+  const client = await openTransaction({ connectionString }, sql, values);
   return { release: () => client.end() };
 }

@@ -111,7 +111,7 @@ test("an instance that wakes up sends nothing new until it has joined again", as
   await expectDecided(bedroom, scenario, { pays: [], received: 0 });
 });
 
-test("what it observed late returns what was charged too much, once", async () => {
+test("a late observation returns the excess of a charge, once", async () => {
   for (const woken of [one, two, three]) await woken.goOn();
   for (const { scenario, view, row } of sleepers) {
     expect(await view).toMatchObject({ status: row.status, isWhole: true });

@@ -9,12 +9,11 @@ import {
   rmSync,
   writeFileSync,
 } from "node:fs";
-import { tmpdir } from "node:os";
 import { join, resolve } from "node:path";
 import { createInterface } from "node:readline";
 import { promisify } from "node:util";
 
-import { afterAll, beforeAll, describe, expect, test } from "vitest";
+import { beforeAll, describe, expect, test } from "vitest";
 
 import { startSimulator } from "../../../src/dev/index.ts";
 import { freshDatabase } from "../../support/postgres.ts";
@@ -31,6 +30,7 @@ import {
   shellsIn,
   startImage,
 } from "./root-filesystem.ts";
+import { newFolder } from "../../support/run-folder.ts";
 
 const ROOT = resolve(import.meta.dirname, "../../..");
 const READY_WAIT_MS = 120_000;
@@ -50,7 +50,6 @@ describe.skipIf(!canCarryOut)("an image whose steps were carried out", () => {
     const text = readFileSync(join(ROOT, "Dockerfile"), "utf8");
     images = await carryOut(stagesOf(text), folder);
   }, 900_000);
-  afterAll(() => rmSync(folder, { recursive: true, force: true }));
 
   test("has no shell and no database in its gateway, and a list of its parts", () => {
     const root = rootOf(images, "gateway");
@@ -208,7 +207,7 @@ function configOf({ configs }: Images, target: string): ImageConfig {
 }
 
 function manifestsFor(simulatorUrl: string): string {
-  const folder = mkdtempSync(join(tmpdir(), "tokenmarket-manifests-"));
+  const folder = newFolder("manifests");
   const shipped = readFileSync(join(ROOT, "manifests/simulator-a.json"), "utf8");
   writeFileSync(join(folder, "a.json"), shipped.replaceAll("http://127.0.0.1:9100", simulatorUrl), {
     mode: 0o644,

@@ -194,6 +194,6 @@ describe("keep-alives", () => {
   }
 });
 
-test("after all died streams the books balance", async () => {
+test("the books balance after all died streams", async () => {
   expect(await brokenBooks(gateway)).toEqual([]);
 });

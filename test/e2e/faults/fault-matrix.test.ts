@@ -264,7 +264,7 @@ async function expectMoney(row: FaultRow, answer: HttpAnswer): Promise<void> {
   });
 }
 
-test("with every fault at once, a healthy listing loses no request", async () => {
+test("a healthy listing loses no request beside every fault at once", async () => {
   // The floods are left out: they keep the simulator busy, which lives in this process too.
   const floods = new Set(["F19", "F20", "F25"]);
   const faults = FAULT_ROWS.filter((row) => !floods.has(row.id)).map((row) => {
@@ -287,6 +287,6 @@ test("with every fault at once, a healthy listing loses no request", async () =>
   await nothingHeld(gateway, account);
 });
 
-test("after the whole matrix the books balance", async () => {
+test("the books balance after the whole matrix", async () => {
   expect(await brokenBooks(gateway)).toEqual([]);
 });

@@ -133,6 +133,6 @@ test("F41: a gateway that closes finishes its streams and accepts no other", asy
   }
 });
 
-test("after all of it the books balance", async () => {
+test("the books balance after all tests", async () => {
   expect(await brokenBooks(gateway)).toEqual([]);
 });

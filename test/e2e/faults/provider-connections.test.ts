@@ -1,8 +1,7 @@
 import { createServer as createProxyServer } from "node:http";
-import { mkdtempSync, rmSync, writeFileSync } from "node:fs";
+import { rmSync, writeFileSync } from "node:fs";
 import { createServer as createSecureServer } from "node:https";
 import { connect } from "node:net";
-import { tmpdir } from "node:os";
 import { join } from "node:path";
 
 import { describe, expect, test } from "vitest";
@@ -14,6 +13,7 @@ import { simulatorManifest, textModel, withAccount, withGateway } from "../../su
 import { withServer } from "../../support/local-server.ts";
 import { selfSigned } from "../../support/self-signed.ts";
 import { withResource } from "../../support/with-resource.ts";
+import { newFolder } from "../../support/run-folder.ts";
 
 const closing = withResource(startClosingProvider, (provider) => provider.close());
 
@@ -65,7 +65,7 @@ describe("a provider that closes kept connections", () => {
 describe("providers behind a proxy, with an authority and a certificate of a client", () => {
   const [authority, client] = [selfSigned({ host: "localhost" }), selfSigned({ host: "gateway" })];
   const folder = withResource(
-    () => ({ path: mkdtempSync(join(tmpdir(), "tokenmarket-certificates-")) }),
+    () => ({ path: newFolder("certificates") }),
     ({ path }) => rmSync(path, { recursive: true }),
   );
   const file = (name: string, text: string): string => {

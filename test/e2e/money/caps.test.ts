@@ -1,4 +1,3 @@
-import { Client } from "pg";
 import { describe, expect, test } from "vitest";
 
 import { formatUsd, microUsd, parseUsd } from "../../../src/kernel/core/money.ts";
@@ -10,6 +9,7 @@ import { withGateway, withSimulator, type TestAccount } from "../../support/gate
 import { jsonCommand, OPERATOR_ENV } from "../../support/operator.ts";
 import { runCommand } from "../../support/program.ts";
 import { testOperator } from "../../support/test-operator.ts";
+import { inSession, readSql } from "../../support/sql.ts";
 
 const WIRES: readonly Wire[] = ["wire_a", "wire_b"];
 const SCOPES = ["org", "key"] as const;
@@ -200,8 +200,8 @@ describe.each(WIRES)("on %s", (wire) => {
   });
 });
 
-describe("of several that refuse, one is named", () => {
-  test("the key's cap before the organization's, either before the balance", async () => {
+describe("a request that several limits refuse", () => {
+  test("is refused by the key's cap before the organization's, and either before the balance", async () => {
     const account = await gateway.account(usd(WORST - 1n));
     await setCap(account, "org", WORST - 1n);
     await setCap(account, "key", WORST - 1n);
@@ -212,7 +212,7 @@ describe("of several that refuse, one is named", () => {
     expect((await refused(account)).headers).not.toHaveProperty("x-tm-cap-reset");
   });
 
-  test("the stricter cap, of either source", async () => {
+  test("is refused by the stricter cap, whichever source it has", async () => {
     const account = await gateway.account("100");
     await setCap(account, "org", WORST - 1n);
     await setCap(account, "key", WORST);
@@ -296,7 +296,7 @@ describe("an operator changes a cap beside the running gateway", () => {
   });
 });
 
-test("after all that the books balance", async () => {
+test("the books balance after all tests", async () => {
   expect(await brokenBooks(gateway)).toEqual([]);
 });
 
@@ -316,7 +316,7 @@ function nextUtcMonth(): string {
 
 /** The database's clock cannot be set: the account's past moves back by a month instead. */
 async function passMonth(account: TestAccount): Promise<void> {
-  await onDatabase(async (client) => {
+  await inSession(gateway.config.databaseUrl, async (client) => {
     const month = "month = month - interval '1 month'";
     await client.query("begin");
     await client.query("set local session_replication_role = replica");
@@ -340,19 +340,9 @@ interface Spend {
 async function spendOf(account: TestAccount, scope: Scope): Promise<Spend[]> {
   const id = scope === "org" ? account.orgId : account.keyId;
   const sql = "select settled, reserved from spend where scope = $1 and id = $2 order by month";
-  const rows = await onDatabase(async (client) => (await client.query(sql, [scope, id])).rows);
-  return (rows as { settled: string; reserved: string }[]).map((row) => ({
-    settled: BigInt(row.settled),
-    reserved: BigInt(row.reserved),
+  const rows = await readSql(gateway, sql, [scope, id]);
+  return rows.map(({ settled, reserved }) => ({
+    settled: BigInt(String(settled)),
+    reserved: BigInt(String(reserved)),
   }));
-}
-
-async function onDatabase<T>(work: (client: Client) => Promise<T>): Promise<T> {
-  const client = new Client({ connectionString: gateway.config.databaseUrl });
-  await client.connect();
-  try {
-    return await work(client);
-  } finally {
-    await client.end();
-  }
 }

@@ -181,8 +181,8 @@ test("a silent provider whose clients left stops its own model for their organiz
   });
   expect(await limitsOf("?model=gated/wire_b")).toMatchObject({ in_use: 0, departed: 0 });
   expect(await limitsOf("")).toMatchObject({ in_use: 0, departed: SLOTS });
-  for (const key of [account.key, await addKey(gateway.backend, account.orgId)]) {
-    await stay({ ...account, key }, { ...route, upstream: "wire_b" });
+  for (const other of [account, await addKey(gateway.backend, account.orgId)]) {
+    await stay(other, { ...route, upstream: "wire_b" });
   }
   const { heldMicroUsd } = await gateway.backend.recordStore.balance(account.orgId);
   expect(heldMicroUsd).toBeGreaterThan(0n);

@@ -61,8 +61,8 @@ test("the rows of every table that has an organization are guarded, the books am
   );
 });
 
-describe("of one organization's calls", () => {
-  test("no row of another one is touched, whatever becomes of them", async () => {
+describe("one organization's calls", () => {
+  test("touch no row of another organization, however they end", async () => {
     await guard.allow();
     const free = [await callsOf(mine), await callsOf(poor)];
     await guard.allow(mine.orgId);
@@ -73,7 +73,7 @@ describe("of one organization's calls", () => {
     expect(free[1]?.slice(0, 4)).toEqual([429, 429, 429, 429]);
   });
 
-  test("the calls of a batch touch its own organizations and no third one", async () => {
+  test("touch only organizations of their batch", async () => {
     await guard.allow(mine.orgId, other.orgId);
     // Held together they stay below what their keys may spend.
     const calls = Array.from({ length: 6 }, (_, at) =>

@@ -58,7 +58,8 @@ async function openBound(bounds: Bounds): Promise<{ account: TestAccount; keys: 
   });
   const keys = [account.key];
   while (keys.length < KEYS) {
-    keys.push(await addKey(backend, account.orgId, holdsOf(bounds.keyCap)));
+    const caps = { month: holdsOf(bounds.keyCap) };
+    keys.push((await addKey(backend, account.orgId, { caps })).key);
   }
   return { account, keys };
 }

@@ -94,7 +94,9 @@ async function afterwards(account: TestAccount, answers: readonly HttpAnswer[]):
 
 async function moreKeys(account: TestAccount, count: number): Promise<string[]> {
   const keys = [account.key];
-  while (keys.length < count) keys.push(await addKey(gateway.backend, account.orgId));
+  while (keys.length < count) {
+    keys.push((await addKey(gateway.backend, account.orgId)).key);
+  }
   return keys;
 }
 

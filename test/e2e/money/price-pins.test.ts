@@ -1,52 +1,34 @@
-import { once } from "node:events";
 import { writeFileSync } from "node:fs";
-import { createServer, type Server, type ServerResponse } from "node:http";
-import type { AddressInfo } from "node:net";
+import { createServer, type ServerResponse } from "node:http";
 import { join } from "node:path";
 
-import { afterAll, beforeAll, expect, test } from "vitest";
+import { expect, test } from "vitest";
 
 import type { RequestRecord } from "../../../src/gateway/records/record-rows.ts";
-import { startSimulator, type Simulator } from "../../../src/dev/simulator/simulator.ts";
 import { ask, at, bodyOf, costOf, type Ask, type HttpAnswer } from "../../support/ask.ts";
 import { brokenBooks, ended, nothingHeld, until } from "../../support/books.ts";
-import { startGatedProvider, type GatedProvider } from "../../support/gated-provider.ts";
+import { withGatedProvider } from "../../support/gated-provider.ts";
 import {
   simulatorManifest,
-  startTestGateway,
   textModel,
   type TestAccount,
-  type TestGateway,
+  withSimulator,
+  withGateway,
 } from "../../support/gateway.ts";
+import { withServer } from "../../support/local-server.ts";
 
 const MAX_TOKENS = 64;
 
-let simulator: Simulator;
-let provider: GatedProvider;
-let failing: Server;
-let gateway: TestGateway;
 /** Calls at the provider that fails: the test decides when. */
 const held: ServerResponse[] = [];
-
-beforeAll(async () => {
-  simulator = await startSimulator({ port: 0, host: "127.0.0.1" });
-  provider = await startGatedProvider(simulator.url);
-  failing = createServer((request, response) => {
+const provider = withGatedProvider(withSimulator());
+const failing = withServer(() =>
+  createServer((request, response) => {
     request.resume();
     held.push(response);
-  });
-  failing.listen(0, "127.0.0.1");
-  await once(failing, "listening");
-  gateway = await startTestGateway({ manifests: manifestsAt(1) });
-});
-
-afterAll(async () => {
-  await gateway.close();
-  failing.close();
-  failing.closeAllConnections();
-  await provider.close();
-  await simulator.close();
-});
+  }),
+);
+const gateway = withGateway(() => ({ manifests: manifestsAt(1) }));
 
 /** Both providers at so many times the first prices: $1 and $10 a million tokens. */
 function manifestsAt(factor: number): readonly object[] {
@@ -55,12 +37,11 @@ function manifestsAt(factor: number): readonly object[] {
     { type: "completion", unit: "token", cost_usd_per_million: String(10 * factor) },
   ];
   const model = (id: string): object => textModel(id, { pricing });
-  const { port } = failing.address() as AddressInfo;
   return [
     simulatorManifest({
       provider: "failing",
       dialect: "wire_a",
-      baseUrl: `http://127.0.0.1:${port}/v1`,
+      baseUrl: `${failing.url}/v1`,
       models: [model("m/second")],
     }),
     simulatorManifest({

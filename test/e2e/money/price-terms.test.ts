@@ -1,19 +1,19 @@
 import { writeFileSync } from "node:fs";
 import { join } from "node:path";
 
-import { afterAll, beforeAll, expect, test } from "vitest";
+import { expect, test } from "vitest";
 
 import { systemClock } from "../../../src/kernel/core/time.ts";
-import { startSimulator, type Simulator } from "../../../src/dev/simulator/simulator.ts";
 import { ask, at, costOf, get, type Ask, type HttpAnswer } from "../../support/ask.ts";
 import { brokenBooks, ended, nothingHeld, until } from "../../support/books.ts";
-import { startGatedProvider, type GatedProvider } from "../../support/gated-provider.ts";
+import { withGatedProvider } from "../../support/gated-provider.ts";
 import {
   simulatorManifest,
   startTestGateway,
   textModel,
   type TestAccount,
-  type TestGateway,
+  withSimulator,
+  withGateway,
 } from "../../support/gateway.ts";
 
 /** The prompt of a short question is below it, one of `LONG` is above. */
@@ -34,9 +34,8 @@ const tier = (factor: number): object => ({
   pricing: pricing(factor),
 });
 
-let simulator: Simulator;
-let provider: GatedProvider;
-let gateway: TestGateway;
+const provider = withGatedProvider(withSimulator());
+const gateway = withGateway(() => ({ manifests: [manifestWith({ price_tiers: [tier(2)] })] }));
 
 function manifestWith(terms: object): object {
   const models = [textModel("m/tiered", { pricing: pricing(1) })];
@@ -50,18 +49,6 @@ function manifestWith(terms: object): object {
     listing_terms: { "m/tiered": terms },
   };
 }
-
-beforeAll(async () => {
-  simulator = await startSimulator({ port: 0, host: "127.0.0.1" });
-  provider = await startGatedProvider(simulator.url);
-  gateway = await startTestGateway({ manifests: [manifestWith({ price_tiers: [tier(2)] })] });
-});
-
-afterAll(async () => {
-  await gateway.close();
-  await provider.close();
-  await simulator.close();
-});
 
 /** Sends a request and lets its provider answer it; `meanwhile` happens while it is there. */
 async function served(

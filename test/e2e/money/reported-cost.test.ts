@@ -1,4 +1,5 @@
 import { createServer } from "node:http";
+import { text as readText } from "node:stream/consumers";
 
 import { describe, expect, test } from "vitest";
 
@@ -12,10 +13,7 @@ const REPORTED = /\|([^|]*)\|/;
 
 const provider = withServer(() =>
   createServer((request, response) => {
-    const chunks: Buffer[] = [];
-    request.on("data", (chunk: Buffer) => chunks.push(chunk));
-    request.on("end", () => {
-      const body = Buffer.concat(chunks).toString();
+    void readText(request).then((body) => {
       const cost = REPORTED.exec(body)?.[1] ?? "";
       const usage =
         `{"prompt_tokens":11,"completion_tokens":7,"total_tokens":18` +

@@ -340,7 +340,7 @@ test("a provider that reports more than was held costs the hold, and the platfor
   expect(cost).toBe(attempts[0]?.reserveMicroUsd);
 });
 
-test("after all of it nothing is held and the books balance", async () => {
+test("nothing is held after all tests, and the books balance", async () => {
   await nothingHeld(gateway, account);
   expect(await brokenBooks(gateway)).toEqual([]);
 });

@@ -9,7 +9,6 @@ import {
 } from "node:fs";
 import { join } from "node:path";
 
-import { Client } from "pg";
 import { expect, test } from "vitest";
 
 import { restoreBackup, verifyBackup } from "../../../src/app/backup/restore-backup.ts";
@@ -20,6 +19,7 @@ import { jsonCommand } from "../../support/operator.ts";
 import { silentLog as log } from "../../support/silent-log.ts";
 import { testOperator } from "../../support/test-operator.ts";
 import { withResource } from "../../support/with-resource.ts";
+import { inSession } from "../../support/sql.ts";
 
 const books = withResource(openBackupFixture);
 
@@ -70,19 +70,9 @@ function newest(): string {
   return join(books.backups, readdirSync(books.backups).sort().at(-1) ?? "");
 }
 
-async function onServer(work: (client: Client) => Promise<void>): Promise<void> {
-  const client = new Client({ connectionString: books.server.adminConnectionString });
-  await client.connect();
-  try {
-    await work(client);
-  } finally {
-    await client.end();
-  }
-}
-
 /** Has the server use the files of its log again and again, as it does in hours of traffic. */
 async function recycleLog(isOver: () => boolean): Promise<void> {
-  await onServer(async (client) => {
+  await inSession(books.server.adminConnectionString, async (client) => {
     while (!isOver()) {
       await client.query("select pg_switch_wal()");
       await client.query("checkpoint");
@@ -106,7 +96,7 @@ test("a copy that is made under load has the log that it needs, exact sums and w
 
 test("two programs make copies of a database one after the other, and a refused one leaves nothing", async () => {
   const before = readdirSync(books.backups);
-  await onServer(async (client) => {
+  await inSession(books.server.adminConnectionString, async (client) => {
     // As a copy that is under way does.
     await client.query(
       "select pg_create_physical_replication_slot('tokenmarket_backup', true, true)",

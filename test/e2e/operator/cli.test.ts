@@ -1,13 +1,11 @@
 import { readFileSync, renameSync, symlinkSync, writeFileSync } from "node:fs";
 import { join } from "node:path";
 
-import { Client } from "pg";
 import { afterAll, beforeAll, describe, expect, test } from "vitest";
 
-import { startSimulator, type Simulator } from "../../../src/dev/simulator/simulator.ts";
 import { ask, at, get } from "../../support/ask.ts";
 import { until } from "../../support/books.ts";
-import { PROVIDER_KEY } from "../../support/gateway.ts";
+import { PROVIDER_KEY, withSimulator } from "../../support/gateway.ts";
 import {
   collectCommandLogs,
   jsonCommand,
@@ -17,30 +15,25 @@ import {
   operatorManifest,
   OPERATOR_ENV,
   serve,
-  type OperatorFolder,
+  withOperatorFolder,
 } from "../../support/operator.ts";
-import { emptyDatabase, type FreshDatabase } from "../../support/postgres.ts";
-import { runCommand, startProgram, type RunningProgram } from "../../support/program.ts";
+import { emptyDatabase, type FreshDatabase, runOnce } from "../../support/postgres.ts";
+import { runCommand, startProgram } from "../../support/program.ts";
+import { withResource } from "../../support/with-resource.ts";
 
-let simulator: Simulator;
-let folder: OperatorFolder;
-let server: RunningProgram;
+const simulator = withSimulator();
+const folder = withOperatorFolder(simulator);
+const server = withResource(
+  () => serve(folder),
+  (running) => running.end("SIGTERM"),
+);
 /** `--data <folder>` of the running server. */
 let place: readonly string[];
 const rawKeys: string[] = [];
 const commandLogs = collectCommandLogs();
 
-beforeAll(async () => {
-  simulator = await startSimulator({ port: 0, host: "127.0.0.1" });
-  folder = operatorFolder(simulator.url);
+beforeAll(() => {
   place = ["--data", folder.dataDir];
-  server = await serve(folder);
-});
-
-afterAll(async () => {
-  await server.end("SIGTERM");
-  await simulator.close();
-  folder.remove();
 });
 
 function gatewayUrl(): string {
@@ -331,7 +324,7 @@ describe("the catalog of a running server", () => {
   });
 });
 
-describe("with a database of yours", () => {
+describe("a database of the operator's own", () => {
   let database: FreshDatabase;
   let env: Readonly<Record<string, string>>;
 
@@ -341,7 +334,7 @@ describe("with a database of yours", () => {
   });
   afterAll(() => database.drop());
 
-  test("migrate, then the commands, with no server and no data folder", async () => {
+  test("serves migrate and every command with no server and no data folder", async () => {
     const first = await jsonCommand(["migrate"], env);
     expect(first.code).toBe(0);
     expect(first.json).toMatchObject({ ok: true, left: [] });
@@ -355,14 +348,12 @@ describe("with a database of yours", () => {
     ]);
   });
 
-  test("ledger audit and doctor answer no, with 1, when the books are broken", async () => {
-    const client = new Client({ connectionString: database.connectionString });
-    await client.connect();
-    const wallet = "update account set reserved = reserved + 5 where org_id is not null";
-    await client.query("alter table account disable trigger user");
-    await client.query("update account set credits = credits + 9 where org_id is not null");
-    await client.query(wallet);
-    await client.end();
+  test("makes ledger audit and doctor exit with 1 when its books are broken", async () => {
+    await runOnce(
+      database.connectionString,
+      `alter table account disable trigger user;
+      update account set credits = credits + 9, reserved = reserved + 5 where org_id is not null`,
+    );
     const [audit, doctor] = await Promise.all([
       jsonCommand(["ledger", "audit"], env),
       jsonCommand(["doctor", "--manifests", folder.manifestsDir], env),
@@ -376,7 +367,7 @@ describe("with a database of yours", () => {
     expect(doctor.json["ok"]).toBe(false);
   });
 
-  test("an unreachable database is a fault: 2, reported on standard error, password unsaid", async () => {
+  test("that is unreachable is exit code 2, without the password on standard error", async () => {
     const nowhere = { DATABASE_URL: "postgres://me:hunter2hunter2@127.0.0.1:1/nothing" };
     const result = await runCommand(["org", "list", "--json"], { ...OPERATOR_ENV, ...nowhere });
     expect(result.code).toBe(2);

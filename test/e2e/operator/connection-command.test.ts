@@ -1,34 +1,34 @@
-import { once } from "node:events";
-import { createServer, type AddressInfo } from "node:net";
+import { createServer } from "node:net";
 
-import { afterAll, beforeAll, describe, expect, test } from "vitest";
+import { beforeAll, describe, expect, test } from "vitest";
 
-import { sealConnection } from "../../../src/gateway/accounts/postgres-connection-store.ts";
-import { openKeyVault } from "../../../src/gateway/accounts/key-vault.ts";
-import { assert } from "../../../src/kernel/core/assert.ts";
-import type { OrgId, ProviderId } from "../../../src/kernel/core/ids.ts";
-import { startSimulator, type Simulator } from "../../../src/dev/simulator/simulator.ts";
-import { PROVIDER_KEY, simulatorManifest, textModel } from "../../support/gateway.ts";
+import type { OrgId } from "../../../src/kernel/core/ids.ts";
+import { addOrg } from "../../support/add-key.ts";
+import { addConnection, ENCRYPTION_KEY } from "../../support/add-connection.ts";
+import {
+  PROVIDER_KEY,
+  simulatorManifest,
+  textModel,
+  withSimulator,
+} from "../../support/gateway.ts";
+import { listenLocally } from "../../support/local-server.ts";
 import {
   collectCommandLogs,
   createdKey,
   jsonCommand,
-  operatorFolder,
   OPERATOR_ENV,
   type JsonAnswer,
-  type OperatorFolder,
+  withOperatorFolder,
 } from "../../support/operator.ts";
-import { freshBackend, type FreshBackend } from "../../support/postgres.ts";
+import { withBackend } from "../../support/postgres.ts";
 import { runCommand, runProgram, type CommandResult } from "../../support/program.ts";
-import { testOperator } from "../../support/test-operator.ts";
 
-const ENCRYPTION_KEY = Buffer.alloc(32, 9).toString("base64");
 const OWN_KEY = "sk-customers-own-key-4711";
 const BAD_KEY = "sk-invalid-key-0815";
 
-let simulator: Simulator;
-let folder: OperatorFolder;
-let backend: FreshBackend;
+const simulator = withSimulator();
+const folder = withOperatorFolder(simulator);
+const backend = withBackend();
 let env: Readonly<Record<string, string>>;
 let orgId: OrgId;
 let keyId = "";
@@ -37,8 +37,6 @@ const printed: string[] = [];
 const commandLogs = collectCommandLogs();
 
 beforeAll(async () => {
-  simulator = await startSimulator({ port: 0, host: "127.0.0.1" });
-  folder = operatorFolder(simulator.url);
   for (const [file, provider, dialect, baseUrl] of [
     ["messages.json", "worded", "wire_b", `${simulator.url}/b/v1`],
     ["closed.json", "closed", "wire_a", `http://127.0.0.1:${await closedPort()}/v1`],
@@ -47,7 +45,6 @@ beforeAll(async () => {
     const models = [textModel("op/model")];
     folder.writeManifest(file, simulatorManifest({ provider, dialect, baseUrl, models }));
   }
-  backend = await freshBackend();
   env = {
     ...OPERATOR_ENV,
     DATABASE_URL: backend.connectionString,
@@ -60,27 +57,12 @@ beforeAll(async () => {
   ({ keyId } = createdKey(key));
 });
 
-afterAll(async () => {
-  await simulator.close();
-  await backend.close();
-  folder.remove();
-});
-
-async function newOrg(): Promise<OrgId> {
-  const org = await backend.accountStore.createOrg(
-    { name: "Acme", email: "a@example.com" },
-    testOperator,
-  );
-  return org.orgId;
-}
+const newOrg = (): Promise<OrgId> => addOrg(backend);
 
 /** A port without a listener. */
 async function closedPort(): Promise<number> {
-  const server = createServer().listen(0, "127.0.0.1");
-  await once(server, "listening");
-  const { port } = server.address() as AddressInfo;
-  server.close();
-  await once(server, "close");
+  const { port, close } = await listenLocally(createServer());
+  await close();
   return port;
 }
 
@@ -179,22 +161,8 @@ function no(message: RegExp): object {
 }
 
 describe("connection test", () => {
-  const vault = openKeyVault(ENCRYPTION_KEY);
-
   async function added(provider: string, providerKey = OWN_KEY): Promise<string> {
-    assert(vault !== undefined, "the encryption key is one");
-    const made = await backend.connectionStore.create(
-      sealConnection(vault, {
-        orgId: await newOrg(),
-        providerId: provider as ProviderId,
-        keyId: null,
-        name: "ours",
-        providerKey,
-      }),
-      testOperator,
-    );
-    assert(typeof made === "object", "a connection of a new organization is made");
-    return made.connectionId;
+    return await addConnection(backend, { orgId: await newOrg(), provider, providerKey });
   }
 
   test.each(["operated", "worded"])("%s accepts the key: exit code 0", async (provider) => {
@@ -296,7 +264,7 @@ describe("connection reseal", () => {
   });
 
   test("names what none of the keys decrypts, changes none of it, and exits with 1", async () => {
-    const other = Buffer.alloc(32, 7).toString("base64");
+    const other = Buffer.alloc(32, 5).toString("base64");
     const id = await addedToNewOrg();
     const failed = await reseal({ ...env, TM_ENCRYPTION_KEY: `${other},${NEW_KEY}` });
     expect(failed.code).toBe(1);

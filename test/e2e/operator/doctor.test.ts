@@ -3,7 +3,6 @@ import { join } from "node:path";
 
 import { afterEach, beforeEach, describe, expect, test } from "vitest";
 
-import { startSimulator } from "../../../src/dev/simulator/simulator.ts";
 import { httpCall } from "../../support/http-call.ts";
 import {
   jsonCommand,
@@ -14,9 +13,9 @@ import {
 } from "../../support/operator.ts";
 import { freshBackend, type FreshBackend } from "../../support/postgres.ts";
 import { runCommand } from "../../support/program.ts";
-import { withResource } from "../../support/with-resource.ts";
+import { withSimulator } from "../../support/gateway.ts";
 
-const simulator = withResource(() => startSimulator({ port: 0, host: "127.0.0.1" }));
+const simulator = withSimulator();
 let folder: OperatorFolder;
 let backend: FreshBackend;
 beforeEach(async () => {

@@ -1,6 +1,6 @@
-import { afterAll, beforeAll, expect, test } from "vitest";
+import { expect, test } from "vitest";
 
-import { operatorFolder, OPERATOR_ENV, type OperatorFolder } from "../../support/operator.ts";
+import { OPERATOR_ENV, withOperatorFolder } from "../../support/operator.ts";
 import { runCommand, runProgram } from "../../support/program.ts";
 
 /*
@@ -8,11 +8,7 @@ import { runCommand, runProgram } from "../../support/program.ts";
  * operating system gets the same exit codes. Exit code 0 with logs is in kill.test.ts.
  */
 
-let folder: OperatorFolder;
-beforeAll(() => {
-  folder = operatorFolder("http://127.0.0.1:1");
-});
-afterAll(() => folder.remove());
+const folder = withOperatorFolder({ url: "http://127.0.0.1:1" });
 
 test("the process of a command with a negative answer ends with 1 and says why on standard output", async () => {
   const bad = folder.writeManifest("bad.txt", { manifest_version: "2" });

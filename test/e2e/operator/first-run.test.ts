@@ -1,5 +1,4 @@
-import { chmodSync, mkdtempSync, readdirSync, readFileSync, rmSync, writeFileSync } from "node:fs";
-import { tmpdir } from "node:os";
+import { chmodSync, readdirSync, readFileSync, rmSync, writeFileSync } from "node:fs";
 import { join } from "node:path";
 
 import { afterAll, beforeAll, describe, expect, test } from "vitest";
@@ -19,6 +18,7 @@ import {
   type RunningProgram,
 } from "../../support/program.ts";
 import { runAtTerminal } from "../../support/terminal.ts";
+import { newFolder } from "../../support/run-folder.ts";
 
 const ANY_PORTS = ["--port", "0", "--console-port", "0", "--internal-port", "0"];
 const SECRET = "sk-provider-secret-3";
@@ -27,10 +27,9 @@ const MODELS = ["gpt-4.1", "gpt-4.1-mini", "gpt-4o-mini", "gpt-5", "gpt-5-mini"]
 
 let provider: RunningProgram;
 let database: FreshDatabase;
-let root: string;
+const root = newFolder("first-run");
 
 beforeAll(async () => {
-  root = mkdtempSync(join(tmpdir(), "tokenmarket-first-run-"));
   // As root the database runs as another user, who has to get in.
   chmodSync(root, 0o755);
   [provider, database] = await Promise.all([
@@ -151,7 +150,7 @@ describe("a first run", () => {
     const run = await runCommand([...args, ...flags, ...address], {
       ...env,
       OPENAI_API_KEY: SECRET,
-    }).finally(() => refusing.close());
+    }).finally(() => void refusing.close());
     expect(run.code).toBe(1);
     expect(JSON.parse(run.stdout)).toMatchObject({
       ok: false,

@@ -1,36 +1,29 @@
 import { afterAll, beforeAll, expect, test } from "vitest";
 
-import { startSimulator, type Simulator } from "../../../src/dev/simulator/simulator.ts";
 import { ask, at, bodyOf, get, openAsk, type Ask } from "../../support/ask.ts";
 import { until } from "../../support/books.ts";
 import {
   jsonCommand,
   openAccountByCommands,
-  operatorFolder,
   OPERATOR_ENV,
   serve,
-  type OperatorFolder,
+  withOperatorFolder,
 } from "../../support/operator.ts";
 import { runProgram, type RunningProgram } from "../../support/program.ts";
+import { withSimulator } from "../../support/gateway.ts";
 
-let simulator: Simulator;
-let folder: OperatorFolder;
+const simulator = withSimulator();
+const folder = withOperatorFolder(simulator);
 let running: RunningProgram | undefined;
 let orgId = "";
 let key = "";
 
 beforeAll(async () => {
-  simulator = await startSimulator({ port: 0, host: "127.0.0.1" });
-  folder = operatorFolder(simulator.url);
   running = await serve(folder);
   ({ orgId, key } = await openAccountByCommands(["--data", folder.dataDir], "5.00"));
 });
 
-afterAll(async () => {
-  await running?.end("SIGTERM");
-  await simulator.close();
-  folder.remove();
-});
+afterAll(() => running?.end("SIGTERM"));
 
 function gatewayUrl(): string {
   return String(running?.ready["gateway_url"]);
@@ -186,7 +179,7 @@ test("SIGTERM in mid-stream: the stream ends well, the process ends with 0, the 
   expect(at(json, "data", "attempts", 0, "settlement")).toBe("reported");
 });
 
-test("with no server, a command answers 0: JSON on standard output, logs on standard error", async () => {
+test("a command without a server exits with 0, JSON on standard output, logs on standard error", async () => {
   expect(await running?.end("SIGTERM")).toBe(0);
   const args = ["org", "list", "--data", folder.dataDir, "--json"];
   const { code, stdout, stderr } = await runProgram(args, OPERATOR_ENV);

@@ -1,16 +1,12 @@
 import { join } from "node:path";
 
-import { afterAll, beforeAll, expect, test } from "vitest";
+import { expect, test } from "vitest";
 
 import { simulatorManifest, textModel } from "../../support/gateway.ts";
-import { jsonCommand, operatorFolder, type OperatorFolder } from "../../support/operator.ts";
+import { jsonCommand, withOperatorFolder } from "../../support/operator.ts";
 import { runCommand } from "../../support/program.ts";
 
-let folder: OperatorFolder;
-beforeAll(() => {
-  folder = operatorFolder("http://127.0.0.1:1");
-});
-afterAll(() => folder.remove());
+const folder = withOperatorFolder({ url: "http://127.0.0.1:1" });
 
 function manifestOf(prompt: string, provider = "acme-ai"): object {
   const pricing = [
@@ -50,7 +46,7 @@ test("the second manifest is the folder's one of that provider, whatever its fil
   });
 });
 
-test("what cannot be compared is a wrong call that says why", async () => {
+test("manifests that cannot be compared are a wrong call that says why", async () => {
   const old = folder.writeManifest("old.txt", manifestOf("1.25"));
   const other = folder.writeManifest("other.txt", manifestOf("1", "other-ai"));
   const invalid = folder.writeManifest("invalid.txt", { manifest_version: "2" });

@@ -8,16 +8,12 @@ import {
 } from "node:fs";
 import { join } from "node:path";
 
-import { afterAll, beforeAll, expect, test } from "vitest";
+import { expect, test } from "vitest";
 
-import { operatorFolder, type OperatorFolder } from "../../support/operator.ts";
+import { withOperatorFolder } from "../../support/operator.ts";
 import { runCommand } from "../../support/program.ts";
 
-let folder: OperatorFolder;
-beforeAll(() => {
-  folder = operatorFolder("http://127.0.0.1:1");
-});
-afterAll(() => folder.remove());
+const folder = withOperatorFolder({ url: "http://127.0.0.1:1" });
 
 interface SourceModel {
   readonly input?: string;
@@ -162,7 +158,7 @@ test("a model that left the list ends in fourteen days; one that was edited is o
   expect((await refresh(file, dearer)).code).toBe(1);
 });
 
-test("what cannot be refreshed is said, and what is asked wrongly is a wrong call", async () => {
+test("a manifest that cannot be refreshed is named, and a wrong call is refused", async () => {
   const file = await imported("asked");
   const before = readFileSync(file, "utf8");
   const older = sourceFile("list-2026-07-01.json", { ...MODELS, "small-1": { input: "9e-07" } });

@@ -2,46 +2,38 @@ import { readFileSync, writeFileSync } from "node:fs";
 
 import { afterAll, beforeAll, expect, test } from "vitest";
 
-import { startSimulator, type Simulator } from "../../../src/dev/simulator/simulator.ts";
 import { ask } from "../../support/ask.ts";
 import {
   openAccountByCommands,
-  operatorFolder,
   operatorManifest,
   serve,
-  type OperatorFolder,
+  withOperatorFolder,
 } from "../../support/operator.ts";
-import { freshDatabase, type FreshDatabase } from "../../support/postgres.ts";
+import { freshDatabase } from "../../support/postgres.ts";
 import type { RunningProgram } from "../../support/program.ts";
+import { withSimulator } from "../../support/gateway.ts";
+import { withResource } from "../../support/with-resource.ts";
 
 /** Growth that a flood may cost: the bound of the fault matrix. */
 const GROWTH_KIB_MAX = 64 * 1024;
 
-let simulator: Simulator;
-let folder: OperatorFolder;
-let database: FreshDatabase;
+const simulator = withSimulator();
+const folder = withOperatorFolder(simulator);
+const database = withResource(freshDatabase, (opened) => opened.drop());
 let running: RunningProgram | undefined;
 let key = "";
 
 beforeAll(async () => {
-  simulator = await startSimulator({ port: 0, host: "127.0.0.1" });
-  folder = operatorFolder(simulator.url);
   folder.writeManifest(
     "first.json",
     operatorManifest(simulator.url, ["flood/warm", "flood/line", "flood/bomb", "flood/endless"]),
   );
-  database = await freshDatabase();
   const env = { DATABASE_URL: database.connectionString };
   running = await serve(folder, env);
   ({ key } = await openAccountByCommands([], "5.00", env));
 });
 
-afterAll(async () => {
-  await running?.end("SIGTERM");
-  await simulator.close();
-  await database.drop();
-  folder.remove();
-});
+afterAll(() => running?.end("SIGTERM"));
 
 test.skipIf(process.platform !== "linux").each([
   ["a line of 100 MB without an end", "flood/line", "long_line:100000000", 502, "gateway_error"],

@@ -12,7 +12,6 @@ import { dirname, join, normalize, resolve } from "node:path";
 import { parseSync } from "oxc-parser";
 import { afterAll, afterEach, beforeAll, describe, expect, test } from "vitest";
 
-import { startSimulator } from "../../../src/dev/simulator/simulator.ts";
 import { at } from "../../support/ask.ts";
 import { until } from "../../support/books.ts";
 import { bearer, httpCall } from "../../support/http-call.ts";
@@ -27,7 +26,7 @@ import {
   type ProgramPlace,
   type RunningProgram,
 } from "../../support/program.ts";
-import { withResource } from "../../support/with-resource.ts";
+import { withSimulator } from "../../support/gateway.ts";
 
 const database = withDatabase();
 let packed: PackedProgram;
@@ -212,7 +211,7 @@ describe("installed in an empty folder", () => {
 });
 
 describe("tokenmarket/conformance", () => {
-  const simulator = withResource(() => startSimulator({ port: 0, host: "127.0.0.1" }));
+  const simulator = withSimulator();
   const example = "examples/conformance/check.mjs";
 
   test("runs the example that the package has, on an endpoint of one's own", async () => {

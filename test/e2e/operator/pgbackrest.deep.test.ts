@@ -5,6 +5,7 @@ import { expect, test } from "vitest";
 
 import { openPostgresBackend } from "../../../src/app/open-postgres-backend.ts";
 import { microUsd, openPool } from "../../../src/kernel/index.ts";
+import { addOrg } from "../../support/add-key.ts";
 import { until } from "../../support/books.ts";
 import { newPostgresFolder, openOwnPostgres, runAsPostgres } from "../../support/own-postgres.ts";
 import { hasPgbackrest, startArchivingPostgres } from "../../support/pgbackrest.ts";
@@ -25,10 +26,7 @@ test.skipIf(!hasPgbackrest)(
     const backend = openPostgresBackend({ connectionString, log });
     await backend.migrate();
     pgbackrest("backup");
-    const { orgId } = await backend.accountStore.createOrg(
-      { name: "Own", email: "o@example.com" },
-      testOperator,
-    );
+    const orgId = await addOrg(backend);
     const amountMicroUsd = microUsd(5n);
     await backend.creditStore.grant({ orgId, amountMicroUsd, ref: "first" }, testOperator);
     // A copy is known by the second in which it ended: only times after that one can be restored.

@@ -1,21 +1,15 @@
 import { existsSync } from "node:fs";
-import { createServer, type AddressInfo } from "node:net";
+import { createServer } from "node:net";
 import { join } from "node:path";
 
 import { describe, expect, test } from "vitest";
 
+import { listenLocally } from "../../support/local-server.ts";
 import { OPERATOR_ENV, withOperatorFolder } from "../../support/operator.ts";
 import { runCommand } from "../../support/program.ts";
 import { withResource } from "../../support/with-resource.ts";
 
-const taken = withResource(
-  async () => {
-    const server = createServer();
-    await new Promise<void>((done) => server.listen(0, "127.0.0.1", done));
-    return { server, port: String((server.address() as AddressInfo).port) };
-  },
-  ({ server }) => new Promise((done) => server.close(done)),
-);
+const taken = withResource(() => listenLocally(createServer()));
 const folder = withOperatorFolder({ url: "http://127.0.0.1:1" });
 
 const PORTS = [
@@ -26,7 +20,10 @@ const PORTS = [
 
 describe.each(["serve", "dev"])("%s on a port in use", (command) => {
   test.each(PORTS)("names $flag before a database is started", async ({ flag, setting, name }) => {
-    const ports = PORTS.flatMap((each) => [each.flag, each.flag === flag ? taken.port : "0"]);
+    const ports = PORTS.flatMap((each) => [
+      each.flag,
+      each.flag === flag ? String(taken.port) : "0",
+    ]);
     const places = ["--data", folder.dataDir, "--manifests", folder.manifestsDir];
     const { code, stderr } = await runCommand([command, ...ports, ...places], OPERATOR_ENV);
     expect({ code, stderr }).toEqual({
@@ -48,7 +45,7 @@ test("serve names two listeners of its own that want one port", async () => {
 });
 
 test("serve with workers names a port in use before it starts one", async () => {
-  const ports = ["--port", "0", "--console-port", "0", "--internal-port", taken.port];
+  const ports = ["--port", "0", "--console-port", "0", "--internal-port", String(taken.port)];
   const { code, stderr } = await runCommand(["serve", "--workers", "2", ...ports], {
     REDIS_URL: "redis://127.0.0.1:1",
   });
@@ -66,7 +63,10 @@ test("serve names an address that this machine does not have", async () => {
 });
 
 test("simulate on a port in use names its flag", async () => {
-  const { code, stderr } = await runCommand(["simulate", "--port", taken.port], OPERATOR_ENV);
+  const { code, stderr } = await runCommand(
+    ["simulate", "--port", String(taken.port)],
+    OPERATOR_ENV,
+  );
   expect(code).toBe(2);
   expect(stderr).toBe(
     `tokenmarket: the simulator port ${taken.port} on 127.0.0.1 is in use by another program; ` +

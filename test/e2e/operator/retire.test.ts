@@ -1,41 +1,34 @@
-import { mkdtempSync, readdirSync, readFileSync, rmSync, statSync, writeFileSync } from "node:fs";
-import { tmpdir } from "node:os";
+import { readdirSync, readFileSync, statSync, writeFileSync } from "node:fs";
 import { join } from "node:path";
 
-import { afterAll, beforeAll, describe, expect, test } from "vitest";
+import { beforeAll, describe, expect, test } from "vitest";
 
 import { parseMonth } from "../../../src/account/index.ts";
 import { ask, at, get } from "../../support/ask.ts";
-import { startTestGateway, type TestAccount, type TestGateway } from "../../support/gateway.ts";
+import { withGateway, withAccount } from "../../support/gateway.ts";
 import { jsonCommand, OPERATOR_ENV, type JsonAnswer } from "../../support/operator.ts";
 import { killCommand, runCommand } from "../../support/program.ts";
 import { runSql } from "../../support/sql.ts";
 import { testOperator } from "../../support/test-operator.ts";
+import { newFolder } from "../../support/run-folder.ts";
 
 const DAY_MS = 86_400_000;
 /** How long ago the first requests of this test came. */
 const AGO_DAYS = 100;
 
-let gateway: TestGateway;
-let account: TestAccount;
-let root: string;
+const gateway = withGateway();
+const account = withAccount(gateway, "5.00");
+const root = newFolder("retire");
 let env: Readonly<Record<string, string>>;
 let oldIds: readonly string[];
 let newId: string;
 let oldDay: string;
 
 beforeAll(async () => {
-  root = mkdtempSync(join(tmpdir(), "tokenmarket-retire-"));
-  gateway = await startTestGateway();
-  account = await gateway.account("5.00");
   env = { DATABASE_URL: gateway.config.databaseUrl, TM_DATA: join(root, "data") };
   oldIds = [await served("test/a"), await served("test/b"), await served("test/a")];
   oldDay = await makeOld();
   newId = await served("test/a");
-});
-afterAll(async () => {
-  await gateway.close();
-  rmSync(root, { recursive: true, force: true });
 });
 
 async function served(model: string): Promise<string> {
@@ -81,7 +74,7 @@ function manifestFile(): string {
   return join(exports(), `attempt-${oldDay}.json`);
 }
 
-test("where nothing is old enough, or all is to be kept, nothing changes", async () => {
+test("nothing changes while no day is old enough, or all are to be kept", async () => {
   const [young, wrong, off] = await Promise.all([
     command(["ledger", "retire", "--older-than-days", "200"]),
     runCommand(["ledger", "retire", "--older-than-days", "0"], env),

@@ -1,12 +1,12 @@
 import { existsSync } from "node:fs";
 import { join } from "node:path";
 
-import { Client } from "pg";
 import { afterAll, afterEach, beforeAll, beforeEach, describe, expect, test } from "vitest";
 
 import { OPERATOR_ENV, withOperatorFolder } from "../../support/operator.ts";
 import { emptyDatabase, freshDatabase, type FreshDatabase } from "../../support/postgres.ts";
 import { runCommand } from "../../support/program.ts";
+import { inSession } from "../../support/sql.ts";
 
 /** Every command that opens stored data, but `serve`, `dev` and `migrate`. */
 const COMMANDS: readonly (readonly string[])[] = [
@@ -52,13 +52,10 @@ async function queryOf(
   database: FreshDatabase,
   sql: string,
 ): Promise<readonly Record<string, unknown>[]> {
-  const client = new Client({ connectionString: database.connectionString });
-  await client.connect();
-  try {
-    return (await client.query<Record<string, unknown>>(sql)).rows;
-  } finally {
-    await client.end();
-  }
+  return await inSession(
+    database.connectionString,
+    async (client) => (await client.query<Record<string, unknown>>(sql)).rows,
+  );
 }
 
 async function messageOf(

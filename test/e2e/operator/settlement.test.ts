@@ -1,37 +1,30 @@
-import { mkdtempSync, rmSync, writeFileSync } from "node:fs";
-import { tmpdir } from "node:os";
+import { writeFileSync } from "node:fs";
 import { join } from "node:path";
 
-import { afterAll, beforeAll, describe, expect, test } from "vitest";
+import { beforeAll, describe, expect, test } from "vitest";
 
 import { ask, at, get } from "../../support/ask.ts";
 import { nothingHeld } from "../../support/books.ts";
-import { startTestGateway, type TestGateway } from "../../support/gateway.ts";
+import { withGateway } from "../../support/gateway.ts";
 import { jsonCommand, operatorManifest, OPERATOR_ENV } from "../../support/operator.ts";
 import { runCommand, type CommandResult } from "../../support/program.ts";
 import { runSql } from "../../support/sql.ts";
+import { newFolder } from "../../support/run-folder.ts";
 
 const PROVIDER = "operated";
 const YESTERDAY = new Date(Math.floor(Date.now() / 86_400_000 - 1) * 86_400_000).toISOString();
 const PERIOD = [PROVIDER, YESTERDAY.slice(0, 10)];
 
-let gateway: TestGateway;
+const gateway = withGateway({ manifests: [operatorManifest("{simulator}", ["op/model"])] });
 /** Where the statements of providers are. */
-let folder: string;
+const folder = newFolder("settlement");
 let env: Readonly<Record<string, string>>;
 /** Micro-dollars that the gateway said its answers cost. */
 let reported = 0n;
 
 beforeAll(async () => {
-  folder = mkdtempSync(join(tmpdir(), "tokenmarket-settlement-"));
-  gateway = await startTestGateway({ manifests: [operatorManifest("{simulator}", ["op/model"])] });
   env = { DATABASE_URL: gateway.config.databaseUrl };
   await serveYesterday();
-});
-
-afterAll(async () => {
-  await gateway.close();
-  rmSync(folder, { recursive: true, force: true });
 });
 
 /** Three answered requests, and one of a provider that failed, set back to yesterday. */

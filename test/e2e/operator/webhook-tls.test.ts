@@ -1,8 +1,7 @@
-import { once } from "node:events";
 import { writeFileSync } from "node:fs";
-import { createServer, type Server } from "node:https";
-import type { AddressInfo } from "node:net";
+import { createServer } from "node:https";
 import { join } from "node:path";
+import { text as readText } from "node:stream/consumers";
 
 import { Webhook } from "standardwebhooks";
 import { expect, test } from "vitest";
@@ -11,6 +10,7 @@ import { openKeyVault } from "../../../src/gateway/accounts/key-vault.ts";
 import { createWebhookSecret, sealSecret } from "../../../src/account/alerts/webhook-secrets.ts";
 import { createRecordId } from "../../../src/kernel/core/ids.ts";
 import { until } from "../../support/books.ts";
+import { listenLocally, type LocalServer } from "../../support/local-server.ts";
 import { serve, withOperatorFolder } from "../../support/operator.ts";
 import { withBackend } from "../../support/postgres.ts";
 import { selfSigned } from "../../support/self-signed.ts";
@@ -20,34 +20,22 @@ import { withResource } from "../../support/with-resource.ts";
 const KEY = Buffer.alloc(32, 7).toString("base64");
 
 /** A receiver over TLS, with a certificate that was made for it. */
-interface SecureReceiver {
-  readonly port: number;
+interface SecureReceiver extends LocalServer {
   readonly cert: string;
   readonly received: { readonly body: string; readonly headers: Record<string, string> }[];
-  close(): void;
 }
 
 async function openReceiver(of: Parameters<typeof selfSigned>[0]): Promise<SecureReceiver> {
   const certificate = selfSigned(of);
   const received: SecureReceiver["received"] = [];
-  const server: Server = createServer(certificate, (request, response) => {
-    const chunks: Buffer[] = [];
-    request.on("data", (chunk: Buffer) => chunks.push(chunk));
-    request.on("end", () => {
-      const headers = request.headers as Record<string, string>;
-      received.push({ body: Buffer.concat(chunks).toString(), headers });
+  const server = createServer(certificate, (request, response) => {
+    void readText(request).then((body) => {
+      received.push({ body, headers: request.headers as Record<string, string> });
       response.writeHead(204).end();
     });
   });
   server.on("tlsClientError", () => undefined);
-  server.listen(0, "127.0.0.1");
-  await once(server, "listening");
-  const { port } = server.address() as AddressInfo;
-  const close = (): void => {
-    server.closeAllConnections();
-    server.close();
-  };
-  return { port, cert: certificate.cert, received, close };
+  return { ...(await listenLocally(server)), cert: certificate.cert, received };
 }
 
 const backend = withBackend();

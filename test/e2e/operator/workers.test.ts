@@ -1,30 +1,20 @@
 import { afterAll, beforeAll, describe, expect, test } from "vitest";
 
-import { startSimulator, type Simulator } from "../../../src/dev/simulator/simulator.ts";
 import { ask, at, type HttpAnswer } from "../../support/ask.ts";
 import { until } from "../../support/books.ts";
 import {
   jsonCommand,
   openAccountByCommands,
-  operatorFolder,
   OPERATOR_ENV,
-  type OperatorFolder,
+  withOperatorFolder,
 } from "../../support/operator.ts";
 import { freshDatabase, type FreshDatabase } from "../../support/postgres.ts";
 import { runCommand, startProgram, type RunningProgram } from "../../support/program.ts";
 import { redisProgram, startRedis, type TestRedis } from "../../support/redis.ts";
+import { withSimulator } from "../../support/gateway.ts";
 
-let simulator: Simulator;
-let folder: OperatorFolder;
-
-beforeAll(async () => {
-  simulator = await startSimulator({ port: 0, host: "127.0.0.1" });
-  folder = operatorFolder(simulator.url);
-});
-afterAll(async () => {
-  await simulator.close();
-  folder.remove();
-});
+const simulator = withSimulator();
+const folder = withOperatorFolder(simulator);
 
 function serveArgs(workers: string): string[] {
   const ports = ["--port", "0", "--console-port", "0", "--internal-port", "0"];
