@@ -23,7 +23,7 @@ import { useFoundInvitation } from "./join/use-found-invitation.ts";
 /** `/join`: the page of an invitation's link. Signing in with its address accepts it. */
 export function JoinPage(): ReactElement {
   const { state, installation } = useSession();
-  // Taken before anything else is done with the address: the token stays in this tab.
+  // Read on the first render, before anything else changes the address.
   const [token] = useState(takeInvitation);
   useEffect(() => {
     document.title = "Join an organization · Token Market";
@@ -59,7 +59,7 @@ function SignedIn({ token }: { readonly token: string | undefined }): ReactEleme
   return token === undefined ? <Received /> : <Found token={token} />;
 }
 
-/** The invitation of the link, which may be for another address than the signed-in one. */
+/** The invitation of the link; its address may differ from that of the signed-in person. */
 function Found({ token }: { readonly token: string }): ReactElement {
   const { user } = useSession();
   const found = useFoundInvitation(token);
@@ -96,7 +96,7 @@ function Found({ token }: { readonly token: string }): ReactElement {
   );
 }
 
-/** Without a link, the invitations for the signed-in address. */
+/** Without a link: the invitations for the signed-in person's address. */
 function Received(): ReactElement {
   const answer = useAnswer("GET /api/console/received-invitations");
   return (
@@ -136,7 +136,7 @@ function Offer({ invitation }: { readonly invitation: ReceivedInvitation }): Rea
       {accept.isError ? <Fault error={accept.error} /> : null}
       <Button
         loading={accept.isPending || accept.isSuccess}
-        // A fault is shown above.
+        // The error is shown above.
         onClick={() => void join().catch(() => undefined)}
       >
         Join {org_name}
@@ -145,7 +145,7 @@ function Offer({ invitation }: { readonly invitation: ReceivedInvitation }): Rea
   );
 }
 
-/** A person who was invited before the first sign-in has an organization without a key. */
+/** Alternatives to joining: the overview, or an own organization. */
 function Instead(): ReactElement {
   const [fault, setFault] = useState<unknown>();
   const { own_deferred: isDeferred, is_undecided: isUndecided } = useSession();

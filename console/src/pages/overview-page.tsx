@@ -18,7 +18,7 @@ import { TopModels } from "./overview/top-models.tsx";
 
 const REFRESH_MS = 30_000;
 
-/** The first page: what there is, what was spent, what went wrong. */
+/** `/`: figures, spend by day, top models and the latest errors. */
 export function OverviewPage(): ReactElement {
   const { org } = useSession();
   const overview = useAnswer("GET /api/console/overview", undefined, { refetchMs: REFRESH_MS });

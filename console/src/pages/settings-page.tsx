@@ -8,7 +8,7 @@ import { ProfilePanel } from "./settings/profile-panel.tsx";
 import { SessionListPanel } from "./settings/session-list-panel.tsx";
 import { SettingsFrame } from "./settings/settings-frame.tsx";
 
-/** The person: the account, how the pages look, and where it is signed in. */
+/** `/settings`: the reader's profile, the appearance, and signed-in browsers. */
 export function SettingsPage(): ReactElement {
   const settings = useAnswer("GET /api/console/settings");
   return (

@@ -13,7 +13,7 @@ import { Step } from "./welcome/step.tsx";
 import { useFirstKey } from "./welcome/use-first-key.ts";
 import { useFirstRequest } from "./welcome/use-first-request.ts";
 
-/** After the first sign-in: credit, the trial key, and a call to try, in the order that works. */
+/** `/welcome`: the steps after the first sign-in: credit, the trial key, and a first call. */
 export function WelcomePage(): ReactElement {
   const session = useSession();
   const firstKey = useFirstKey();

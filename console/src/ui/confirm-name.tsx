@@ -10,14 +10,14 @@ export interface ConfirmNameProps {
   /** The text that has to be typed. */
   readonly name: string;
   readonly confirmLabel: string;
-  /** The dialog stays, with the message of the fault, while this rejects. */
+  /** If this rejects, the dialog stays open and shows the error. */
   readonly onConfirm: () => unknown;
   readonly onClose: () => void;
   /** The effect of the action, and when it takes place. */
   readonly children: ReactNode;
 }
 
-/** Asks for the name before something is done that cannot be undone. */
+/** Makes the reader type a name before an action that cannot be undone. */
 export function ConfirmName(props: ConfirmNameProps): ReactElement {
   return (
     <Dialog
@@ -31,7 +31,7 @@ export function ConfirmName(props: ConfirmNameProps): ReactElement {
   );
 }
 
-/** Its own component: what was typed is forgotten when the dialog closes. */
+/** A separate component, so that closing the dialog forgets the typed text. */
 function ConfirmForm(props: ConfirmNameProps): ReactElement {
   const [typed, setTyped] = useState("");
   const [isBusy, setBusy] = useState(false);

@@ -20,7 +20,7 @@ import { readAmount, usualAmounts } from "./purchase-amount.ts";
 
 type Payments = Billing["payments"];
 
-/** The way to add credit in this installation: a payment, or the operator. */
+/** Adds credit by a payment, or explains that the operator adds it. */
 export function AddCreditPanel(props: Pick<AddCreditProps, "payments" | "canSaveCard">): ReactNode {
   return (
     <Panel title="Add credit">
@@ -31,15 +31,15 @@ export function AddCreditPanel(props: Pick<AddCreditProps, "payments" | "canSave
 
 export interface AddCreditProps {
   readonly payments: Payments;
-  /** The page that a paid purchase leads back to. Default: billing. */
+  /** The page to return to after the payment. Default: billing. */
   readonly backTo?: "billing" | "welcome";
   /** Offers to save the card for automatic top-up. */
   readonly canSaveCard?: boolean;
-  /** The browser goes to the payment page now. */
+  /** Called before the browser leaves for the payment page. */
   readonly onLeave?: () => void;
 }
 
-/** The form without its panel. */
+/** The form of `AddCreditPanel`, without the panel. */
 export function AddCredit(props: AddCreditProps): ReactNode {
   const mayBuy = useMay("billing");
   if (!mayBuy) return <RoleNote need="billing" what="add credit" />;

@@ -5,7 +5,7 @@ import { useEffect, type ReactNode } from "react";
 import { buildAddress } from "../../api/client.ts";
 import styles from "./statement.module.css";
 
-/** A document on paper, and as files: `base` with each of the formats at its end. */
+/** Buttons to print a document and to download it: `base` plus each format as an extension. */
 export function DocumentActions(props: {
   readonly base: string;
   readonly formats: readonly string[];
@@ -54,7 +54,7 @@ function PrintButton(): ReactNode {
 const SCHEME = "data-mantine-color-scheme";
 let before: string | null = null;
 
-/** Paper is white, whatever the screen is. */
+/** Prints in light colours, even if the screen is dark. */
 function showLight(): void {
   const { documentElement } = globalThis.document;
   before = documentElement.getAttribute(SCHEME);

@@ -62,7 +62,7 @@ const COLUMNS: readonly Column<Purchase>[] = [
   { id: "receipt", label: "Receipt", render: (purchase) => <Receipt purchase={purchase} /> },
 ];
 
-/** The status word, what was taken back, and whether it was real money. */
+/** The purchase's status, and notes about refunds, disputes and test money. */
 export function PurchaseState({ purchase }: { readonly purchase: Purchase }): ReactNode {
   const { label, tone } = purchaseMessage(purchase.status);
   return (
@@ -92,7 +92,7 @@ function Note({ children }: { readonly children: ReactNode }): ReactNode {
   );
 }
 
-/** Its receipt; before it is paid, the page that polls the payment. */
+/** A link to the receipt; while the payment is open, to the page that polls it. */
 function Receipt({ purchase }: { readonly purchase: Purchase }): ReactNode {
   const { purchase_id: id, receipt, status } = purchase;
   if (receipt !== null) {

@@ -32,7 +32,7 @@ export function StatementTables({ statement }: { readonly statement: Statement }
           />
           {statement.lines_left_out === 0
             ? null
-            : `${statement.lines_left_out} more are in the sums only.`}
+            : `And ${statement.lines_left_out} more, in the totals only.`}
         </Panel>
       )}
       <Panel title="Usage by model">
@@ -72,7 +72,9 @@ function listBalance(statement: Statement): readonly BalanceLine[] {
       usd,
     })),
     { label: "Usage", usd: negated(statement.usage_usd) },
-    ...(isWhole ? [] : [{ label: "Of which archived, not listed below", usd: negated(unlisted) }]),
+    ...(isWhole
+      ? []
+      : [{ label: "Includes archived requests not listed below", usd: negated(unlisted) }]),
     { label: "Closing balance", usd: statement.closing_usd },
   ];
 }

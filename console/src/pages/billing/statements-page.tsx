@@ -15,7 +15,7 @@ import { Time } from "../../ui/time.tsx";
 const LEAD =
   "One statement for each UTC month: opening balance, credit, usage by model and key, closing balance.";
 
-/** `/billing/statements`: the months of the organization. */
+/** `/billing/statements`: the organization's monthly statements. */
 export function StatementsPage(): ReactNode {
   const answer = useAnswer("GET /api/console/statements");
   return (

@@ -16,7 +16,7 @@ interface AddProps {
   readonly onClose: () => void;
 }
 
-/** Stores a provider key of the organization. */
+/** The dialog that stores a provider key of the organization. */
 export function AddConnectionDialog({
   opened,
   ...props
@@ -39,8 +39,7 @@ function AddConnectionForm({ providers, onClose }: AddProps): ReactNode {
   const [name, setName] = useState("");
   const [keyId, setKeyId] = useState("");
   const [problems, setProblems] = useState<Problems>({});
-  // Read from the field when it is sent, and emptied then: the secret is not part of the page's
-  // state.
+  // Uncontrolled and emptied when it is sent, so that the secret never enters the page's state.
   const secret = useRef<HTMLInputElement>(null);
   const findError = (field: Field): string | undefined =>
     problems[field] ?? fieldError(submission.fault, field);

@@ -12,7 +12,7 @@ import { Time } from "../../ui/time.tsx";
 import { useLast } from "../keys/use-last.ts";
 import { TestButton } from "./test-button.tsx";
 
-/** The organization's provider keys: active and disabled. */
+/** The organization's provider keys, active and disabled. */
 export function ConnectionTable(props: {
   readonly connections: Connections;
   readonly empty: ReactNode;

@@ -9,7 +9,7 @@ import { Time } from "../../ui/time.tsx";
 
 type Endpoint = Connections["endpoints"][number];
 
-/** Dedicated capacity of the organization; read-only, as the operator sets it. */
+/** The organization's dedicated endpoints; read-only, because the operator sets them. */
 export function EndpointTable(props: { readonly endpoints: readonly Endpoint[] }): ReactNode {
   return (
     <Stack gap="md">

@@ -11,8 +11,8 @@ const VARIABLE = "variable";
 const PASTED = "pasted";
 
 /**
- * Chooses the key that the examples show. The console knows the names of keys, but never the keys:
- * a pasted key stays in the memory of this page, and is neither sent nor stored.
+ * Chooses the key that the examples show. The console has only the names of keys, so a raw key has
+ * to be pasted. It stays in this page's memory, and is neither sent nor stored.
  */
 export function KeyChoice(props: {
   readonly rawKey: string;

@@ -19,7 +19,7 @@ import { readOperations, type FieldRow, type OperationView } from "./openapi-row
 
 const ADDRESS = "/api/openapi-v1.json";
 
-/** Every route of the gateway, from the published document; each has a page of its own. */
+/** `/docs/reference`: every route of the gateway, from its OpenAPI document. */
 export function ReferencePage(): ReactElement {
   const document = useOperations();
   const operations = document.data ?? [];
@@ -52,7 +52,7 @@ export function ReferencePage(): ReactElement {
   );
 }
 
-/** `/docs/reference/$operation`: one route with its fields, headers and errors, and a call to try. */
+/** `/docs/reference/$operation`: a route with its fields, headers, errors, and a call to try. */
 export function OperationPage(): ReactElement {
   const { operation: id } = useParams({ strict: false });
   const document = useOperations();
@@ -121,7 +121,7 @@ function Operation(props: {
   );
 }
 
-/** The call as it runs here: with a model of this place. */
+/** The example call, with a model that is listed on this installation. */
 function Example({ of }: { readonly of: OperationView }): ReactElement {
   const sample = useSampleModel();
   const listed = useAnswer("GET /api/catalog.json").data?.models ?? [];

@@ -9,7 +9,7 @@ export interface FoundInvitation {
   readonly fault?: unknown;
 }
 
-/** The invitation of a link. Not in the cache of answers: its key would have the token. */
+/** The invitation of a link. Not cached like other answers, because the cache key has the token. */
 export function useFoundInvitation(token: string): FoundInvitation {
   const [found, setFound] = useState<FoundInvitation>({});
   useEffect(() => {

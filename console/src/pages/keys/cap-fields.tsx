@@ -8,7 +8,7 @@ import { TAGS_HELP, type FieldProblems, type TypedKey } from "./key-forms.ts";
 
 type ErrorOf = (field: keyof FieldProblems) => string | undefined;
 
-/** The caps of a key; `edited`: null for a new one, undefined for several, each with its own. */
+/** The fields of a key's caps. `edited` is null for a new key, undefined for several keys. */
 export function CapFields(props: {
   readonly edited: Key | null | undefined;
   readonly value: Caps<string>;
@@ -31,7 +31,7 @@ export function CapFields(props: {
 
 type Typed = Pick<TypedKey, "caps" | "tags">;
 
-/** The caps and the tags of a key that is there or of a new one. */
+/** The fields of a key's caps and tags; `edited` is null for a new key. */
 export function CapAndTagFields(props: {
   readonly edited: Key | null;
   readonly value: Typed;

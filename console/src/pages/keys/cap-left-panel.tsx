@@ -12,7 +12,7 @@ import { Time } from "../../ui/time.tsx";
 import { PERIOD_NAMES } from "./key-caps.ts";
 import { capRows, type Cap, type CapRow } from "./cap-left.ts";
 
-/** The cap that will refuse this key's requests first: one of its own, or the organization's. */
+/** The caps on a key's requests; the one that will refuse first leads. */
 export function CapLeftPanel({ detail }: { readonly detail: KeyDetail }): ReactNode {
   const answer = useAnswer("GET /api/console/limits");
   return (
@@ -31,7 +31,7 @@ export function CapLeftPanel({ detail }: { readonly detail: KeyDetail }): ReactN
   );
 }
 
-/** The caps that this key's requests meet. */
+/** The key's own caps and the organization's. */
 function listRows(caps: readonly Cap[], { key, ...resets }: KeyDetail): readonly CapRow[] {
   const met = caps.filter(({ scope, key_id: id }) => scope === "org" || id === key.key_id);
   return capRows(met, { ...resets, keys: [key] }).filter(({ capUsd }) => capUsd !== null);

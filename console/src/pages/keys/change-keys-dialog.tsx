@@ -19,7 +19,7 @@ import { BLANK_CAPS, CAP_FIELDS } from "./key-caps.ts";
 import { CapFields } from "./cap-fields.tsx";
 import { isConfirmNeeded, useSubmission } from "./use-submission.ts";
 
-/** Changes caps, expiry or tags of the chosen keys, of all or of none. */
+/** Changes caps, expiry or tags of all chosen keys at once. */
 export default function ChangeKeysDialog(props: ChosenKeysProps): ReactNode {
   const title = `Change ${countKeys(props.keys.length)}`;
   return (
@@ -51,7 +51,7 @@ function ChangeKeysForm({ keys, onClose, onDone }: ChosenKeysProps): ReactNode {
     if (!read.isReady) return;
     if (Object.keys(read.body).length === 0) return onClose();
     submission.run(async () => {
-      // The person was asked about these amounts; other amounts are asked about again.
+      // A confirmation is for these amounts only.
       const asked = JSON.stringify(CAP_FIELDS.map((field) => read.body[field]));
       const isAnswered = isConfirmNeeded(submission.fault) && asked === sent.current;
       sent.current = asked;

@@ -42,7 +42,7 @@ export default function CreateKeyDialog(props: {
   readonly opened: boolean;
   readonly rpmMax: number;
   readonly onClose: () => void;
-  /** The reader has the raw key: the caller says where the focus goes. */
+  /** Called when the reader has saved the raw key; the caller then sets the focus. */
   readonly onSaved: () => void;
 }): ReactNode {
   const { opened, rpmMax, onClose } = props;
@@ -99,7 +99,7 @@ function CreateKeyForm({ rpmMax, onCreated, onClose }: CreateProps): ReactNode {
     problems[field] ?? fieldError(submission.fault, field);
 
   const isWrong = FOLDED.some((field) => findError(field) !== undefined);
-  /** A problem of the earlier text is not shown for the text of now. */
+  /** Changes fields and drops the problems of their earlier texts. */
   const change = (changed: Partial<TypedKey>): void => {
     setTyped({ ...typed, ...changed });
     setProblems(stillWrong(problems, changed));

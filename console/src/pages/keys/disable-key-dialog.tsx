@@ -10,7 +10,7 @@ import { Time } from "../../ui/time.tsx";
 import { FactList } from "../models/fact-list.tsx";
 import { useLast } from "./use-last.ts";
 
-/** Disables a key after its name was typed; open while there is a key. */
+/** Disables a key after its name was typed; open while `disabled` is a key. */
 export default function DisableKeyDialog(props: {
   readonly disabled: Key | undefined;
   readonly onClose: () => void;
@@ -52,10 +52,7 @@ export default function DisableKeyDialog(props: {
   );
 }
 
-/**
- * Identifies the key beyond its name, which another key may share, and shows whether it is still
- * used.
- */
+/** Facts that tell the key from others with the same name, and show if it is still used. */
 function KeyAtStake(props: { readonly shown: Key; readonly isOpen: boolean }): ReactNode {
   const { key_id, label, created_at, last_used_at } = props.shown;
   const asked = { params: { key_id } };

@@ -6,7 +6,7 @@ import { ConfirmName } from "../../ui/confirm-name.tsx";
 import { notifyDone } from "../../ui/notice.ts";
 import { countKeys, type ChosenKeysProps } from "./chosen-keys.ts";
 
-/** Disables the chosen keys together, after their number was typed. */
+/** Disables the chosen keys after their number was typed. */
 export default function DisableKeysDialog(props: ChosenKeysProps): ReactNode {
   const { keys, onClose, onDone } = props;
   const change = useChange("POST /api/console/keys/disable", {

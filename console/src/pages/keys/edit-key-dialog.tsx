@@ -15,7 +15,7 @@ import { CapAndTagFields } from "./cap-fields.tsx";
 import { useLast } from "./use-last.ts";
 import { isConfirmNeeded, useSubmission } from "./use-submission.ts";
 
-/** Changes a key's own limit, caps, tags, expiry and models; open while there is a key. */
+/** Changes a key's limit, caps, tags, expiry and models; open while `edited` is a key. */
 export default function EditKeyDialog(props: {
   readonly edited: Key | undefined;
   readonly onClose: () => void;
@@ -66,7 +66,7 @@ function EditKeyForm(props: { readonly edited: Key; readonly onClose: () => void
     if (!read.isReady) return;
     if (Object.keys(read.body).length === 0) return onClose();
     submission.run(async () => {
-      // The person was asked about these amounts; other amounts are asked about again.
+      // A confirmation is for these amounts only.
       const asked = JSON.stringify(CAP_FIELDS.map((field) => read.body[field]));
       const isAnswered = isConfirmNeeded(submission.fault) && asked === sent.current;
       sent.current = asked;

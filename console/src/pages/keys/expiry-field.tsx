@@ -13,8 +13,8 @@ const PERIODS: readonly { readonly value: ExpiryChoice; readonly label: string }
 ];
 
 /**
- * When a key expires: `current` of undefined is a key that is being made, `each` several keys, each
- * with its own.
+ * The field for the expiry of a key. `current` is an instant or null (never), undefined for a new
+ * key, and `each` for several keys.
  */
 export function ExpiryField(props: {
   readonly current: string | null | undefined;

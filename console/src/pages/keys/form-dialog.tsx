@@ -23,8 +23,8 @@ export function FormDialog(props: {
 }
 
 /**
- * A form with its buttons. A refusal that names one of `fields` is shown there by the form itself;
- * every other is shown above the buttons.
+ * A form with its buttons. The form itself shows a refusal that names one of `fields`; any other is
+ * shown above the buttons.
  */
 export function DialogForm(props: {
   readonly submission: Submission;
@@ -62,9 +62,7 @@ export function DialogForm(props: {
   );
 }
 
-/**
- * Fields that few people need. They are hidden until they are opened or one of them has a problem.
- */
+/** Rarely needed fields, folded until they are opened or `isTelling` (one has a problem). */
 export function MoreFields(props: {
   readonly label: string;
   readonly isTelling: boolean;

@@ -7,7 +7,7 @@ type NewKey = BodyOf<"POST /api/console/keys">;
 type KeyChange = BodyOf<"PATCH /api/console/keys/:key_id">;
 type KeysChange = BodyOf<"POST /api/console/keys/change">;
 
-/** Sentences for the fields that cannot be sent as they are. */
+/** The problems of invalid fields, as sentences. */
 export type FieldProblems = Readonly<
   Partial<Record<"name" | "rpm" | CapField | "tags" | "expires_at", string>>
 >;
@@ -21,14 +21,14 @@ export interface TypedKey {
   readonly name: string;
   readonly rpm: string;
   readonly caps: Caps<string>;
-  /** With commas between them. */
+  /** Separated by commas. */
   readonly tags: string;
   readonly expiry: TypedExpiry;
-  /** Ids; none: all models. */
+  /** Ids; empty for all models. */
   readonly models: readonly string[];
 }
 
-/** The problems of the fields that have not been typed in since. */
+/** The problems without those of the changed fields. */
 export function stillWrong(problems: FieldProblems, changed: Partial<TypedKey>): FieldProblems {
   const fields = Object.keys(changed).flatMap((name) => FIELDS_OF[name as keyof TypedKey]);
   return Object.fromEntries(
@@ -45,7 +45,9 @@ const FIELDS_OF: Readonly<Record<keyof TypedKey, readonly (keyof FieldProblems)[
   models: [],
 };
 
-/** The form of a new key: a name; blank limits are the largest that a key may have. */
+/**
+ * Reads the form of a new key. Blank fields are left out, so the key gets the ceiling and no cap.
+ */
 export function readNewKey(
   typed: TypedKey,
   { rpmMax, nowMs }: { readonly rpmMax: number; readonly nowMs: number },
@@ -77,7 +79,7 @@ export function readNewKey(
   };
 }
 
-/** The form of a key's own limit, cap, expiry and models: a blank field changes nothing, 0 removes. */
+/** Reads the form of a change of a key. Blank fields change nothing; 0 removes a limit or cap. */
 export function readKeyChange(
   typed: Omit<TypedKey, "name">,
   { key, nowMs }: { readonly key: Key; readonly nowMs: number },
@@ -109,12 +111,12 @@ export function readKeyChange(
 /** The choice about the tags of several keys. */
 export type TagsChoice = "keep" | "replace" | "remove";
 
-/** The typed form for several keys: blank fields keep each key's own value. */
+/** The form for several keys as typed; blank fields keep the value of each key. */
 export interface TypedKeysChange extends Pick<TypedKey, "caps" | "tags" | "expiry"> {
   readonly tagsChoice: TagsChoice;
 }
 
-/** The change of several keys, without which keys these are. */
+/** Reads the form of a change of several keys, without the keys' ids. */
 export function readKeysChange(
   typed: TypedKeysChange,
   nowMs: number,
@@ -140,7 +142,7 @@ export function readKeysChange(
   };
 }
 
-/** The caps that are typed, as the server takes them; 0 removes one. */
+/** Reads the typed caps for the server; 0 removes a cap. */
 function readCaps(typed: Pick<TypedKey, "caps">): {
   readonly caps: Partial<Record<CapField, string>>;
   readonly problems: FieldProblems;
@@ -168,7 +170,7 @@ function readTags(text: string): string[] | undefined {
 }
 
 export const NAME_CHARS_MAX = 64;
-/** As the server has it. */
+/** The server's limit; a test compares them. */
 export const MODELS_MAX = 100;
 
 /** The problem of a key's name under its field; empty if the name is valid. */

@@ -33,7 +33,7 @@ import { KeySpendPanel } from "./key-spend-panel.tsx";
 import { strictestCap } from "./strictest-cap.ts";
 import { useSubmission } from "./use-submission.ts";
 
-/** `/keys/$keyId`: one key, what it spends, and what holds it back. */
+/** `/keys/$keyId`: a key with its spend, caps, requests and an example. */
 export function KeyPage(): ReactNode {
   const { keyId = "" } = useParams({ strict: false }) as { readonly keyId?: string };
   const answer = useAnswer("GET /api/console/keys/:key_id", { params: { key_id: keyId } });
@@ -96,7 +96,7 @@ interface RotateProps {
   readonly onClose: () => void;
 }
 
-/** Asks how long the old secret works on, then shows the new one, which only this page has. */
+/** Asks how long the old secret keeps working, then shows the new one once. */
 function RotateKey({ rotated, opened, onClose }: RotateProps): ReactNode {
   const [secret, setSecret] = useState<string>();
   return (
@@ -202,7 +202,7 @@ function KeyFigures({ detail }: { readonly detail: KeyDetail }): ReactNode {
   );
 }
 
-/** The cap of its own that refuses first, of whichever period. */
+/** The key's strictest cap. */
 function CapFigure({ detail }: { readonly detail: KeyDetail }): ReactNode {
   const strictest = strictestCap(detail.key);
   const cap = KEY_CAPS.find(({ name }) => name === strictest?.name);
@@ -225,7 +225,7 @@ function CapFigure({ detail }: { readonly detail: KeyDetail }): ReactNode {
   );
 }
 
-/** A disabled key never works again; an expired one does when its date is moved. */
+/** Says how to continue: an expired key can get a later date, a disabled one never works again. */
 function UnusablePanel({ isExpired }: { readonly isExpired: boolean }): ReactNode {
   return (
     <Panel title={isExpired ? "This key has expired" : "Create a replacement"}>

@@ -10,12 +10,12 @@ import { Panel } from "../../ui/panel.tsx";
 import { REQUEST_COLUMNS } from "../usage/request-columns.tsx";
 
 const SHOWN_ROWS = 10;
-/** The columns of the log; the key is that of the page. */
+/** The columns of the request log, without the key and those hidden by default. */
 const COLUMNS = REQUEST_COLUMNS.filter(
   ({ id, shownFrom }) => id !== "source" && shownFrom !== "asked",
 );
 
-/** The newest requests of a key, back to the first of the days that the page shows. */
+/** The newest requests of a key, since the first day that the page shows. */
 export function KeyRequestsPanel(props: {
   readonly keyId: string;
   /** A UTC day; undefined for the log's default range. */

@@ -12,12 +12,12 @@ import { pickCeilings, LIMIT_KINDS, readLimits, type Ceilings } from "./limit-ch
 import { BLANK_LIMITS, LimitFields } from "./limit-fields.tsx";
 
 interface AddProps {
-  /** The limits there are: keys to choose from, and the ceilings of what is chosen. */
+  /** The current limits, with the keys to choose from and their ceilings. */
   readonly rows: readonly LimitRow[];
   readonly onClose: () => void;
 }
 
-/** Adds a limit of one model, for the organization or under one key. */
+/** Adds a limit for a model, for the organization or for one key. */
 export default function AddLimitDialog({
   opened,
   ...props
@@ -102,7 +102,7 @@ type Problems = Readonly<Partial<Record<"model" | "rpm" | "tpm" | "concurrency",
 
 const NO_LIMITS: Ceilings = { rpm: null, tpm: null, concurrency: null };
 
-/** Two keys may have one name: their first characters differ. */
+/** The keys as options, with their first characters, because names may repeat. */
 function keyOptions(
   rows: readonly LimitRow[],
   known: readonly Key[] = [],
@@ -118,7 +118,7 @@ function keyOptions(
   ];
 }
 
-/** A model's limit cannot be above that of its key or organization. */
+/** The limits of the key or organization, which a model's limit cannot exceed. */
 function ceilingsUnder(rows: readonly LimitRow[], keyId: string): Ceilings {
   const parent = rows.find((row) =>
     keyId === "" ? row.scope === "org" : row.scope === "key" && row.key_id === keyId,

@@ -23,7 +23,7 @@ import { QuietNote } from "./quiet-note.tsx";
 import { tellingCaps } from "./quiet-rows.ts";
 import { ShareBar } from "./used-bar.tsx";
 
-/** The caps of the organization and of its keys, of every period. */
+/** The monthly, weekly and daily caps of the organization and its keys. */
 export function CapPanel({ caps }: { readonly caps: readonly Cap[] }): ReactNode {
   const keys = useAnswer("GET /api/console/keys", undefined, { refetchMs: REFRESH_MS });
   return (
@@ -81,9 +81,9 @@ function CapTable(props: { readonly rows: readonly CapRow[] }): ReactNode {
   );
 }
 
-/** Refreshed as often as the limits on the page. */
+/** The same interval as for the limits on the page. */
 const REFRESH_MS = 10_000;
-/** Fewer caps than this need no search. */
+/** With more caps than this, there is a search field. */
 const SEARCHED_FROM = 10;
 
 const KEPT: Kept = { id: "caps", rows: ["cap", "caps"], prefix: "caps_" };
@@ -163,7 +163,7 @@ function buildColumns(onEdit: (cap: CapRow) => void): readonly Column<CapRow>[] 
       phone: "end",
       render: (cap) => (
         <EditButton
-          // The cap of the organization is a matter of money, that of a key goes with the key.
+          // The organization's cap needs the right to manage billing.
           need={cap.key_id === null ? "billing" : "keys"}
           label={`Edit the ${PERIOD_NAMES[cap.period].toLowerCase()} cap of ${cap.name}`}
           onClick={() => onEdit(cap)}

@@ -11,7 +11,7 @@ import { capInput, readCap } from "../keys/read-cap.ts";
 import { useLast } from "../keys/use-last.ts";
 import { isConfirmNeeded, useSubmission } from "../keys/use-submission.ts";
 
-/** Sets or removes a cap of the organization or of a key; open while there is a cap. */
+/** Sets or removes a cap of the organization or of a key; open while `edited` is a cap. */
 export function EditCapDialog(props: {
   readonly edited: CapRow | undefined;
   readonly onClose: () => void;
@@ -46,7 +46,7 @@ function EditCapForm(props: { readonly edited: CapRow; readonly onClose: () => v
     const capUsd = capInput(read);
     if (capUsd === undefined) return onClose();
     submission.run(async () => {
-      // The person has confirmed this amount; another amount needs a new confirmation.
+      // A confirmation is for this amount only.
       const isAnswered = isConfirmNeeded(submission.fault) && capUsd === sent.current;
       sent.current = capUsd;
       await save(capUsd, isAnswered);

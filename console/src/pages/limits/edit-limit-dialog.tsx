@@ -10,7 +10,7 @@ import { useSubmission } from "../keys/use-submission.ts";
 import { pickCeilings, LIMIT_KINDS, readLimits, toScope, type LimitKind } from "./limit-change.ts";
 import { BLANK_LIMITS, LimitFields } from "./limit-fields.tsx";
 
-/** Lowers or removes the own limits of one scope; open while there is a row. */
+/** Sets or removes the organization's own limits of a scope; open while `edited` is a row. */
 export function EditLimitDialog(props: {
   readonly edited: LimitRow | undefined;
   readonly onClose: () => void;
@@ -74,7 +74,7 @@ function EditLimitForm(props: {
   );
 }
 
-/** Answers that show something of a limit. */
+/** Routes whose answers contain limits. */
 export const LIMIT_READERS = [
   "GET /api/console/limits",
   "GET /api/console/keys",

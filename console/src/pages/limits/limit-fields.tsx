@@ -17,12 +17,12 @@ export const BLANK_LIMITS: TypedLimits = {
   concurrency: { text: "", isRemoved: false },
 };
 
-/** The three fields of a scope's own limits. They start empty: a blank one changes nothing. */
+/** The fields of a scope's own limits. They start empty; a blank field changes nothing. */
 export function LimitFields(props: {
   readonly typed: TypedLimits;
   readonly onChange: (typed: TypedLimits) => void;
   readonly ceilings: Ceilings;
-  /** The own limits that hold now. */
+  /** The current own limits. */
   readonly own: Ceilings;
   readonly errorOf: (kind: LimitKind) => string | undefined;
 }): ReactNode {

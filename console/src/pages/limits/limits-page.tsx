@@ -23,7 +23,7 @@ const LEAD =
   "Per-minute limits cover the last 60 seconds. A request must be within every limit that " +
   "applies: organization, key, and model.";
 
-/** The figure moves by the second; this often is enough to watch it. */
+/** How often the use of the limits is refreshed. */
 const REFRESH_MS = 10_000;
 
 /** `/limits`: the limits with their use, and the explanation of a refusal. */

@@ -11,9 +11,7 @@ import { Panel } from "../../ui/panel.tsx";
 import { Time } from "../../ui/time.tsx";
 import { RefusalReasons } from "../usage/refusal-reasons.tsx";
 
-/**
- * "Why was my request rejected?": the explanation for a request ID; the id is in the address, to be shared.
- */
+/** Explains the refusal of a request; its id is in the address, so that the page can be shared. */
 export function RefusalPanel(): ReactNode {
   const [filters, setFilters] = useFilters<{ refused: string | undefined }>();
   const asked = filters.refused ?? "";

@@ -20,7 +20,7 @@ const CRUMBS = [{ label: "Models", to: "/models" }];
 
 type CompareSearch = Readonly<Partial<Record<"models" | "of", string | undefined>>>;
 
-/** Up to four models side by side, with what the reader's own requests would have cost. */
+/** `/models/compare`: up to four models side by side, with the costs of the reader's requests. */
 export function ComparePage(): ReactElement {
   const catalog = useAnswer("GET /api/catalog.json");
   return (
@@ -37,7 +37,7 @@ export function ComparePage(): ReactElement {
   );
 }
 
-/** The same prompt to all of them. */
+/** Opens the playground with all picked models. */
 function TryButton(): ReactElement | null {
   const [{ models }] = useFilters<CompareSearch>();
   const ids = readPicks(models);

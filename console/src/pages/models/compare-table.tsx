@@ -10,7 +10,7 @@ import styles from "./models.module.css";
 import { useFirstVerdicts } from "./use-first-verdicts.ts";
 import { useServed } from "./use-served.ts";
 
-/** The models side by side: a column for each, a line for each fact. */
+/** The models side by side, with a column for each model and a line for each fact. */
 export function CompareTable(props: {
   readonly models: readonly Model[];
   readonly onRemove: (id: string) => void;

@@ -31,7 +31,7 @@ import { useServed } from "./use-served.ts";
 
 const CRUMBS = [{ label: "Models", to: "/models" }];
 
-/** One model with its providers, what it takes and how it is called. Open to every visitor. */
+/** `/models/$`: a model with its providers, parameters and sample code. Open to every visitor. */
 export function ModelPage(): ReactElement {
   const { _splat: id = "" } = useParams({ strict: false });
   const catalog = useAnswer("GET /api/catalog.json");

@@ -23,17 +23,17 @@ export interface ModelTableProps {
   readonly models: readonly Model[];
   readonly search: ModelSearch;
   readonly picks: Picks;
-  /** Undefined if no figures are known; the columns are then left out. */
+  /** Undefined if no served figures are known; their columns are then left out. */
   readonly served: ServedFor | undefined;
-  /** The filters stand beside it. */
+  /** True if the filters are shown next to the table. */
   readonly isNarrow: boolean;
-  /** What to do when no model is left. */
+  /** A button for the empty table. */
   readonly onNone: ReactNode;
 }
 
 const KEPT: Kept = { id: "models", rows: ["model", "models"] };
 
-/** The models, one line each: what they are, what they cost, and how they were served. */
+/** A table of models with prices and served figures. */
 export function ModelTable(props: ModelTableProps): ReactElement {
   const { models, search, picks, served, isNarrow, onNone } = props;
   const rows = useMemo(
@@ -53,7 +53,7 @@ export function ModelTable(props: ModelTableProps): ReactElement {
   );
 }
 
-/** A model with the providers that fit; prices and figures are those of the first. */
+/** A model with its matching providers; prices and figures are those of the first. */
 interface Row {
   readonly model: Model;
   readonly listings: readonly ModelProvider[];
@@ -146,7 +146,7 @@ function ModelName({ model, picks }: Pick<Row, "model"> & { readonly picks: Pick
   );
 }
 
-/** In the last 30 days, of the provider that is tried first; popularity counts all providers. */
+/** Figures of the last 30 days, of the first provider; the share of calls is of all providers. */
 const SERVED_COLUMNS: readonly Column<Row>[] = [
   servedColumn(
     { id: "speed", label: "Tokens / s" },
@@ -181,10 +181,7 @@ function servedColumn(
   };
 }
 
-/**
- * A listing that is not billed by tokens shows the first line of its price card as its output
- * price.
- */
+/** Other billing than by token shows the first line of the price card as the output price. */
 function priceColumn(sku: Sku, label: string): Column<Row> {
   return {
     id: sku,
@@ -199,7 +196,7 @@ function priceColumn(sku: Sku, label: string): Column<Row> {
   };
 }
 
-/** The price that is paid; below it the lowest, where another provider is cheaper. */
+/** The first provider's price, and the lowest one below it if another provider is cheaper. */
 function Price(props: Pick<Row, "listings"> & { readonly sku: Sku }): ReactElement {
   const { listings, sku } = props;
   const paid = paidPrice(listings, sku);

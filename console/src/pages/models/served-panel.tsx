@@ -16,21 +16,20 @@ import { Panel } from "../../ui/panel.tsx";
 import { listDays, NO_CALLS, spokenDays, upLabel, type ServedDay } from "./served-days.ts";
 import styles from "./models.module.css";
 
-/** Charts are fetched after the page. */
+/** Charts are loaded after the page. */
 const ServedChart = lazy(() => import("./served-chart.tsx"));
 
 export interface ServedPanelProps {
-  /** The listings of one model, or of one provider. */
+  /** Selects the listings of a model or of a provider. */
   readonly of: { readonly model: string } | { readonly provider: string };
-  /** The name of a row, and the title of its column. */
+  /** Renders the name of a row; `label` is the column's label. */
   readonly nameOf: (listing: ListingFigures) => ReactNode;
   readonly label: "Provider" | "Model";
 }
 
 /**
- * The figures of listings in the last 30 days: for the organization's own calls, and for all
- * customers if the operator publishes them. Not rendered for visitors if the operator publishes
- * nothing.
+ * Served figures of the last 30 days, for the organization's own calls, and for all customers if
+ * the operator publishes them. Visitors see nothing if the operator does not.
  */
 export function ServedPanel(props: ServedPanelProps): ReactElement | null {
   const isSignedIn = useMaybeSession()?.state === "signed_in";
@@ -116,7 +115,7 @@ function FiguresTable(
   );
 }
 
-/** By the ids that charts of spend have too, so that a model keeps its colour. */
+/* The ids are the same as in charts of spend, so that a model has the same colour. */
 function lineOfProvider({ provider }: ListingFigures): ChartPart {
   return { id: provider, name: provider };
 }
@@ -164,7 +163,7 @@ function share(of: number | null): string {
   return of === null ? "–" : formatShare(of);
 }
 
-/** One bar a day, the newest last; a day without calls is a short grey one. */
+/** One bar per day, the newest last; a day without calls is a short grey bar. */
 function UptimeDays({ days }: { readonly days: readonly ServedDay[] }): ReactElement {
   return (
     <span className={styles.days} role="img" aria-label={spokenDays(days)}>

@@ -4,8 +4,8 @@ import { useMaybeSession } from "../../api/use-session.ts";
 import { overbilledWords, TRUST } from "../verification/verification-labels.ts";
 
 /**
- * The trust in the first listing of each model, as a word. Undefined for visitors, or before it was
- * read. At most four models.
+ * A label for the verification state of each model's first listing, for at most four models.
+ * Undefined for visitors and while it loads.
  */
 export function useFirstVerdicts(models: readonly Model[]): readonly (string | undefined)[] {
   const verdicts = [

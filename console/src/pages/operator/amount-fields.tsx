@@ -4,20 +4,20 @@ import type { ReactNode } from "react";
 import { fieldError } from "../../ui/field-errors.ts";
 import type { useSubmission } from "../keys/use-submission.ts";
 
-/** An amount that is moved by hand, as typed. */
+/** The typed amount and reference of a manual grant or deposit. */
 export interface TypedAmount {
   readonly amount: string;
   readonly ref: string;
 }
 
-/** Dollars, and the reference by which they are moved once. */
+/** Fields for dollars and for a reference, which makes the server apply them only once. */
 export function AmountFields(props: {
   readonly submission: ReturnType<typeof useSubmission>;
   readonly typed: TypedAmount;
   readonly onTyped: (change: Partial<TypedAmount>) => void;
-  /** Such as 25.00. */
+  /** An example amount, such as `25.00`. */
   readonly example: string;
-  /** The purpose of the reference. */
+  /** Describes the reference. */
   readonly refMeans: string;
   readonly isFirst?: boolean;
 }): ReactNode {

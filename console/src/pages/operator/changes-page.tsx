@@ -12,7 +12,7 @@ import { Panel } from "../../ui/panel.tsx";
 import { OperatorPage } from "./operator-frame.tsx";
 import { CHANGES } from "./organization-tables.tsx";
 
-/** The change log of the whole installation. */
+/** `/operator/changes`: the change log of the whole installation. */
 export function OperatorChangesPage(): ReactElement {
   const [{ before }] = useFilters<{ before?: string }>();
   const query = before === undefined || before === "" ? {} : { before };

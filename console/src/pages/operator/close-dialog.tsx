@@ -14,7 +14,7 @@ import { notifyDone } from "../../ui/notice.ts";
 import { DialogForm, FormDialog } from "../keys/form-dialog.tsx";
 import { useSubmission } from "../keys/use-submission.ts";
 
-/** Closes every period that is over, after a question. */
+/** Closes every settlement period that has ended, after a confirmation. */
 export function CloseDialog({ opened, ...form }: CloseProps & { readonly opened: boolean }) {
   return (
     <FormDialog opened={opened} title="Close periods" onClose={form.onClose}>
@@ -26,7 +26,7 @@ export function CloseDialog({ opened, ...form }: CloseProps & { readonly opened:
 interface CloseProps {
   readonly balances: OperatorSettlement["balances"];
   readonly onClose: () => void;
-  /** Providers that were closed without a manifest are shown by the page. */
+  /** Gets the result, of which the page shows providers without a manifest. */
   readonly onClosed: (closing: OperatorClosing) => void;
 }
 

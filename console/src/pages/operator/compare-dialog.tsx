@@ -14,7 +14,7 @@ interface CompareProps {
   readonly onCompared: (found: OperatorComparison) => void;
 }
 
-/** Compares a provider's own statement, pasted or from a file, with a closed period. */
+/** Compares a provider's statement, pasted or from a file, with a closed period. */
 export function CompareDialog({
   opened,
   ...props
@@ -26,7 +26,7 @@ export function CompareDialog({
   );
 }
 
-/** The server refuses more with the same sentence: it need not be sent. */
+/** The server's limit, checked here to save the upload. */
 const BYTES_MAX = 1024 * 1024;
 const TOO_LARGE =
   "The file is larger than 1 MiB. Compare it with the command settlement reconcile.";

@@ -15,7 +15,7 @@ interface ContractProps {
   readonly onClose: () => void;
 }
 
-/** Sets limits by contract: they replace the defaults, upwards too. */
+/** Sets contract limits, which replace the defaults and may be higher. */
 export function ContractDialog({
   opened,
   ...props

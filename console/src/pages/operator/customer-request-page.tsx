@@ -8,7 +8,7 @@ import { Loading } from "../../ui/loading.tsx";
 import { RequestParts, chooseTitle } from "../usage/request-page.tsx";
 import { OperatorPage } from "./operator-frame.tsx";
 
-/** A customer's request, as the customer sees it. */
+/** A customer's request with the parts that the customer sees. Each read is recorded. */
 export function OperatorRequestPage(): ReactElement {
   const { orgId = "", requestId = "" } = useParams({ strict: false });
   const asked = { params: { org_id: orgId, request_id: requestId } };

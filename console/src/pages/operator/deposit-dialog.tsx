@@ -8,7 +8,7 @@ import { DialogForm, FormDialog } from "../keys/form-dialog.tsx";
 import { useSubmission } from "../keys/use-submission.ts";
 import { AmountFields } from "./amount-fields.tsx";
 
-/** Records money that was paid to a provider in advance, once per reference. */
+/** Records money that was paid to a provider in advance; only once per reference. */
 export function DepositDialog(props: {
   readonly opened: boolean;
   readonly onClose: () => void;

@@ -10,13 +10,13 @@ import { ORG_READERS } from "./org-readers.ts";
 
 interface GrantProps {
   readonly orgId: string;
-  /** The amount that is filled in already, for a purchase that is granted by hand. */
+  /** Pre-filled with `reference` for a purchase that is granted by hand. */
   readonly amountUsd?: string;
   readonly reference?: string;
   readonly onClose: () => void;
 }
 
-/** Puts credit into a wallet, once per reference. */
+/** Grants credit to an organization; only once per reference. */
 export function GrantDialog({
   opened,
   ...props

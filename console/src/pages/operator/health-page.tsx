@@ -16,7 +16,7 @@ import { OperatorPage } from "./operator-frame.tsx";
 
 const REFRESH_MS = 30_000;
 
-/** Shows the health of the installation. */
+/** `/operator/health`: the health of the installation. */
 export function OperatorHealthPage(): ReactElement {
   const health = useAnswer("GET /api/operator/health", undefined, { refetchMs: REFRESH_MS });
   return (

@@ -13,7 +13,7 @@ interface LiftProps {
   readonly onClose: () => void;
 }
 
-/** Lifts what unusual use has led to, with the reason for the change log. */
+/** Lifts restrictions for unusual use, with a reason for the change log. */
 export function LiftDialog({
   opened,
   ...props

@@ -16,7 +16,7 @@ import { OperatorPage } from "./operator-frame.tsx";
 
 const REFRESH_MS = 10_000;
 
-/** Providers' listings as they stand: circuits, pools and verdicts. */
+/** `/operator/listings`: the current circuits, pools and verdicts of all listings. */
 export function OperatorListingsPage(): ReactElement {
   const found = useAnswer("GET /api/operator/listings", undefined, { refetchMs: REFRESH_MS });
   return (

@@ -29,7 +29,7 @@ import {
 } from "./organization-tables.tsx";
 import { CREDIT_LABELS } from "./organizations-page.tsx";
 
-/** One organization, and what an operator may do for it. */
+/** `/operator/organizations/$orgId`: an organization with the actions of an operator. */
 export function OperatorOrganizationPage(): ReactElement {
   const { orgId = "" } = useParams({ strict: false });
   const found = useAnswer("GET /api/operator/organizations/:org_id", {

@@ -17,10 +17,10 @@ import { Time } from "../../ui/time.tsx";
 import { useSearchText } from "../../app/use-search-text.ts";
 import { OperatorPage } from "./operator-frame.tsx";
 
-/** A question for every letter would be more than the reader can read. */
+/** How long typing pauses before the search is sent. */
 const TYPING_MS = 250;
 
-/** Every organization of the installation, newest first. */
+/** `/operator/organizations`: every organization of the installation, newest first. */
 export function OperatorOrganizationsPage(): ReactElement {
   const [search, change] = useFilters<{ q?: string; cursor?: string }>();
   const [typed, ask] = useSearchText(

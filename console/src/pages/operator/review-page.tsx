@@ -22,10 +22,7 @@ import { LiftDialog } from "./lift-dialog.tsx";
 import { OperatorPage } from "./operator-frame.tsx";
 import { RESTRICTIONS } from "./organization-tables.tsx";
 
-/**
- * Everything that waits for a person: restrictions for unusual use, and purchases that were not
- * credited.
- */
+/** `/operator/review`: restrictions for unusual use, and purchases that were not credited. */
 export function OperatorReviewPage(): ReactElement {
   return (
     <OperatorPage

@@ -27,7 +27,7 @@ import { DepositDialog } from "./deposit-dialog.tsx";
 import { OperatorPage } from "./operator-frame.tsx";
 import { StatementPanel } from "./statement-panel.tsx";
 
-/** The money that is owed to providers: balances, closed periods, and one period's statement. */
+/** `/operator/settlement`: balances with providers, closed periods, and a period's statement. */
 export function OperatorSettlementPage(): ReactElement {
   const found = useAnswer("GET /api/operator/settlement");
   const [{ provider, period }] = useFilters<{ provider?: string; period?: string }>();
@@ -107,7 +107,7 @@ function OpenButton(props: { readonly label: string; readonly onOpen: () => void
   );
 }
 
-/** Providers without a manifest were closed by other terms: an operator has to know by which. */
+/** Says by which terms providers without a manifest were settled. */
 function Unlisted(props: { readonly providers: OperatorClosing["unlisted"] }): ReactNode {
   return props.providers.map(({ provider, terms_from: from }) => (
     <Banner key={provider} tone="warn">

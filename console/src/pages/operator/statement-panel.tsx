@@ -18,7 +18,7 @@ import { Time } from "../../ui/time.tsx";
 import { CompareDialog } from "./compare-dialog.tsx";
 import { Comparison } from "./comparison.tsx";
 
-/** One closed period by model, and how the provider's own statements compared with it. */
+/** A closed period by model, and its comparisons with the provider's statements. */
 export function StatementPanel(props: {
   readonly provider: string;
   readonly period: string;

@@ -55,7 +55,7 @@ interface Draft {
 
 type Problems = Readonly<Partial<Record<keyof Draft, string>>>;
 
-/** The form of a search, with its highest possible cost. */
+/** The form that starts a search, with an estimate of its highest cost. */
 export function NewSearchForm({ models }: { readonly models: readonly Model[] }): ReactElement {
   const [draft, setDraft] = useState<Draft>(EMPTY);
   const [problems, setProblems] = useState<Problems>({});
@@ -96,7 +96,7 @@ export function NewSearchForm({ models }: { readonly models: readonly Model[] })
         params: { searchId: search.search_id },
       });
     } catch {
-      // The form shows it at its field, or below.
+      // The form shows `start.error` at its field or below the fields.
     }
   }
 
@@ -236,7 +236,7 @@ function findProblems(draft: Draft, prompts: readonly string[]): Problems {
   };
 }
 
-/** Exact dollars; undefined: not an amount yet. */
+/** The decimal text of typed dollars; undefined if they are not an amount above 0. */
 function parseBudget(text: string): string | undefined {
   const amount = readUsdInput(text);
   return amount === undefined || amount === 0n ? undefined : writeUsd(amount);

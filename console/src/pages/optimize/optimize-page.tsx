@@ -17,11 +17,11 @@ import { objectiveLabel, STATES } from "./optimize-labels.ts";
 
 const POLL_MS = 5_000;
 
-/** Searches for the best model of one's own prompts: a form, and what was found before. */
+/** `/optimize`: a form to search the best model for one's own prompts, and earlier searches. */
 export function OptimizePage(): ReactElement {
   const searches = useAnswer("GET /api/console/optimize");
   const isRunning = searches.data?.data.some(({ state }) => state === "running") === true;
-  // Asked again only while something runs; the answer is the same one.
+  // A second use of the same cached answer, which polls it while a search runs.
   useAnswer("GET /api/console/optimize", undefined, {
     enabled: isRunning,
     ...(isRunning ? { refetchMs: POLL_MS } : {}),

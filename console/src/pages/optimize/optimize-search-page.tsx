@@ -40,13 +40,13 @@ import {
 const POLL_MS = 2_000;
 const CRUMBS = [{ label: "Optimize", to: "/optimize" }];
 
-/** One search: how far it is, and what it has found. */
+/** `/optimize/$searchId`: the progress and the results of a search. */
 export function OptimizeSearchPage(): ReactElement {
   const { searchId = "" } = useParams({ strict: false }) as { readonly searchId?: string };
   const asked = { params: { search_id: searchId } };
   const search = useAnswer("GET /api/console/optimize/:search_id", asked);
   const isRunning = search.data?.state === "running";
-  // Asked again only while it runs; the answer is the same one.
+  // A second use of the same cached answer, which polls it while the search runs.
   useAnswer("GET /api/console/optimize/:search_id", asked, {
     enabled: isRunning,
     ...(isRunning ? { refetchMs: POLL_MS } : {}),
@@ -66,7 +66,7 @@ export function OptimizeSearchPage(): ReactElement {
   );
 }
 
-/** A search that has ended while it was watched has cost something: the header shows it at once. */
+/** Refreshes the header's balance when a watched search ends. */
 function useBalanceAtEnd(isRunning: boolean): void {
   const client = useQueryClient();
   const wasRunning = useRef(false);
@@ -214,7 +214,7 @@ function StopButton({ search }: { readonly search: OptimizeSearch | undefined })
   );
 }
 
-/** Models without a rank come last. */
+/** The sort value of models without a rank, so that they come last. */
 const LAST_RANK = 1_000;
 
 const COLUMNS: readonly Column<OptimizeResult>[] = [

@@ -9,7 +9,7 @@ import { Time } from "../../ui/time.tsx";
 import { endingOfRequest } from "../usage/outcome-labels.ts";
 import { EndingBadge } from "../usage/ending-badge.tsx";
 
-/** The requests that went wrong last, each leading to its attempts. */
+/** The last rejected or failed requests, with links to their pages. */
 export function LatestErrors(props: { readonly requests: readonly RequestRow[] }): ReactElement {
   return (
     <Panel title="Recent errors">

@@ -1,7 +1,7 @@
 import { SimpleGrid, Skeleton, VisuallyHidden } from "@mantine/core";
 import type { ReactElement } from "react";
 
-/** The page in grey, in its final size. */
+/** Grey boxes as large as the page's content. */
 export function OverviewSkeleton(): ReactElement {
   return (
     <div role="status">

@@ -12,7 +12,7 @@ import { Panel } from "../../ui/panel.tsx";
 
 type TopModel = Overview["top_models"][number];
 
-/** The models that cost most in the last 30 days. */
+/** The models with the most spend in the last 30 days. */
 export function TopModels({ models }: { readonly models: readonly TopModel[] }): ReactElement {
   return (
     <Panel title="Top models, last 30 days">

@@ -3,13 +3,13 @@ import { lazy, memo, Suspense, type ReactElement } from "react";
 import { CodeBlock } from "../../ui/code-block.tsx";
 import classes from "./playground.module.css";
 
-/** The Markdown parser is larger than the playground around it: it is loaded with the first answer. */
+/** Loaded with the first answer, because the Markdown parser is larger than the playground. */
 const MarkdownText = lazy(() => import("./markdown-text.tsx"));
 
-/** Beyond it an answer is shown as it was written: a page stays quick whatever a model sends. */
+/** Longer answers are shown as plain text, so that the page stays fast. */
 const MARKDOWN_CHARS_MAX = 200_000;
 
-/** A model's answer as Markdown. Markup in it is text, and nothing in it is loaded from anywhere. */
+/** A model's answer as Markdown. HTML in it stays text, and nothing is loaded from other sites. */
 export const ModelText = memo(function ModelText(props: {
   readonly text: string;
 }): ReactElement | null {
@@ -26,7 +26,7 @@ export const ModelText = memo(function ModelText(props: {
   );
 });
 
-/** The answer when it is one JSON object or list, digit by digit as it came; else undefined. */
+/** The unchanged answer if it is a single JSON object or list, else undefined. */
 function findJson(text: string): string | undefined {
   const trimmed = text.trim();
   if (!/^[{[][^]*[}\]]$/.test(trimmed)) return undefined;

@@ -12,7 +12,7 @@ import { Fault } from "../../ui/fault.tsx";
 import { Page } from "../../ui/page.tsx";
 import { Panel } from "../../ui/panel.tsx";
 
-/** How a provider comes in: a manifest, the checks, and what follows. For every visitor. */
+/** `/for-providers`: how to list an endpoint, with a check of manifests. Open to every visitor. */
 export function ForProvidersPage(): ReactElement {
   return (
     <Page

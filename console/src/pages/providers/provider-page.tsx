@@ -37,7 +37,7 @@ import { listServedModels, type ServedModel } from "./served-models.ts";
 const CRUMBS = [{ label: "Providers", to: "/providers" }];
 const REFRESH_MS = 30_000;
 
-/** One provider: its policies, its health, its models. Open to every visitor. */
+/** `/providers/$providerId`: a provider's policies, status and models. Open to every visitor. */
 export function ProviderPage(): ReactElement {
   const { providerId = "" } = useParams({ strict: false });
   const providers = useAnswer("GET /api/providers.json", undefined, { refetchMs: REFRESH_MS });
@@ -71,7 +71,7 @@ function NoProvider(): ReactElement {
   );
 }
 
-/** Models that were answered with another one, as the provider itself reports. */
+/** The models for which the provider reported another model in its answers. */
 function substitutionLabel({ substitutions }: Provider): string {
   if (substitutions.length === 0) return "None in the last 24 hours";
   return substitutions
@@ -138,14 +138,14 @@ function ProviderParts({ provider }: { readonly provider: Provider }): ReactElem
   );
 }
 
-/** What runs found about each listing of a provider; undefined for visitors. */
+/** The verification state of a provider's listings; undefined for visitors. */
 function useTrusts(provider: string): readonly ListingTrust[] | undefined {
   const enabled = useMaybeSession()?.state === "signed_in";
   return useAnswer("GET /api/console/verification", { query: { provider } }, { enabled }).data
     ?.listings;
 }
 
-/** The figures of each of this provider's models. */
+/** The served figures of each of this provider's models. */
 function ServedModelsPanel({ providerId }: { readonly providerId: string }): ReactElement {
   const of = useMemo(() => ({ provider: providerId }), [providerId]);
   return <ServedPanel of={of} nameOf={modelLink} label="Model" />;
@@ -188,7 +188,7 @@ function ServedModels({ providerId }: { readonly providerId: string }): ReactEle
   );
 }
 
-/** The announced changes of a listing: other prices, its last day, and whether size matters. */
+/** Notes about a listing: tiered prices, announced prices, the last day. */
 function ListingChanges({ model, listing }: Omit<ServedModel, "place">): ReactElement {
   const change = nextChange([listing]);
   const lastDay = model.deprecation_date;
@@ -211,7 +211,7 @@ const KEPT: Kept = { id: "provider-models", rows: ["model", "models"] };
 
 type Row = ServedModel & { readonly trust: ListingTrust | undefined };
 
-/** For signed-in readers only: an order without the verdicts that change it would not be true. */
+/** Columns for signed-in readers; without verdicts, the routing order would be wrong. */
 const TRUSTED: ReadonlySet<string> = new Set(["verdict", "place"]);
 
 const COLUMNS: readonly Column<Row>[] = [

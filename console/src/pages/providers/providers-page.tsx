@@ -29,7 +29,7 @@ const REFRESH_MS = 30_000;
 
 type ProviderSearch = Readonly<Partial<Record<"q" | "logging", string | undefined>>>;
 
-/** The providers that serve requests, with their current status. Open to every visitor. */
+/** `/providers`: the providers with their current status. Open to every visitor. */
 export function ProvidersPage(): ReactElement {
   const providers = useAnswer("GET /api/providers.json", undefined, { refetchMs: REFRESH_MS });
   return (
@@ -118,7 +118,7 @@ type Row = Provider & {
   readonly figures: ProviderFigures | undefined;
 };
 
-/** For signed-in readers only. */
+/** The id of a column that only signed-in readers see. */
 const VERIFIED = "verified";
 
 const COLUMNS: readonly Column<Row>[] = [
@@ -194,7 +194,7 @@ const COLUMNS: readonly Column<Row>[] = [
   },
 ];
 
-/** How the listings of a provider served in the last 30 days. */
+/** A column for a served figure of the last 30 days. */
 function figureColumn(
   of: Pick<Column<Row>, "id" | "label" | "phone">,
   value: (figures: ProviderFigures) => number | null,
@@ -213,10 +213,10 @@ function figureColumn(
   };
 }
 
-/** Only where it is known how providers served. */
+/** The ids of columns that need served figures. */
 const FIGURES: ReadonlySet<string> = new Set(["uptime", "ttft", "speed", "share"]);
 
-/** The columns that say something to this reader. */
+/** The columns that this reader can see. */
 function columnsFor(hasFigures: boolean, isSignedIn: boolean): readonly Column<Row>[] {
   return COLUMNS.filter(
     ({ id }) => (isSignedIn || id !== VERIFIED) && (hasFigures || !FIGURES.has(id)),

@@ -7,7 +7,7 @@ export interface ServedModel {
   readonly place: number;
 }
 
-/** The models that a provider lists, in the order of the catalog. */
+/** The provider's listings in the order of the catalog. */
 export function listServedModels(
   models: readonly Model[],
   providerId: string,

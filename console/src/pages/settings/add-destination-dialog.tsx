@@ -13,11 +13,11 @@ import { KindsField, type ChosenKinds } from "./kinds-field.tsx";
 
 interface AddProps {
   readonly channel: AlertDestination["channel"];
-  /** The e-mail address that is proposed. */
+  /** The suggested e-mail address. */
   readonly first: string;
   readonly kinds: Alerts["kinds"];
   readonly onClose: () => void;
-  /** With the secret of a webhook, which is shown once. */
+  /** Gets the signing secret of a new webhook, which is shown once. */
   readonly onSecret: (secret: string) => void;
 }
 
@@ -40,7 +40,7 @@ const FORMS = {
   },
 } as const;
 
-/** Adds an e-mail address or a webhook. */
+/** Adds an e-mail address or a webhook as a destination of alerts. */
 export function AddDestinationDialog({
   opened,
   ...props

@@ -11,7 +11,7 @@ import { Panel } from "../../ui/panel.tsx";
 
 const PERCENTS = [50, 80, 90, 100];
 
-/** Which alerts there are. */
+/** The form that chooses the reported events. */
 export function AlertRulesPanel({ rules }: { readonly rules: Alerts["rules"] }): ReactNode {
   const [below, setBelow] = useState(plainUsd(rules.balance_below_usd));
   const [percents, setPercents] = useState(rules.cap_percents.map(String));
@@ -98,7 +98,7 @@ export function AlertRulesPanel({ rules }: { readonly rules: Alerts["rules"] }):
 const FOLLOWS =
   "A fifth of your last purchase, at least $5, until you set another. Leave blank for none.";
 
-/** `5.000000` as a person types it. */
+/** An amount as a person types it: exact, with at least two decimals; empty for null. */
 function plainUsd(usd: string | null): string {
   return usd === null ? "" : usd.replace(/(\.\d\d)(\d*?)0+$/, "$1$2");
 }

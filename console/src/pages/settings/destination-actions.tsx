@@ -7,7 +7,7 @@ import { useMay } from "../../api/use-may.ts";
 import { notifyDone, notifyFault } from "../../ui/notice.ts";
 import { EditDestinationDialog } from "./edit-destination-dialog.tsx";
 
-/** The actions on one destination. */
+/** The actions on a destination of alerts. */
 export function DestinationActions(props: {
   readonly destination: AlertDestination;
   readonly kinds: Alerts["kinds"];

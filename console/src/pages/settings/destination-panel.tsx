@@ -15,13 +15,13 @@ import { Time } from "../../ui/time.tsx";
 import { AddDestinationDialog } from "./add-destination-dialog.tsx";
 import { DestinationActions } from "./destination-actions.tsx";
 
-/** Where alerts go. */
+/** The destinations of alerts. */
 export function DestinationPanel({ alerts }: { readonly alerts: Alerts }): ReactNode {
   const mayChange = useMay("billing");
   const own = useSession().user?.email ?? "";
   const isThere = alerts.destinations.some(({ address }) => address === own);
   const [adding, setAdding] = useState<AlertDestination["channel"]>();
-  // Kept until the reader has it, and nowhere else.
+  // Only kept here, until the reader has saved it.
   const [secret, setSecret] = useState<string>();
   return (
     <Panel

@@ -16,13 +16,13 @@ interface EditProps {
   readonly destination: AlertDestination;
   readonly kinds: Alerts["kinds"];
   readonly onClose: () => void;
-  /** With the new secret, which is shown once. */
+  /** Gets the new signing secret, which is shown once. */
   readonly onRotated: (secret: string) => void;
 }
 
 const REFRESHED = ["GET /api/console/alerts", "GET /api/console/alerts/deliveries"] as const;
 
-/** Disables and enables a destination, chooses its events, and makes a new secret. */
+/** Enables or disables a destination, chooses its events, and rotates its secret. */
 export function EditDestinationDialog({
   opened,
   ...props

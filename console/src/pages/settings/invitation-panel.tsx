@@ -17,7 +17,7 @@ import { Panel } from "../../ui/panel.tsx";
 import { Time } from "../../ui/time.tsx";
 import { InvitationLink } from "./invitation-link.tsx";
 
-/** The invitations that have not been accepted yet. */
+/** The open invitations. */
 export function InvitationPanel({ team }: { readonly team: Team }): ReactNode {
   const mayManage = useMay("members");
   const [sent, setSent] = useState<SentInvitation>();
@@ -84,7 +84,7 @@ function Actions(props: {
           renew.mutate(asked, {
             onSuccess: (sent) => {
               props.onSent(sent);
-              // The link is in that dialog alone.
+              // The answer has the link, which only the dialog may keep.
               renew.reset();
             },
             onError: notifyFault,

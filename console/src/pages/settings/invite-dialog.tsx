@@ -11,7 +11,7 @@ import { DialogForm, FormDialog } from "../keys/form-dialog.tsx";
 import { useSubmission } from "../keys/use-submission.ts";
 import { InvitationLink } from "./invitation-link.tsx";
 
-/** Invites an address with a role, then shows the link once. */
+/** Invites an e-mail address with a role, then shows the link once. */
 export function InviteDialog(props: {
   readonly opened: boolean;
   readonly canEmail: boolean;

@@ -11,7 +11,7 @@ import { Fault } from "../../ui/fault.tsx";
 import { notifyDone, notifyFault } from "../../ui/notice.ts";
 import { Time } from "../../ui/time.tsx";
 
-/** The members of the organization; for owners with their roles to choose. */
+/** The members of the organization; owners can change roles and remove members. */
 export function MemberTable({ members }: { readonly members: readonly Member[] }): ReactNode {
   const mayManage = useMay("members");
   const [removed, setRemoved] = useState<Member>();
@@ -151,7 +151,7 @@ function RemoveDialog(props: {
   );
 }
 
-/** The things that the member made and leaves behind, by name. */
+/** The keys and webhooks that the member created, which stay. */
 function Staying({ accountId }: { readonly accountId: string }): ReactNode {
   const made = useAnswer("GET /api/console/members/:account_id/made", {
     params: { account_id: accountId },

@@ -13,7 +13,7 @@ import { LeaveOrganization } from "./leave-organization.tsx";
 import { MemberTable } from "./member-table.tsx";
 import { SettingsFrame } from "./settings-frame.tsx";
 
-/** `/settings/members`: who belongs to the organization, and who is invited. */
+/** `/settings/members`: the organization's members and open invitations. */
 export function MembersPage(): ReactNode {
   const answer = useAnswer("GET /api/console/members");
   const mayManage = useMay("members");

@@ -7,7 +7,7 @@ import { Panel } from "../../ui/panel.tsx";
 import { Time } from "../../ui/time.tsx";
 import { Facts } from "../../ui/facts.tsx";
 
-/** The person; it comes from the identity provider and is changed there. */
+/** The reader's profile, which only the identity provider can change. */
 export function ProfilePanel({ user }: { readonly user: Settings["user"] }): ReactElement {
   return (
     <Panel title="Profile">

@@ -13,7 +13,7 @@ import { Panel } from "../../ui/panel.tsx";
 import { Time } from "../../ui/time.tsx";
 import { browserName } from "./browser-name.ts";
 
-/** Every browser in which this account is signed in. */
+/** The browsers in which this account is signed in. */
 export function SessionListPanel(): ReactNode {
   const answer = useAnswer("GET /api/console/sessions");
   const { expires_at } = useSession();

@@ -6,7 +6,7 @@ import kit from "../../ui/kit.module.css";
 import { FactList } from "../models/fact-list.tsx";
 import styles from "./usage.module.css";
 
-/** The headers of the answer, and the parameters that were not sent to the provider. */
+/** The response headers, and the parameters that were not sent to the provider. */
 export function AnswerHeaders({
   detail: { dropped_params: dropped, response_headers: headers },
 }: {

@@ -14,7 +14,7 @@ import { errorAdvice } from "./attempt-labels.ts";
 import { EndingBadge } from "./ending-badge.tsx";
 import { endingOfRequest, inAndOut } from "./outcome-labels.ts";
 
-/** The columns of a list of requests; the time leads to the request. */
+/** The columns of a list of requests; the time links to the request's page. */
 export const REQUEST_COLUMNS: readonly Column<RequestRow>[] = [
   {
     id: "time",
@@ -128,7 +128,7 @@ export const REQUEST_COLUMNS: readonly Column<RequestRow>[] = [
   },
 ];
 
-/** `"1,204 → 512"`: what went in, and what came out. */
+/** Input and output tokens: `"1,204 → 512"`. */
 function inToOut(tokens: NonNullable<RequestRow["tokens"]>): string {
   const sums = inAndOut(tokens);
   return `${formatCount(sums.in)} → ${formatCount(sums.out)}`;
@@ -151,7 +151,7 @@ function figures(of: {
   };
 }
 
-/** Without year and zone, which the heading says: a log is read down its first column. */
+/** The time without year and zone, to keep the column narrow; its label has the zone. */
 function ShortTime({ at }: { readonly at: string }): ReactElement {
   const text = showUtc(at, "second")
     .replace(/ \d{4},/, ",")

@@ -32,14 +32,14 @@ export interface RequestLogProps {
   readonly onChange: (wanted: Pick<UsageSearch, "cursor" | "rows" | "sort">) => void;
 }
 
-/** While the page is hidden, nothing is asked. */
+/** How often the live log is refreshed while the page is visible. */
 const LIVE_MS = 3_000;
 const KEPT: Kept = { id: "requests", rows: ["request", "requests"], pages: "server" };
-/** Each page is one query of the journal, so there is no page with all requests. */
+/** Without "All", because each page is one query of the journal. */
 const SIZES = PAGE_SIZES.filter((size) => size > 0);
 const NONE = "No requests match this time range and these filters.";
 
-/** The server's sort keys by the columns of the table. */
+/** The server's sort keys by column id. */
 const SORTS: Readonly<Record<string, NonNullable<QueryOf<"GET /api/console/requests">["sort"]>>> = {
   time: "time",
   cost: "cost",
@@ -51,9 +51,9 @@ const SORTS: Readonly<Record<string, NonNullable<QueryOf<"GET /api/console/reque
 };
 const NEWEST_FIRST: Sort = { id: "time", direction: "descending" };
 
-/** Requests one by one, newest first or as they are sorted, and the same as a file. */
+/** The request log, newest first or sorted, page by page, with a download of all of it. */
 export function RequestLog({ filters, cursor, rows, onChange }: RequestLogProps): ReactElement {
-  /** A cursor only leads to older requests, so the passed cursors are kept here in order. */
+  /** The cursors of visited pages, in order, because a cursor only leads to the next page. */
   const [passed, setPassed] = useState<readonly string[]>([]);
   const usual = useUsualRows();
   const limit = readSize(rows, usual) === 0 ? usual : readSize(rows, usual);
@@ -135,7 +135,7 @@ export function RequestLog({ filters, cursor, rows, onChange }: RequestLogProps)
 
 const DIRECTIONS = { ascending: "asc", descending: "desc" } as const;
 
-/** Without a filter, nothing was asked at all lately: then how to ask is said. */
+/** Shown instead of the table; without filters, with an example of a first request. */
 function NoRequests({ filters }: { readonly filters: Filters }): ReactElement {
   const { model, key, provider, status } = filters;
   const isFiltered = [model, key, provider, status].some((each) => each !== undefined);

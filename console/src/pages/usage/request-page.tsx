@@ -30,7 +30,7 @@ import styles from "./usage.module.css";
 const CRUMBS = [{ label: "Usage", to: "/usage" }];
 const IN_FLIGHT_MS = 2_000;
 
-/** One request with every attempt at it, to the micro-dollar. */
+/** `/requests/$requestId`: a request with all its attempts. */
 export function RequestPage(): ReactElement {
   const { requestId = "" } = useParams({ strict: false });
   const asked = { params: { request_id: requestId } };
@@ -121,7 +121,7 @@ function Cards({
       <FigureCard
         label="Duration"
         value={formatMs(duration_ms)}
-        // The first byte of a request without tokens was that of its error.
+        // Without tokens, the first byte belongs to an error.
         hint={
           first_byte_ms === null || tokens === null
             ? undefined
@@ -146,7 +146,7 @@ function Cards({
   );
 }
 
-/** The rate of a stream: the tokens of a whole answer do not arrive one after the other. */
+/** Output tokens per second after the first token; undefined for answers that were not streamed. */
 function tokensPerSecond(request: RequestRow): number | undefined {
   const { tokens, first_byte_ms, duration_ms } = request;
   if (!request.stream || tokens === null || first_byte_ms === null || duration_ms === null)

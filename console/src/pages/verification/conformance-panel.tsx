@@ -19,7 +19,7 @@ import styles from "./verification.module.css";
 
 type Chosen = Readonly<Partial<Record<"listing" | "check", string | undefined>>>;
 
-/** The findings of runs and live answers about a provider's listings; for signed-in readers. */
+/** Findings of conformance runs and live answers about a provider's listings. */
 export function ConformancePanel({ provider }: { readonly provider: string }): ReactElement {
   const isSignedIn = useMaybeSession()?.state === "signed_in";
   return (

@@ -7,7 +7,7 @@ import { Time } from "../../ui/time.tsx";
 import { breachLines } from "./verification-labels.ts";
 import styles from "./verification.module.css";
 
-/** The promises that live answers broke, where they did. */
+/** The promises that live answers broke; nothing if the listing is not suspect. */
 export function SuspectNote({ suspect }: Pick<ListingTrust, "suspect">): ReactElement | null {
   if (suspect === null) return null;
   return (

@@ -4,7 +4,7 @@ import type { ReactElement, RefObject } from "react";
 
 import { Dialog } from "../../ui/dialog.tsx";
 
-/** Asks before a key that is not saved goes out of sight; the way to the checkout leads back to it. */
+/** Asks before the reader leaves an unsaved key, except for the checkout, which leads back. */
 export function LeaveGuard(props: {
   readonly isUnsaved: boolean;
   readonly isAtCheckout: RefObject<boolean>;

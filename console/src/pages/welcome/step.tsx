@@ -4,9 +4,9 @@ import type { ReactElement, ReactNode } from "react";
 
 import kit from "../../ui/kit.module.css";
 
-/** One step of the welcome page, with a mark when it is done. */
+/** A step of the welcome page, with a mark when it is done. */
 export function Step(props: {
-  /** Where the page can lead to. */
+  /** The element's id, for scrolling to it. */
   readonly id?: string;
   readonly number: number;
   readonly title: string;

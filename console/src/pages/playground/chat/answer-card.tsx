@@ -17,15 +17,15 @@ import type { ChatAnswer, ToolResult } from "./chat-types.ts";
 import { EditForm } from "./edit-form.tsx";
 import { ToolCalls } from "./tool-calls.tsx";
 
-/** The actions on an answer while nothing is running. */
+/** The actions on an answer. */
 export interface AnswerActions {
   readonly onRegenerate: (modelId: string) => void;
   readonly onEdit: (modelId: string, text: string) => void;
-  /** Undefined if its calls have results already, or none are due. */
+  /** Undefined if the answer's tool calls need no results (any more). */
   readonly onResults: ((modelId: string, results: readonly ToolResult[]) => void) | undefined;
 }
 
-/** One model's answer, and what it took: who served, tokens, time and cost. */
+/** A model's answer with its provider, tokens, times and cost. */
 export const AnswerCard = memo(function AnswerCard(props: {
   readonly answer: ChatAnswer;
   readonly name: string;
@@ -187,12 +187,12 @@ function Figures({ answer }: { readonly answer: ChatAnswer }): ReactElement {
   );
 }
 
-/** The provider may go on after a stop, and is paid for what it makes until then. */
+/** True if the cost is not known yet: after a stop, the provider may continue for a while. */
 function isUnsettled({ state, requestId }: ChatAnswer): boolean {
   return requestId !== undefined && (state === "stopped" || state === "ended_early");
 }
 
-/** Where something went wrong, the id is shown beside the message. */
+/** True if the error message already shows the request ID. */
 function hasOwnId({ state }: ChatAnswer): boolean {
   return state === "ended_early" || state === "refused";
 }

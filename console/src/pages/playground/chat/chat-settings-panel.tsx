@@ -13,7 +13,7 @@ import { StructureFields } from "./structure-fields.tsx";
 
 const MODELS_MAX = 4;
 
-/** Which models are asked, and how. */
+/** The settings of a conversation: models, system prompt, parameters. */
 export function ChatSettingsPanel(props: {
   readonly models: readonly Model[];
   readonly settings: ChatSettings;
@@ -72,7 +72,7 @@ function Parameters(props: {
   const { chosen, settings, onChange } = props;
   const { parameters, own = {} } = settings;
   const [picked, setPicked] = useState(ALL);
-  // A model that is chosen no more has no parameters to show.
+  // `picked` may be a model that is no longer chosen.
   const one = chosen.length > 1 ? chosen.find(({ id }) => id === picked) : undefined;
   const shown = presentParameters(one === undefined ? chosen : [one]);
   if (shown.length === 0) return null;

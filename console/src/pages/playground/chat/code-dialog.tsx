@@ -13,7 +13,7 @@ export interface CodeCall {
   readonly of: Omit<SnippetOf, "gatewayUrl">;
 }
 
-/** This conversation as a program would send it, to each of the models. */
+/** Code that sends this conversation to one of the models. */
 export default function CodeDialog(props: {
   readonly calls: readonly CodeCall[];
   readonly onClose: () => void;

@@ -13,17 +13,17 @@ export interface ComposerProps {
   readonly onText: (text: string) => void;
   readonly isBusy: boolean;
   readonly canSend: boolean;
-  /** The setting that has to be mended before a message can be sent. */
+  /** A problem of the settings that prevents sending. */
   readonly settingsProblem?: string | undefined;
-  /** Kinds of files that the chosen models take. */
+  /** The kinds of files that the chosen models accept. */
   readonly kinds: readonly Attachment["kind"][];
-  /** The files of earlier messages: they are sent again with this one. */
+  /** The files of earlier messages, which are sent again with every message. */
   readonly sent: readonly Attachment[];
   readonly onSend: (text: string, attachments: readonly Attachment[]) => void;
   readonly onStop: () => void;
 }
 
-/** Where a message is written. */
+/** The form to write a message and attach files. */
 export function Composer(props: ComposerProps): ReactElement {
   const { isBusy, canSend, kinds, settingsProblem, text, onText } = props;
   const mayCall = useMay("keys");
@@ -111,7 +111,7 @@ export function Composer(props: ComposerProps): ReactElement {
           </Text>
         </Group>
         {isBusy ? (
-          // Keys: a press that began on one of the two never ends as a click on the other.
+          // Separate keys, so that a press begun on one button is no click on the other.
           <Button
             key="stop"
             variant="default"
@@ -159,7 +159,7 @@ function AttachedFiles(props: {
   );
 }
 
-/** A picture, or the name of another file. */
+/** A thumbnail of an image, or the name of another file. */
 export function FilePreview({ attachment }: { readonly attachment: Attachment }): ReactElement {
   const { kind, name, dataUrl } = attachment;
   return kind === "image" ? (

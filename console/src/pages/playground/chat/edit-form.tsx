@@ -3,11 +3,11 @@ import { useState, type ReactElement } from "react";
 
 import shared from "../playground.module.css";
 
-/** A message or an answer while it is edited. */
+/** A form to edit a message or an answer. */
 export function EditForm(props: {
   readonly label: string;
   readonly text: string;
-  /** On the button that takes the new text. */
+  /** The label of the submit button. */
   readonly doing: string;
   readonly isBusy: boolean;
   readonly onText: (text: string) => void;

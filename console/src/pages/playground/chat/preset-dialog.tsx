@@ -20,7 +20,7 @@ interface Preset {
 
 const presets = new BrowserShelf<Preset>("presets", PRESETS_MAX);
 
-/** Settings to use again, under a name in this browser. */
+/** Saves settings under a name in this browser, and restores them. */
 export default function PresetDialog(props: {
   readonly orgId: string;
   readonly settings: ChatSettings;

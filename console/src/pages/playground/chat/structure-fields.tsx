@@ -17,7 +17,7 @@ export interface StructureFieldsProps {
   readonly onChange: (change: Partial<ChatSettings>) => void;
 }
 
-/** Tools, the schema of answers, reasoning, and the providers that may serve. */
+/** Fields for reasoning, tools, the schema of answers, and routing. */
 export function StructureFields(props: StructureFieldsProps): ReactElement {
   const { models, settings, onChange } = props;
   return (

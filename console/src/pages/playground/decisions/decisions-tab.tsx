@@ -23,7 +23,7 @@ import {
 import { DecisionAnswers } from "./decision-answers.tsx";
 import { QuestionFields } from "./question-fields.tsx";
 
-/** Asks a decision model typed questions about one state. */
+/** The decisions tab: asks a model typed questions about a state. */
 export default function DecisionsTab(props: TabProps): ReactElement {
   const { models } = props;
   const [model, choose] = usePickedModel(props);
@@ -162,7 +162,7 @@ function createQuestion(wire: DecisionWire): QuestionDraft {
 
 const BLANK = { instructions: "", labels: "", min: "", max: "", isMulti: false };
 
-/** The example with which the form begins: runnable, and easily written over. */
+/** The initial contents of the form: an example that runs as it is. */
 const EXAMPLES: Readonly<Record<DecisionWire, DecisionDraft>> = {
   systemone: {
     isJsonState: true,

@@ -10,7 +10,7 @@ import {
   type QuestionDraft,
 } from "./decision-body.ts";
 
-/** The fields of one question, which depend on its type. */
+/** The fields of a question, which depend on its type. */
 export function QuestionFields(props: {
   readonly number: number;
   readonly wire: DecisionWire;

@@ -13,12 +13,12 @@ import { useShelf } from "../use-shelf.ts";
 import { readPictures, type Picture } from "./image-answer.ts";
 import { MediaForm } from "./media-form.tsx";
 
-/** The page reads the files out of the answer itself, and a call makes whole answers only. */
+/** Parameters without a field, because the tab needs whole answers with the images inside. */
 const HIDDEN = new Set(["response_format", "stream", "partial_images"]);
-/** Pictures are large: so many calls are shown and kept, the newest first. */
+/** The number of calls that are stored and shown; few, because images are large. */
 const CALLS_MAX = 12;
 
-/** The result of one request. */
+/** The images of one request. */
 interface ImageCall extends Pick<JsonAnswer, "costUsd" | "provider" | "requestId"> {
   readonly id: string;
   readonly orgId: string;
@@ -30,7 +30,7 @@ interface ImageCall extends Pick<JsonAnswer, "costUsd" | "provider" | "requestId
 
 const shelf = new BrowserShelf<ImageCall>("images", CALLS_MAX);
 
-/** Makes pictures from a text. */
+/** The images tab: generates images from a text. */
 export default function ImagesTab(props: TabProps): ReactElement {
   const orgId = useSession().org?.org_id ?? "";
   const { records: calls = [], keep, isSaved } = useShelf(shelf, orgId);

@@ -24,19 +24,19 @@ export interface MediaCall {
   readonly signal: AbortSignal;
 }
 
-/** Makes something from a text: the prompt, the fields of the model, and below what was made. */
+/** A form that generates media from a prompt, with the model's parameters and the results. */
 export function MediaForm(props: {
   readonly tab: TabProps;
   readonly title: string;
   readonly modality: Extract<Model["modality"], "image" | "video">;
   readonly placeholder: string;
-  /** In the code of a form without a prompt. */
+  /** The prompt in the sample code while the form has none. */
   readonly example: string;
-  /** Declared fields that are not shown. */
+  /** Declared parameters without a field. */
   readonly hidden?: ReadonlySet<string>;
   /** Rejects with `GatewayFault`. */
   readonly make: (call: MediaCall) => Promise<void>;
-  /** The call that is being made, if one is, and whether the last one failed. */
+  /** Renders the results; gets the running call, if any, and if the last call failed. */
   readonly children: (running: MediaCall | undefined, isFailed: boolean) => ReactNode;
 }): ReactElement {
   const { tab, modality, placeholder, make } = props;
@@ -50,7 +50,7 @@ export function MediaForm(props: {
   const abort = useRef<AbortController>(undefined);
   useEffect(() => () => abort.current?.abort(), []);
   const isBlank = prompt.trim() === "";
-  // A job that was sent goes on by itself, and its answer says which it is.
+  // A video is a job that would continue after a stop, with an id that nobody knows.
   const canStop = modality === "image";
 
   async function send(event: FormEvent): Promise<void> {
