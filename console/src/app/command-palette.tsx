@@ -81,7 +81,6 @@ export default function CommandPalette({
         aria-autocomplete="list"
         {...(found.length === 0 ? {} : { "aria-activedescendant": `${listId}-${chosen}` })}
         leftSection={<Search size={16} aria-hidden />}
-        autoComplete="off"
         spellCheck={false}
         size="md"
         data-autofocus

@@ -73,6 +73,8 @@ export const theme: MantineThemeOverride = createTheme({
         attributes: { header: { role: "presentation" } },
       },
     },
+    // Most fields are for texts that no browser knows.
+    TextInput: { defaultProps: { autoComplete: "off" } },
     // Links in sentences are underlined, because colour alone is not enough.
     Anchor: { defaultProps: { underline: "always" } },
   },

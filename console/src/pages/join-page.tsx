@@ -1,9 +1,9 @@
 import { Button, Group, Paper, Stack, Text, Title } from "@mantine/core";
 import { useEffect, useState, type ReactElement } from "react";
 
-import { ROLE_WORDS } from "../../../src/kernel/core/roles.ts";
 import type { ReceivedInvitation } from "../../../src/account/console-api/contract.ts";
-import { call } from "../api/client.ts";
+import { ROLE_WORDS } from "../../../src/kernel/core/roles.ts";
+import { ApiFault, call } from "../api/client.ts";
 import { useAnswer, useChange } from "../api/use-answer.ts";
 import { useSession } from "../api/use-session.ts";
 import { BareFrame } from "../app/bare-frame.tsx";
@@ -18,7 +18,6 @@ import { Loading } from "../ui/loading.tsx";
 import { notifyFault } from "../ui/notice.ts";
 import { Time } from "../ui/time.tsx";
 import { forgetInvitation, takeInvitation } from "./join/invitation-token.ts";
-import { useFoundInvitation } from "./join/use-found-invitation.ts";
 
 /** `/join`: the page of an invitation's link. Signing in with its address accepts it. */
 export function JoinPage(): ReactElement {
@@ -101,7 +100,7 @@ function Received(): ReactElement {
   const answer = useAnswer("GET /api/console/received-invitations");
   return (
     <>
-      <Answer of={answer} skeleton={<Loading rows={3} />}>
+      <Answer of={answer} rows={3}>
         {({ invitations }) =>
           invitations.length === 0 ? (
             <Text>There is no open invitation for your email address.</Text>
@@ -172,4 +171,28 @@ function Instead(): ReactElement {
       {fault === undefined ? null : <Fault error={fault} />}
     </>
   );
+}
+
+interface FoundInvitation {
+  readonly invitation?: ReceivedInvitation;
+  readonly fault?: unknown;
+}
+
+/** The invitation of a link. Not cached like other answers, because the cache key has the token. */
+function useFoundInvitation(token: string): FoundInvitation {
+  const [found, setFound] = useState<FoundInvitation>({});
+  useEffect(() => {
+    const stopping = new AbortController();
+    const { signal } = stopping;
+    call("POST /api/console/received-invitations/find", { body: { token }, signal }).then(
+      (invitation) => setFound({ invitation }),
+      (fault: unknown) => {
+        if (signal.aborted) return;
+        if (fault instanceof ApiFault && fault.status === 410) forgetInvitation();
+        setFound({ fault });
+      },
+    );
+    return () => stopping.abort();
+  }, [token]);
+  return found;
 }

@@ -2,6 +2,7 @@ import { Button, Group, Stack, Text, TextInput } from "@mantine/core";
 import { useState, type FormEvent, type ReactElement, type ReactNode } from "react";
 
 import { Dialog } from "./dialog.tsx";
+import { controlled } from "./controlled.ts";
 import { Fault } from "./fault.tsx";
 
 export interface ConfirmNameProps {
@@ -20,12 +21,7 @@ export interface ConfirmNameProps {
 /** Makes the reader type a name before an action that cannot be undone. */
 export function ConfirmName(props: ConfirmNameProps): ReactElement {
   return (
-    <Dialog
-      opened={props.opened}
-      onClose={props.onClose}
-      title={props.title}
-      closeButtonProps={{ "aria-label": "Close dialog" }}
-    >
+    <Dialog opened={props.opened} onClose={props.onClose} title={props.title}>
       <ConfirmForm {...props} />
     </Dialog>
   );
@@ -64,9 +60,7 @@ function ConfirmForm(props: ConfirmNameProps): ReactElement {
               Type <strong>{props.name}</strong> to confirm
             </>
           }
-          value={typed}
-          onChange={(event) => setTyped(event.currentTarget.value)}
-          autoComplete="off"
+          {...controlled(typed, setTyped)}
           spellCheck={false}
           data-autofocus
         />

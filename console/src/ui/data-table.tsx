@@ -1,5 +1,6 @@
 import { lazy, Suspense, useMemo, useRef, useState, type ReactElement } from "react";
 
+import { Empty } from "./empty.tsx";
 import kit from "./kit.module.css";
 import { Loading } from "./loading.tsx";
 import { sortRows, type Sort } from "./sort-rows.ts";
@@ -36,7 +37,9 @@ export function DataTable<T>(props: DataTableProps<T>): ReactElement {
   const size = kept === undefined || kept.pages === "server" ? 0 : readSize(search.size, usual);
   const page = cutPage(sorted.length, size, search.page);
   const onPage = useMemo(() => sorted.slice(page.from, page.to), [sorted, page.from, page.to]);
-  if (rows.length === 0 && empty !== undefined) return <>{empty}</>;
+  if (rows.length === 0 && empty !== undefined) {
+    return typeof empty === "string" ? <Empty title={empty} /> : <>{empty}</>;
+  }
 
   const isAll = kept !== undefined && kept.pages !== "server" && size === 0;
   const head = <TableHead columns={shown} sort={sort} onSort={onSort} />;

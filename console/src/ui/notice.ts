@@ -20,4 +20,15 @@ export function notifyFault(error: unknown): void {
   });
 }
 
+/** The callbacks of a change: they show the text when it is done, or its error. */
+export function notices<T>(done: string | ((answer: T) => string)): {
+  readonly onSuccess: (answer: T) => void;
+  readonly onError: (error: unknown) => void;
+} {
+  return {
+    onSuccess: (answer) => notifyDone(typeof done === "string" ? done : done(answer)),
+    onError: notifyFault,
+  };
+}
+
 const CLOSE = { "aria-label": "Close message" };

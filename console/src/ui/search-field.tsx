@@ -26,7 +26,6 @@ export function SearchField({ label, value, onChange }: SearchFieldProps): React
         rerender();
       }}
       data-search-field
-      autoComplete="off"
       spellCheck={false}
       leftSection={<Search size={16} aria-hidden />}
       rightSection={

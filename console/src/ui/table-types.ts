@@ -31,7 +31,7 @@ export interface DataTableProps<T> {
   readonly columns: readonly Column<T>[];
   readonly rows: readonly T[];
   readonly rowKey: (row: T) => string;
-  /** Shown instead of the table when there are no rows. */
+  /** Shown instead of the table when there are no rows: a sentence, or an `Empty` with more. */
   readonly empty?: ReactNode;
   /** The initial sort order; absent for the order of `rows`. */
   readonly sort?: Sort;

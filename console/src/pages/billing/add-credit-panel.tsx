@@ -8,6 +8,7 @@ import { useMay } from "../../api/use-may.ts";
 import { keptKey } from "../../app/kept-key.ts";
 import { useSession } from "../../api/use-session.ts";
 import { CodeBlock } from "../../ui/code-block.tsx";
+import { controlled } from "../../ui/controlled.ts";
 import { fieldError } from "../../ui/field-errors.ts";
 import { FilterChips } from "../../ui/filter-chips.tsx";
 import { showCents, showUsd } from "../../ui/money-math.ts";
@@ -114,10 +115,8 @@ function BuyForm({
             label="Amount in dollars"
             description={`From ${showCents(bounds.minUsd)} to ${showCents(bounds.maxUsd)}.`}
             inputMode="decimal"
-            autoComplete="off"
             maxLength={16}
-            value={typed}
-            onChange={(event) => setTyped(event.currentTarget.value)}
+            {...controlled(typed, setTyped)}
             error={amountError(read, isChecked) ?? fieldError(submission.fault, "amount_usd")}
           />
         ) : null}

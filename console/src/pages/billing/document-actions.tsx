@@ -1,8 +1,9 @@
 import { Button } from "@mantine/core";
-import { Download, Printer } from "lucide-react";
+import { Printer } from "lucide-react";
 import { useEffect, type ReactNode } from "react";
 
 import { buildAddress } from "../../api/client.ts";
+import { DownloadLink } from "../../ui/download-link.tsx";
 import styles from "./statement.module.css";
 
 /** Buttons to print a document and to download it: `base` plus each format as an extension. */
@@ -14,17 +15,9 @@ export function DocumentActions(props: {
     <div className={styles.actions}>
       <PrintButton />
       {props.formats.map((format) => (
-        <Button
-          key={format}
-          component="a"
-          href={buildAddress(`${props.base}.${format}`)}
-          download
-          size="xs"
-          variant="default"
-          leftSection={<Download size={14} aria-hidden />}
-        >
+        <DownloadLink key={format} href={buildAddress(`${props.base}.${format}`)}>
           {format.toUpperCase()}
-        </Button>
+        </DownloadLink>
       ))}
     </div>
   );

@@ -5,55 +5,42 @@ import type { Purchase } from "../../../../src/account/console-api/contract.ts";
 import { AppLink } from "../../ui/app-link.tsx";
 import { StatusBadge } from "../../ui/badge.tsx";
 import { Copyable } from "../../ui/copyable.tsx";
-import { DataTable, type Column } from "../../ui/data-table.tsx";
-import { Empty } from "../../ui/empty.tsx";
-import { compareUsd, parseUsd } from "../../ui/money-math.ts";
+import { moneyColumn, timeColumn } from "../../ui/columns.tsx";
+import type { Column } from "../../ui/data-table.tsx";
+import { compareUsd } from "../../ui/money-math.ts";
 import { Money } from "../../ui/money.tsx";
-import { Panel } from "../../ui/panel.tsx";
-import { Time } from "../../ui/time.tsx";
+import { TablePanel } from "../../ui/table-panel.tsx";
 import { purchaseMessage } from "./purchase-message.ts";
 
 /** Lists every purchase, including failed and abandoned ones. */
 export function PurchasePanel(props: { readonly purchases: readonly Purchase[] }): ReactNode {
   return (
-    <Panel title="Purchases">
-      <DataTable
-        caption="All purchases"
-        columns={COLUMNS}
-        rows={props.purchases}
-        rowKey={(purchase) => purchase.purchase_id}
-        empty={<Empty title="No purchases yet." />}
-      />
-    </Panel>
+    <TablePanel
+      title="Purchases"
+      caption="All purchases"
+      columns={COLUMNS}
+      rows={props.purchases}
+      rowKey={(purchase) => purchase.purchase_id}
+      empty="No purchases yet."
+    />
   );
 }
 
 const COLUMNS: readonly Column<Purchase>[] = [
-  {
-    id: "at",
-    label: "Created",
-    render: (purchase) => <Time at={purchase.created_at} />,
-    sortValue: (purchase) => purchase.created_at,
-  },
-  {
-    id: "amount",
-    label: "Amount",
-    align: "right",
-    render: (purchase) => <Money usd={purchase.amount_usd} headline />,
-    sortValue: (purchase) => parseUsd(purchase.amount_usd),
-  },
+  timeColumn("at", "Created", (purchase) => purchase.created_at, { isSortable: true }),
+  moneyColumn("amount", "Amount", (purchase) => purchase.amount_usd, {
+    headline: true,
+    isSortable: true,
+  }),
   {
     id: "status",
     label: "Status",
     render: (purchase) => <PurchaseState purchase={purchase} />,
     sortValue: (purchase) => purchase.status,
   },
-  {
-    id: "granted",
-    label: "Credit added",
-    render: ({ granted_at: at }) => (at === null ? "–" : <Time at={at} />),
+  timeColumn("granted", "Credit added", ({ granted_at: at }) => at, {
     sortValue: (purchase) => purchase.granted_at ?? "",
-  },
+  }),
   {
     id: "id",
     label: "Purchase ID",

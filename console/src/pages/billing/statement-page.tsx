@@ -7,7 +7,6 @@ import { monthName } from "../../../../src/kernel/core/document-words.ts";
 import { useAnswer } from "../../api/use-answer.ts";
 import { Answer } from "../../ui/answer.tsx";
 import { Banner } from "../../ui/banner.tsx";
-import { Loading } from "../../ui/loading.tsx";
 import { Page } from "../../ui/page.tsx";
 import { Panel } from "../../ui/panel.tsx";
 import { DocumentActions } from "./document-actions.tsx";
@@ -29,7 +28,7 @@ export function StatementPage(): ReactNode {
       ]}
       actions={<DocumentActions base={base} formats={["pdf", "csv", "json"]} />}
     >
-      <Answer of={answer} skeleton={<Loading rows={8} />}>
+      <Answer of={answer} rows={8}>
         {(statement) => <StatementSheet statement={statement} />}
       </Answer>
     </Page>

@@ -49,7 +49,6 @@ export function TopUpForm({ topUp }: { readonly topUp: TopUp }): ReactNode {
       label={label}
       description={description}
       inputMode="decimal"
-      autoComplete="off"
       maxLength={16}
       value={typed[name]}
       onChange={(event) => {

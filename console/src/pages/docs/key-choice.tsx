@@ -5,6 +5,7 @@ import { useAnswer } from "../../api/use-answer.ts";
 import { useSession } from "../../api/use-session.ts";
 import { KEY_VARIABLE } from "../../snippets/chat-snippets.ts";
 import { toKeyStatus } from "../keys/match-keys.ts";
+import { controlled } from "../../ui/controlled.ts";
 import { isRawKey } from "./guide-blocks.ts";
 
 const VARIABLE = "variable";
@@ -43,8 +44,7 @@ export function KeyChoice(props: {
         size="xs"
         w="22rem"
         maw="100%"
-        value={chosen}
-        onChange={(event) => choose(event.currentTarget.value)}
+        {...controlled(chosen, choose)}
         data={[
           { value: VARIABLE, label: `$${KEY_VARIABLE}` },
           ...active.map(({ key_id: value, name, label }) => ({
@@ -62,8 +62,7 @@ export function KeyChoice(props: {
           w="22rem"
           maw="100%"
           autoComplete="off"
-          value={typed}
-          onChange={(event) => type(event.currentTarget.value)}
+          {...controlled(typed, type)}
           error={
             typed === "" || isRawKey(typed)
               ? undefined

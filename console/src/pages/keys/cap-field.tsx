@@ -1,6 +1,7 @@
 import { TextInput } from "@mantine/core";
 import type { ReactNode } from "react";
 
+import { controlled } from "../../ui/controlled.ts";
 import { plainUsd } from "./read-cap.ts";
 
 /**
@@ -24,10 +25,8 @@ export function CapField(props: {
       description={`${blankHelp(currentUsd)} ${applies}`}
       placeholder={choosePlaceholder(currentUsd)}
       inputMode="decimal"
-      autoComplete="off"
       maxLength={20}
-      value={props.value}
-      onChange={(event) => props.onChange(event.currentTarget.value)}
+      {...controlled(props.value, props.onChange)}
       error={props.error}
     />
   );

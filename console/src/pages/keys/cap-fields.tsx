@@ -4,6 +4,7 @@ import type { ReactNode } from "react";
 import type { Caps, Key } from "../../../../src/account/console-api/contract.ts";
 import { CapField } from "./cap-field.tsx";
 import { KEY_CAPS } from "./key-caps.ts";
+import { controlled } from "../../ui/controlled.ts";
 import { TAGS_HELP, type FieldProblems, type TypedKey } from "./key-forms.ts";
 
 type ErrorOf = (field: keyof FieldProblems) => string | undefined;
@@ -50,10 +51,8 @@ export function CapAndTagFields(props: {
       <TextInput
         label="Tags"
         description={TAGS_HELP}
-        autoComplete="off"
         maxLength={400}
-        value={value.tags}
-        onChange={(event) => onChange({ tags: event.currentTarget.value })}
+        {...controlled(value.tags, (tags) => onChange({ tags }))}
         error={errorOf("tags")}
       />
     </>

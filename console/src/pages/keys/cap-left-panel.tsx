@@ -5,7 +5,6 @@ import type { KeyDetail } from "../../../../src/account/console-api/contract.ts"
 import { useAnswer } from "../../api/use-answer.ts";
 import { Answer } from "../../ui/answer.tsx";
 import { AppLink } from "../../ui/app-link.tsx";
-import { Loading } from "../../ui/loading.tsx";
 import { Money } from "../../ui/money.tsx";
 import { Panel } from "../../ui/panel.tsx";
 import { Time } from "../../ui/time.tsx";
@@ -24,7 +23,7 @@ export function CapLeftPanel({ detail }: { readonly detail: KeyDetail }): ReactN
         </AppLink>
       }
     >
-      <Answer of={answer} skeleton={<Loading rows={2} />}>
+      <Answer of={answer} rows={2}>
         {({ caps }) => <Rows rows={listRows(caps, detail)} />}
       </Answer>
     </Panel>

@@ -8,6 +8,7 @@ import { ConfirmName } from "../../ui/confirm-name.tsx";
 import { notifyDone } from "../../ui/notice.ts";
 import { Time } from "../../ui/time.tsx";
 import { FactList } from "../models/fact-list.tsx";
+import { KEY_READERS } from "./key-caps.ts";
 import { useLast } from "./use-last.ts";
 
 /** Disables a key after its name was typed; open while `disabled` is a key. */
@@ -18,12 +19,7 @@ export default function DisableKeyDialog(props: {
   const { disabled, onClose } = props;
   const shown = useLast(disabled);
   const change = useChange("POST /api/console/keys/:key_id/disable", {
-    refreshes: [
-      "GET /api/console/keys",
-      "GET /api/console/keys/:key_id",
-      "GET /api/console/limits",
-      "GET /api/console/overview",
-    ],
+    refreshes: KEY_READERS,
   });
   const disable = async (): Promise<void> => {
     if (disabled === undefined) return;

@@ -1,6 +1,7 @@
 import { NativeSelect, Stack, TextInput } from "@mantine/core";
 import type { ReactNode } from "react";
 
+import { controlled } from "../../ui/controlled.ts";
 import { showUtc } from "../../ui/time.tsx";
 import type { ExpiryChoice, TypedExpiry } from "./expiry-choice.ts";
 
@@ -40,8 +41,7 @@ export function ExpiryField(props: {
         <TextInput
           type="date"
           label="Last day (UTC)"
-          value={value.date}
-          onChange={(event) => onChange({ ...value, date: event.currentTarget.value })}
+          {...controlled(value.date, (date) => onChange({ ...value, date }))}
           error={error}
         />
       ) : null}

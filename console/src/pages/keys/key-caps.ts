@@ -56,3 +56,11 @@ export const PERIOD_NAMES: Readonly<Record<CapPeriod, string>> = {
   week: "Weekly",
   day: "Daily",
 };
+
+/** Routes whose answers show the caps of keys, or how many keys are active. */
+export const KEY_READERS = [
+  "GET /api/console/keys",
+  "GET /api/console/keys/:key_id",
+  "GET /api/console/limits",
+  "GET /api/console/overview",
+] as const;

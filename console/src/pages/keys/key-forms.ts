@@ -53,30 +53,13 @@ export function readNewKey(
   { rpmMax, nowMs }: { readonly rpmMax: number; readonly nowMs: number },
 ): ReadForm<NewKey> {
   const name = typed.name.trim();
-  const { caps, problems: capProblems } = readCaps(typed);
-  const tags = readTags(typed.tags);
-  const expiry = readExpiryChoice(typed.expiry, nowMs);
-  const rpmProblem = findRpmProblem(typed.rpm, 1, rpmMax);
-  const problems = {
-    ...nameProblem(name),
-    ...(rpmProblem === undefined ? {} : { rpm: rpmProblem }),
-    ...capProblems,
-    ...(tags === undefined ? { tags: TAGS_HELP } : {}),
-    ...(expiry.kind === "problem" ? { expires_at: expiry.problem } : {}),
-  };
-  if (Object.keys(problems).length > 0) return { isReady: false, problems };
-  const rpm = typed.rpm.trim();
-  return {
-    isReady: true,
-    body: {
-      name,
-      ...(rpm === "" ? {} : { rpm: Number(rpm) }),
-      ...caps,
-      ...(tags === undefined || tags.length === 0 ? {} : { tags }),
-      ...(expiry.kind === "chosen" ? { expires_at: expiry.expiresAt } : {}),
-      ...(typed.models.length === 0 ? {} : { models: [...typed.models] }),
-    },
-  };
+  const { tags, problems, ...limits } = readLimits(typed, { rpmMin: 1, rpmMax, nowMs });
+  return toForm({ ...nameProblem(name), ...problems }, () => ({
+    name,
+    ...limits.values,
+    ...(tags.length === 0 ? {} : { tags }),
+    ...(typed.models.length === 0 ? {} : { models: [...typed.models] }),
+  }));
 }
 
 /** Reads the form of a change of a key. Blank fields change nothing; 0 removes a limit or cap. */
@@ -84,28 +67,13 @@ export function readKeyChange(
   typed: Omit<TypedKey, "name">,
   { key, nowMs }: { readonly key: Key; readonly nowMs: number },
 ): ReadForm<KeyChange> {
-  const { caps, problems: capProblems } = readCaps(typed);
-  const tags = readTags(typed.tags);
-  const expiry = readExpiryChoice(typed.expiry, nowMs);
-  const rpmProblem = findRpmProblem(typed.rpm, 0, key.rpm_ceiling);
-  const problems = {
-    ...(rpmProblem === undefined ? {} : { rpm: rpmProblem }),
-    ...capProblems,
-    ...(tags === undefined ? { tags: TAGS_HELP } : {}),
-    ...(expiry.kind === "problem" ? { expires_at: expiry.problem } : {}),
-  };
-  if (Object.keys(problems).length > 0) return { isReady: false, problems };
-  const rpm = typed.rpm.trim();
-  return {
-    isReady: true,
-    body: {
-      ...(rpm === "" ? {} : { rpm: Number(rpm) }),
-      ...caps,
-      ...(tags === undefined || isSameSet(tags, key.tags) ? {} : { tags }),
-      ...(expiry.kind === "chosen" ? { expires_at: expiry.expiresAt } : {}),
-      ...(isSameSet(typed.models, key.models ?? []) ? {} : { models: [...typed.models] }),
-    },
-  };
+  const bounds = { rpmMin: 0, rpmMax: key.rpm_ceiling, nowMs } as const;
+  const { tags, problems, values } = readLimits(typed, bounds);
+  return toForm(problems, () => ({
+    ...values,
+    ...(isSameSet(tags, key.tags) ? {} : { tags }),
+    ...(isSameSet(typed.models, key.models ?? []) ? {} : { models: [...typed.models] }),
+  }));
 }
 
 /** The choice about the tags of several keys. */
@@ -121,23 +89,54 @@ export function readKeysChange(
   typed: TypedKeysChange,
   nowMs: number,
 ): ReadForm<Omit<KeysChange, "key_ids">> {
-  const { caps, problems: capProblems } = readCaps(typed);
-  const { tagsChoice } = typed;
-  const tags = tagsChoice === "replace" ? readTags(typed.tags) : [];
-  const areNoTags = tags === undefined || (tagsChoice === "replace" && tags.length === 0);
+  const isReplaced = typed.tagsChoice === "replace";
+  const tags = isReplaced ? typed.tags : "";
+  const read = readLimits({ ...typed, rpm: "", tags }, { rpmMin: 1, rpmMax: 1, nowMs });
+  const noTags = isReplaced && read.tags.length === 0 ? { tags: TAGS_HELP } : {};
+  return toForm({ ...read.problems, ...noTags }, () => ({
+    ...read.values,
+    ...(typed.tagsChoice === "keep" ? {} : { tags: read.tags }),
+  }));
+}
+
+function toForm<T>(problems: FieldProblems, body: () => T): ReadForm<T> {
+  if (Object.keys(problems).length > 0) return { isReady: false, problems };
+  return { isReady: true, body: body() };
+}
+
+interface Bounds {
+  /** 0 removes the limit, which only an existing key has. */
+  readonly rpmMin: 0 | 1;
+  readonly rpmMax: number;
+  readonly nowMs: number;
+}
+
+/** Reads the fields that all forms share. `values` has those that are not blank. */
+function readLimits(
+  typed: Pick<TypedKey, "rpm" | "caps" | "tags" | "expiry">,
+  { rpmMin, rpmMax, nowMs }: Bounds,
+): {
+  readonly values: Partial<Record<CapField, string>> & { rpm?: number; expires_at?: string };
+  readonly tags: string[];
+  readonly problems: FieldProblems;
+} {
+  const { caps, problems } = readCaps(typed);
+  const rpm = typed.rpm.trim();
+  const rpmProblem = findRpmProblem(rpm, rpmMin, rpmMax);
+  const tags = readTags(typed.tags);
   const expiry = readExpiryChoice(typed.expiry, nowMs);
-  const problems = {
-    ...capProblems,
-    ...(areNoTags ? { tags: TAGS_HELP } : {}),
-    ...(expiry.kind === "problem" ? { expires_at: expiry.problem } : {}),
-  };
-  if (areNoTags || Object.keys(problems).length > 0) return { isReady: false, problems };
   return {
-    isReady: true,
-    body: {
+    values: {
+      ...(rpm === "" ? {} : { rpm: Number(rpm) }),
       ...caps,
       ...(expiry.kind === "chosen" ? { expires_at: expiry.expiresAt } : {}),
-      ...(tagsChoice === "keep" ? {} : { tags }),
+    },
+    tags: tags ?? [],
+    problems: {
+      ...(rpmProblem === undefined ? {} : { rpm: rpmProblem }),
+      ...problems,
+      ...(tags === undefined ? { tags: TAGS_HELP } : {}),
+      ...(expiry.kind === "problem" ? { expires_at: expiry.problem } : {}),
     },
   };
 }
@@ -179,8 +178,7 @@ export function nameProblem(name: string): FieldProblems {
   return name.length > NAME_CHARS_MAX ? { name: `Use at most ${NAME_CHARS_MAX} characters.` } : {};
 }
 
-function findRpmProblem(text: string, min: 0 | 1, max: number): string | undefined {
-  const typed = text.trim();
+function findRpmProblem(typed: string, min: 0 | 1, max: number): string | undefined {
   if (typed === "") return undefined;
   const rpm = /^[0-9]{1,9}$/.test(typed) ? Number(typed) : Number.NaN;
   if (rpm >= min && rpm <= max) return undefined;

@@ -6,6 +6,7 @@ import type { Key } from "../../../../src/account/console-api/contract.ts";
 import { useChange } from "../../api/use-answer.ts";
 import { useMay } from "../../api/use-may.ts";
 import { AppLink } from "../../ui/app-link.tsx";
+import { controlled } from "../../ui/controlled.ts";
 import { fieldError } from "../../ui/field-errors.ts";
 import { RowButton, RowLine } from "../../ui/row-parts.tsx";
 import { NAME_CHARS_MAX, nameProblem } from "./key-forms.ts";
@@ -90,10 +91,8 @@ function RenameForm(props: { readonly renamed: Key; readonly onClose: () => void
           miw={140}
           // The reader has just asked for this field.
           autoFocus
-          autoComplete="off"
           maxLength={NAME_CHARS_MAX}
-          value={name}
-          onChange={(event) => setName(event.currentTarget.value)}
+          {...controlled(name, setName)}
           error={problem ?? fieldError(submission.fault, "name") ?? submission.fault?.message}
         />
         <Button type="submit" size="xs" loading={submission.isBusy}>

@@ -1,35 +1,36 @@
 import { Button, SimpleGrid, Text, TextInput } from "@mantine/core";
 import { useQueryClient } from "@tanstack/react-query";
 import { useParams } from "@tanstack/react-router";
-import { useState, type ReactNode } from "react";
+import { useMemo, useState, type ReactNode } from "react";
 
 import type { Key, KeyDetail } from "../../../../src/account/console-api/contract.ts";
 import { call } from "../../api/client.ts";
 import { useAnswer } from "../../api/use-answer.ts";
 import { useMay } from "../../api/use-may.ts";
-import { Answer } from "../../ui/answer.tsx";
 import { CallSnippets } from "../../snippets/call-snippets.tsx";
 import { KEY_VARIABLE } from "../../snippets/chat-snippets.ts";
 import { useSampleCall } from "../../snippets/use-sample-call.ts";
+import { Answer } from "../../ui/answer.tsx";
 import { LinkButton } from "../../ui/app-link.tsx";
+import { StackedBars } from "../../ui/charts/stacked-bars.tsx";
+import { controlled } from "../../ui/controlled.ts";
 import { formatCount } from "../../ui/count.tsx";
+import { Dialog } from "../../ui/dialog.tsx";
 import { fieldError } from "../../ui/field-errors.ts";
 import { FigureCard } from "../../ui/figure-card.tsx";
-import { Loading } from "../../ui/loading.tsx";
 import { Money } from "../../ui/money.tsx";
 import { Page } from "../../ui/page.tsx";
 import { Panel } from "../../ui/panel.tsx";
 import { RoleNote } from "../../ui/role-note.tsx";
 import { SecretOnce } from "../../ui/secret-once.tsx";
-import { Time } from "../../ui/time.tsx";
+import { Time, showUtc } from "../../ui/time.tsx";
 import { CapLeftPanel } from "./cap-left-panel.tsx";
-import { DialogForm, FormDialog } from "./form-dialog.tsx";
+import { DialogForm } from "./form-dialog.tsx";
 import { KEY_CAPS, PERIOD_NAMES } from "./key-caps.ts";
 import { KeyDialogs } from "./key-dialogs.tsx";
-import { toKeyStatus } from "./match-keys.ts";
 import { KeyFacts } from "./key-facts.tsx";
 import { KeyRequestsPanel } from "./key-requests-panel.tsx";
-import { KeySpendPanel } from "./key-spend-panel.tsx";
+import { toKeyStatus } from "./match-keys.ts";
 import { strictestCap } from "./strictest-cap.ts";
 import { useSubmission } from "./use-submission.ts";
 
@@ -44,7 +45,7 @@ export function KeyPage(): ReactNode {
       crumbs={[{ label: "Keys", to: "/keys" }]}
       actions={detail?.key.disabled_at === null ? <KeyActions detail={detail} /> : undefined}
     >
-      <Answer of={answer} skeleton={<Loading rows={12} />}>
+      <Answer of={answer} rows={12}>
         {(shown) => (
           <>
             <RoleNote need="keys" what="edit and disable keys" />
@@ -101,9 +102,9 @@ function RotateKey({ rotated, opened, onClose }: RotateProps): ReactNode {
   const [secret, setSecret] = useState<string>();
   return (
     <>
-      <FormDialog opened={opened} title={`Rotate “${rotated.name}”`} onClose={onClose}>
+      <Dialog opened={opened} title={`Rotate “${rotated.name}”`} onClose={onClose}>
         <RotateForm rotated={rotated} onClose={onClose} onRotated={setSecret} />
-      </FormDialog>
+      </Dialog>
       <SecretOnce
         opened={secret !== undefined}
         title={`Save the new secret of “${rotated.name}”`}
@@ -152,10 +153,8 @@ function RotateForm(props: {
         description={`0 to ${GRACE_HOURS_MAX}. With 0 it stops working at once.`}
         data-autofocus
         inputMode="numeric"
-        autoComplete="off"
         maxLength={2}
-        value={hours}
-        onChange={(event) => setHours(event.currentTarget.value)}
+        {...controlled(hours, setHours)}
         error={
           isWhole
             ? fieldError(submission.fault, "grace_hours")
@@ -250,3 +249,29 @@ function SamplePanel({ of: key }: { readonly of: Key }): ReactNode {
     </Panel>
   );
 }
+
+/** The spend of a key on each of the last 30 UTC days. */
+function KeySpendPanel({ days }: { readonly days: KeyDetail["days"] }): ReactNode {
+  const buckets = useMemo(
+    () =>
+      days.map(({ day, spent_usd: spent }) => {
+        const label = showUtc(day, "day");
+        return { id: day, label, tick: label.replace(/ \d{4}$/, ""), values: { spent } };
+      }),
+    [days],
+  );
+  return (
+    <Panel title="Spend by day">
+      <StackedBars
+        label="Spend with this key by UTC day"
+        unit="usd"
+        parts={PARTS}
+        buckets={buckets}
+        bucketLabel="Day (UTC)"
+        heightPx={180}
+      />
+    </Panel>
+  );
+}
+
+const PARTS = [{ id: "spent", name: "Spent", isWhole: true }];

@@ -5,7 +5,6 @@ import { Answer } from "../../ui/answer.tsx";
 import { AppLink } from "../../ui/app-link.tsx";
 import { DataTable } from "../../ui/data-table.tsx";
 import { Empty } from "../../ui/empty.tsx";
-import { Loading } from "../../ui/loading.tsx";
 import { Panel } from "../../ui/panel.tsx";
 import { REQUEST_COLUMNS } from "../usage/request-columns.tsx";
 
@@ -35,7 +34,7 @@ export function KeyRequestsPanel(props: {
         </AppLink>
       }
     >
-      <Answer of={answer} skeleton={<Loading rows={5} />}>
+      <Answer of={answer} rows={5}>
         {(list) => (
           <DataTable
             caption="Latest requests of this key"

@@ -7,6 +7,7 @@ import { useMay } from "../../api/use-may.ts";
 import { useSession } from "../../api/use-session.ts";
 import { StatusBadge } from "../../ui/badge.tsx";
 import { formatCount } from "../../ui/count.tsx";
+import { timeColumn } from "../../ui/columns.tsx";
 import { DataTable, type Column } from "../../ui/data-table.tsx";
 import { Empty } from "../../ui/empty.tsx";
 import { parseUsd } from "../../ui/money-math.ts";
@@ -111,13 +112,11 @@ const COLUMNS: readonly Column<Key>[] = [
     render: (key) => <NameAndKey shown={key} />,
     sortValue: (key) => key.name.toLowerCase(),
   },
-  {
-    id: "created",
-    label: "Created",
+  timeColumn("created", "Created", (key) => key.created_at, {
+    precision: "day",
+    isSortable: true,
     shownFrom: "wide",
-    render: (key) => <Time at={key.created_at} precision="day" />,
-    sortValue: (key) => key.created_at,
-  },
+  }),
   {
     id: "models",
     label: "Models",
@@ -133,13 +132,11 @@ const COLUMNS: readonly Column<Key>[] = [
       key.expires_at === null ? "Never" : <Time at={key.expires_at} precision="day" />,
     sortValue: (key) => key.expires_at ?? "9",
   },
-  {
-    id: "used",
-    label: "Last used",
-    phone: "line",
-    render: (key) => (key.last_used_at === null ? "Never" : <Time at={key.last_used_at} />),
+  timeColumn("used", "Last used", (key) => key.last_used_at, {
+    otherwise: "Never",
     sortValue: (key) => key.last_used_at ?? "",
-  },
+    phone: "line",
+  }),
   {
     id: "ceiling",
     label: "Ceiling",

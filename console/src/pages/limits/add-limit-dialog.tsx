@@ -3,9 +3,10 @@ import { useState, type ReactNode } from "react";
 
 import type { Key, LimitRow } from "../../../../src/account/console-api/contract.ts";
 import { useAnswer, useChange } from "../../api/use-answer.ts";
+import { controlled } from "../../ui/controlled.ts";
 import { fieldError } from "../../ui/field-errors.ts";
 import { notifyDone } from "../../ui/notice.ts";
-import { DialogForm, FormDialog } from "../keys/form-dialog.tsx";
+import { DialogForm, inDialog } from "../keys/form-dialog.tsx";
 import { useSubmission } from "../keys/use-submission.ts";
 import { LIMIT_READERS } from "./edit-limit-dialog.tsx";
 import { pickCeilings, LIMIT_KINDS, readLimits, type Ceilings } from "./limit-change.ts";
@@ -18,16 +19,7 @@ interface AddProps {
 }
 
 /** Adds a limit for a model, for the organization or for one key. */
-export default function AddLimitDialog({
-  opened,
-  ...props
-}: AddProps & { readonly opened: boolean }): ReactNode {
-  return (
-    <FormDialog opened={opened} title="Add model limit" onClose={props.onClose}>
-      <AddLimitForm {...props} />
-    </FormDialog>
-  );
-}
+export default inDialog("Add model limit", AddLimitForm);
 
 function AddLimitForm({ rows, onClose }: AddProps): ReactNode {
   const models = useAnswer("GET /api/models.json");
@@ -83,8 +75,7 @@ function AddLimitForm({ rows, onClose }: AddProps): ReactNode {
       <NativeSelect
         label="Applies to"
         data={keyOptions(rows, keys)}
-        value={keyId}
-        onChange={(event) => setKeyId(event.currentTarget.value)}
+        {...controlled(keyId, setKeyId)}
         error={fieldError(submission.fault, "key_id")}
       />
       <LimitFields

@@ -1,6 +1,7 @@
 import { Checkbox, Stack, TextInput } from "@mantine/core";
 import type { ReactNode } from "react";
 
+import { controlled } from "../../ui/controlled.ts";
 import { formatCount } from "../../ui/count.tsx";
 import {
   KIND_LABELS,
@@ -64,11 +65,9 @@ function LimitField(props: {
         }
         placeholder={own === null ? "Not set" : String(own)}
         inputMode="numeric"
-        autoComplete="off"
         maxLength={12}
         disabled={typed.isRemoved}
-        value={typed.text}
-        onChange={(event) => onChange({ ...typed, text: event.currentTarget.value })}
+        {...controlled(typed.text, (text) => onChange({ ...typed, text }))}
         error={error}
       />
       {own === null ? null : (

@@ -8,7 +8,6 @@ import { AppLink } from "../../ui/app-link.tsx";
 import { Copyable } from "../../ui/copyable.tsx";
 import { formatCount } from "../../ui/count.tsx";
 import { DataTable, type Column } from "../../ui/data-table.tsx";
-import { Empty } from "../../ui/empty.tsx";
 import { FilterChips } from "../../ui/filter-chips.tsx";
 import { Panel } from "../../ui/panel.tsx";
 import { SearchField } from "../../ui/search-field.tsx";
@@ -59,7 +58,7 @@ export function LimitPanel({ rows }: { readonly rows: readonly LimitRow[] }): Re
           columns={columns}
           rows={shown}
           rowKey={toRowId}
-          empty={<Empty title="No keys or models match this search." />}
+          empty="No keys or models match this search."
           kept={KEPT}
         />
         {search === "" ? (

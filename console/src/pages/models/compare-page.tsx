@@ -8,7 +8,6 @@ import { useFilters } from "../../app/use-filters.ts";
 import { Answer } from "../../ui/answer.tsx";
 import { LinkButton } from "../../ui/app-link.tsx";
 import { Empty } from "../../ui/empty.tsx";
-import { Loading } from "../../ui/loading.tsx";
 import { Page } from "../../ui/page.tsx";
 import { Panel } from "../../ui/panel.tsx";
 import { useModelOptions } from "../playground/model-picker.tsx";
@@ -30,7 +29,7 @@ export function ComparePage(): ReactElement {
       lead={`Compare up to ${COMPARED_MAX} models. Share this page by its URL: others see their own costs.`}
       actions={<TryButton />}
     >
-      <Answer of={catalog} skeleton={<Loading rows={12} />}>
+      <Answer of={catalog} rows={12}>
         {({ models }) => <Comparison models={models} />}
       </Answer>
     </Page>

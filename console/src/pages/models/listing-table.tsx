@@ -9,7 +9,8 @@ import { useAnswer } from "../../api/use-answer.ts";
 import { useMaybeSession } from "../../api/use-session.ts";
 import { AppLink } from "../../ui/app-link.tsx";
 import { StatusBadge } from "../../ui/badge.tsx";
-import { formatCount, formatShare } from "../../ui/count.tsx";
+import { numberColumn } from "../../ui/columns.tsx";
+import { formatShare } from "../../ui/count.tsx";
 import { DataTable, type Column } from "../../ui/data-table.tsx";
 import kit from "../../ui/kit.module.css";
 import { NameLine } from "../../ui/name-line.tsx";
@@ -165,23 +166,24 @@ const COLUMNS: readonly Column<Row>[] = [
     render: ({ datacenters }) => countryNames(datacenters),
   },
   ...ORDER.map(priceColumn),
-  {
-    ...figureColumn(
-      "speed",
-      "Tokens / s",
-      ({ figures }) => figures?.tokensPerSecond,
-      (speed) => formatCount(Math.round(speed)),
-    ),
+  numberColumn("speed", "Tokens / s", ({ figures }) => figures?.tokensPerSecond, {
+    phone: "line",
     shownFrom: "asked",
-  },
-  {
-    ...figureColumn("uptime", "Uptime", ({ figures }) => figures?.uptime, formatShare),
+    isSortable: true,
+  }),
+  numberColumn("uptime", "Uptime", ({ figures }) => figures?.uptime, {
+    show: formatShare,
+    phone: "line",
     shownFrom: "wide",
-  },
-  tokensColumn("context", "Context", ({ context_length }) => context_length),
-  tokensColumn("output", "Max output", ({ billing, max_output_tokens }) =>
+    isSortable: true,
+  }),
+  numberColumn("context", "Context", ({ context_length }) => context_length, { shownFrom: "wide" }),
+  numberColumn(
+    "output",
+    "Max output",
     // For other billing it bounds the cost of an image or a second, and is not a count of tokens.
-    billing === "token" ? max_output_tokens : null,
+    ({ billing, max_output_tokens }) => (billing === "token" ? max_output_tokens : null),
+    { shownFrom: "wide" },
   ),
   {
     id: "checked",
@@ -250,36 +252,3 @@ const NO_PRICE: Readonly<Partial<Record<Sku, string>>> = {
   prompt: "As reported",
   completion: "As reported",
 };
-
-/** A column for a served figure of the last 30 days. */
-function figureColumn(
-  id: string,
-  label: string,
-  value: (row: Row) => number | null | undefined,
-  text: (figure: number) => string,
-): Column<Row> {
-  return {
-    id,
-    label,
-    align: "right",
-    phone: "line",
-    sortValue: (row) => value(row) ?? undefined,
-    render: (row) => {
-      const figure = value(row) ?? undefined;
-      return <span className={kit.figures}>{figure === undefined ? "–" : text(figure)}</span>;
-    },
-  };
-}
-
-function tokensColumn(id: string, label: string, count: (row: Row) => number | null): Column<Row> {
-  return {
-    id,
-    label,
-    shownFrom: "wide",
-    align: "right",
-    render: (row) => {
-      const value = count(row);
-      return <span className={kit.figures}>{value === null ? "–" : formatCount(value)}</span>;
-    },
-  };
-}

@@ -3,7 +3,8 @@ import { useMemo, type ReactElement, type ReactNode } from "react";
 import type { Model, ModelProvider } from "../../../../src/account/console-api/contract.ts";
 import { AppLink } from "../../ui/app-link.tsx";
 import { CopyIcon } from "../../ui/copyable.tsx";
-import { formatCount, formatMs, formatPart, formatShare } from "../../ui/count.tsx";
+import { formatMs, formatPart, formatShare } from "../../ui/count.tsx";
+import { numberColumn } from "../../ui/columns.tsx";
 import { DataTable, type Column } from "../../ui/data-table.tsx";
 import { Empty } from "../../ui/empty.tsx";
 import kit from "../../ui/kit.module.css";
@@ -94,14 +95,10 @@ function columnsFor(
     ...(served === undefined ? [] : SERVED_COLUMNS).map((column) =>
       isNarrow && column.id !== "speed" ? { ...column, shownFrom: "wide" as const } : column,
     ),
-    {
-      id: "providers",
-      label: "Providers",
-      align: "right",
+    numberColumn("providers", "Providers", ({ model }) => model.providers.length, {
+      isSortable: true,
       shownFrom: "wide",
-      sortValue: ({ model }) => model.providers.length,
-      render: ({ model }) => formatCount(model.providers.length),
-    },
+    }),
     {
       id: "logging",
       label: "Prompts",
@@ -148,38 +145,23 @@ function ModelName({ model, picks }: Pick<Row, "model"> & { readonly picks: Pick
 
 /** Figures of the last 30 days, of the first provider; the share of calls is of all providers. */
 const SERVED_COLUMNS: readonly Column<Row>[] = [
-  servedColumn(
-    { id: "speed", label: "Tokens / s" },
-    ({ figures }) => figures?.tokensPerSecond,
-    (speed) => formatCount(Math.round(speed)),
-  ),
-  {
-    ...servedColumn(
-      { id: "ttft", label: "First token" },
-      ({ figures }) => figures?.ttftMs,
-      formatMs,
-    ),
+  numberColumn("speed", "Tokens / s", ({ figures }) => figures?.tokensPerSecond, {
+    isSortable: true,
+  }),
+  numberColumn("ttft", "First token", ({ figures }) => figures?.ttftMs, {
+    show: formatMs,
     shownFrom: "wide",
-  },
-  servedColumn({ id: "uptime", label: "Uptime" }, ({ figures }) => figures?.uptime, formatShare),
-  servedColumn({ id: "popular", label: "Share of calls" }, ({ share }) => share, formatPart),
+    isSortable: true,
+  }),
+  numberColumn("uptime", "Uptime", ({ figures }) => figures?.uptime, {
+    show: formatShare,
+    isSortable: true,
+  }),
+  numberColumn("popular", "Share of calls", ({ share }) => share, {
+    show: formatPart,
+    isSortable: true,
+  }),
 ];
-
-function servedColumn(
-  of: { readonly id: string; readonly label: string },
-  value: (row: Row) => number | null | undefined,
-  text: (figure: number) => string,
-): Column<Row> {
-  return {
-    ...of,
-    align: "right",
-    sortValue: (row) => value(row) ?? undefined,
-    render: (row) => {
-      const figure = value(row) ?? undefined;
-      return <span className={kit.figures}>{figure === undefined ? "–" : text(figure)}</span>;
-    },
-  };
-}
 
 /** Other billing than by token shows the first line of the price card as the output price. */
 function priceColumn(sku: Sku, label: string): Column<Row> {

@@ -5,12 +5,11 @@ import type { ListingFigures } from "../../../../src/account/console-api/contrac
 import { useAnswer } from "../../api/use-answer.ts";
 import { useMaybeSession } from "../../api/use-session.ts";
 import { Answer } from "../../ui/answer.tsx";
-import { formatCount, formatMs, formatShare } from "../../ui/count.tsx";
+import { numberColumn } from "../../ui/columns.tsx";
+import { formatMs, formatShare } from "../../ui/count.tsx";
 import type { ChartPart } from "../../ui/charts/stack-parts.ts";
 import { DataTable, type Column } from "../../ui/data-table.tsx";
-import { Empty } from "../../ui/empty.tsx";
 import { FilterChips } from "../../ui/filter-chips.tsx";
-import kit from "../../ui/kit.module.css";
 import { Loading } from "../../ui/loading.tsx";
 import { Panel } from "../../ui/panel.tsx";
 import { listDays, NO_CALLS, spokenDays, upLabel, type ServedDay } from "./served-days.ts";
@@ -56,7 +55,7 @@ export function ServedPanel(props: ServedPanelProps): ReactElement | null {
           first token and speed are from streamed answers.
         </Text>
         {whose === "own" ? (
-          <Answer of={own} skeleton={<Loading rows={2} />}>
+          <Answer of={own} rows={2}>
             {({ listings }) => <FiguresTable {...props} {...OWN} listings={listings} />}
           </Answer>
         ) : (
@@ -104,7 +103,7 @@ function FiguresTable(
         columns={columns}
         rows={listings}
         rowKey={({ provider, model }) => `${provider} ${model}`}
-        empty={<Empty title={empty} />}
+        empty={empty}
       />
       {listings.length === 0 ? null : (
         <Suspense fallback={<Loading rows={4} />}>
@@ -135,32 +134,13 @@ function buildColumns(
       label: "By day",
       render: ({ days }) => <UptimeDays days={listDays(days, nowMs)} />,
     },
-    figure("uptime", "Uptime", ({ uptime }) => share(uptime)),
-    figure("success", "Succeeded", ({ success }) => share(success)),
-    figure("p50", "First token, p50", ({ ttft_p50_ms: ms }) => formatMs(ms)),
-    figure("p95", "First token, p95", ({ ttft_p95_ms: ms }) => formatMs(ms)),
-    figure("speed", "Tokens per second", ({ tokens_per_second: speed }) =>
-      speed === null ? "–" : formatCount(Math.round(speed)),
-    ),
-    figure("calls", "Calls", ({ calls }) => (calls === null ? "–" : formatCount(calls))),
+    numberColumn("uptime", "Uptime", ({ uptime }) => uptime, { show: formatShare }),
+    numberColumn("success", "Succeeded", ({ success }) => success, { show: formatShare }),
+    numberColumn("p50", "First token, p50", ({ ttft_p50_ms: ms }) => ms, { show: formatMs }),
+    numberColumn("p95", "First token, p95", ({ ttft_p95_ms: ms }) => ms, { show: formatMs }),
+    numberColumn("speed", "Tokens per second", ({ tokens_per_second: speed }) => speed),
+    numberColumn("calls", "Calls", ({ calls }) => calls),
   ];
-}
-
-function figure(
-  id: string,
-  label: string,
-  show: (listing: ListingFigures) => string,
-): Column<ListingFigures> {
-  return {
-    id,
-    label,
-    align: "right",
-    render: (listing) => <span className={kit.figures}>{show(listing)}</span>,
-  };
-}
-
-function share(of: number | null): string {
-  return of === null ? "–" : formatShare(of);
 }
 
 /** One bar per day, the newest last; a day without calls is a short grey bar. */

@@ -1,6 +1,7 @@
 import { TextInput } from "@mantine/core";
 import type { ReactNode } from "react";
 
+import { controlled } from "../../ui/controlled.ts";
 import { fieldError } from "../../ui/field-errors.ts";
 import type { useSubmission } from "../keys/use-submission.ts";
 
@@ -29,19 +30,15 @@ export function AmountFields(props: {
         description={`Above 0, at most six decimals, such as ${example}.`}
         {...(isFirst ? { "data-autofocus": true } : {})}
         inputMode="decimal"
-        autoComplete="off"
         maxLength={16}
-        value={typed.amount}
-        onChange={(event) => onTyped({ amount: event.currentTarget.value })}
+        {...controlled(typed.amount, (amount) => onTyped({ amount }))}
         error={fieldError(submission.fault, "amount_usd")}
       />
       <TextInput
         label="Reference"
         description={refMeans}
-        autoComplete="off"
         maxLength={200}
-        value={typed.ref}
-        onChange={(event) => onTyped({ ref: event.currentTarget.value })}
+        {...controlled(typed.ref, (ref) => onTyped({ ref }))}
         error={fieldError(submission.fault, "ref")}
       />
     </>

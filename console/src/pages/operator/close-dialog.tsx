@@ -11,17 +11,11 @@ import { Facts } from "../../ui/facts.tsx";
 import { addUsd, parseUsd } from "../../ui/money-math.ts";
 import { Money } from "../../ui/money.tsx";
 import { notifyDone } from "../../ui/notice.ts";
-import { DialogForm, FormDialog } from "../keys/form-dialog.tsx";
+import { DialogForm, inDialog } from "../keys/form-dialog.tsx";
 import { useSubmission } from "../keys/use-submission.ts";
 
 /** Closes every settlement period that has ended, after a confirmation. */
-export function CloseDialog({ opened, ...form }: CloseProps & { readonly opened: boolean }) {
-  return (
-    <FormDialog opened={opened} title="Close periods" onClose={form.onClose}>
-      <CloseForm {...form} />
-    </FormDialog>
-  );
-}
+export const CloseDialog = inDialog("Close periods", CloseForm);
 
 interface CloseProps {
   readonly balances: OperatorSettlement["balances"];

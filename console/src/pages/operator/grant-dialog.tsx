@@ -3,7 +3,7 @@ import { useState, type ReactNode } from "react";
 
 import { useChange } from "../../api/use-answer.ts";
 import { notifyDone } from "../../ui/notice.ts";
-import { DialogForm, FormDialog } from "../keys/form-dialog.tsx";
+import { DialogForm, inDialog } from "../keys/form-dialog.tsx";
 import { useSubmission } from "../keys/use-submission.ts";
 import { AmountFields } from "./amount-fields.tsx";
 import { ORG_READERS } from "./org-readers.ts";
@@ -17,16 +17,7 @@ interface GrantProps {
 }
 
 /** Grants credit to an organization; only once per reference. */
-export function GrantDialog({
-  opened,
-  ...props
-}: GrantProps & { readonly opened: boolean }): ReactNode {
-  return (
-    <FormDialog opened={opened} title="Grant credit" onClose={props.onClose}>
-      <GrantForm {...props} />
-    </FormDialog>
-  );
-}
+export const GrantDialog = inDialog("Grant credit", GrantForm);
 
 function GrantForm({ orgId, amountUsd = "", reference = "", onClose }: GrantProps): ReactNode {
   const grant = useChange("POST /api/operator/organizations/:org_id/grants", {

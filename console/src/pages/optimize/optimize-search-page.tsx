@@ -17,9 +17,9 @@ import { StatusBadge } from "../../ui/badge.tsx";
 import { ConfirmName } from "../../ui/confirm-name.tsx";
 import { Copyable } from "../../ui/copyable.tsx";
 import { formatCount, formatMs, formatShare } from "../../ui/count.tsx";
+import { moneyColumn } from "../../ui/columns.tsx";
 import { DataTable, type Column } from "../../ui/data-table.tsx";
 import { FigureCard } from "../../ui/figure-card.tsx";
-import { Loading } from "../../ui/loading.tsx";
 import { parseUsd } from "../../ui/money-math.ts";
 import { Money } from "../../ui/money.tsx";
 import { notifyDone } from "../../ui/notice.ts";
@@ -59,7 +59,7 @@ export function OptimizeSearchPage(): ReactElement {
       actions={isRunning ? <StopButton search={search.data} /> : null}
       lead={search.data === undefined ? undefined : <Lead search={search.data} />}
     >
-      <Answer of={search} skeleton={<Loading rows={8} />}>
+      <Answer of={search} rows={8}>
         {(found) => <SearchView search={found} />}
       </Answer>
     </Page>
@@ -241,20 +241,10 @@ const COLUMNS: readonly Column<OptimizeResult>[] = [
     render: ({ calls, failed }) => `${formatCount(calls - failed)} of ${formatCount(calls)}`,
     sortValue: ({ calls, failed }) => calls - failed,
   },
-  {
-    id: "each",
-    label: "Cost per answer",
-    align: "right",
-    render: ({ cost_per_call_usd: each }) => (each === null ? "–" : <Money usd={each} />),
+  moneyColumn("each", "Cost per answer", ({ cost_per_call_usd: each }) => each, {
     sortValue: ({ cost_per_call_usd: each }) => (each === null ? -1n : parseUsd(each)),
-  },
-  {
-    id: "cost",
-    label: "Total cost",
-    align: "right",
-    render: ({ cost_usd: cost }) => <Money usd={cost} />,
-    sortValue: ({ cost_usd: cost }) => parseUsd(cost),
-  },
+  }),
+  moneyColumn("cost", "Total cost", ({ cost_usd: cost }) => cost, { isSortable: true }),
   {
     id: "ttft",
     label: "Time to first token, p50",

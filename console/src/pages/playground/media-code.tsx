@@ -30,13 +30,7 @@ export function MediaCode(props: {
         Get code
       </Button>
       {body === undefined ? null : (
-        <Dialog
-          opened
-          onClose={() => setBody(undefined)}
-          title="Code for this request"
-          size="xl"
-          closeButtonProps={{ "aria-label": "Close dialog" }}
-        >
+        <Dialog opened onClose={() => setBody(undefined)} title="Code for this request" size="xl">
           <CallSnippets
             hasOneRoute
             of={() => bodySnippets(props.modality, gatewayUrl, body)}

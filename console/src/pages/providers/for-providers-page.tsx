@@ -5,6 +5,7 @@ import type { AnswerOf } from "../../../../src/account/console-api/contract.ts";
 import { useChange } from "../../api/use-answer.ts";
 import { AppLink } from "../../ui/app-link.tsx";
 import { Banner } from "../../ui/banner.tsx";
+import { controlled } from "../../ui/controlled.ts";
 import { formatCount } from "../../ui/count.tsx";
 import { DataTable, type Column } from "../../ui/data-table.tsx";
 import { Facts } from "../../ui/facts.tsx";
@@ -89,8 +90,7 @@ function ManifestCheck(): ReactElement {
             spellCheck={false}
             w="100%"
             styles={{ input: { fontFamily: "var(--mantine-font-family-monospace)" } }}
-            value={text}
-            onChange={(event) => setText(event.currentTarget.value)}
+            {...controlled(text, setText)}
           />
           <Button type="submit" loading={check.isPending} disabled={text.trim() === ""}>
             Check manifest

@@ -2,7 +2,12 @@ import { Group, Stack } from "@mantine/core";
 import { useParams } from "@tanstack/react-router";
 import { useMemo, type ReactElement } from "react";
 
-import type { ListingTrust, Provider } from "../../../../src/account/console-api/contract.ts";
+import type {
+  ListingTrust,
+  Model,
+  ModelProvider,
+  Provider,
+} from "../../../../src/account/console-api/contract.ts";
 import { useAnswer } from "../../api/use-answer.ts";
 import { useMaybeSession } from "../../api/use-session.ts";
 import { Answer } from "../../ui/answer.tsx";
@@ -13,26 +18,24 @@ import { formatCount, formatMs, formatShare } from "../../ui/count.tsx";
 import { DataTable, type Column } from "../../ui/data-table.tsx";
 import { Empty } from "../../ui/empty.tsx";
 import kit from "../../ui/kit.module.css";
-import { Loading } from "../../ui/loading.tsx";
 import { NameLine } from "../../ui/name-line.tsx";
 import { Page } from "../../ui/page.tsx";
 import { Panel } from "../../ui/panel.tsx";
 import type { Kept } from "../../ui/use-table-state.ts";
-import { FactList, type FactListProps } from "../models/fact-list.tsx";
 import { CheckedNote } from "../models/checked-note.tsx";
+import { FactList, type FactListProps } from "../models/fact-list.tsx";
 import { capacityLabel, countryNames, dayLabel, loggingLabel } from "../models/model-labels.ts";
+import styles from "../models/models.module.css";
 import { priceLine } from "../models/price-labels.ts";
 import { changeLabel, nextChange } from "../models/price-rows.ts";
-import styles from "../models/models.module.css";
 import { ServedPanel } from "../models/served-panel.tsx";
 import { ConformancePanel } from "../verification/conformance-panel.tsx";
 import { ListingVerdict } from "../verification/listing-verdict.tsx";
 import { TrustSummary } from "../verification/trust-summary.tsx";
 import { countTrust, orderLabel } from "../verification/verification-labels.ts";
 import { PolicyLinks } from "./policy-links.tsx";
-import { ProviderStatus } from "./provider-status.tsx";
 import { PROVIDER_STATUS, substitutedShare } from "./provider-labels.ts";
-import { listServedModels, type ServedModel } from "./served-models.ts";
+import { ProviderStatus } from "./provider-status.tsx";
 
 const CRUMBS = [{ label: "Providers", to: "/providers" }];
 const REFRESH_MS = 30_000;
@@ -49,7 +52,7 @@ export function ProviderPage(): ReactElement {
       crumbs={CRUMBS}
       lead={<Copyable value={providerId} label="provider ID" />}
     >
-      <Answer of={providers} skeleton={<Loading rows={8} />}>
+      <Answer of={providers} rows={8}>
         {() => (provider === undefined ? <NoProvider /> : <ProviderParts provider={provider} />)}
       </Answer>
     </Page>
@@ -173,7 +176,7 @@ function ServedModels({ providerId }: { readonly providerId: string }): ReactEle
     [models, providerId, trusts],
   );
   return (
-    <Answer of={catalog} skeleton={<Loading rows={4} />}>
+    <Answer of={catalog} rows={4}>
       {() => (
         <DataTable
           caption="Models of this provider"
@@ -181,7 +184,7 @@ function ServedModels({ providerId }: { readonly providerId: string }): ReactEle
           columns={isSignedIn ? COLUMNS : PUBLIC_COLUMNS}
           rows={rows}
           rowKey={({ model }) => model.id}
-          empty={<Empty title="No models listed." />}
+          empty="No models listed."
         />
       )}
     </Answer>
@@ -296,3 +299,19 @@ const COLUMNS: readonly Column<Row>[] = [
 ];
 
 const PUBLIC_COLUMNS = COLUMNS.filter(({ id }) => !TRUSTED.has(id));
+
+interface ServedModel {
+  readonly model: Model;
+  readonly listing: ModelProvider;
+  /** This provider's position in the model's routing order; the first one is 1. */
+  readonly place: number;
+}
+
+/** The provider's listings in the order of the catalog. */
+function listServedModels(models: readonly Model[], providerId: string): readonly ServedModel[] {
+  return models.flatMap((model) => {
+    const at = model.providers.findIndex(({ provider }) => provider === providerId);
+    const listing = model.providers[at];
+    return listing === undefined ? [] : [{ model, listing, place: at + 1 }];
+  });
+}

@@ -5,9 +5,10 @@ import { useState, type ReactNode } from "react";
 import type { AlertDestination, Alerts } from "../../../../src/account/console-api/contract.ts";
 import { call } from "../../api/client.ts";
 import { refreshAnswers } from "../../api/use-answer.ts";
+import { controlled } from "../../ui/controlled.ts";
 import { fieldError } from "../../ui/field-errors.ts";
 import { notifyDone } from "../../ui/notice.ts";
-import { DialogForm, FormDialog } from "../keys/form-dialog.tsx";
+import { DialogForm, inDialog } from "../keys/form-dialog.tsx";
 import { useSubmission } from "../keys/use-submission.ts";
 import { KindsField, type ChosenKinds } from "./kinds-field.tsx";
 
@@ -41,16 +42,7 @@ const FORMS = {
 } as const;
 
 /** Adds an e-mail address or a webhook as a destination of alerts. */
-export function AddDestinationDialog({
-  opened,
-  ...props
-}: AddProps & { readonly opened: boolean }): ReactNode {
-  return (
-    <FormDialog opened={opened} title={FORMS[props.channel].title} onClose={props.onClose}>
-      <AddForm {...props} />
-    </FormDialog>
-  );
-}
+export const AddDestinationDialog = inDialog(({ channel }) => FORMS[channel].title, AddForm);
 
 function AddForm({ channel, first, kinds, onClose, onSecret }: AddProps): ReactNode {
   const client = useQueryClient();
@@ -87,11 +79,9 @@ function AddForm({ channel, first, kinds, onClose, onSecret }: AddProps): ReactN
         placeholder={placeholder}
         type={type}
         data-autofocus
-        autoComplete="off"
         spellCheck={false}
         maxLength={2000}
-        value={where}
-        onChange={(event) => setWhere(event.currentTarget.value)}
+        {...controlled(where, setWhere)}
         error={fieldError(submission.fault, field)}
       />
       <KindsField

@@ -5,10 +5,11 @@ import { useState, type ReactNode } from "react";
 import type { AlertDestination, Alerts } from "../../../../src/account/console-api/contract.ts";
 import { call } from "../../api/client.ts";
 import { refreshAnswers } from "../../api/use-answer.ts";
+import { Dialog } from "../../ui/dialog.tsx";
 import { fieldError } from "../../ui/field-errors.ts";
 import { notifyDone } from "../../ui/notice.ts";
 import { Time } from "../../ui/time.tsx";
-import { DialogForm, FormDialog, UnplacedFault } from "../keys/form-dialog.tsx";
+import { DialogForm, UnplacedFault } from "../keys/form-dialog.tsx";
 import { useSubmission } from "../keys/use-submission.ts";
 import { KindsField, type ChosenKinds } from "./kinds-field.tsx";
 
@@ -28,12 +29,12 @@ export function EditDestinationDialog({
   ...props
 }: EditProps & { readonly opened: boolean }): ReactNode {
   return (
-    <FormDialog opened={opened} title="Edit destination" onClose={props.onClose}>
+    <Dialog opened={opened} title="Edit destination" onClose={props.onClose}>
       <Stack gap="lg">
         <EditForm {...props} />
         {props.destination.channel === "webhook" ? <SecretPart {...props} /> : null}
       </Stack>
-    </FormDialog>
+    </Dialog>
   );
 }
 

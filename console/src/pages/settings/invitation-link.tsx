@@ -17,7 +17,6 @@ export function InvitationLink(props: {
       opened={props.sent !== undefined}
       onClose={props.onClose}
       title={`Invitation for ${shown?.invitation.email ?? ""}`}
-      closeButtonProps={{ "aria-label": "Close dialog" }}
     >
       {shown === undefined ? null : (
         <Stack gap="md">

@@ -10,9 +10,9 @@ import type {
 import { useChange } from "../../api/use-answer.ts";
 import { useMay } from "../../api/use-may.ts";
 import { StatusBadge } from "../../ui/badge.tsx";
+import { timeColumn } from "../../ui/columns.tsx";
 import { DataTable, type Column } from "../../ui/data-table.tsx";
-import { Empty } from "../../ui/empty.tsx";
-import { notifyDone, notifyFault } from "../../ui/notice.ts";
+import { notices, notifyFault } from "../../ui/notice.ts";
 import { Panel } from "../../ui/panel.tsx";
 import { Time } from "../../ui/time.tsx";
 import { InvitationLink } from "./invitation-link.tsx";
@@ -28,7 +28,7 @@ export function InvitationPanel({ team }: { readonly team: Team }): ReactNode {
         columns={mayManage ? [...COLUMNS, actionsColumn(setSent)] : COLUMNS}
         rows={team.invitations}
         rowKey={({ invitation_id: id }) => id}
-        empty={<Empty title="No open invitations." />}
+        empty="No open invitations."
       />
       <InvitationLink sent={sent} onClose={() => setSent(undefined)} />
     </Panel>
@@ -48,11 +48,7 @@ const COLUMNS: readonly Column<Invitation>[] = [
     render: ({ expires_at: at, is_expired: isExpired }) =>
       isExpired ? <StatusBadge tone="warn">Expired</StatusBadge> : <Time at={at} />,
   },
-  {
-    id: "mailed",
-    label: "Sent by email",
-    render: ({ mailed_at: at }) => (at === null ? "No" : <Time at={at} />),
-  },
+  timeColumn("mailed", "Sent by email", ({ mailed_at: at }) => at, { otherwise: "No" }),
 ];
 
 function actionsColumn(onSent: (sent: SentInvitation) => void): Column<Invitation> {
@@ -98,12 +94,7 @@ function Actions(props: {
         variant="default"
         aria-label={`Revoke the invitation of ${email}`}
         loading={revoke.isPending}
-        onClick={() =>
-          revoke.mutate(asked, {
-            onSuccess: () => notifyDone(`The invitation of ${email} was revoked`),
-            onError: notifyFault,
-          })
-        }
+        onClick={() => revoke.mutate(asked, notices(`The invitation of ${email} was revoked`))}
       >
         Revoke
       </Button>

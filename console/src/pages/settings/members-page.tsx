@@ -4,7 +4,6 @@ import { useState, type ReactNode } from "react";
 import { useAnswer } from "../../api/use-answer.ts";
 import { useMay } from "../../api/use-may.ts";
 import { Answer } from "../../ui/answer.tsx";
-import { Loading } from "../../ui/loading.tsx";
 import { Panel } from "../../ui/panel.tsx";
 import { RoleNote } from "../../ui/role-note.tsx";
 import { InvitationPanel } from "./invitation-panel.tsx";
@@ -29,7 +28,7 @@ export function MembersPage(): ReactNode {
       }
     >
       <RoleNote need="members" what="invite and change members" />
-      <Answer of={answer} skeleton={<Loading rows={6} />}>
+      <Answer of={answer} rows={6}>
         {(team) => (
           <>
             <Panel title="Members">

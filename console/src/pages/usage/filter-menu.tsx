@@ -2,6 +2,7 @@ import { Button, Text, TextInput } from "@mantine/core";
 import { ChevronDown } from "lucide-react";
 import { useEffect, useRef, useState, type ReactElement } from "react";
 
+import { controlled } from "../../ui/controlled.ts";
 import kit from "../../ui/kit.module.css";
 import { MenuButton } from "../../ui/menu-button.tsx";
 import { FILTER_VALUES_MAX, type FilterName } from "./usage-search.ts";
@@ -65,8 +66,7 @@ function Choices({ name, label, values, onChange }: FilterMenuProps): ReactEleme
           placeholder="Search"
           size="xs"
           data-autofocus
-          value={typed}
-          onChange={(event) => setTyped(event.currentTarget.value)}
+          {...controlled(typed, setTyped)}
         />
       )}
       <fieldset className={styles.choices}>

@@ -24,7 +24,6 @@ export function FindRequest(): ReactElement {
           size="xs"
           w="14rem"
           maw="100%"
-          autoComplete="off"
           spellCheck={false}
           maxLength={200}
           value={typed}

@@ -5,7 +5,6 @@ import { useMemo, type ReactElement } from "react";
 import type { Usage, UsageFigures } from "../../../../src/account/console-api/contract.ts";
 import { formatCount, formatMs } from "../../ui/count.tsx";
 import { DataTable, type Column } from "../../ui/data-table.tsx";
-import { Empty } from "../../ui/empty.tsx";
 import kit from "../../ui/kit.module.css";
 import charts from "../../ui/charts/charts.module.css";
 import { measureLength, toWhole } from "../../ui/charts/measure.ts";
@@ -53,7 +52,7 @@ export function GroupsTable({ usage, by, metric, change }: GroupsTableProps): Re
       columns={columns}
       rows={groups}
       rowKey={({ group }) => group}
-      empty={<Empty title="No requests in this time range." />}
+      empty="No requests in this time range."
     />
   );
 }

@@ -1,5 +1,4 @@
 import { Button, Group, Switch, Text } from "@mantine/core";
-import { Download } from "lucide-react";
 import { useState, type ReactElement } from "react";
 
 import type { QueryOf } from "../../../../src/account/console-api/contract.ts";
@@ -12,8 +11,8 @@ import { LinkButton } from "../../ui/app-link.tsx";
 import { AsOf } from "../../ui/as-of.tsx";
 import { Answer } from "../../ui/answer.tsx";
 import { DataTable } from "../../ui/data-table.tsx";
+import { DownloadLink } from "../../ui/download-link.tsx";
 import { Empty } from "../../ui/empty.tsx";
-import { Loading } from "../../ui/loading.tsx";
 import { Panel } from "../../ui/panel.tsx";
 import { PageSize } from "../../ui/table-pages.tsx";
 import type { Sort } from "../../ui/sort-rows.ts";
@@ -81,20 +80,13 @@ export function RequestLog({ filters, cursor, rows, onChange }: RequestLogProps)
             disabled={!mayBeLive}
             onChange={(event) => setLive(event.currentTarget.checked)}
           />
-          <Button
-            component="a"
-            href={buildAddress("/api/console/requests.csv", {}, filters)}
-            download
-            variant="default"
-            size="xs"
-            leftSection={<Download size={14} aria-hidden />}
-          >
+          <DownloadLink href={buildAddress("/api/console/requests.csv", {}, filters)}>
             Download CSV
-          </Button>
+          </DownloadLink>
         </Group>
       }
     >
-      <Answer of={requests} skeleton={<Loading rows={10} />}>
+      <Answer of={requests} rows={10}>
         {({ data, next_cursor, as_of }) => (
           <>
             <AsOf at={as_of} />

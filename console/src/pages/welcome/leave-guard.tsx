@@ -17,12 +17,7 @@ export function LeaveGuard(props: {
   });
   const isBlocked = status === "blocked";
   return (
-    <Dialog
-      opened={isBlocked}
-      onClose={() => reset?.()}
-      title="Have you saved your key?"
-      closeButtonProps={{ "aria-label": "Close dialog" }}
-    >
+    <Dialog opened={isBlocked} onClose={() => reset?.()} title="Have you saved your key?">
       <Stack gap="md">
         <Text size="sm">
           Your key is readable on this page while this tab is open. After that it cannot be shown

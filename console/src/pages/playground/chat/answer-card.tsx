@@ -1,19 +1,19 @@
 import { ActionIcon, Group, Loader, Text } from "@mantine/core";
 import { Pencil, RefreshCw, type LucideIcon } from "lucide-react";
-import { memo, useState, type ReactElement } from "react";
+import { lazy, memo, Suspense, useState, type ReactElement } from "react";
 
 import { StatusBadge, type Tone } from "../../../ui/badge.tsx";
+import { CodeBlock } from "../../../ui/code-block.tsx";
 import { Copyable, CopyIcon } from "../../../ui/copyable.tsx";
 import { formatCount, formatMs } from "../../../ui/count.tsx";
 import { sentence } from "../../../ui/sentence.ts";
 import { Tip } from "../../../ui/tip.tsx";
 import { CallFigures } from "../call-figures.tsx";
 import { GatewayTrouble } from "../gateway-trouble.tsx";
-import { ModelText } from "../model-text.tsx";
 import shared from "../playground.module.css";
 import { tokensPerSecond } from "./answer-speed.ts";
-import classes from "./chat.module.css";
 import type { ChatAnswer, ToolResult } from "./chat-types.ts";
+import classes from "./chat.module.css";
 import { EditForm } from "./edit-form.tsx";
 import { ToolCalls } from "./tool-calls.tsx";
 
@@ -195,4 +195,37 @@ function isUnsettled({ state, requestId }: ChatAnswer): boolean {
 /** True if the error message already shows the request ID. */
 function hasOwnId({ state }: ChatAnswer): boolean {
   return state === "ended_early" || state === "refused";
+}
+
+/** Loaded with the first answer, because the Markdown parser is larger than the playground. */
+const MarkdownText = lazy(() => import("../markdown-text.tsx"));
+
+/** Longer answers are shown as plain text, so that the page stays fast. */
+const MARKDOWN_CHARS_MAX = 200_000;
+
+/** A model's answer as Markdown. HTML in it stays text, and nothing is loaded from other sites. */
+const ModelText = memo(function ModelText(props: { readonly text: string }): ReactElement | null {
+  const { text } = props;
+  if (text === "") return null;
+  const written = <p className={shared.prose}>{text}</p>;
+  if (text.length > MARKDOWN_CHARS_MAX) return written;
+  const json = findJson(text);
+  if (json !== undefined) return <CodeBlock code={json} label="JSON answer" />;
+  return (
+    <Suspense fallback={written}>
+      <MarkdownText text={text} />
+    </Suspense>
+  );
+});
+
+/** The unchanged answer if it is a single JSON object or list, else undefined. */
+function findJson(text: string): string | undefined {
+  const trimmed = text.trim();
+  if (!/^[{[][^]*[}\]]$/.test(trimmed)) return undefined;
+  try {
+    JSON.parse(trimmed);
+    return trimmed;
+  } catch {
+    return undefined;
+  }
 }

@@ -3,6 +3,7 @@ import { Plus, X } from "lucide-react";
 import { useState, type ReactElement } from "react";
 
 import type { Model } from "../../../../../src/account/console-api/contract.ts";
+import { controlled } from "../../../ui/controlled.ts";
 import { FilterChips } from "../../../ui/filter-chips.tsx";
 import { ModelNote, ModelPicker } from "../model-picker.tsx";
 import { ParameterField } from "../parameter-field.tsx";
@@ -49,8 +50,7 @@ export function ChatSettingsPanel(props: {
       <Textarea
         label="System prompt"
         placeholder="Instructions for the model"
-        value={settings.system}
-        onChange={(event) => onChange({ system: event.currentTarget.value })}
+        {...controlled(settings.system, (system) => onChange({ system }))}
         autosize
         minRows={2}
         maxRows={8}

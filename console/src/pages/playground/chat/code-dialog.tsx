@@ -23,13 +23,7 @@ export default function CodeDialog(props: {
   const [modelId, setModelId] = useState(calls[0]?.of.modelId ?? "");
   const call = calls.find(({ of }) => of.modelId === modelId) ?? calls[0];
   return (
-    <Modal
-      opened
-      onClose={props.onClose}
-      title="Code for this request"
-      size="xl"
-      closeButtonProps={{ "aria-label": "Close dialog" }}
-    >
+    <Modal opened onClose={props.onClose} title="Code for this request" size="xl">
       <Stack gap="sm">
         {calls.length > 1 ? (
           <FilterChips

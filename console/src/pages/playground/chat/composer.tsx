@@ -6,6 +6,7 @@ import { useMay } from "../../../api/use-may.ts";
 import shared from "../playground.module.css";
 import classes from "./chat.module.css";
 import type { Attachment } from "./chat-types.ts";
+import { controlled } from "../../../ui/controlled.ts";
 import { acceptedTypes, readAttachment, attachmentProblem } from "./read-attachment.ts";
 
 export interface ComposerProps {
@@ -77,8 +78,7 @@ export function Composer(props: ComposerProps): ReactElement {
         aria-label="Message"
         className={shared.message}
         placeholder="Write a message"
-        value={text}
-        onChange={(event) => onText(event.currentTarget.value)}
+        {...controlled(text, onText)}
         onKeyDown={onKeyDown}
         autosize
         minRows={2}

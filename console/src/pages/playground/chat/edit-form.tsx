@@ -1,6 +1,7 @@
 import { Button, Group, Textarea } from "@mantine/core";
 import { useState, type ReactElement } from "react";
 
+import { controlled } from "../../../ui/controlled.ts";
 import shared from "../playground.module.css";
 
 /** A form to edit a message or an answer. */
@@ -25,8 +26,7 @@ export function EditForm(props: {
     >
       <Textarea
         aria-label={props.label}
-        value={text}
-        onChange={(event) => setText(event.currentTarget.value)}
+        {...controlled(text, setText)}
         autosize
         minRows={2}
         maxRows={16}

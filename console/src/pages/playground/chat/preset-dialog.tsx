@@ -40,13 +40,7 @@ export default function PresetDialog(props: {
   }
 
   return (
-    <Modal
-      opened
-      onClose={props.onClose}
-      title="Presets"
-      size="lg"
-      closeButtonProps={{ "aria-label": "Close dialog" }}
-    >
+    <Modal opened onClose={props.onClose} title="Presets" size="lg">
       <Stack gap="md">
         <form onSubmit={save}>
           <Group align="flex-end" gap="xs">

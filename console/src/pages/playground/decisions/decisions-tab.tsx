@@ -3,6 +3,7 @@ import { Play, Plus } from "lucide-react";
 import { useState, type FormEvent, type ReactElement } from "react";
 
 import { useMay } from "../../../api/use-may.ts";
+import { controlled } from "../../../ui/controlled.ts";
 import { FilterChips } from "../../../ui/filter-chips.tsx";
 import { Panel } from "../../../ui/panel.tsx";
 import { FaultTrouble } from "../gateway-trouble.tsx";
@@ -91,8 +92,7 @@ export default function DecisionsTab(props: TabProps): ReactElement {
             />
             <Textarea
               label="What the questions are about"
-              value={draft.state}
-              onChange={(event) => change({ state: event.currentTarget.value })}
+              {...controlled(draft.state, (state) => change({ state }))}
               error={problem?.field === "state" ? problem.message : undefined}
               className={draft.isJsonState ? classes.mono : undefined}
               spellCheck={!draft.isJsonState}

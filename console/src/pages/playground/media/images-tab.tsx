@@ -1,8 +1,8 @@
-import { Button, Skeleton, Stack, Text } from "@mantine/core";
-import { Download } from "lucide-react";
+import { Skeleton, Stack, Text } from "@mantine/core";
 import type { ReactElement } from "react";
 
 import { useSession } from "../../../api/use-session.ts";
+import { DownloadLink } from "../../../ui/download-link.tsx";
 import { Empty } from "../../../ui/empty.tsx";
 import { CallFigures } from "../call-figures.tsx";
 import { BrowserShelf } from "../browser-store.ts";
@@ -99,17 +99,9 @@ function Pictures({ call }: { readonly call: ImageCall }): ReactElement {
           <figure key={fileName} className={classes.picture}>
             <img src={dataUrl} alt={`${call.prompt}, image ${at + 1}`} />
             <figcaption>
-              <Button
-                component="a"
-                href={dataUrl}
-                download={fileName}
-                variant="default"
-                size="xs"
-                leftSection={<Download size={14} aria-hidden />}
-                aria-label={`Download image ${at + 1}`}
-              >
+              <DownloadLink href={dataUrl} fileName={fileName} label={`Download image ${at + 1}`}>
                 Download
-              </Button>
+              </DownloadLink>
             </figcaption>
           </figure>
         ))}

@@ -16,6 +16,7 @@ import { MediaCode } from "../media-code.tsx";
 import { usePickedModel, type TabProps } from "../tab-props.ts";
 import classes from "../playground.module.css";
 import { useFreshBalance } from "../use-fresh-balance.ts";
+import { controlled } from "../../../ui/controlled.ts";
 import { CallPanel, declaredValues, type FieldValues } from "./call-panel.tsx";
 
 export interface MediaCall {
@@ -80,8 +81,7 @@ export function MediaForm(props: {
           <Textarea
             label="Prompt"
             placeholder={placeholder}
-            value={prompt}
-            onChange={(event) => setPrompt(event.currentTarget.value)}
+            {...controlled(prompt, setPrompt)}
             autosize
             minRows={2}
             maxRows={8}
