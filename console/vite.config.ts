@@ -16,10 +16,14 @@ const CHOICES = /@mantine\/core\/.+\/(Combobox|Select|Popover|ScrollArea)\//;
 const MORE_CHOICES = /@mantine\/core\/.+\/(MultiSelect|Autocomplete|Pill|PillsInput|NumberInput)\//;
 const DIALOGS = /@mantine\/core\/.+\/(Modal|ModalBase|Drawer)\//;
 
-/* Shared parts: those that most pages use, and those that only the pages of one kind use. */
+/*
+ * Shared parts: those that most pages use, and those that only the pages of one kind use. Menus are
+ * not among them, because they are loaded when they open, nor the dialog of a new secret, which few
+ * pages have.
+ */
 const PARTS = new RegExp(
   [
-    "console/src/(ui|api|app|pages/keys/(form-dialog|use-submission)|pages/models/price-labels)",
+    "console/src/(ui/(?!opened-menu|secret-once)|api|app/(?!org-switch)|pages/keys/(form-dialog|use-submission)|pages/models/price-labels)",
     "lucide-react",
     "@mantine/core/.+/(Code|FileButton)/",
   ].join("|"),

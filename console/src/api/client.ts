@@ -8,26 +8,26 @@ import type {
 } from "../../../src/account/console-api/contract.ts";
 import { presentMessage } from "../ui/sentence.ts";
 
-/** The input of a route; a part that the route does not take is left out. */
+/** The input of a route: `params`, `query` and `body`, as far as the route takes them. */
 export type Asked<N extends RouteName> = Part<"params", ParamsOf<N>> &
   OptionalPart<"query", QueryOf<N>> &
   Part<"body", BodyOf<N>> & { readonly signal?: AbortSignal };
 
 type Part<K extends string, T> = [T] extends [undefined] ? unknown : { readonly [P in K]: T };
-/** An undefined value of a query is left out of the address, so pages may pass what they have. */
+/** Undefined values of a query are left out of the address. */
 type OptionalPart<K extends string, T> = [T] extends [undefined]
   ? unknown
   : { readonly [P in K]?: { [F in keyof T]: T[F] | undefined } };
 
-/** `never` for a route without required values. */
+/** True for a route without required input. */
 export type NeedsNothing<N extends RouteName> = keyof Asked<N> extends "signal" | "query"
   ? true
   : false;
 
-/** A refusal of the console's API, with the id that support asks for. */
+/** A refusal of the console's API, or a failed connection to it. */
 export class ApiFault extends Error {
   override readonly name = "ApiFault";
-  /** 0: no answer came at all. */
+  /** The HTTP status; 0 if there was no answer. */
   readonly status: number;
   readonly code: string;
   readonly field: string | undefined;
@@ -70,17 +70,17 @@ export async function call<N extends RouteName>(
 
 let shownOrgId: string | undefined;
 
-/** Stores which organization this page shows; a change of it reloads the page. */
+/** Sets the organization that this page shows. */
 export function noteShownOrg(orgId: string | undefined): void {
   shownOrgId = orgId;
 }
 
-/** For a request: refused where another tab has gone to another organization since. */
+/** Headers with which the server refuses a request if another tab has switched the organization. */
 export function presentOrgHeaders(): Readonly<Record<string, string>> {
   return shownOrgId === undefined ? {} : { "x-tm-org": shownOrgId };
 }
 
-/** The address of a route that answers with a file, for a link. */
+/** The address of a route with its parameters filled in; empty query values are left out. */
 export function buildAddress(path: string, params: Values = {}, query: Values = {}): string {
   const filled = path.replace(/:(\w+)/g, (_all, name: string) =>
     encodeURIComponent(String(params[name] ?? "")),

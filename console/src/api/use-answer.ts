@@ -10,21 +10,21 @@ import {
 import type { AnswerOf, RouteName } from "../../../src/account/console-api/contract.ts";
 import { call, type ApiFault, type Asked, type NeedsNothing } from "./client.ts";
 
-/** The route that every page uses, so it is read again after every change. */
+/** Read again after every change, because every page shows parts of the session. */
 const SESSION: RouteName = "GET /api/console/session";
 
 export interface AnswerOptions {
-  /** False: do not ask yet. */
+  /** False: do not call the route yet. */
   readonly enabled?: boolean;
-  /** Ask again after this many milliseconds, for as long as the page is seen. */
+  /** Call the route again after this many milliseconds while the page is visible. */
   readonly refetchMs?: number;
-  /** True: it is not asked again by itself, since the answer is recorded. */
+  /** True: never call it again by itself, because the server records each read. */
   readonly isRecorded?: boolean;
   /** While another value of this query parameter loads, the previous answer stays visible. */
   readonly staysDespite?: string;
 }
 
-/** The answer of a route, cached under `[name, asked]`, so that two pages ask once. */
+/** The answer of a route, cached under `[name, asked]`. */
 export function useAnswer<N extends RouteName>(
   name: N,
   asked?: Omit<Asked<N>, "signal">,
@@ -49,7 +49,7 @@ function without(name: string, asked: unknown): string {
   return JSON.stringify(asked, (key, value: unknown) => (key === name ? undefined : value));
 }
 
-/** Calls a route that changes something, then reads what it changed again. */
+/** Calls a route that changes something, then reads the answers of `refreshes` again. */
 export function useChange<N extends RouteName>(
   name: N,
   options: { readonly refreshes: readonly RouteName[] } = { refreshes: [] },
@@ -61,7 +61,7 @@ export function useChange<N extends RouteName>(
   });
 }
 
-/** A route without values needs no argument. */
+/** A route without required input can be called without an argument. */
 type ChangeAsked<N extends RouteName> =
   NeedsNothing<N> extends true ? Asked<N> | undefined | void : Asked<N>;
 
@@ -80,7 +80,7 @@ export function answerKey(name: RouteName, asked?: object): readonly unknown[] {
   return asked === undefined ? [name] : [name, asked];
 }
 
-/** The conditional parameters of `call` cannot be followed for a name that is still generic. */
+/** TypeScript cannot resolve the conditional parameters of `call` for a generic name. */
 const callLoosely = call as unknown as <N extends RouteName>(
   name: N,
   asked: object,

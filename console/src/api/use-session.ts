@@ -4,7 +4,7 @@ import type { Session } from "../../../src/account/console-api/contract.ts";
 import type { ApiFault } from "./client.ts";
 import { useAnswer } from "./use-answer.ts";
 
-/** The session as every page knows it; the shell has read it before a page is shown. */
+/** The session. `SessionGate` reads it before any page is shown; otherwise this throws. */
 export function useSession(): Session {
   const session = useMaybeSession();
   if (session === undefined) throw new Error("a page was shown before the session was read");

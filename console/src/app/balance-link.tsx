@@ -6,10 +6,10 @@ import { showCents, showUsd } from "../ui/money-math.ts";
 import shell from "./shell.module.css";
 import { Tip } from "../ui/tip.tsx";
 
-/** The balance that new requests may use, always in sight; it leads to the page on which more is bought. */
+/** The available balance in the header, as a link to billing. */
 export function BalanceLink(props: {
   readonly balance: NonNullable<Session["balance"]>;
-  /** Credit that is bought here is not real money. */
+  /** True if purchases here use no real money. */
   readonly isTestMoney: boolean;
 }): ReactElement {
   const { available_usd, settled_usd, held_usd } = props.balance;

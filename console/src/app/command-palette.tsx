@@ -8,10 +8,9 @@ import { Fragment, useId, useMemo, useState, type KeyboardEvent, type ReactEleme
 import { useAnswer } from "../api/use-answer.ts";
 import { useSession } from "../api/use-session.ts";
 import { notifyFault } from "../ui/notice.ts";
-import { findCommands, withRecent, type Command } from "./find-commands.ts";
+import { findCommands, noteRecent, readRecent, withRecent, type Command } from "./find-commands.ts";
 import { findId } from "./find-id.ts";
 import { placesFor } from "./places.ts";
-import { noteRecent, readRecent } from "./recent-commands.ts";
 import shell from "./shell.module.css";
 import { signInAddress } from "./sign-in-address.ts";
 import { signOut } from "./sign-out.ts";
@@ -19,7 +18,7 @@ import { subPlacesFor } from "./sub-places.ts";
 
 type RunnableCommand = Command & { readonly run: () => void };
 
-/** Every page, key and model by its name; what is typed stays in the browser. */
+/** A search for pages, keys and models. The typed text never leaves the browser. */
 export default function CommandPalette({
   onClose,
 }: {
@@ -82,7 +81,6 @@ export default function CommandPalette({
         aria-autocomplete="list"
         {...(found.length === 0 ? {} : { "aria-activedescendant": `${listId}-${chosen}` })}
         leftSection={<Search size={16} aria-hidden />}
-        autoComplete="off"
         spellCheck={false}
         size="md"
         data-autofocus
@@ -121,7 +119,7 @@ function Found(props: {
             className={shell.foundRow}
             onClick={() => props.onRun(command)}
             onMouseMove={({ movementX, movementY }) => {
-              // A list that changes under a still pointer makes such an event too.
+              // The browser also sends this event if the list changes under a still pointer.
               if (movementX !== 0 || movementY !== 0) props.onChoose(index);
             }}
           >
@@ -134,7 +132,7 @@ function Found(props: {
   );
 }
 
-/** A pasted id has one place to go; undefined if the text is a search. */
+/** The command that opens a pasted id; undefined if the text is not an id. */
 function useIdCommand(query: string): readonly RunnableCommand[] | undefined {
   const { state } = useSession();
   const navigate = useNavigate();

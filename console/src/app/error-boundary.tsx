@@ -25,7 +25,7 @@ export class ErrorBoundary extends Component<
   }
 }
 
-/** A page that could not be loaded because there is no network. */
+/** Thrown if a page could not be loaded because the browser is offline. */
 export class OfflineFault extends Error {
   override name = "OfflineFault";
 
@@ -34,7 +34,7 @@ export class OfflineFault extends Error {
   }
 }
 
-/** A part of the console that failed; a new version of the console on the server does that too. */
+/** Shown if a page failed, which also happens if the console was updated on the server. */
 export function PageFailed({ error }: { readonly error?: unknown }): ReactElement {
   const isOffline = error instanceof OfflineFault;
   return (

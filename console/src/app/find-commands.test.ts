@@ -10,28 +10,28 @@ const commands: readonly Command[] = [
 ];
 const ids = (query: string): string[] => findCommands(commands, query).map(({ id }) => id);
 
-test("a page is found by what people call it", () => {
+test("a page is found by its other names", () => {
   expect(ids("credit")).toEqual(["billing"]);
   expect(ids("CRED")).toEqual(["billing"]);
 });
 
-test("what begins with the query precedes what only contains it", () => {
+test("labels that begin with the query come before labels that only contain it", () => {
   expect(ids("b")).toEqual(["billing", "model", "key"]);
 });
 
-test("a key is found by its name, its label, and the whole key pasted", () => {
+test("a key is found by its name, its label, and the whole pasted key", () => {
   expect(ids("nightly")).toEqual(["key"]);
   expect(ids("tm_vk_a1b2c3")).toEqual(["key"]);
   expect(ids(`tm_vk_a1b2c3${"0".repeat(42)}`)).toEqual(["key"]);
   expect(ids(`tm_vk_ffffff${"0".repeat(42)}`)).toEqual([]);
 });
 
-test("every word counts, and nothing typed shows everything", () => {
+test("every word must match, and an empty query matches everything", () => {
   expect(ids("nightly overview")).toEqual([]);
   expect(ids(" ")).toHaveLength(4);
 });
 
-test("a thousand models do not push out the pages", () => {
+test("a thousand models do not hide the pages", () => {
   const models = Array.from({ length: 1000 }, (_none, n): Command => {
     return { id: `m${n}`, group: "Models", label: `model ${n}` };
   });
@@ -47,7 +47,7 @@ test("all pages are listed, however many", () => {
   expect(findCommands(pages, "")).toHaveLength(20);
 });
 
-test("what was chosen last comes first until something is typed", () => {
+test("recently chosen commands come first until something is typed", () => {
   const shown = withRecent(commands, ["key", "gone"], "");
   expect(shown.map(({ id, group }) => `${group} ${id}`)).toEqual([
     "Recent recent key",

@@ -1,16 +1,18 @@
-/** One thing that the palette leads to. */
+import { recallTexts, remember } from "../ui/browser-memory.ts";
+
+/** An entry of the palette. */
 export interface Command {
   readonly id: string;
   readonly group: "IDs" | "Recent" | "Pages" | "Actions" | "Keys" | "Models" | "Docs";
   readonly label: string;
   readonly hint?: string;
-  /** Further words that find it. */
+  /** Further words that match it. */
   readonly keywords?: readonly string[];
 }
 
-/** At most this many of one group, so that a long list of models does not hide the others. */
+/** The most entries shown of one group, so that many models do not hide the other groups. */
 const GROUP_MAX = 7;
-/** Groups whose whole list is short. */
+/** Groups without that limit, because they are short. */
 const WHOLE_GROUPS: ReadonlySet<Command["group"]> = new Set(["Pages", "Docs"]);
 
 /**
@@ -57,8 +59,8 @@ function rankCommand(command: Command, words: readonly string[]): number {
 }
 
 /**
- * The entries that were chosen last come first as long as nothing is typed; an entry that no longer
- * exists is left out.
+ * Puts recently chosen commands first while the query is empty. `recent` has their ids; ids that no
+ * longer exist are skipped.
  */
 export function withRecent<C extends Command>(
   commands: readonly C[],
@@ -75,4 +77,18 @@ export function withRecent<C extends Command>(
     group: "Recent" as const,
   }));
   return [...first, ...commands];
+}
+
+const NAME = "tm-recent";
+const IDS_MAX = 5;
+
+/** Ids of the commands last chosen in the palette in this tab, newest first. */
+export function readRecent(): readonly string[] {
+  return recallTexts("sessionStorage", NAME);
+}
+
+/** Puts a chosen command first. */
+export function noteRecent(id: string): void {
+  const ids = [id, ...readRecent().filter((each) => each !== id)].slice(0, IDS_MAX);
+  remember("sessionStorage", NAME, ids);
 }

@@ -1,4 +1,4 @@
-/** The page of one record, by the id that a person has pasted. */
+/** The page of a record that was found by its pasted id. */
 export interface IdPlace {
   readonly label: string;
   readonly to: string;
@@ -7,7 +7,7 @@ export interface IdPlace {
 
 const REQUEST_ID = /^[0-9a-f]{8}-[0-9a-f]{4}-7[0-9a-f]{3}-[89ab][0-9a-f]{3}-[0-9a-f]{12}$/;
 
-/** Where a pasted id leads; undefined if it is the id of nothing that has a page. */
+/** The page of a pasted id; undefined if the text is not an id of a record with a page. */
 export function findId(text: string): IdPlace | undefined {
   const id = text.trim();
   const lower = id.toLowerCase();

@@ -13,18 +13,18 @@ const press: Press = {
   areSingleKeysOn: true,
 };
 
-test("every page has a letter of its own", () => {
+test("no two pages share a letter", () => {
   expect(targets.size).toBe(PLACES.length);
   expect(targets.has("g")).toBe(false);
 });
 
-test("g and then k leads to the keys; k alone does nothing", () => {
+test("g and then k opens the keys page; k alone does nothing", () => {
   expect(readJump({ ...press, key: "g" }, targets)).toEqual({ kind: "prefix" });
   expect(readJump({ ...press, isPrefixed: true }, targets)).toEqual({ kind: "go", to: "/keys" });
   expect(readJump(press, targets)).toEqual({ kind: "nothing" });
 });
 
-test("a letter typed into a field stays a letter, but the palette opens from anywhere", () => {
+test("letters typed into a field are no shortcuts, but the palette opens from anywhere", () => {
   for (const key of ["g", "?", "/"]) {
     expect(readJump({ ...press, key, isTyping: true }, targets)).toEqual({ kind: "nothing" });
   }
@@ -32,13 +32,13 @@ test("a letter typed into a field stays a letter, but the palette opens from any
   expect(readJump(typed, targets)).toEqual({ kind: "palette" });
 });
 
-test("single keys can be switched off, and the browser keeps its own combinations", () => {
+test("single keys can be switched off, and combinations of the browser are left alone", () => {
   expect(readJump({ ...press, key: "?", areSingleKeysOn: false }, targets).kind).toBe("nothing");
   expect(readJump({ ...press, key: "/", hasAlt: true }, targets).kind).toBe("nothing");
   expect(readJump({ ...press, key: "g", hasCommand: true }, targets).kind).toBe("nothing");
 });
 
-test("help and search have their keys", () => {
+test("? opens the help and / the search", () => {
   expect(readJump({ ...press, key: "?" }, targets).kind).toBe("help");
   expect(readJump({ ...press, key: "/" }, targets).kind).toBe("search");
 });

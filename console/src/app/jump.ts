@@ -10,11 +10,13 @@ export interface Press {
   readonly isTyping: boolean;
   /** True if `g` was pressed just before. */
   readonly isPrefixed: boolean;
-  /** Single keys may be switched off by people whose input devices send stray ones. */
+  /**
+   * False if the reader switched them off, for example because an input device sends stray keys.
+   */
   readonly areSingleKeysOn: boolean;
 }
 
-/** The meaning of one key press; `targets` says which letter leads to which page. */
+/** The meaning of one key press; `targets` maps letters to the paths of pages. */
 export function readJump(press: Press, targets: ReadonlyMap<string, string>): Jump {
   const key = press.key.toLowerCase();
   if (press.hasCommand) return { kind: key === "k" && !press.hasAlt ? "palette" : "nothing" };

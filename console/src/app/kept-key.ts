@@ -1,24 +1,26 @@
-/** A key that this tab has and that nothing can show again. */
+import { recallFields, remember } from "../ui/browser-memory.ts";
+
+/** A raw key that this tab still has. */
 export interface KeptKey {
   readonly secret: string;
   readonly orgId: string;
   readonly isSaved: boolean;
-  /** Until it is saved, the server can show it again to this browser. */
+  /** True for a trial key: until it is saved, the server can show it to this browser again. */
   readonly isTrial: boolean;
 }
 
 const NAME = "tm-key-at-checkout";
-/** Longer than a payment takes. */
+/** How long the key may stay in the tab's storage: longer than a payment takes. */
 const TRIP_MS = 30 * 60_000;
 
 /**
- * In the memory of this tab, so that the examples have the key for the whole visit: no cache, no address.
- * A reload forgets it, and the pages of another organization ignore it.
+ * Keeps the key in this tab's memory, so that examples show it during the whole visit. A reload
+ * forgets it, and the pages of another organization ignore it.
  *
- * Only the way to the checkout and back goes through the storage of the tab. A script of this origin
- * can read it there, but it could read the key from the page before as well, and no page of this
- * origin is open meanwhile: the first one that comes back takes it out before anything else runs.
- * What is not taken within half an hour is not used, and other tabs and visits never have it.
+ * Only on the way to the checkout and back is it in the tab's storage. A script of this origin
+ * could read it there, but such a script could also have read it from the page before. No page of
+ * this origin is open meanwhile, and the first one after the payment removes it before anything
+ * else runs. After half an hour it is no longer used, and other tabs never have it.
  */
 let kept = takeBack(Date.now());
 
@@ -31,34 +33,21 @@ export const keptKey = {
     kept = key;
   },
 
-  /** This page ends now and its tab comes back from the payment page. */
+  /** Called before the browser leaves for the payment page. */
   packForCheckout(nowMs: number): void {
     if (kept === undefined) return;
-    try {
-      sessionStorage.setItem(NAME, JSON.stringify({ ...kept, untilMs: nowMs + TRIP_MS }));
-      // A page that the browser kept whole and shows again still has it in memory.
-      globalThis.addEventListener("pageshow", () => sessionStorage.removeItem(NAME), {
-        once: true,
-      });
-    } catch {
-      // A browser that keeps nothing shows the key no more after the payment.
-    }
+    remember("sessionStorage", NAME, { ...kept, untilMs: nowMs + TRIP_MS });
+    // If the browser restores this page from its cache, the key is still in memory.
+    const forget = (): void => remember("sessionStorage", NAME, undefined);
+    globalThis.addEventListener("pageshow", forget, { once: true });
   },
 };
 
-/** Once, at the start of the first page after the payment. */
+/** Takes the key out of the storage, at the start of the first page after the payment. */
 function takeBack(nowMs: number): KeptKey | undefined {
-  try {
-    const read: unknown = JSON.parse(sessionStorage.getItem(NAME) ?? "null");
-    sessionStorage.removeItem(NAME);
-    if (typeof read !== "object" || read === null) return undefined;
-    const { secret, orgId, isSaved, isTrial, untilMs } = read as Partial<
-      KeptKey & { readonly untilMs: number }
-    >;
-    const isWhole = typeof secret === "string" && typeof orgId === "string";
-    if (!isWhole || untilMs === undefined || nowMs > untilMs) return undefined;
-    return { secret, orgId, isSaved: isSaved === true, isTrial: isTrial === true };
-  } catch {
-    return undefined;
-  }
+  const { secret, orgId, isSaved, isTrial, untilMs } = recallFields("sessionStorage", NAME);
+  remember("sessionStorage", NAME, undefined);
+  if (typeof secret !== "string" || typeof orgId !== "string") return undefined;
+  if (typeof untilMs !== "number" || nowMs > untilMs) return undefined;
+  return { secret, orgId, isSaved: isSaved === true, isTrial: isTrial === true };
 }

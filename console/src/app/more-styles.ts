@@ -1,6 +1,6 @@
 /**
- * The styles of everything that the first pages do not show: forms, dialogs, menus. A component that
- * is used for the first time needs its line here.
+ * Styles of the Mantine components that the first pages do not use. Add a line here when the
+ * console starts to use another component.
  */
 import "@mantine/core/styles/ScrollArea.layer.css";
 import "@mantine/core/styles/ModalBase.layer.css";

@@ -5,10 +5,10 @@ import { useSession } from "../api/use-session.ts";
 import { Banner } from "../ui/banner.tsx";
 import { MovedNote } from "./moved-note.ts";
 
-/** Read once for each load, and shown on the first page and later ones. */
+/** Read once per page load; shown on every page until it is hidden. */
 let moved = MovedNote.take(Date.now());
 
-/** Above the page: why it shows another organization than a moment ago. */
+/** Explains above the page why it now shows another organization. */
 export function MovedLine(): ReactElement | null {
   const { org, is_undecided: isUndecided } = useSession();
   const [shown, setShown] = useState(moved);

@@ -1,11 +1,13 @@
+import { recallFields, remember } from "../ui/browser-memory.ts";
+
 const NAME = "tm-moved";
-/** After this time the note of a page that was closed is dropped. */
+/** An older note is ignored: its tab was closed before the page came back. */
 const KEPT_MS = 60_000;
 
-/** The organization that this tab showed before, and which it had not chosen to leave. */
+/** The organization that this tab showed before the account was moved out of it. */
 export interface Moved {
   readonly from: string;
-  /** False: the account was removed from it. True: another tab has gone to another one. */
+  /** False: the account was removed from it. True: another tab switched to another organization. */
   readonly isMember: boolean;
 }
 
@@ -16,10 +18,7 @@ let isExpected = false;
  * across the reload, because a reload clears everything of the former organization from memory.
  */
 export const MovedNote = {
-  /**
-   * This page itself moves to another organization here and then loads anew, so no note is needed.
-   * Where it fails, the page stays as it was.
-   */
+  /** Runs a switch that this page started and then reloads for, so that no note is shown. */
   async during<T>(change: () => Promise<T>): Promise<T> {
     isExpected = true;
     try {
@@ -35,25 +34,15 @@ export const MovedNote = {
   },
 
   keep(moved: Moved, nowMs: number): void {
-    try {
-      sessionStorage.setItem(NAME, JSON.stringify({ ...moved, atMs: nowMs }));
-    } catch {
-      // A browser that keeps nothing shows the other organization without a word.
-    }
+    remember("sessionStorage", NAME, { ...moved, atMs: nowMs });
   },
 
-  /** Once; undefined if there is none. */
+  /** Reads and deletes the note; undefined without a recent one. */
   take(nowMs: number): Moved | undefined {
-    try {
-      const kept: unknown = JSON.parse(sessionStorage.getItem(NAME) ?? "null");
-      sessionStorage.removeItem(NAME);
-      if (typeof kept !== "object" || kept === null) return undefined;
-      const { from, isMember, atMs } = kept as Readonly<Record<string, unknown>>;
-      const isFresh = typeof atMs === "number" && Math.abs(nowMs - atMs) <= KEPT_MS;
-      if (!isFresh || typeof from !== "string" || typeof isMember !== "boolean") return undefined;
-      return { from, isMember };
-    } catch {
-      return undefined;
-    }
+    const { from, isMember, atMs } = recallFields("sessionStorage", NAME);
+    remember("sessionStorage", NAME, undefined);
+    const isFresh = typeof atMs === "number" && Math.abs(nowMs - atMs) <= KEPT_MS;
+    if (!isFresh || typeof from !== "string" || typeof isMember !== "boolean") return undefined;
+    return { from, isMember };
   },
 };

@@ -22,7 +22,7 @@ import { useSession } from "../api/use-session.ts";
 import { GROUP_LABELS, placesFor, type Place } from "./places.ts";
 import shell from "./shell.module.css";
 
-/** The pages, in groups. Without a session only the public ones. */
+/** Links to the pages, in groups; without a session, only to the public ones. */
 export function Navigation({ onHelp }: { readonly onHelp: () => void }): ReactElement {
   const { state, is_operator: isOperator, installation } = useSession();
   const places = placesFor(state, isOperator);

@@ -4,7 +4,7 @@ import type { ReactElement } from "react";
 import { LinkButton } from "../ui/app-link.tsx";
 import { Page } from "../ui/page.tsx";
 
-/** An address that no page has. */
+/** Shown at an address without a page. */
 export function NotFound(): ReactElement {
   return (
     <Page title="Page not found">

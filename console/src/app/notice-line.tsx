@@ -9,7 +9,7 @@ import { Time } from "../ui/time.tsx";
 import { toLineKey, type Line } from "./notice-order.ts";
 import { RepairLink } from "./repair-link.tsx";
 
-/** Seldom needed, so it is loaded when it is. */
+/** Loaded on demand, because it is rarely needed. */
 const PriceLine = lazy(() => import("./price-line.tsx"));
 
 interface Context {
@@ -19,8 +19,8 @@ interface Context {
 }
 
 /**
- * One line for what the organization has to know now: the most severe notice, and the others behind
- * a button. A screen reader says a new notice once, and not each change of its figures.
+ * Shows the most severe notice, and the others behind a button. A screen reader announces a new
+ * notice once, but not later changes of its figures.
  */
 export function NoticeLine({
   lines,

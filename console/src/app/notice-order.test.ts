@@ -30,7 +30,7 @@ function price(isRise: boolean): Line {
   return { kind: "price", notice: change };
 }
 
-test("what refuses requests is above every price, and a rise is above what is only good to know", () => {
+test("warnings about requests come before prices, and price rises before other information", () => {
   const development: Line = { kind: "development" };
   const lines = [
     development,

@@ -1,17 +1,17 @@
 import type { Notice, PriceNotice } from "../../../src/account/console-api/contract.ts";
 
-/** A line that may stand above every page; `development` marks a difference from production. */
+/** A notice above every page; `development` marks test money or local sign-in. */
 export type Line =
   | { readonly kind: "notice"; readonly notice: Notice }
   | { readonly kind: "price"; readonly notice: PriceNotice }
   | { readonly kind: "development" };
 
-/** Orders lines by weight: requests are refused now, requests will be refused, good to know. */
+/** Sorts notices by severity: requests are refused now, will be refused, information. */
 export function inOrder(lines: readonly Line[]): readonly Line[] {
   return lines.toSorted((a, b) => rankLine(a) - rankLine(b));
 }
 
-/** An announced price is never urgent: a rise comes after every warning about requests. */
+/** A price is less urgent than any warning about requests. */
 function rankLine(line: Line): number {
   if (line.kind === "development") return RANKS.development;
   if (line.kind === "notice") return RANKS[line.notice.severity];

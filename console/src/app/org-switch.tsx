@@ -10,8 +10,8 @@ import { MovedNote } from "./moved-note.ts";
 import shell from "./shell.module.css";
 
 /**
- * The other organizations of the account, and those that invite it: choosing one loads the console
- * anew in it.
+ * The other organizations of the account, and invitations. Choosing an organization reloads the
+ * console in it.
  */
 export function OrgSwitch({ onLeave }: { readonly onLeave: () => void }): ReactElement | null {
   const { others, invitations } = useSession();

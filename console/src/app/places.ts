@@ -1,15 +1,15 @@
-/** A page that the navigation, the palette and the jumps lead to. */
+/** A page in the navigation, the palette and the keyboard shortcuts. */
 export interface Place {
   readonly to: string;
   readonly label: string;
-  /** `g` and then this letter goes there. */
+  /** Typing `g` and this letter opens the page. */
   readonly letter: string;
   readonly group: "account" | "use" | "market" | "operate";
   /** Open to every visitor, also without a session. */
   readonly isPublic?: boolean;
   /** For operators of the installation only. */
   readonly isForOperators?: boolean;
-  /** Other names that people use for the place, for the palette. */
+  /** Other names of the page, for the palette. */
   readonly keywords?: readonly string[];
 }
 
@@ -67,7 +67,7 @@ export const GROUP_LABELS: Readonly<Record<Place["group"], string>> = {
   operate: "Operate",
 };
 
-/** The pages that are open in this state of the session. */
+/** The pages that a visitor with this session may open. */
 export function placesFor(
   state: "signed_in" | "signed_out" | "unverified",
   isOperator: boolean,

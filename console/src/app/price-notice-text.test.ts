@@ -33,13 +33,13 @@ function notice(change: Partial<PriceNotice>): PriceNotice {
   };
 }
 
-test("a notice says the prices that change, and not those that follow them", () => {
+test("a notice names prices that change, without those that follow their base price", () => {
   expect(priceLines(notice({}))).toEqual(["prompt $1 → $1.25"]);
   const own = { old: { prices: prices("1", "4", { cached_prompt: "0.1" }), price_tiers: [] } };
   expect(priceLines(notice(own))).toEqual(["prompt $1 → $1.25", "cached tokens $0.1 → $1.25"]);
 });
 
-test("a change of long prompts alone is said", () => {
+test("a notice names prices for long prompts if only those change", () => {
   const tier = { above_prompt_tokens: 200_000, prices: prices("2", "4") };
   const same = prices("1", "4");
   const change = {
@@ -49,7 +49,7 @@ test("a change of long prompts alone is said", () => {
   expect(priceLines(notice(change))).toEqual(["prices for long prompts"]);
 });
 
-test("what the last days cost is said at both prices, and where it is the least", () => {
+test("the cost line has both prices, and says if they are a lower bound", () => {
   expect(costLine(notice({}))).toBe("$1.00 at today's prices, $1.25 at the new ones");
   expect(costLine(notice({ is_at_least: true }))).toContain("at least $1.25");
 });

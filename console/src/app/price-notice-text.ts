@@ -10,7 +10,9 @@ const SKUS = [
   ["internal_reasoning", "reasoning"],
 ] as const;
 
-/** `"prompt $1.25 → $1.50"`: what changes, for prompts of any size; a SKU that follows its base is left out. */
+/**
+ * The changed prices: `"prompt $1.25 → $1.50"`. A price that follows its base price is left out.
+ */
 export function priceLines({ old, new: next }: PriceNotice): readonly string[] {
   const lines = SKUS.flatMap(([sku, name]) => {
     const [before, after] = [old.prices[sku], next.prices[sku]];
@@ -37,7 +39,9 @@ function isSame(a: unknown, b: unknown): boolean {
   return JSON.stringify(a) === JSON.stringify(b);
 }
 
-/** The cost of the last 30 days at each price: `"$1.00 at today's prices, $1.20 at the new ones"`. */
+/**
+ * The cost of the last 30 days at each price: `"$1.00 at today's prices, $1.20 at the new ones"`.
+ */
 export function costLine({
   cost_old_usd: old,
   cost_new_usd: next,

@@ -3,13 +3,13 @@ import { focusManager, MutationCache, QueryCache, QueryClient } from "@tanstack/
 import { ApiFault } from "../api/client.ts";
 import { refreshAnswers } from "../api/use-answer.ts";
 
-/** Answers stay fresh this long; coming back to the window asks again. */
+/** Answers older than this are read again when a page uses them or the window regains the focus. */
 const FRESH_MS = 5_000;
 const RETRIES_MAX = 2;
 
 /**
- * The cache of answers. If a request fails for lack of a session, the session is read again, and
- * the shell leads to the sign-in page.
+ * The cache of answers. If a request fails because the session changed or ended, the session is
+ * read again; without one, `PrivateGate` leads to the sign-in page.
  */
 export function makeQueryClient(): QueryClient {
   focusManager.setEventListener(listenForReturn);
@@ -33,7 +33,7 @@ export function makeQueryClient(): QueryClient {
   return client;
 }
 
-/** Notifies of a return from another tab, or from another window. */
+/** Calls `onReturn` when the reader returns from another tab or window. */
 function listenForReturn(onReturn: (isFocused?: boolean) => void): () => void {
   const listener = (): void => onReturn();
   globalThis.addEventListener("visibilitychange", listener);
@@ -53,7 +53,7 @@ const SESSION_CODES: ReadonlySet<string> = new Set([
   "other_organization",
 ]);
 
-/** A refusal stays one; only an answer that never came, or a fault, may be another one next time. */
+/** Only a failed connection or a server error may succeed next time; a refusal stays one. */
 function isWorthRetrying(error: unknown): boolean {
   return error instanceof ApiFault && (error.status === 0 || error.status >= 500);
 }

@@ -1,7 +1,7 @@
 import { useNavigate } from "@tanstack/react-router";
 import { useEffect, useRef } from "react";
 
-/** Leads to another page, once, and leaves no step in the history. */
+/** Navigates to another page once, without a step in the browser's history. */
 export function Redirect(props: {
   readonly to: string;
   readonly search?: Readonly<Record<string, string>>;

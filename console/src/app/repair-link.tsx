@@ -14,11 +14,11 @@ export interface Repair {
     | "contact_support"
     | "view_model"
     | "open_billing";
-  /** The key or model that it is about; null: the organization. */
+  /** The id of the key or model concerned; null for the organization. */
   readonly target: string | null;
 }
 
-/** The one link to the page that changes what a notice or a refusal says. */
+/** A link to the page where the cause of a notice or refusal can be resolved. */
 export function RepairLink({ action, target }: Repair): ReactElement {
   const { installation } = useSession();
   if (action === "contact_support") return <Support support={installation.support} />;
@@ -29,7 +29,7 @@ export function RepairLink({ action, target }: Repair): ReactElement {
   );
 }
 
-/** Renders the repair link as a button. */
+/** The same link as a button. */
 export function RepairButton({ action, target }: Repair): ReactElement {
   const { installation } = useSession();
   if (action === "contact_support") return <Support support={installation.support} />;

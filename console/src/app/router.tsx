@@ -10,13 +10,12 @@ import type { ComponentType } from "react";
 import { Loading } from "../ui/loading.tsx";
 import { OfflineFault, PageFailed } from "./error-boundary.tsx";
 import { NotFound } from "./not-found.tsx";
-import { OperatorGate } from "./operator-gate.tsx";
 import { readSearch, writeSearch } from "./search-text.ts";
-import { PrivateGate, SessionGate } from "./session-gate.tsx";
+import { OperatorGate, PrivateGate, SessionGate } from "./session-gate.tsx";
 import { Shell } from "./shell.tsx";
 const modelPages = createRoute({ getParentRoute: () => open, path: "/models", component: Outlet });
 
-/** Every page is a chunk of its own, loaded when it is first shown. */
+/** Each page is a separate chunk, loaded when it is first shown. */
 type Load = () => Promise<Record<string, unknown>>;
 
 const root = createRootRoute({ component: SessionGate, notFoundComponent: ShellNotFound });
@@ -73,7 +72,7 @@ const settlement: Load = () => import("../pages/operator/settlement-page.tsx");
 const optimize: Load = () => import("../pages/optimize/optimize-page.tsx");
 const search: Load = () => import("../pages/optimize/optimize-search-page.tsx");
 
-/** The first pages that people see; they need no styles beyond the shell's. */
+/** The first pages that people see, which need no `more-styles.ts`. */
 const FIRST_PAGES: ReadonlySet<Load> = new Set([verify, overview]);
 
 const routes = root.addChildren([
@@ -141,7 +140,7 @@ const routes = root.addChildren([
   ]),
 ]);
 
-/** The pages of the console and their addresses. */
+/** The router with all pages of the console. */
 export const router = createRouter({
   routeTree: routes,
   parseSearch: readSearch,
@@ -170,8 +169,8 @@ function ShellNotFound() {
 }
 
 /**
- * Loads a page with its styles, so that it is never visible without them. If loading fails offline,
- * the page shows the error itself, because a reload would end on the browser's error page.
+ * Loads a page together with its styles. If that fails offline, the error is `OfflineFault`:
+ * reloading then would only show the browser's error page.
  */
 async function withStyles(load: Load): Promise<Record<string, ComponentType>> {
   const isFirst = FIRST_PAGES.has(load);

@@ -1,14 +1,14 @@
-/** The part of an address after `?`: only texts, never numbers or objects. */
+/** The query of an address; values are texts, never numbers or objects. */
 export type Search = Readonly<Record<string, string>>;
 
-/** Reads it; the first of two values with one name counts. */
+/** Parses the query of an address; the first of two values with the same name counts. */
 export function readSearch(text: string): Search {
   const search: Record<string, string> = {};
   for (const [name, value] of new URLSearchParams(text)) search[name] ??= value;
   return search;
 }
 
-/** Writes it, with its `?`; undefined and empty values are left out. */
+/** Writes the query with its `?`; undefined and empty values are left out. */
 export function writeSearch(search: Readonly<Record<string, unknown>>): string {
   const params = new URLSearchParams();
   for (const [name, value] of Object.entries(search)) {

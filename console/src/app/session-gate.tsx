@@ -8,24 +8,25 @@ import { useAnswer } from "../api/use-answer.ts";
 import { useMaybeSession, useSession } from "../api/use-session.ts";
 import { Fault } from "../ui/fault.tsx";
 import kit from "../ui/kit.module.css";
+import { Loading } from "../ui/loading.tsx";
 import { BareFrame } from "./bare-frame.tsx";
+import { Brand } from "./brand.tsx";
 import { MovedNote } from "./moved-note.ts";
-import { ShellFrame } from "./shell-frame.tsx";
+import { NotFound } from "./not-found.tsx";
 import { Redirect } from "./redirect.tsx";
+import shell from "./shell.module.css";
 import { signInAddress, type SignInReason } from "./sign-in-address.ts";
 
-/** The balance and the notices are at most this old while the page is visible. */
+/** How often the session, with balance and notices, is read while the page is visible. */
 const BALANCE_MS = 10_000;
-/**
- * Fast, so that the banner about missing credit disappears within seconds of a purchase anywhere.
- */
+/** The same without credit, so that the banner disappears seconds after a purchase in any tab. */
 const UNFUNDED_MS = 3_000;
 
 /** Reads the session before any page, and keeps people without a verified email on one page. */
 export function SessionGate(): ReactElement {
   const answer = useAnswer("GET /api/console/session", undefined, choosePace(useMaybeSession()));
   useForgetting(answer.data);
-  // The visible page and not the loading one, so that no other page flashes up.
+  // The path of the visible page, not of a loading one, so that no other page flashes.
   const pathname = useRouterState({ select: (state) => state.resolvedLocation?.pathname });
   if (answer.data === undefined) {
     return answer.isError ? (
@@ -44,9 +45,8 @@ export function SessionGate(): ReactElement {
 }
 
 /**
- * Clears what one account saw before the next one is shown: signing out, here or in another tab,
- * drops every answer, and another account starts with a fresh page. A change of organization does
- * the same, and the page then explains it.
+ * Clears the data of one account before another is shown. Signing out, also in another tab, drops
+ * every answer. Another account or organization reloads the page; the latter leaves a note.
  */
 function useForgetting(session: Session | undefined): void {
   const client = useQueryClient();
@@ -75,10 +75,7 @@ function isSame(before: Session, now: Session): boolean {
   return before.user?.email === now.user?.email && before.org?.org_id === now.org?.org_id;
 }
 
-/**
- * Notes that the same person is in another organization now: removed from this one, or moved by
- * another tab.
- */
+/** Leaves a note that the same person is now in another organization. */
 function noteMove(before: Session, { user, others }: Session): void {
   const { org, is_undecided: isUndecided } = before;
   if (org === null || isUndecided || before.user?.email !== user?.email) return;
@@ -92,7 +89,7 @@ function choosePace(session: Session | undefined): { readonly refetchMs?: number
   return { refetchMs: session.is_funded ? BALANCE_MS : UNFUNDED_MS };
 }
 
-/** Pages of an organization: without a session they lead to the sign-in page and back. */
+/** Guards the pages of an organization: without a session, the sign-in page leads back to them. */
 export function PrivateGate(): ReactElement {
   const session = useSession();
   const wasSignedIn = useRef(false);
@@ -100,7 +97,7 @@ export function PrivateGate(): ReactElement {
     if (session.state === "signed_in") wasSignedIn.current = true;
   }, [session.state]);
   if (session.state === "signed_in") {
-    // A person with an invitation first joins that organization, or starts an own one.
+    // A new person with an invitation first accepts it or creates an organization.
     return session.is_undecided ? <Redirect to="/join" /> : <Outlet />;
   }
   return <ToSignIn reason={findReason(session, wasSignedIn.current)} />;
@@ -118,4 +115,27 @@ export function ToSignIn({ reason }: { readonly reason: SignInReason | undefined
     globalThis.location.replace(signInAddress({ reason: first.current }));
   }, []);
   return null;
+}
+
+/** Shows operator pages to operators, and "Page not found" to everyone else. */
+export function OperatorGate(): ReactElement {
+  return useSession().is_operator ? <Outlet /> : <NotFound />;
+}
+
+/** The frame while the session is read, laid out like `Shell` so that nothing moves. */
+function ShellFrame(): ReactElement {
+  return (
+    <div className={shell.frame}>
+      <header className={shell.header}>
+        <Brand />
+      </header>
+      <div className={shell.navbar} />
+      <main className={shell.main}>
+        <h1 className={kit.hidden}>Token Market</h1>
+        <div className={shell.content}>
+          <Loading rows={6} />
+        </div>
+      </main>
+    </div>
+  );
 }

@@ -25,12 +25,12 @@ import { signInAddress } from "./sign-in-address.ts";
 import { useShortcuts } from "./use-shortcuts.ts";
 import { UserMenu } from "./user-menu.tsx";
 
-/** All are seldom opened, so they are loaded when they are. */
+/* Loaded when they are opened. */
 const CommandPalette = lazy(() => import("./command-palette.tsx"));
 const HelpDialog = lazy(() => import("./help-dialog.tsx"));
 const OrgSwitch = lazy(async () => ({ default: (await import("./org-switch.tsx")).OrgSwitch }));
 
-/** Header, navigation and notices around every page but signing in. */
+/** Header, navigation and notices around every page, except those of `BareFrame`. */
 export function Shell({ children }: { readonly children?: ReactNode }): ReactElement {
   const session = useSession();
   const [isMenuOpen, menu] = useDisclosure(false);
@@ -100,8 +100,8 @@ export function Shell({ children }: { readonly children?: ReactNode }): ReactEle
 }
 
 /**
- * A new page begins at its content for people who read by ear or by keyboard. A dialog that was opened
- * while the page was loading keeps the focus.
+ * Moves the focus to the content of a new page, for screen readers and keyboards, unless a dialog
+ * was opened while the page was loading.
  */
 function useMainFocus(onNewPage: () => void): React.RefObject<HTMLElement | null> {
   const main = useRef<HTMLElement>(null);
@@ -118,7 +118,7 @@ function useMainFocus(onNewPage: () => void): React.RefObject<HTMLElement | null
   return main;
 }
 
-/** If the account has other organizations, the name opens the switch. */
+/** The organization's name; a button to switch if there are others or invitations. */
 function OrgName({ name }: { readonly name: string | undefined }): ReactElement {
   const { others, invitations } = useSession();
   const text = (
@@ -135,9 +135,11 @@ function OrgName({ name }: { readonly name: string | undefined }): ReactElement 
   );
   return (
     <MenuButton label="Change organization" position="bottom-start" button={button}>
-      <Suspense>
-        <OrgSwitch onLeave={() => undefined} />
-      </Suspense>
+      {(close) => (
+        <Suspense>
+          <OrgSwitch onLeave={close} />
+        </Suspense>
+      )}
     </MenuButton>
   );
 }

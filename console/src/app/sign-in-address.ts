@@ -1,10 +1,10 @@
 /** Why a visitor has to sign in; the sign-in page has a message for each reason. */
 export type SignInReason = "expired" | "signed-out" | "idp-ended" | "failed" | "denied";
 
-/** The sign-in page, with the way back to where the reader is now. */
+/** The address of the sign-in page, with the page to return to. */
 export function signInAddress(options: {
   readonly reason?: SignInReason | undefined;
-  /** A path of the console with its query; absent: the page that is shown now. */
+  /** The path and query to return to; default: the current page. */
   readonly back?: string;
 }): string {
   const back = pathOfOurs(options.back ?? here());
@@ -19,7 +19,7 @@ function here(): string {
   return `${pathname}${search}`;
 }
 
-/** A way back leads to a page of this console or to the first page, never elsewhere. */
+/** The path if it belongs to this site, else `/`. */
 export function pathOfOurs(path: string): string {
   return /^\/(?![/\\])[^\\\s]*$/.test(path) ? path : "/";
 }

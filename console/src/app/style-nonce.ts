@@ -1,6 +1,6 @@
 let nonce = "";
 
-/** Reads the nonce that the server put into this page; styles made while running need it. */
+/** Reads the CSP nonce that the server put into this page; generated style elements need it. */
 export function readStyleNonce(): void {
   const meta = document.querySelector<HTMLMetaElement>('meta[name="csp-nonce"]');
   nonce = meta?.content ?? "";

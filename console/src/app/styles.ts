@@ -1,6 +1,6 @@
 /**
- * The styles of the first pages, in the order the library lays them down. They stand in a cascade
- * layer, so that a style of our own always wins. Other pages bring `more-styles.ts` along.
+ * Styles of the first pages, in the order that Mantine requires. They are in a cascade layer, so
+ * that the console's own styles always win. Other pages also load `more-styles.ts`.
  */
 import "@mantine/core/styles/baseline.layer.css";
 import "@mantine/core/styles/default-css-variables.layer.css";

@@ -1,7 +1,7 @@
 import { GUIDES } from "../pages/docs/guide-list.ts";
 import type { Place } from "./places.ts";
 
-/** A page below one of the navigation, or something to do: the palette leads there. */
+/** A subpage or an action in the palette. */
 export interface SubPlace extends Pick<Place, "isPublic" | "isForOperators" | "keywords"> {
   readonly to: string;
   readonly label: string;
@@ -9,7 +9,7 @@ export interface SubPlace extends Pick<Place, "isPublic" | "isForOperators" | "k
   readonly search?: Readonly<Record<string, string>>;
 }
 
-/** Places that the navigation does not show. A test compares it with the routes. */
+/** Places that the navigation does not show. A test compares them with the routes. */
 export const SUB_PLACES: readonly SubPlace[] = [
   {
     to: "/keys",
@@ -81,7 +81,7 @@ function operatorPages(labels: Readonly<Record<string, string>>): readonly SubPl
   });
 }
 
-/** The places that are open in this state of the session. */
+/** The places that a visitor with this session may open. */
 export function subPlacesFor(isSignedIn: boolean, isOperator: boolean): readonly SubPlace[] {
   return SUB_PLACES.filter(({ isPublic = false, isForOperators = false }) =>
     isSignedIn ? isOperator || !isForOperators : isPublic,

@@ -54,15 +54,15 @@ export const theme: MantineThemeOverride = createTheme({
       "#0c0e11",
     ],
   },
-  // Named here without importing them: a component is loaded with the first page that uses it.
+  // By name, without importing them: each component is loaded with the first page that uses it.
   components: {
     Modal: {
       defaultProps: {
         closeButtonProps: { "aria-label": "Close dialog" },
         centered: true,
-        // The bar stays where it is, so nothing has to make up for its width.
+        // The scroll bar stays visible, so the page needs no padding in its place.
         removeScrollProps: { removeScrollBar: false },
-        // Its `header` element would be a second banner of the page.
+        // Otherwise its `header` element would be a second banner landmark.
         attributes: { header: { role: "presentation" } },
       },
     },
@@ -73,6 +73,8 @@ export const theme: MantineThemeOverride = createTheme({
         attributes: { header: { role: "presentation" } },
       },
     },
+    // Most fields are for texts that no browser knows.
+    TextInput: { defaultProps: { autoComplete: "off" } },
     // Links in sentences are underlined, because colour alone is not enough.
     Anchor: { defaultProps: { underline: "always" } },
   },

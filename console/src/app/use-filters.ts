@@ -3,19 +3,18 @@ import { useCallback, useRef } from "react";
 
 import { readSearch, type Search } from "./search-text.ts";
 
-/** The way in which a change of filters enters the browser's history. */
+/** How a change of filters enters the browser's history. */
 export interface ChangeHow {
   /**
-   * `step`: Back undoes the change. `typed`: the same, but all typing in one field is a single
+   * `step`: Back undoes the change. `typed`: as `step`, but all typing in one field is a single
    * step. Absent: the address is replaced without a step.
    */
   readonly history?: "step" | "typed";
 }
 
 /**
- * The filters of a list, kept in the address, so that a view can be shared. A change replaces the
- * address unless it asks for a step, and undefined or an empty text takes a filter out. Unless it
- * names one, the `page` of a list goes too.
+ * The filters of a list, kept in the address, so that a view can be shared. Changing a filter to
+ * undefined or an empty text removes it. Every change also removes `page`, unless it sets it.
  */
 export function useFilters<T extends Record<string, string | undefined>>(): [
   T,
@@ -45,8 +44,8 @@ export function useFilters<T extends Record<string, string | undefined>>(): [
 type Change = Readonly<Record<string, string | undefined>>;
 
 /**
- * True if the change continues the last typed one and the address still shows that, so Back was not
- * pressed in between. The rendered page may be older than the address.
+ * True if the change continues the last typed one. The address must still show that one, or Back
+ * was pressed in between. (The rendered page may be older than the address.)
  */
 function isTypedOn(wanted: Change, last: Change | undefined, address: string): boolean {
   const shown: Change = readSearch(address);

@@ -2,9 +2,9 @@ import { useDebouncedCallback } from "@mantine/hooks";
 import { useEffect, useRef, useState } from "react";
 
 /**
- * The text of a search field whose value is also in the address. The field keeps its own: the
- * address follows when typing pauses for `pauseMs`, and letters that are typed before the page has
- * caught up with the address are not lost. A link to another view, and Back, set the field.
+ * The text of a search field that is also in the address. The address follows when typing pauses
+ * for `pauseMs`; letters typed before the page shows the new address are not lost. Back, or a link
+ * to another view, sets the field.
  */
 export function useSearchText(
   inAddress: string | undefined,
@@ -13,7 +13,7 @@ export function useSearchText(
 ): [string, (text: string) => void] {
   const [text, setText] = useState(inAddress ?? "");
   const address = inAddress ?? "";
-  /** Texts that this field has written and that the page has not been drawn with yet, oldest first. */
+  /** Texts that were written to the address but not rendered yet, oldest first. */
   const written = useRef<string[]>([]);
   const writeNow = (typed: string): void => {
     if (typed !== (written.current.at(-1) ?? address)) written.current.push(typed);

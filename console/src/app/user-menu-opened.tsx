@@ -1,83 +1,79 @@
-import "./more-styles.ts";
-
-import { ActionIcon, Popover, Text } from "@mantine/core";
+import { Text } from "@mantine/core";
 import { Link } from "@tanstack/react-router";
-import { CircleUser, Keyboard, LogOut, Settings } from "lucide-react";
-import { useState, type ReactElement } from "react";
+import { Keyboard, LogOut, Settings } from "lucide-react";
+import type { ReactElement } from "react";
 
 import { ROLE_WORDS } from "../../../src/kernel/core/roles.ts";
 import { useSession } from "../api/use-session.ts";
 import { notifyFault } from "../ui/notice.ts";
+import OpenedMenu, { type MenuButtonProps } from "../ui/opened-menu.tsx";
 import { OrgSwitch } from "./org-switch.tsx";
 import shell from "./shell.module.css";
 import { signOut } from "./sign-out.ts";
 
-/** The account menu; it is open when it first appears. */
-export default function UserMenuOpened({ onHelp }: { readonly onHelp: () => void }): ReactElement {
-  const { user, org } = useSession();
-  const [isOpen, setOpen] = useState(true);
-  function close(): void {
-    setOpen(false);
-  }
+/** The opened account menu: who is signed in, other organizations, settings, help, signing out. */
+export default function UserMenuOpened(props: {
+  readonly button: MenuButtonProps["button"];
+  readonly onHelp: () => void;
+}): ReactElement {
   return (
-    <Popover
-      opened={isOpen}
-      onChange={setOpen}
+    <OpenedMenu
+      label="Your account"
       position="bottom-end"
+      button={props.button}
       width={250}
-      trapFocus
-      returnFocus
+      padding={6}
     >
-      <Popover.Target>
-        <ActionIcon
-          variant="subtle"
-          color="gray"
-          size="lg"
-          aria-label="Your account"
-          onClick={() => setOpen((now) => !now)}
-        >
-          <CircleUser size={20} aria-hidden />
-        </ActionIcon>
-      </Popover.Target>
-      <Popover.Dropdown p={6}>
-        <div className={shell.who}>
-          <Text size="sm" fw={500} truncate>
-            {user?.name ?? user?.email}
-          </Text>
-          {user?.name == null || user.name === user.email ? null : (
-            <Text size="xs" c="dimmed" truncate>
-              {user.email}
-            </Text>
-          )}
+      {(close) => <Links onHelp={props.onHelp} onLeave={close} />}
+    </OpenedMenu>
+  );
+}
+
+function Links(props: {
+  readonly onHelp: () => void;
+  /** Closes the menu. */
+  readonly onLeave: () => void;
+}): ReactElement {
+  const { user, org } = useSession();
+  return (
+    <>
+      <div className={shell.who}>
+        <Text size="sm" fw={500} truncate>
+          {user?.name ?? user?.email}
+        </Text>
+        {user?.name == null || user.name === user.email ? null : (
           <Text size="xs" c="dimmed" truncate>
-            {org === null ? null : `${org.name} · ${ROLE_WORDS[org.role].name}`}
+            {user.email}
           </Text>
-        </div>
-        <OrgSwitch onLeave={close} />
-        <Link to="/settings" className={shell.navLink} onClick={close} data-autofocus>
-          <Settings size={16} aria-hidden />
-          Settings
-        </Link>
-        <button
-          type="button"
-          className={shell.navLink}
-          onClick={() => {
-            close();
-            onHelp();
-          }}
-        >
-          <Keyboard size={16} aria-hidden />
-          Keyboard shortcuts
-        </button>
-        <button
-          type="button"
-          className={shell.navLink}
-          onClick={() => void signOut().catch(notifyFault)}
-        >
-          <LogOut size={16} aria-hidden />
-          Sign out
-        </button>
-      </Popover.Dropdown>
-    </Popover>
+        )}
+        <Text size="xs" c="dimmed" truncate>
+          {org === null ? null : `${org.name} · ${ROLE_WORDS[org.role].name}`}
+        </Text>
+      </div>
+      <OrgSwitch onLeave={props.onLeave} />
+      <Link to="/settings" className={shell.navLink} onClick={props.onLeave} data-autofocus>
+        <Settings size={16} aria-hidden />
+        Settings
+      </Link>
+      <button
+        type="button"
+        className={shell.navLink}
+        onClick={() => {
+          props.onLeave();
+          props.onHelp();
+        }}
+      >
+        <Keyboard size={16} aria-hidden />
+        Keyboard shortcuts
+      </button>
+      <button
+        type="button"
+        className={shell.navLink}
+        onClick={() => void signOut().catch(notifyFault)}
+      >
+        <LogOut size={16} aria-hidden />
+        Sign out
+      </button>
+    </>
   );
 }

@@ -1,32 +1,21 @@
 import { ActionIcon } from "@mantine/core";
 import { CircleUser } from "lucide-react";
-import { lazy, Suspense, useState, type ReactElement } from "react";
+import { lazy, type ReactElement } from "react";
+
+import { LoadedOnClick } from "../ui/menu-button.tsx";
 
 const UserMenuOpened = lazy(() => import("./user-menu-opened.tsx"));
 
-/**
- * The menu of the person who is signed in: settings, help, and signing out. The menu is loaded when
- * it is opened.
- */
+/** The menu of the signed-in person, loaded at the first click. */
 export function UserMenu({ onHelp }: { readonly onHelp: () => void }): ReactElement {
-  const [isWanted, setWanted] = useState(false);
   const button = (
-    <ActionIcon
-      variant="subtle"
-      color="gray"
-      size="lg"
-      aria-label="Your account"
-      aria-haspopup="menu"
-      aria-expanded={false}
-      onClick={() => setWanted(true)}
-    >
+    <ActionIcon variant="subtle" color="gray" size="lg" aria-label="Your account">
       <CircleUser size={20} aria-hidden />
     </ActionIcon>
   );
-  if (!isWanted) return button;
   return (
-    <Suspense fallback={button}>
-      <UserMenuOpened onHelp={onHelp} />
-    </Suspense>
+    <LoadedOnClick button={button}>
+      <UserMenuOpened button={button} onHelp={onHelp} />
+    </LoadedOnClick>
   );
 }

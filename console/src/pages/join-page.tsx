@@ -1,9 +1,9 @@
 import { Button, Group, Paper, Stack, Text, Title } from "@mantine/core";
 import { useEffect, useState, type ReactElement } from "react";
 
-import { ROLE_WORDS } from "../../../src/kernel/core/roles.ts";
 import type { ReceivedInvitation } from "../../../src/account/console-api/contract.ts";
-import { call } from "../api/client.ts";
+import { ROLE_WORDS } from "../../../src/kernel/core/roles.ts";
+import { ApiFault, call } from "../api/client.ts";
 import { useAnswer, useChange } from "../api/use-answer.ts";
 import { useSession } from "../api/use-session.ts";
 import { BareFrame } from "../app/bare-frame.tsx";
@@ -18,12 +18,11 @@ import { Loading } from "../ui/loading.tsx";
 import { notifyFault } from "../ui/notice.ts";
 import { Time } from "../ui/time.tsx";
 import { forgetInvitation, takeInvitation } from "./join/invitation-token.ts";
-import { useFoundInvitation } from "./join/use-found-invitation.ts";
 
 /** `/join`: the page of an invitation's link. Signing in with its address accepts it. */
 export function JoinPage(): ReactElement {
   const { state, installation } = useSession();
-  // Taken before anything else is done with the address: the token stays in this tab.
+  // Read on the first render, before anything else changes the address.
   const [token] = useState(takeInvitation);
   useEffect(() => {
     document.title = "Join an organization · Token Market";
@@ -59,7 +58,7 @@ function SignedIn({ token }: { readonly token: string | undefined }): ReactEleme
   return token === undefined ? <Received /> : <Found token={token} />;
 }
 
-/** The invitation of the link, which may be for another address than the signed-in one. */
+/** The invitation of the link; its address may differ from that of the signed-in person. */
 function Found({ token }: { readonly token: string }): ReactElement {
   const { user } = useSession();
   const found = useFoundInvitation(token);
@@ -96,12 +95,12 @@ function Found({ token }: { readonly token: string }): ReactElement {
   );
 }
 
-/** Without a link, the invitations for the signed-in address. */
+/** Without a link: the invitations for the signed-in person's address. */
 function Received(): ReactElement {
   const answer = useAnswer("GET /api/console/received-invitations");
   return (
     <>
-      <Answer of={answer} skeleton={<Loading rows={3} />}>
+      <Answer of={answer} rows={3}>
         {({ invitations }) =>
           invitations.length === 0 ? (
             <Text>There is no open invitation for your email address.</Text>
@@ -136,7 +135,7 @@ function Offer({ invitation }: { readonly invitation: ReceivedInvitation }): Rea
       {accept.isError ? <Fault error={accept.error} /> : null}
       <Button
         loading={accept.isPending || accept.isSuccess}
-        // A fault is shown above.
+        // The error is shown above.
         onClick={() => void join().catch(() => undefined)}
       >
         Join {org_name}
@@ -145,7 +144,7 @@ function Offer({ invitation }: { readonly invitation: ReceivedInvitation }): Rea
   );
 }
 
-/** A person who was invited before the first sign-in has an organization without a key. */
+/** Alternatives to joining: the overview, or an own organization. */
 function Instead(): ReactElement {
   const [fault, setFault] = useState<unknown>();
   const { own_deferred: isDeferred, is_undecided: isUndecided } = useSession();
@@ -172,4 +171,28 @@ function Instead(): ReactElement {
       {fault === undefined ? null : <Fault error={fault} />}
     </>
   );
+}
+
+interface FoundInvitation {
+  readonly invitation?: ReceivedInvitation;
+  readonly fault?: unknown;
+}
+
+/** The invitation of a link. Not cached like other answers, because the cache key has the token. */
+function useFoundInvitation(token: string): FoundInvitation {
+  const [found, setFound] = useState<FoundInvitation>({});
+  useEffect(() => {
+    const stopping = new AbortController();
+    const { signal } = stopping;
+    call("POST /api/console/received-invitations/find", { body: { token }, signal }).then(
+      (invitation) => setFound({ invitation }),
+      (fault: unknown) => {
+        if (signal.aborted) return;
+        if (fault instanceof ApiFault && fault.status === 410) forgetInvitation();
+        setFound({ fault });
+      },
+    );
+    return () => stopping.abort();
+  }, [token]);
+  return found;
 }

@@ -1,24 +1,23 @@
-import { SimpleGrid } from "@mantine/core";
+import { SimpleGrid, Skeleton, VisuallyHidden } from "@mantine/core";
 import type { ReactElement } from "react";
 
 import type { Overview } from "../../../src/account/console-api/contract.ts";
 import { useAnswer } from "../api/use-answer.ts";
 import { useSession } from "../api/use-session.ts";
 import { ReceivedInvitations } from "../app/received-invitations.tsx";
-import { AsOf } from "../ui/as-of.tsx";
 import { Answer } from "../ui/answer.tsx";
 import { LinkButton } from "../ui/app-link.tsx";
+import { AsOf } from "../ui/as-of.tsx";
 import { Page } from "../ui/page.tsx";
 import { Checklist } from "./overview/checklist.tsx";
 import { DaysPanel } from "./overview/days-panel.tsx";
 import { Figures } from "./overview/figures.tsx";
 import { LatestErrors } from "./overview/latest-errors.tsx";
-import { OverviewSkeleton } from "./overview/overview-skeleton.tsx";
 import { TopModels } from "./overview/top-models.tsx";
 
 const REFRESH_MS = 30_000;
 
-/** The first page: what there is, what was spent, what went wrong. */
+/** `/`: figures, spend by day, top models and the latest errors. */
 export function OverviewPage(): ReactElement {
   const { org } = useSession();
   const overview = useAnswer("GET /api/console/overview", undefined, { refetchMs: REFRESH_MS });
@@ -54,5 +53,24 @@ function Content({ overview }: { readonly overview: Overview }): ReactElement {
         <LatestErrors requests={overview.latest_errors} />
       </SimpleGrid>
     </>
+  );
+}
+
+/** Grey boxes as large as the page's content. */
+function OverviewSkeleton(): ReactElement {
+  return (
+    <div role="status">
+      <VisuallyHidden>Loading</VisuallyHidden>
+      <SimpleGrid cols={{ base: 2, lg: 5 }} spacing="md" mb="lg" aria-hidden>
+        {Array.from({ length: 5 }, (_none, card) => (
+          <Skeleton key={card} height={114} />
+        ))}
+      </SimpleGrid>
+      <Skeleton height={384} mb="lg" />
+      <SimpleGrid cols={{ base: 1, lg: 2 }} spacing="lg" aria-hidden>
+        <Skeleton height={260} />
+        <Skeleton height={260} />
+      </SimpleGrid>
+    </div>
   );
 }

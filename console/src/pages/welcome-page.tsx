@@ -1,19 +1,21 @@
-import { useRef, type ReactElement } from "react";
+import { Group, Paper, Title } from "@mantine/core";
+import { CircleCheck } from "lucide-react";
+import { useRef, type ReactElement, type ReactNode } from "react";
 
 import { useSession } from "../api/use-session.ts";
 import { ReceivedInvitations } from "../app/received-invitations.tsx";
 import { LinkButton } from "../ui/app-link.tsx";
+import kit from "../ui/kit.module.css";
 import { parseUsd } from "../ui/money-math.ts";
 import { Page } from "../ui/page.tsx";
 import { CallStep } from "./welcome/call-step.tsx";
 import { CreditStep } from "./welcome/credit-step.tsx";
 import { KeyStep } from "./welcome/key-step.tsx";
 import { LeaveGuard } from "./welcome/leave-guard.tsx";
-import { Step } from "./welcome/step.tsx";
 import { useFirstKey } from "./welcome/use-first-key.ts";
 import { useFirstRequest } from "./welcome/use-first-request.ts";
 
-/** After the first sign-in: credit, the trial key, and a call to try, in the order that works. */
+/** `/welcome`: the steps after the first sign-in: credit, the trial key, and a first call. */
 export function WelcomePage(): ReactElement {
   const session = useSession();
   const firstKey = useFirstKey();
@@ -49,5 +51,35 @@ export function WelcomePage(): ReactElement {
       </div>
       <LeaveGuard isUnsaved={firstKey.state === "shown"} isAtCheckout={isAtCheckout} />
     </Page>
+  );
+}
+
+/** A step of the welcome page, with a mark when it is done. */
+function Step(props: {
+  /** The element's id, for scrolling to it. */
+  readonly id?: string;
+  readonly number: number;
+  readonly title: string;
+  readonly isDone: boolean;
+  readonly children: ReactNode;
+}): ReactElement {
+  return (
+    <Paper component="section" id={props.id} tabIndex={-1} withBorder className={kit.panel}>
+      <Group gap="sm" mb="sm" wrap="nowrap">
+        {props.isDone ? (
+          <CircleCheck size={26} color="var(--tm-ok)" aria-hidden />
+        ) : (
+          <span className={kit.stepNumber} aria-hidden>
+            {props.number}
+          </span>
+        )}
+        <Title order={2} size="h4">
+          <span className={kit.hidden}>Step {props.number}: </span>
+          {props.title}
+          {props.isDone ? <span className={kit.hidden}> (done)</span> : null}
+        </Title>
+      </Group>
+      {props.children}
+    </Paper>
   );
 }

@@ -4,7 +4,7 @@ import { agentSnippets } from "./agent-snippets.ts";
 
 const of = { gatewayUrl: "http://127.0.0.1:8080/", modelId: "sim/both", secret: "tm_vk_one" };
 
-test("a coding agent is set up with the address of its interface, the key and the model", () => {
+test("each coding agent gets the address of its interface, the key and the model", () => {
   const [claude, open] = agentSnippets(of);
   expect(claude?.code).toContain("export ANTHROPIC_BASE_URL=http://127.0.0.1:8080\n");
   expect(claude?.code).toContain("export ANTHROPIC_AUTH_TOKEN=tm_vk_one\n");
@@ -13,7 +13,7 @@ test("a coding agent is set up with the address of its interface, the key and th
   expect(open?.code).toContain("export TOKEN_MARKET_KEY=tm_vk_one\n");
 });
 
-test("the key is in no file that a snippet writes, and without one the variable stands for it", () => {
+test("no snippet writes the key to a file, and without a key snippets use the variable", () => {
   const [claude, open] = agentSnippets(of);
   expect(open?.code.split("<<'END'")[1]).not.toContain("tm_vk_one");
   const [bare] = agentSnippets({ ...of, secret: undefined });

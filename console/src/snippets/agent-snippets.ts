@@ -1,6 +1,8 @@
 import { json, KEY_VARIABLE, type Snippet, type SnippetOf } from "./chat-snippets.ts";
 
-/** Settings of two coding agents, one on each interface; the key is in the shell, not in a file. */
+/**
+ * Set-up of two coding agents, one on each interface; the key is set in the shell, not in a file.
+ */
 export function agentSnippets(
   of: Pick<SnippetOf, "gatewayUrl" | "modelId" | "secret">,
 ): readonly Snippet[] {

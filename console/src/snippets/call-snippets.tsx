@@ -9,12 +9,12 @@ export interface CallSnippetsProps {
   readonly of: (wire: SnippetWire, isStream: boolean) => readonly Snippet[];
   /** Offers the call that prints the answer as it arrives. */
   readonly hasStream?: boolean;
-  /** The model answers on one route only. */
+  /** True if the model has only one route, so that no choice of interface is shown. */
   readonly hasOneRoute?: boolean;
   readonly note?: ReactNode;
 }
 
-/** A call as a program makes it: curl, Python, and TypeScript, on either interface. */
+/** An example call in curl, Python and TypeScript, for either interface. */
 export function CallSnippets(props: CallSnippetsProps): ReactElement {
   const { of, hasOneRoute = false, hasStream = false, note } = props;
   const [wire, setWire] = useState<SnippetWire>("chat");

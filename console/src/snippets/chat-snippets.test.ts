@@ -22,7 +22,7 @@ function codeOf(wire: "chat" | "messages", label: string): string {
   return chatSnippets(wire, of).find((each) => each.label === label)?.code ?? "";
 }
 
-test("every sample has the address of its wire, the key's place and no file of the reader's", () => {
+test("every snippet has its wire's address and the key variable, but no file contents", () => {
   for (const wire of ["chat", "messages"] as const) {
     for (const { code } of chatSnippets(wire, of)) {
       expect(code).toContain("https://gateway.example");
@@ -35,11 +35,11 @@ test("every sample has the address of its wire, the key's place and no file of t
   expect(codeOf("messages", "TypeScript")).toContain('baseURL: "https://gateway.example"');
 });
 
-test("a quote in a message does not end the shell's argument", () => {
+test("a quote in a message does not end the shell argument", () => {
   expect(codeOf("chat", "curl")).toContain(`what'"'"'s this?`);
 });
 
-test("the messages wire has its own format for the same call", () => {
+test("the messages wire gets the same call in its own format", () => {
   const code = codeOf("messages", "curl");
   const body = JSON.parse(
     (/-d '(.*)'$/s.exec(code)?.[1] ?? "").replaceAll(`'"'"'`, "'"),
@@ -71,7 +71,7 @@ test("values are written as Python writes them", () => {
   );
 });
 
-test("the languages are in one order, whatever the wire", () => {
+test("the languages have the same order on both wires", () => {
   for (const wire of ["chat", "messages"] as const) {
     expect(chatSnippets(wire, of).map(({ label }) => label)).toEqual([
       "curl",
@@ -134,7 +134,7 @@ test("tools, a schema and routing are in every language, each in the format of i
     output_config: { format: { type: "json_schema", schema: { type: "object" } } },
     provider: { only: ["p"] },
   });
-  // The libraries refuse fields that they do not know anywhere else.
+  // The client libraries accept unknown fields only in `extra_body` or with a cast.
   for (const wire of ["chat", "messages"] as const) {
     expect(chatSnippets(wire, called)[1]?.code).toMatch(/extra_body=\{\n {8}"provider"/);
     expect(chatSnippets(wire, called)[2]?.code).toMatch(/\} as (?:OpenAI|Anthropic)\.\w+\)/);

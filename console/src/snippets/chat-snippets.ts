@@ -8,11 +8,11 @@ export interface SnippetOf {
   readonly gatewayUrl: string;
   readonly modelId: string;
   readonly messages: readonly RequestMessage[];
-  /** As they are sent on the chat-completions route. */
+  /** In the format of the chat-completions route. */
   readonly parameters: Readonly<Record<string, unknown>>;
-  /** The answer is printed as it arrives. */
+  /** True: the snippet prints the answer as it arrives. */
   readonly isStream?: boolean;
-  /** A key that is on the page: the snippet then runs as it is copied. */
+  /** A raw key to put into the snippet; without it, the snippet reads `KEY_VARIABLE`. */
   readonly secret?: string | undefined;
 }
 
@@ -21,19 +21,19 @@ export interface Snippet {
   readonly code: string;
 }
 
-/** The variable of the shell that holds the key, in every snippet. */
+/** The environment variable that holds the key in every snippet. */
 export const KEY_VARIABLE = "TOKEN_MARKET_KEY";
 
-/** The hint that every page shows beside its snippets. */
+/** The hint that pages show next to their snippets. */
 export const KEY_HINT = `Set one of your keys as the environment variable ${KEY_VARIABLE}.`;
 
-/** The same call in three languages, always in this order; files are named, not pasted. */
+/** A call in curl, Python and TypeScript, in this order; contents of files become placeholders. */
 export function chatSnippets(wire: SnippetWire, of: SnippetOf): readonly Snippet[] {
   const root = of.gatewayUrl.replace(/\/+$/, "");
   return wire === "chat" ? onChatCompletions(of, root) : onMessages(of, root);
 }
 
-/** One short call, for pages that have no conversation to show. */
+/** A short sample call, for pages without a conversation. */
 export function helloSnippets(
   wire: SnippetWire,
   of: Pick<SnippetOf, "gatewayUrl" | "modelId" | "secret" | "isStream">,
@@ -132,7 +132,7 @@ console.log(message.content[0].text);`
 
 export const BEARER = "authorization: Bearer";
 
-/** A client of the chat-completions wire, as images have it too. */
+/** TypeScript that creates an OpenAI client. */
 export function openAiClient(root: string, secret?: string): string {
   return `// npm install openai
 import OpenAI from "openai";
@@ -190,7 +190,7 @@ function withoutData(part: object): object {
   }
 }
 
-/** A call for a shell; single quotes of the text end the quoting for one character. */
+/** A curl call. A single quote in the body is written as `'"'"'`. */
 export function curl(url: string, keyHeader: string, body: object): string {
   const quoted = JSON.stringify(body, null, 2).replaceAll("'", `'"'"'`);
   return `curl -s${"stream" in body ? "N" : ""} ${url} \\
@@ -203,11 +203,11 @@ export function json(value: unknown): string {
   return JSON.stringify(value, null, 2);
 }
 
-/** Fields of the gateway, or of some providers, that the client libraries do not know. */
+/** Fields that the client libraries do not know. */
 const OPENAI_EXTRAS = ["provider", "thinking", "top_k", "min_p", "repetition_penalty"];
 const MESSAGES_EXTRAS = ["provider"];
 
-/** Named arguments; what the library does not know goes into its `extra_body`. */
+/** Python keyword arguments; fields in `extras` go into `extra_body`. */
 export function pythonArguments(
   body: Readonly<Record<string, unknown>>,
   extras: readonly string[] = [],
@@ -220,7 +220,7 @@ export function pythonArguments(
     .join("\n");
 }
 
-/** A request that has fields which the library's types do not know is cast to its type. */
+/** The body in TypeScript, with a cast to `type` if it has fields that the type lacks. */
 function typed(
   body: Readonly<Record<string, unknown>>,
   extras: readonly string[],
@@ -231,7 +231,7 @@ function typed(
     : script(body);
 }
 
-/** As people write it: a name that needs no quotes has none. A line of JSON begins with a name. */
+/** A JSON value as a TypeScript literal: names without quotes where possible. */
 export function script(value: unknown): string {
   return json(value).replaceAll(/^(\s*)"([A-Za-z_]\w*)":/gm, "$1$2:");
 }

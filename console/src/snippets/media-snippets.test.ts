@@ -24,7 +24,7 @@ describe("the sample calls of a model", () => {
     expect(text).toContain(`baseURL: "${ROOT}"`);
   });
 
-  test("no sample asks for a key to be pasted", () => {
+  test("no sample contains a key", () => {
     for (const modality of ["text", "image", "video", "decisions"] as const) {
       const snippets = modelSnippets(buildModel({ modality }), ROOT);
       expect(snippets.map(({ label }) => label)).toEqual(["curl", "Python", "TypeScript"]);
@@ -35,7 +35,7 @@ describe("the sample calls of a model", () => {
     }
   });
 
-  test("an image call uses values that the model takes, and one way to name a size", () => {
+  test("an image call uses values that the model accepts, and names the size only once", () => {
     const model = buildModel({
       modality: "image",
       parameters: {
@@ -53,7 +53,7 @@ describe("the sample calls of a model", () => {
     expect(modelSnippets(model, ROOT)[0]?.code).not.toContain("aspect_ratio");
   });
 
-  test("a video call asks for as many seconds as the model makes by itself", () => {
+  test("a video call has the model's default length", () => {
     const model = buildModel({
       modality: "video",
       parameters: { seconds: { type: "integer", min: 1, max: 12, default: 4 } },
@@ -61,7 +61,7 @@ describe("the sample calls of a model", () => {
     expect(bodyOf(modelSnippets(model, ROOT)[0]?.code)).toMatchObject({ seconds: 4 });
   });
 
-  test("a decisions call asks in the model's own grammar", () => {
+  test("a decisions call uses the wire of its model", () => {
     const asked = (wire: "systemone" | "gliner") =>
       modelSnippets(buildModel({ modality: "decisions", decisions_wire: wire }), ROOT)[0]?.code;
     expect(bodyOf(asked("systemone"))).toMatchObject({

@@ -14,7 +14,7 @@ import {
   type SnippetWire,
 } from "./chat-snippets.ts";
 
-/** Runnable calls of a model of any modality, in the same three languages. */
+/** Sample calls of a model of any modality, in curl, Python and TypeScript. */
 export function modelSnippets(
   model: Model,
   gatewayUrl: string,
@@ -137,7 +137,7 @@ await writeFile("video.mp4", Buffer.from(await file.arrayBuffer()));`,
   ];
 }
 
-/** For routes that no client library knows. */
+/** The head of Python samples for routes without a client library. */
 function pythonRequests(...modules: readonly string[]): string {
   return `# pip install requests
 import os
@@ -202,7 +202,7 @@ console.log(await answer.json());`,
   ];
 }
 
-/** Takes the first of two ways to name a size: no listing takes both. */
+/** The default or first value of each parameter; `aspect_ratio` only without `size`. */
 function firstValues(model: Model, names: readonly string[]): Readonly<Record<string, unknown>> {
   const values = names.flatMap((name) => {
     const descriptor = model.parameters[name];

@@ -1,7 +1,7 @@
 import type { RequestMessage } from "../pages/playground/chat/chat-request.ts";
 import { member, text } from "../pages/playground/gateway.ts";
 
-/** The same request in the format of the messages route, which wants an output bound. */
+/** Converts a chat-completions request to the messages route, which requires `max_tokens`. */
 export function messagesBody(of: {
   readonly modelId: string;
   readonly messages: readonly RequestMessage[];
@@ -30,7 +30,7 @@ export function messagesBody(of: {
   };
 }
 
-/** This route has no effort "none": reasoning is off unless it is asked for. */
+/** Effort `none` is left out: on this route, reasoning is off by default. */
 function outputConfig(parameters: Readonly<Record<string, unknown>>): object | undefined {
   const schema = member(member(parameters["response_format"], "json_schema"), "schema");
   const effort = parameters["reasoning_effort"];

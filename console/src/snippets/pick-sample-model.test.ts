@@ -23,11 +23,11 @@ const image = buildModel({
   providers: [buildListing({ prompt: "0", completion: "0" })],
 });
 
-test("a sample call names the cheapest healthy chat model whose prompts are not kept", () => {
+test("the sample model is the cheapest healthy chat model that logs no prompts", () => {
   expect(pickSampleModel([dear, logging, ailing, image, cheap], HEALTHY)).toBe("cheap");
 });
 
-test("where there is no such model, the cheapest chat model does", () => {
+test("the sample model is the cheapest chat model if none is healthy and logs no prompts", () => {
   expect(pickSampleModel([image, logging, dear], [])).toBe("logging");
   expect(pickSampleModel([image], HEALTHY)).toBeUndefined();
 });

@@ -2,8 +2,8 @@ import type { Model, Provider } from "../../../src/account/console-api/contract.
 import { parseUsd } from "../ui/money-math.ts";
 
 /**
- * The cheapest chat model that no provider logs prompts of and whose first provider is healthy;
- * without one, the cheapest that there is. Cheap: by a token in and a token out.
+ * The cheapest chat model whose first provider is healthy and whose providers log no prompts;
+ * without one, the cheapest chat model. Compares the price of one input plus one output token.
  */
 export function pickSampleModel(
   models: readonly Model[],
@@ -27,7 +27,7 @@ export function pickSampleModel(
   return first?.model.id;
 }
 
-/** The price of a million tokens in and out together at the provider that is tried first. */
+/** The input plus output price per million tokens at the first provider, in micro-dollars. */
 function sumPrices({ providers }: Model): bigint | undefined {
   const prices = providers[0]?.prices ?? undefined;
   return prices === undefined ? undefined : parseUsd(prices.prompt) + parseUsd(prices.completion);

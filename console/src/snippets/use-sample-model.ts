@@ -2,7 +2,7 @@ import type { Model } from "../../../src/account/console-api/contract.ts";
 import { useAnswer } from "../api/use-answer.ts";
 import { pickSampleModel } from "./pick-sample-model.ts";
 
-/** A model that a sample call runs with as it is; a placeholder until it is known. */
+/** The id of a model for sample calls; a placeholder while the catalog loads. */
 export function useSampleModel(): string {
   return useSample(null).modelId;
 }

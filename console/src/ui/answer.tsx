@@ -7,14 +7,16 @@ import { Loading } from "./loading.tsx";
 
 export interface AnswerProps<T> {
   readonly of: UseQueryResult<T, ApiFault>;
-  /** Shown until the first answer; of the size of the content. */
+  /** The number of grey rows that are shown until the first answer. */
+  readonly rows?: number;
+  /** Shown instead of rows; as large as the content, so that nothing moves. */
   readonly skeleton?: ReactNode;
   readonly children: (data: T) => ReactNode;
 }
 
-/** Loading, what went wrong, or the content. An older answer stays while a newer one fails. */
-export function Answer<T>({ of, skeleton, children }: AnswerProps<T>): ReactElement {
+/** Shows the content, a skeleton or the error. If a refetch fails, the previous answer stays. */
+export function Answer<T>({ of, rows = 5, skeleton, children }: AnswerProps<T>): ReactElement {
   if (of.data !== undefined) return <>{children(of.data)}</>;
   if (of.isError) return <Fault error={of.error} retry={() => void of.refetch()} />;
-  return <>{skeleton ?? <Loading />}</>;
+  return <>{skeleton ?? <Loading rows={rows} />}</>;
 }

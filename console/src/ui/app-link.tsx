@@ -16,12 +16,12 @@ export function AppLink({
   search,
   ...anchor
 }: Target & AnchorProps & { readonly children: ReactNode }): ReactElement {
-  // In a sentence it is as large as the sentence.
+  // Without a size, the link is as large as the sentence around it.
   const isInline = anchor.size === undefined;
   return <Anchor inherit={isInline} {...anchor} renderRoot={linkTo({ to, params, search })} />;
 }
 
-/** Renders the link as a button. */
+/** A link to a page of the console that looks like a button. */
 export function LinkButton({
   to,
   params,

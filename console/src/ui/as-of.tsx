@@ -3,7 +3,9 @@ import type { ReactElement } from "react";
 
 import { Time } from "./time.tsx";
 
-/** Says how old figures are that a replica served; nothing where they are of this moment. */
+/**
+ * Says how old figures from a replica are; shows nothing if `at` is undefined (they are current).
+ */
 export function AsOf({ at }: { readonly at: string | undefined }): ReactElement | null {
   if (at === undefined) return null;
   return (

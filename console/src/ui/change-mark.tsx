@@ -8,11 +8,11 @@ export interface ChangeMarkProps {
   readonly unit: Unit;
   readonly now: Amount;
   readonly before: Amount | undefined;
-  /** The earlier time range, as a sentence ends: `"in the 24 hours before"`. */
+  /** The earlier time range, to end a sentence with: `"in the 24 hours before"`. */
   readonly than: string;
 }
 
-/** By how much a figure differs from an earlier one; nothing where there is none to compare with. */
+/** Shows how much a figure changed; nothing if there is no earlier figure to compare with. */
 export function ChangeMark({ unit, now, before, than }: ChangeMarkProps): ReactElement | null {
   const change = computeChange(unit, now, before);
   if (change === undefined) return null;
@@ -25,5 +25,5 @@ export function ChangeMark({ unit, now, before, than }: ChangeMarkProps): ReactE
   );
 }
 
-/** Neither good nor bad: more may be either. */
+/** Arrows without a colour, since an increase can be good or bad. */
 const ARROWS = { up: "↑ ", down: "↓ ", same: "± " } as const;

@@ -15,7 +15,7 @@ test.each([
   expect(computeChange(unit, now, before)).toMatchObject({ amount, words });
 });
 
-test("where one of the two is missing, or there was nothing before, nothing is compared", () => {
+test("there is no change if either amount is missing or the earlier one is 0", () => {
   expect(computeChange("ms", null, 5)).toBeUndefined();
   expect(computeChange("ms", 5, null)).toBeUndefined();
   expect(computeChange("count", 5, undefined)).toBeUndefined();

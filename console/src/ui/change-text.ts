@@ -4,11 +4,11 @@ export interface Change {
   readonly direction: "up" | "down" | "same";
   /** `"12%"`, `"0.4%"`, `"×14"`. */
   readonly amount: string;
-  /** For readers that see no arrow: `"12% higher than"`, to be followed by the earlier time range. */
+  /** For screen readers: `"12% higher than"`, to be followed by the earlier time range. */
   readonly words: string;
 }
 
-/** From this many times as much on, a percentage says less than a factor. */
+/** Changes of at least this factor are shown as `×14` instead of a percentage. */
 const TIMES_MIN = 10n;
 
 /**

@@ -27,7 +27,7 @@ export function CodeTabs({ tabs }: CodeTabsProps): ReactElement {
   );
 }
 
-/** Part of an id: that has no spaces. */
+/** Mantine puts the value into an `id`, which must not contain spaces. */
 function toTabId(label: string): string {
   return label.replaceAll(" ", "-");
 }

@@ -2,6 +2,7 @@ import { Button, Group, Stack, Text, TextInput } from "@mantine/core";
 import { useState, type FormEvent, type ReactElement, type ReactNode } from "react";
 
 import { Dialog } from "./dialog.tsx";
+import { controlled } from "./controlled.ts";
 import { Fault } from "./fault.tsx";
 
 export interface ConfirmNameProps {
@@ -10,28 +11,23 @@ export interface ConfirmNameProps {
   /** The text that has to be typed. */
   readonly name: string;
   readonly confirmLabel: string;
-  /** The dialog stays, with the message of the fault, while this rejects. */
+  /** If this rejects, the dialog stays open and shows the error. */
   readonly onConfirm: () => unknown;
   readonly onClose: () => void;
   /** The effect of the action, and when it takes place. */
   readonly children: ReactNode;
 }
 
-/** Asks for the name before something is done that cannot be undone. */
+/** Makes the reader type a name before an action that cannot be undone. */
 export function ConfirmName(props: ConfirmNameProps): ReactElement {
   return (
-    <Dialog
-      opened={props.opened}
-      onClose={props.onClose}
-      title={props.title}
-      closeButtonProps={{ "aria-label": "Close dialog" }}
-    >
+    <Dialog opened={props.opened} onClose={props.onClose} title={props.title}>
       <ConfirmForm {...props} />
     </Dialog>
   );
 }
 
-/** Its own component: what was typed is forgotten when the dialog closes. */
+/** A separate component, so that closing the dialog forgets the typed text. */
 function ConfirmForm(props: ConfirmNameProps): ReactElement {
   const [typed, setTyped] = useState("");
   const [isBusy, setBusy] = useState(false);
@@ -64,9 +60,7 @@ function ConfirmForm(props: ConfirmNameProps): ReactElement {
               Type <strong>{props.name}</strong> to confirm
             </>
           }
-          value={typed}
-          onChange={(event) => setTyped(event.currentTarget.value)}
-          autoComplete="off"
+          {...controlled(typed, setTyped)}
           spellCheck={false}
           data-autofocus
         />

@@ -7,7 +7,7 @@ import { Tip } from "./tip.tsx";
 
 export interface CopyableProps {
   readonly value: string;
-  /** The name of the copied text, for people who do not see it: "request ID". */
+  /** The name of the copied text, for screen readers: "request ID". */
   readonly label?: string;
   /** Shows the first 12 characters; the whole value is copied. */
   readonly short?: boolean;
@@ -26,7 +26,7 @@ export function Copyable({ value, label = "value", short = false }: CopyableProp
   );
 }
 
-/** The button alone. */
+/** A button that copies `value`. */
 export function CopyIcon(props: { readonly value: string; readonly label: string }): ReactElement {
   return (
     <CopyButton value={props.value} timeout={1500}>

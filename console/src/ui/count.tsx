@@ -3,7 +3,7 @@ export function formatCount(count: number): string {
   return WHOLE.format(count);
 }
 
-/** A share that is rounded down to nothing is not none. */
+/** Like `formatShare`, but `"<1%"` below one percent. */
 export function formatPart(share: number): string {
   return share < 0.01 ? "<1%" : formatShare(share);
 }
@@ -13,7 +13,7 @@ export function formatShare(share: number): string {
   return SHARE.format(share);
 }
 
-/** Milliseconds in the unit people read: `"840 ms"`, `"2.4 s"`; nothing measured is a dash. */
+/** `"840 ms"`, `"2.4 s"`, `"1.5 min"`; a dash for null (nothing measured). */
 export function formatMs(ms: number | null): string {
   if (ms === null) return "–";
   if (ms < 1000) return `${WHOLE.format(ms)} ms`;

@@ -1,4 +1,4 @@
-/** `"Germany"`; a code without a name stays the code. */
+/** The English name of a country code: `"Germany"`; an unknown code is returned as it is. */
 export function countryName(code: string): string {
   try {
     return COUNTRIES.of(code) ?? code;

@@ -1,5 +1,6 @@
 import { lazy, Suspense, useMemo, useRef, useState, type ReactElement } from "react";
 
+import { Empty } from "./empty.tsx";
 import kit from "./kit.module.css";
 import { Loading } from "./loading.tsx";
 import { sortRows, type Sort } from "./sort-rows.ts";
@@ -13,18 +14,18 @@ import { useColumns, useTableSearch, useUsualRows } from "./use-table-state.ts";
 
 export type { Column } from "./table-types.ts";
 
-/** Pages with more rows than this render only the visible ones. */
+/** Tables with more rows on a page than this render only the visible rows. */
 const ROWS_WHOLE_MAX = 200;
-/** The bound for a table without pages, whose length changes with every letter of a search. */
+/** The same limit if all rows are on one page: a search then redraws them with every letter. */
 const ROWS_OF_ALL_MAX = 60;
 const ManyRows = lazy(() => import("./many-rows.tsx")) as <T>(props: BodyProps<T>) => ReactElement;
-/** The tools that change a table are fetched after the first page that a visitor opens. */
+/** Loaded after the first page, which does not need them to be read. */
 const TableTools = lazy(() => import("./table-tools.tsx"));
 const TablePages = lazy(() => import("./table-pages.tsx"));
 
 /**
- * Every list of the console: sorted by its headers, its first column always in sight, two
- * lines a row on a phone. Where it is `kept`, it counts its rows, has pages and a choice of columns.
+ * Every list of the console. Headers sort it, its first column stays visible, and on a phone a row
+ * takes two lines. With `kept`, it also has a row count, pages and a choice of columns.
  */
 export function DataTable<T>(props: DataTableProps<T>): ReactElement {
   const { rows, empty, kept } = props;
@@ -36,7 +37,9 @@ export function DataTable<T>(props: DataTableProps<T>): ReactElement {
   const size = kept === undefined || kept.pages === "server" ? 0 : readSize(search.size, usual);
   const page = cutPage(sorted.length, size, search.page);
   const onPage = useMemo(() => sorted.slice(page.from, page.to), [sorted, page.from, page.to]);
-  if (rows.length === 0 && empty !== undefined) return <>{empty}</>;
+  if (rows.length === 0 && empty !== undefined) {
+    return typeof empty === "string" ? <Empty title={empty} /> : <>{empty}</>;
+  }
 
   const isAll = kept !== undefined && kept.pages !== "server" && size === 0;
   const head = <TableHead columns={shown} sort={sort} onSort={onSort} />;
@@ -80,9 +83,9 @@ export function DataTable<T>(props: DataTableProps<T>): ReactElement {
     </div>
   );
 }
-/** With fewer rows there is nothing to choose: every size shows them all. */
+/** The smallest page size; with fewer rows, no choice of sizes is offered. */
 const SIZE_MIN = 25;
-/** With more columns than these, a row takes two lines of a phone. */
+/** With more columns than this, a row takes two lines on a phone. */
 const FOLDED_FROM = 2;
 
 interface Sorted<T> {
@@ -91,7 +94,9 @@ interface Sorted<T> {
   readonly onSort: (sort: Sort) => void;
 }
 
-/** The order: the page's, else the address's, else the table's own. */
+/**
+ * Sorts the rows: by the page itself (`onSort`), by the address (`kept`), or by the table's state.
+ */
 function useSorted<T>(
   props: DataTableProps<T>,
   search: ReturnType<typeof useTableSearch>,

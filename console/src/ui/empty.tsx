@@ -5,7 +5,7 @@ import { CodeBlock } from "./code-block.tsx";
 import kit from "./kit.module.css";
 
 export interface EmptyProps {
-  /** One sentence: what would be here. */
+  /** One sentence that says which things would be listed here. */
   readonly title: string;
   /** One button or link. */
   readonly action?: ReactNode;
@@ -13,7 +13,7 @@ export interface EmptyProps {
   readonly code?: string | undefined;
 }
 
-/** The content of a place where there is nothing yet. */
+/** Shown instead of a list that has no entries yet. */
 export function Empty({ title, action, code }: EmptyProps): ReactElement {
   return (
     <Stack gap="md" align="center" className={kit.empty}>

@@ -2,7 +2,7 @@ import { Fragment, type ReactElement, type ReactNode } from "react";
 
 import kit from "./kit.module.css";
 
-/** Names and what they are, in two columns. */
+/** Labels and their values, in two columns. */
 export function Facts(props: {
   readonly facts: readonly (readonly [label: string, value: ReactNode])[];
 }): ReactElement {

@@ -13,7 +13,7 @@ export interface FaultProps {
   readonly retry?: () => void;
 }
 
-/** The error, with the id that support asks for and the next step. */
+/** Shows an error with its request ID, for support, and a next step. */
 export function Fault({ error, retry }: FaultProps): ReactElement {
   const fault = error instanceof ApiFault ? error : undefined;
   return (
@@ -38,7 +38,7 @@ export function Fault({ error, retry }: FaultProps): ReactElement {
   );
 }
 
-/** Signing in again, the list that it is missing from, or another try. */
+/** A button to sign in again, to go to the page above after a 404, or to try again. */
 function NextStep(props: {
   readonly fault: ApiFault | undefined;
   readonly retry: (() => void) | undefined;
@@ -67,7 +67,7 @@ function NextStep(props: {
   );
 }
 
-/** The message of anything that was thrown; a fault of the program itself shows no internals. */
+/** The message for anything that was thrown; unexpected errors do not reveal internals. */
 export function faultText(error: unknown): string {
   return error instanceof ApiFault ? error.message : "Something on this page failed. Reload it.";
 }

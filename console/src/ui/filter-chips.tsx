@@ -9,7 +9,7 @@ export interface FilterChipsProps<V extends string> {
   readonly onChange: (value: V) => void;
 }
 
-/** One of a few, side by side: a radio group, so arrow keys walk it. */
+/** A choice of one of a few options: a radio group, so arrow keys work. */
 export function FilterChips<V extends string>(props: FilterChipsProps<V>): ReactElement {
   const name = useId();
   return (

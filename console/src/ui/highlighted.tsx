@@ -3,8 +3,8 @@ import type { ReactNode } from "react";
 import kit from "./kit.module.css";
 
 /**
- * The parts of code that readers look for, in the languages of our examples. The patterns are few and
- * shared: a part that is coloured wrongly is still the same text.
+ * The tokens to colour, in all languages of the examples. A wrong match only affects the colour,
+ * never the text.
  */
 const PARTS =
   /(?<comment>(?<=^|\s)(?:#|\/\/)\s[^\n]*)|(?<string>"(?:[^"\\\n]|\\.)*"|'(?:[^'\\]|\\.)*'|`[^`]*`)|(?<word>\b(?:import|from|const|let|await|async|for|of|in|if|else|return|with|as|open|print|new|export|curl|true|false|null|None|True|False)\b)|(?<name>\$[A-Z_]+|(?<=\s)--?[a-zA-Z][\w-]*)|(?<number>(?<![\w.:/-])\d[\d_.]*\b)/gm;
@@ -17,7 +17,7 @@ const CLASSES: Readonly<Record<string, string | undefined>> = {
   number: kit.codeNumber,
 };
 
-/** The code with its strings, words and comments in colours; its text is the same. */
+/** The code with coloured strings, keywords, names, numbers and comments; its text is unchanged. */
 export function highlighted(code: string): ReactNode {
   const parts: ReactNode[] = [];
   let end = 0;

@@ -1,7 +1,7 @@
 import { Skeleton, Stack, VisuallyHidden } from "@mantine/core";
 import type { ReactElement } from "react";
 
-/** Grey rows of the size of what will come, so that nothing moves when it does. */
+/** Grey rows as large as the expected content, so that nothing moves when it arrives. */
 export function Loading({ rows = 5 }: { readonly rows?: number }): ReactElement {
   return (
     <div role="status">

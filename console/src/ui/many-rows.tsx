@@ -7,13 +7,12 @@ import { TableRow } from "./table-row.tsx";
 import type { BodyProps } from "./table-types.ts";
 
 const ROW_HEIGHT_PX = 44;
-/**
- * The rows that are rendered above and below the visible ones: as many as one turn of a wheel
- * scrolls.
- */
+/** Extra rows rendered above and below the visible ones: as many as one wheel step scrolls. */
 const ROWS_AROUND = 5;
 
-/** A long table in a box of its own: only the rows in sight, and some around them, are in the page. */
+/**
+ * A long table that scrolls in its own box; only the visible rows and some around them are drawn.
+ */
 export default function ManyRows<T>(props: BodyProps<T>): ReactElement {
   const { caption, columns, rows, rowKey, head } = props;
   const scroll = useRef<HTMLDivElement>(null);
@@ -45,7 +44,7 @@ export default function ManyRows<T>(props: BodyProps<T>): ReactElement {
   );
 }
 
-/** Holds the place of the rows that are out of sight. */
+/** Takes the height of the rows that are not drawn. */
 function Gap(props: { readonly height: number; readonly span: number }): ReactElement | null {
   if (props.height <= 0) return null;
   return (

@@ -1,21 +1,30 @@
-import { cloneElement, lazy, Suspense, useState, type ReactElement } from "react";
+import { cloneElement, lazy, Suspense, useState, type ReactElement, type ReactNode } from "react";
 
 import type { MenuButtonProps } from "./opened-menu.tsx";
 
 const OpenedMenu = lazy(() => import("./opened-menu.tsx"));
 
-/** A button that opens a small window beside it; what that takes is loaded when it is first opened. */
+/**
+ * A button that opens a small window next to it. Mantine's popover is loaded at the first click.
+ */
 export function MenuButton(props: MenuButtonProps): ReactElement {
+  return (
+    <LoadedOnClick button={props.button}>
+      <OpenedMenu {...props} />
+    </LoadedOnClick>
+  );
+}
+
+/** Shows the button until it is clicked and `children`, the opened menu with it, are loaded. */
+export function LoadedOnClick(props: {
+  readonly button: MenuButtonProps["button"];
+  readonly children: ReactNode;
+}): ReactElement {
   const [isWanted, setWanted] = useState(false);
   const closed = cloneElement(props.button, {
     "aria-haspopup": "dialog",
     "aria-expanded": false,
     onClick: () => setWanted(true),
   });
-  if (!isWanted) return closed;
-  return (
-    <Suspense fallback={closed}>
-      <OpenedMenu {...props} />
-    </Suspense>
-  );
+  return isWanted ? <Suspense fallback={closed}>{props.children}</Suspense> : closed;
 }

@@ -12,7 +12,7 @@ import {
   writeUsd,
 } from "./money-math.ts";
 
-test("an amount survives reading and writing to the micro-dollar, however large", () => {
+test("an amount of any size is parsed and written back without loss", () => {
   for (const usd of ["0.000000", "0.000001", "-0.000001", "9007199254740993.000001"]) {
     expect(writeUsd(parseUsd(usd))).toBe(usd);
   }
@@ -24,7 +24,7 @@ test("amounts are added exactly, where floats would not", () => {
   expect(addUsd()).toBe("0.000000");
 });
 
-test("a text that is not an amount is refused, not shown as zero", () => {
+test("a text that is not an amount throws instead of becoming zero", () => {
   for (const text of ["", "1e3", "0x1", "1.0000001", "--1", "NaN", ".5", "1."]) {
     expect(() => parseUsd(text)).toThrow(RangeError);
   }
@@ -46,7 +46,7 @@ test("a headline is rounded to cents, halves away from zero", () => {
   expect(toCents("99.995000")).toBe("100.00");
 });
 
-test("a headline never says nothing where there is something", () => {
+test("a headline shows an amount below a cent as less than a cent, not as zero", () => {
   expect(showCents("0.000001")).toBe("<$0.01");
   expect(showCents("-0.000001")).toBe("−<$0.01");
   expect(showCents("0.000000")).toBe("$0.00");
@@ -61,7 +61,7 @@ test("an exact amount shows every digit, thousands separators and a true minus",
   expect(showUsd("999.000000")).toBe("$999.000000");
 });
 
-test("amounts are ordered by their size and shares stay between nothing and all", () => {
+test("amounts are sorted by size, and shares stay between 0 and 1", () => {
   const sorted = ["10.000000", "9.000000", "-1.000000"].sort(compareUsd);
   expect(sorted).toEqual(["-1.000000", "9.000000", "10.000000"]);
   expect(computeShare("1.000000", "4.000000")).toBe(0.25);

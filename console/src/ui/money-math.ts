@@ -1,12 +1,12 @@
 /**
- * Money in the browser: decimal texts of dollars as the API sends them, computed with as whole
- * micro-dollars. No amount ever becomes a `number`; only shares, for the length of a bar, do.
+ * Money in the browser. The API sends dollars as decimal texts; sums use whole micro-dollars
+ * (bigint). No amount becomes a `number`, only shares do, for the length of a bar.
  */
 const USD = /^(-?)(\d+)(?:\.(\d{1,6}))?$/;
 const MICRO_PER_USD = 1_000_000n;
 const MICRO_PER_CENT = 10_000n;
 
-/** Whole micro-dollars of a decimal text. Throws a RangeError on anything else. */
+/** Parses a decimal text into whole micro-dollars. Throws a RangeError on anything else. */
 export function parseUsd(usd: string): bigint {
   const match = USD.exec(usd);
   if (match === null) throw new RangeError(`not an amount of dollars: ${usd}`);
@@ -15,13 +15,13 @@ export function parseUsd(usd: string): bigint {
   return sign === "-" ? -micro : micro;
 }
 
-/** The dollars that a person typed, never negative; undefined when the text is not an amount. */
+/** Parses typed dollars into micro-dollars; undefined if the text is not an amount or negative. */
 export function readUsdInput(text: string): bigint | undefined {
   const trimmed = text.trim().replace(/^\$/, "");
   return /^\d{1,9}(\.\d{1,6})?$/.test(trimmed) ? parseUsd(trimmed) : undefined;
 }
 
-/** The text of an amount, always with six digits behind the point: `"12.500000"`. */
+/** The decimal text of an amount, always with six decimals: `"12.500000"`. */
 export function writeUsd(micro: bigint): string {
   const size = micro < 0n ? -micro : micro;
   const fraction = String(size % MICRO_PER_USD).padStart(6, "0");
@@ -32,7 +32,7 @@ export function addUsd(...amounts: readonly string[]): string {
   return writeUsd(amounts.reduce((sum, usd) => sum + parseUsd(usd), 0n));
 }
 
-/** A number below zero, zero or above it, as a sort wants it. */
+/** A comparator for `sort`: negative, zero or positive. */
 export function compareUsd(a: string, b: string): number {
   const difference = parseUsd(a) - parseUsd(b);
   return difference < 0n ? -1 : difference > 0n ? 1 : 0;
@@ -47,7 +47,9 @@ export function toCents(usd: string): string {
   return `${sign}${cents / 100n}.${String(cents % 100n).padStart(2, "0")}`;
 }
 
-/** `part` as a share of `whole`, from 0 to 1 with six digits. For lengths only, never for sums. */
+/**
+ * `part` as a share of `whole`, from 0 to 1 with six decimals. For lengths only, never for sums.
+ */
 export function computeShare(part: string, whole: string): number {
   const of = parseUsd(whole);
   if (of <= 0n) return 0;
@@ -55,7 +57,7 @@ export function computeShare(part: string, whole: string): number {
   return Math.min(1, Math.max(0, Number(share) / 1_000_000));
 }
 
-/** With a dollar sign, a true minus and thousands separators: `"−$1,234.500000"`. */
+/** The amount with a dollar sign, a true minus and thousands separators: `"−$1,234.500000"`. */
 export function showUsd(usd: string, options: { readonly isSigned?: boolean } = {}): string {
   const isNegative = usd.startsWith("-");
   const [whole = "0", fraction] = usd.replace("-", "").split(".");
@@ -64,7 +66,7 @@ export function showUsd(usd: string, options: { readonly isSigned?: boolean } = 
   return `${sign}$${grouped}${fraction === undefined ? "" : `.${fraction}`}`;
 }
 
-/** The headline form: cents, and `"<$0.01"` where cents would say that there is nothing. */
+/** The amount rounded to cents; `"<$0.01"` if that would be zero for an amount that is not. */
 export function showCents(usd: string, options: { readonly isSigned?: boolean } = {}): string {
   const cents = toCents(usd);
   if (cents === "0.00" && parseUsd(usd) > 0n) return "<$0.01";

@@ -9,9 +9,9 @@ export interface MoneyProps {
   readonly usd: string;
   /** Rounded to cents, with the exact amount in a tooltip. */
   readonly headline?: boolean;
-  /** Two digits where they are the exact amount; six where they would hide something. */
+  /** Two decimals if they are exact, else six. */
   readonly isBrief?: boolean;
-  /** With a plus above zero. */
+  /** A plus before amounts above zero. */
   readonly signed?: boolean;
 }
 

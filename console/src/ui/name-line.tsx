@@ -1,17 +1,17 @@
 import { Text } from "@mantine/core";
 import type { ReactElement, ReactNode } from "react";
 
+import chart from "./charts/charts.module.css";
+import { familyColour, toColour } from "./charts/part-paint.ts";
 import kit from "./kit.module.css";
-import { Monogram } from "./monogram.tsx";
 
-/** A model or a provider in every list: its mark, its name, and one line of what it is. */
+/** A model or a provider in a list: its mark, its name, badges, and a line below. */
 export function NameLine(props: {
-  /** The id, which has the hue of its maker. */
+  /** The id, which decides the mark's colour. */
   readonly of: string;
   readonly name: string;
-  /** The name as a link, where it leads somewhere. */
+  /** Shown instead of the plain name. */
   readonly link?: ReactNode;
-  /** Beside the name: what is out of the ordinary. */
   readonly badges?: ReactNode;
   readonly note?: ReactNode;
 }): ReactElement {
@@ -31,5 +31,22 @@ export function NameLine(props: {
         {note === undefined ? null : <div className={kit.nameNote}>{note}</div>}
       </div>
     </div>
+  );
+}
+
+/**
+ * The mark of a model's maker or of a provider: its first letter, in the colour of its models in
+ * charts. Logos are not used, because they are trademarks.
+ */
+function Monogram(props: { readonly of: string; readonly name: string }): ReactElement {
+  const paint = { "--mark": toColour({ colour: familyColour(props.of), mark: 0 }) };
+  return (
+    <span
+      className={`${chart.palette} ${kit.monogram}`}
+      style={paint as object}
+      // Drawn by CSS, so that it is not copied with a row.
+      data-letter={props.name.slice(0, 1).toUpperCase()}
+      aria-hidden
+    />
   );
 }

@@ -2,12 +2,12 @@ import { notifications } from "@mantine/notifications";
 
 import { ApiFault } from "../api/client.ts";
 
-/** Says that something was done. */
+/** Shows a short message that an action succeeded. */
 export function notifyDone(text: string): void {
   notifications.show({ message: text, color: "green", closeButtonProps: CLOSE });
 }
 
-/** Says what went wrong, with the request ID; stays until it is closed. */
+/** Shows an error message with its request ID; it stays until the reader closes it. */
 export function notifyFault(error: unknown): void {
   const fault = error instanceof ApiFault ? error : undefined;
   const id = fault?.requestId === undefined ? "" : ` (request ID ${fault.requestId})`;
@@ -18,6 +18,17 @@ export function notifyFault(error: unknown): void {
     autoClose: false,
     closeButtonProps: CLOSE,
   });
+}
+
+/** The callbacks of a change: they show the text when it is done, or its error. */
+export function notices<T>(done: string | ((answer: T) => string)): {
+  readonly onSuccess: (answer: T) => void;
+  readonly onError: (error: unknown) => void;
+} {
+  return {
+    onSuccess: (answer) => notifyDone(typeof done === "string" ? done : done(answer)),
+    onError: notifyFault,
+  };
 }
 
 const CLOSE = { "aria-label": "Close message" };

@@ -9,8 +9,10 @@ import {
   type Ref,
 } from "react";
 
+import { defined } from "../../../src/kernel/core/defined.ts";
+
 export interface MenuButtonProps {
-  /** The name of the window. */
+  /** The accessible name of the window. */
   readonly label: string;
   readonly position: NonNullable<PopoverProps["position"]>;
   readonly button: ReactElement<{
@@ -18,10 +20,16 @@ export interface MenuButtonProps {
     readonly "aria-haspopup"?: "dialog";
     readonly "aria-expanded"?: boolean;
   }>;
-  readonly children: ReactNode;
+  /** The width and the padding in pixels; Mantine's defaults if absent. */
+  readonly width?: number;
+  readonly padding?: number;
+  /** A function gets `close`. */
+  readonly children: ReactNode | ((close: () => void) => ReactNode);
 }
 
-/** It opens when it is there, from its own button, which has the focus again when it closes. */
+/**
+ * Mounts closed with the focus on its button, then opens, so that closing returns the focus there.
+ */
 export default function OpenedMenu(props: MenuButtonProps): ReactElement {
   const [isOpen, setOpen] = useState(false);
   const button = useRef<HTMLButtonElement>(null);
@@ -38,6 +46,7 @@ export default function OpenedMenu(props: MenuButtonProps): ReactElement {
       opened={isOpen}
       onChange={setOpen}
       position={props.position}
+      {...defined({ width: props.width })}
       shadow="md"
       withinPortal
       trapFocus
@@ -46,7 +55,11 @@ export default function OpenedMenu(props: MenuButtonProps): ReactElement {
       <Popover.Target>
         {cloneElement(shown, { ref: button, onClick: () => setOpen((now) => !now) })}
       </Popover.Target>
-      <Popover.Dropdown aria-label={props.label}>{props.children}</Popover.Dropdown>
+      <Popover.Dropdown aria-label={props.label} {...defined({ p: props.padding })}>
+        {typeof props.children === "function"
+          ? props.children(() => setOpen(false))
+          : props.children}
+      </Popover.Dropdown>
     </Popover>
   );
 }

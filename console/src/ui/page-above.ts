@@ -5,5 +5,5 @@ export interface Crumb {
   readonly to: string;
 }
 
-/** The page above the one on show: where to go when what was asked for is not there. */
+/** The parent of the current page, which "Not found" messages link to. */
 export const PageAbove = createContext<Crumb | undefined>(undefined);

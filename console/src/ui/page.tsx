@@ -13,12 +13,12 @@ export interface PageProps {
   readonly actions?: ReactNode;
   /** A sentence below the title. */
   readonly lead?: ReactNode;
-  /** Uses the width of a wide window: for pages of tables. */
+  /** Uses the full width of the window, for pages with tables. */
   readonly isWide?: boolean;
   readonly children?: ReactNode;
 }
 
-/** A page: its title in the tab and as the one `h1`, then its panels. */
+/** A page with its title, which is also the tab's title and the only `h1`. */
 export function Page({
   title,
   crumbs = [],

@@ -4,14 +4,14 @@ import { useId, type ReactElement, type ReactNode } from "react";
 import kit from "./kit.module.css";
 
 export interface PanelProps {
-  /** Where the address can lead to. */
+  /** The fragment of the address that leads here. */
   readonly id?: string;
   readonly title?: string;
   readonly actions?: ReactNode;
   readonly children?: ReactNode;
 }
 
-/** A part of a page in a box, headed by an `h2`. */
+/** A box of a page with an `h2`. */
 export function Panel({ id: place, title, actions, children }: PanelProps): ReactElement {
   const id = useId();
   return (

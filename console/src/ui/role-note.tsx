@@ -5,7 +5,7 @@ import { useMay, type Need } from "../api/use-may.ts";
 import { useSession } from "../api/use-session.ts";
 import { roleNote } from "../../../src/kernel/core/roles.ts";
 
-/** Why what is disabled on this page is: nothing where the role may do it. */
+/** Explains which roles may do something; shows nothing if the reader's role may. */
 export function RoleNote(props: {
   readonly need: Need;
   /** The action that only some roles may take: "create and change keys". */

@@ -2,12 +2,10 @@ import type { ReactElement, ReactNode } from "react";
 
 import styles from "./table.module.css";
 
-/*
- * Of a row there are dozens in sight, and sorting draws them all: plain elements take a part of the
- * time that the library's take.
- */
+/* Plain elements instead of Mantine's: a table shows dozens of rows, and sorting redraws all of
+   them. */
 
-/** Parts beside each other in a cell. */
+/** Lays out the parts of a cell in one line. */
 export function RowLine(props: {
   readonly isEnd?: boolean;
   readonly className?: string | undefined;
@@ -17,7 +15,7 @@ export function RowLine(props: {
   return <div className={names.filter((name) => name !== "").join(" ")}>{props.children}</div>;
 }
 
-/** A button with an icon; `label` says what it does, and to which row. */
+/** A button with an icon; `label` names the action and the row. */
 export function RowButton(props: {
   readonly label: string;
   readonly isQuiet?: boolean;

@@ -10,10 +10,10 @@ export interface SearchFieldProps {
   readonly onChange: (value: string) => void;
 }
 
-/** A search over a list; `/` brings the reader here. */
+/** A search over a list; the key `/` moves the focus here. */
 export function SearchField({ label, value, onChange }: SearchFieldProps): ReactElement {
-  // The caller may keep less than what was typed; the field then shows that, also when it stays the same.
-  const [, showKept] = useReducer((times: number) => times + 1, 0);
+  // Render after each input, even if the caller cut the text back to the same `value`.
+  const [, rerender] = useReducer((times: number) => times + 1, 0);
   return (
     <TextInput
       type="text"
@@ -23,10 +23,9 @@ export function SearchField({ label, value, onChange }: SearchFieldProps): React
       value={value}
       onChange={(event) => {
         onChange(event.currentTarget.value);
-        showKept();
+        rerender();
       }}
       data-search-field
-      autoComplete="off"
       spellCheck={false}
       leftSection={<Search size={16} aria-hidden />}
       rightSection={

@@ -4,7 +4,7 @@ import type { ReactElement } from "react";
 
 import kit from "./kit.module.css";
 
-/** The secret itself with a large copy button. */
+/** A secret with a large copy button. */
 export function SecretField(props: {
   readonly secret: string;
   readonly onCopied?: () => void;

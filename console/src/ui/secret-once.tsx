@@ -9,13 +9,13 @@ export interface SecretOnceProps {
   readonly title: string;
   readonly secret: string;
   readonly note?: ReactNode;
-  /** The actions on the secret while it is here. */
+  /** Actions that need the secret. */
   readonly children?: ReactNode;
-  /** The reader has it: the caller forgets the secret, and says where the focus goes. */
+  /** Called when the reader has saved the secret: the caller forgets it and sets the focus. */
   readonly onSaved: () => void;
 }
 
-/** Shows a secret that cannot be shown again; it closes only after the user confirms to have it. */
+/** Shows a secret once. Escape and clicks outside close it only after it was copied. */
 export function SecretOnce(props: SecretOnceProps): ReactElement {
   const [isCopied, setCopied] = useState(false);
   function close(): void {
@@ -31,7 +31,7 @@ export function SecretOnce(props: SecretOnceProps): ReactElement {
       withCloseButton={false}
       closeOnEscape={isCopied}
       closeOnClickOutside={isCopied}
-      // The former focus was on the form that made the secret, and that form is closing.
+      // The focus was on the form that created the secret, which is closing.
       returnFocus={false}
     >
       <Stack gap="md">

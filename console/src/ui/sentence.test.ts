@@ -8,7 +8,7 @@ describe("a message of the gateway", () => {
     ["Too slow. Try again.", "Too slow. Try again."],
     ["max_tokens must be at most 200", "max_tokens must be at most 200."],
     ["", ""],
-  ])("%s", (message, shown) => {
+  ])("%j becomes a sentence", (message, shown) => {
     expect(sentence(message)).toBe(shown);
   });
 });
@@ -33,7 +33,7 @@ describe("a message of the console's API", () => {
     ["postal_code is missing", "Postal code is missing."],
     ["use `never`, or run `npm run build`", "Use never, or run npm run build."],
     ["see https://a.example/some_page?my_id=1", "See https://a.example/some_page?my_id=1."],
-  ])("%s", (message, shown) => {
+  ])("%j names fields by their labels", (message, shown) => {
     expect(presentMessage(message)).toBe(shown);
   });
 });

@@ -1,6 +1,6 @@
 /**
- * A message of the gateway as a sentence of a page: it begins with a capital letter, unless with the
- * name of a field, and ends with a full stop.
+ * A message of the gateway as a sentence: it begins with a capital letter, unless its first word is
+ * the name of a field, and ends with a full stop.
  */
 export function sentence(message: string): string {
   const [first = ""] = message.split(" ", 1);
@@ -9,7 +9,7 @@ export function sentence(message: string): string {
   return begun === "" || /[.!?…][)”"]?$/.test(begun) ? begun : `${begun}.`;
 }
 
-/** A message of the console's API: where programs read the name of a field, people read its label. */
+/** A message of the console's API as a sentence, with names of fields replaced by their labels. */
 export function presentMessage(message: string): string {
   return capitalized(sentence(message.replaceAll("`", "").replace(FIELD, fieldLabel)));
 }
@@ -18,7 +18,9 @@ function capitalized(text: string): string {
   return text.charAt(0).toUpperCase() + text.slice(1);
 }
 
-/** A name with an underscore or of the list below, and the place in it where it is a list. */
+/**
+ * Matches names with an underscore, `rpm`, `tpm`, `url`, `ref`, and elements such as `prompts[2]`.
+ */
 const FIELD =
   /(?<![\w./?&=-])(?:[a-z]+(?:_[a-z]+)+|rpm|tpm|url|ref)(?:\.[a-z_]+)?(?![\w-])|(?<![\w./])[a-z_]+\[\d+\]/g;
 
@@ -33,7 +35,7 @@ function label(name: string): string {
   return LABELS[name] ?? words;
 }
 
-/** Where the label is more than the name with spaces. */
+/** Labels that differ from the name with spaces. */
 const LABELS: Readonly<Record<string, string>> = {
   rpm: "requests per minute",
   tpm: "tokens per minute",

@@ -4,7 +4,7 @@ import type { ReactElement, ReactNode } from "react";
 import kit from "./kit.module.css";
 
 export interface SideGroup {
-  /** Above its links; absent where there is one group. */
+  /** The heading above the links; absent if there is only one group. */
   readonly label?: string;
   readonly links: readonly {
     readonly to: string;
@@ -13,11 +13,11 @@ export interface SideGroup {
   }[];
 }
 
-/** Pages that belong together, with their menu at the side; above them where there is no room. */
+/** Pages that share a menu at their side, or above them in narrow windows. */
 export function SidePages(props: {
   readonly label: string;
   readonly groups: readonly SideGroup[];
-  /** Above the menu, such as a search. */
+  /** Shown above the menu, such as a search field. */
   readonly head?: ReactNode;
   readonly children: ReactNode;
 }): ReactElement {

@@ -1,13 +1,13 @@
 export interface Sort {
-  /** The column. */
+  /** The column's id. */
   readonly id: string;
   readonly direction: "ascending" | "descending";
 }
 
-/** The value that a row is sorted by; a row without one comes last, in either direction. */
+/** The value that a row is sorted by; rows with undefined come last in both directions. */
 export type SortValue = string | number | bigint | undefined;
 
-/** A sorted copy; rows with equal values stay in the order they came in, either way. */
+/** Returns a sorted copy; rows with equal values keep their order in both directions. */
 export function sortRows<T>(
   rows: readonly T[],
   valueOf: (row: T) => SortValue,

@@ -12,17 +12,16 @@ import styles from "./table.module.css";
 
 export interface TableFrameProps {
   readonly caption: string;
-  /** Each row is two lines where the window is narrow. */
+  /** In narrow windows, a row takes two lines. */
   readonly isFolded: boolean;
-  /** Scrolls inside itself: a long table of which only the rows in sight are drawn. */
+  /** Scrolls vertically in its own box. */
   readonly isTall?: boolean;
   readonly frame?: RefObject<HTMLDivElement | null>;
   readonly children: ReactNode;
 }
 
 /**
- * The frame in which a table scrolls where it is wider than its place: a shadow says at which side
- * it continues.
+ * The frame in which a wide table scrolls sideways; a shadow marks each side where it continues.
  */
 export function TableFrame(props: TableFrameProps): ReactElement {
   const own = useRef<HTMLDivElement>(null);
@@ -48,7 +47,7 @@ export function TableFrame(props: TableFrameProps): ReactElement {
   );
 }
 
-/** Says in attributes at which sides more of the table is hidden; the styles draw it. */
+/** Sets `data-more-left` and `data-more-right` on the frame; CSS draws the shadows. */
 function useEdges(frame: RefObject<HTMLDivElement | null>): void {
   useEffect(() => {
     const box = frame.current;
@@ -69,7 +68,7 @@ function useEdges(frame: RefObject<HTMLDivElement | null>): void {
   }, [frame]);
 }
 
-/** From a row's link or button, the arrows lead to the same place of the next row. */
+/** Moves the focus from a row's link or button to the same column of the next or previous row. */
 function onArrow(event: KeyboardEvent<HTMLDivElement>): void {
   const step = { ArrowDown: "nextElementSibling", ArrowUp: "previousElementSibling" } as const;
   const way = step[event.key as keyof typeof step];

@@ -14,7 +14,7 @@ export interface TablePagesProps {
   readonly onSize: (size: number) => void;
 }
 
-/** The line below a table: which rows these are, and the way to the others. */
+/** The line below a table: which rows are shown, and buttons for the other pages. */
 export default function TablePages(props: TablePagesProps): ReactElement {
   const { page, count } = props;
   const from = formatCount(page.from + 1);
@@ -46,7 +46,7 @@ export default function TablePages(props: TablePagesProps): ReactElement {
   );
 }
 
-/** The number of rows on a page; 0 for all of them. */
+/** A select for the number of rows on a page; 0 shows all. */
 export function PageSize(props: {
   readonly size: number;
   readonly sizes: readonly number[];

@@ -7,11 +7,11 @@ import styles from "./table.module.css";
 interface RowProps<T> {
   readonly columns: readonly Column<T>[];
   readonly row: T;
-  /** Its place among all rows, the head included, where not all rows are in the page. */
+  /** The row's number among all rows, header included; only if some rows are not drawn. */
   readonly index?: number;
 }
 
-/** One row of a data table; drawn again only when the row, or the table's columns, are others. */
+/** One row of a data table; redrawn only if the row or the columns change. */
 export const TableRow = memo(RowOfCells) as <T>(props: RowProps<T>) => ReactElement;
 
 function RowOfCells<T>(props: RowProps<T>): ReactElement {
@@ -26,7 +26,7 @@ function RowOfCells<T>(props: RowProps<T>): ReactElement {
   );
 }
 
-/** The layout of a cell, also on a phone: where no column says its place, the first one leads. */
+/** The layout of a cell. If no column sets `phone`, the first column leads on a phone. */
 export function cellProps<T>(columns: readonly Column<T>[], at: number) {
   const column = columns[at] as Column<T>;
   const usual = at === 0 ? "lead" : ENDS.has(column.id) ? "end" : "line";
@@ -44,7 +44,7 @@ export function hasPhonePlaces<T>(columns: readonly Column<T>[]): boolean {
   return columns.some(({ phone }) => phone !== undefined);
 }
 
-/** How a column's cells and its header are laid out. */
+/** The CSS classes of a column's header and cells. */
 export function cellClass<T>({ align, sharePercent }: Column<T>): string | undefined {
   const names = [
     ...(align === "right" ? [kit.right] : []),

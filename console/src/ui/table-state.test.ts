@@ -2,8 +2,8 @@ import { describe, expect, test } from "vitest";
 
 import { isShown, cutPage, readSize, readSort, writeSize, writeSort } from "./table-state.ts";
 
-describe("what a table keeps in its address", () => {
-  test("an order is read as it was written, and an edited one is no order", () => {
+describe("a table's state in the address", () => {
+  test("restores a sort order, and ignores an invalid one", () => {
     const sort = { id: "spent", direction: "descending" } as const;
     expect(readSort(writeSort(sort), ["spent"])).toEqual(sort);
     for (const text of [undefined, "", "spent", "spent.up", "other.asc", "__proto__.asc"]) {
@@ -11,7 +11,7 @@ describe("what a table keeps in its address", () => {
     }
   });
 
-  test("a size that is not offered is the usual one", () => {
+  test("restores a page size, and replaces one that is not offered by the default", () => {
     expect(readSize("100")).toBe(100);
     expect(readSize("all")).toBe(0);
     for (const text of [undefined, "7", "-1", "NaN", "1e9"]) expect(readSize(text)).toBe(50);
@@ -20,7 +20,7 @@ describe("what a table keeps in its address", () => {
     expect(readSize(writeSize(200))).toBe(200);
   });
 
-  test("every row is on exactly one page", () => {
+  test("puts every row on exactly one page", () => {
     for (const [count, size] of [
       [0, 50],
       [1, 50],
@@ -37,14 +37,14 @@ describe("what a table keeps in its address", () => {
     }
   });
 
-  test("a page behind the last one is the last one", () => {
+  test("shows the last page instead of one behind it", () => {
     expect(cutPage(65, 50, "9")).toEqual({ page: 2, pages: 2, from: 50, to: 65 });
     expect(cutPage(65, 50, "0").page).toBe(1);
     expect(cutPage(65, 50, "x").page).toBe(1);
   });
 });
 
-test("a column is shown by the reader's choice, else by the room there is", () => {
+test("a column is shown if the reader chose it, else if the window is wide enough", () => {
   const wide = { id: "a", shownFrom: "wide" } as const;
   expect(isShown(wide, { choice: {}, isWide: false })).toBe(false);
   expect(isShown(wide, { choice: {}, isWide: true })).toBe(true);

@@ -1,18 +1,16 @@
+import { recallFields, remember } from "./browser-memory.ts";
 import type { Sort } from "./sort-rows.ts";
 
-/**
- * The state that a table keeps in the address of its page; a second table of a page has names of
- * its own.
- */
+/** The state that a table keeps in the page's address; a page's second table prefixes the names. */
 export type TableSearch = Readonly<Record<string, string | undefined>>;
 
 /** The page sizes of a table; 0 for all rows. */
 export const PAGE_SIZES: readonly number[] = [10, 25, 50, 100, 200, 0];
 export const PAGE_ROWS = 50;
-/** On a phone a row is a card, and fifty of them are thirteen screens. */
+/** Fewer on a phone, where 50 rows would fill 13 screens. */
 export const PAGE_CARDS = 10;
 
-/** `"spent.desc"` as an order; undefined if the address names no column that can be sorted by. */
+/** Parses `"spent.desc"`; undefined if it names no sortable column. */
 export function readSort(text: string | undefined, sortable: readonly string[]): Sort | undefined {
   const match = /^(.+)\.(asc|desc)$/.exec(text ?? "");
   const id = match?.[1];
@@ -24,7 +22,7 @@ export function writeSort({ id, direction }: Sort): string {
   return `${id}.${direction === "ascending" ? "asc" : "desc"}`;
 }
 
-/** The rows a page has, by the address; an edited address breaks nothing. */
+/** The rows per page in the address; `usual` if it is absent or not offered. */
 export function readSize(text: string | undefined, usual: number = PAGE_ROWS): number {
   const size = text === "all" ? 0 : Number(text ?? Number.NaN);
   return PAGE_SIZES.includes(size) ? size : usual;
@@ -43,7 +41,7 @@ export interface PageOfRows {
   readonly to: number;
 }
 
-/** Which rows are shown; a page behind the last one is the last one. */
+/** Which rows are shown; a page after the last one becomes the last one. */
 export function cutPage(count: number, size: number, wanted: string | undefined): PageOfRows {
   if (size === 0) return { page: 1, pages: 1, from: 0, to: count };
   const pages = Math.max(1, Math.ceil(count / size));
@@ -52,7 +50,7 @@ export function cutPage(count: number, size: number, wanted: string | undefined)
   return { page, pages, from: (page - 1) * size, to: Math.min(count, page * size) };
 }
 
-/** When a column is shown: always, in wide windows, or when the reader asks for it. */
+/** When a column is shown: always, in wide windows, or only if the reader chooses it. */
 export type ShownFrom = "always" | "wide" | "asked";
 
 /** The reader's choice of columns, by id. */
@@ -67,28 +65,17 @@ export function isShown(
 
 /** The columns chosen in this browser for the table of this name. */
 export function readChoice(table: string): ColumnChoice {
-  try {
-    const kept: unknown = JSON.parse(globalThis.localStorage.getItem(toStorageName(table)) ?? "{}");
-    if (typeof kept !== "object" || kept === null) return {};
-    return Object.fromEntries(Object.entries(kept).filter(([, value]) => isBoolean(value)));
-  } catch {
-    return {};
-  }
+  const kept = Object.entries(recallFields("localStorage", toStorageName(table)));
+  return Object.fromEntries(
+    kept.filter((entry): entry is [string, boolean] => typeof entry[1] === "boolean"),
+  );
 }
 
 export function writeChoice(table: string, choice: ColumnChoice): void {
-  try {
-    if (Object.keys(choice).length === 0) globalThis.localStorage.removeItem(toStorageName(table));
-    else globalThis.localStorage.setItem(toStorageName(table), JSON.stringify(choice));
-  } catch {
-    // A browser that keeps nothing shows the usual columns on the next visit.
-  }
+  const isUsual = Object.keys(choice).length === 0;
+  remember("localStorage", toStorageName(table), isUsual ? undefined : choice);
 }
 
 function toStorageName(table: string): string {
   return `tm-columns-${table}`;
-}
-
-function isBoolean(value: unknown): boolean {
-  return typeof value === "boolean";
 }

@@ -27,7 +27,7 @@ export interface TableToolsProps {
   readonly table: RefObject<HTMLDivElement | null>;
 }
 
-/** The line above a table: how many rows, which columns, and the rows for a spreadsheet. */
+/** The line above a table: the number of rows, a copy button, and the choice of columns. */
 export default function TableTools(props: TableToolsProps): ReactElement {
   const { kept, count } = props;
   const [one, many] = kept.rows;
@@ -49,7 +49,7 @@ export default function TableTools(props: TableToolsProps): ReactElement {
   );
 }
 
-/** The first column says which row it is: it cannot be taken out. */
+/** Lets the reader choose columns, except the first, which identifies the row. */
 function ColumnChooser({ columns, shown, choose, reset }: TableToolsProps): ReactElement {
   return (
     <MenuButton
@@ -85,7 +85,7 @@ function ColumnChooser({ columns, shown, choose, reset }: TableToolsProps): Reac
   );
 }
 
-/** The sort menu where rows are cards and there are no headers. */
+/** The sort menu for phones, where rows are cards without headers. */
 function PhoneSort({ columns, sort, onSort }: TableToolsProps): ReactElement | null {
   const sortable = columns.filter(({ sortValue }) => sortValue !== undefined);
   if (sortable.length === 0) return null;
@@ -116,7 +116,7 @@ function PhoneSort({ columns, sort, onSort }: TableToolsProps): ReactElement | n
 
 const COPIED_MS = 1_500;
 
-/** The rows in sight, as a spreadsheet takes them: cells by tabs, rows by lines. */
+/** Copies the drawn rows for a spreadsheet: cells separated by tabs, rows by line breaks. */
 function CopyRows({ table }: Pick<TableToolsProps, "table">): ReactElement {
   const [isCopied, setCopied] = useState(false);
   async function copy(): Promise<void> {

@@ -9,35 +9,35 @@ export interface Column<T> {
   readonly label: string;
   readonly align?: "right";
   readonly render: (row: T) => ReactNode;
-  /** Present: the reader may sort by this column. */
+  /** If present, the reader may sort by this column. */
   readonly sortValue?: (row: T) => SortValue;
-  /** Present in any column: the totals stand in a line below the rows. */
+  /** The column's cell in a line of totals below the rows; absent in all columns: no such line. */
   readonly total?: ReactNode;
-  /** `always` unless said otherwise; the reader may choose differently where the table is `kept`. */
+  /** Default: `always`. With `kept`, the reader may choose differently. */
   readonly shownFrom?: ShownFrom;
-  /** Takes this many percent of what the others leave, and cuts its text where that is too little. */
+  /** The column's percentage of the width that columns without it leave; longer text is cut. */
   readonly sharePercent?: 10 | 15 | 20 | 30 | 40;
   /**
-   * The place in the two lines of a phone: at the start, as a mark beside that, or at the end of the
-   * first; or in the second, with the column's name or plainly without. Present in any column: cells
-   * without it are not shown there.
+   * The place in a row's two lines on a phone. First line: `lead` at the start, `mark` next to it,
+   * `end` at the end. Second line: `line` with the column's label, `plain` without. If any column
+   * sets it, columns without it are hidden on phones.
    */
   readonly phone?: "lead" | "mark" | "end" | "line" | "plain";
 }
 
 export interface DataTableProps<T> {
-  /** The table's subject, for people who do not see the heading above it. */
+  /** The table's accessible name. */
   readonly caption: string;
   readonly columns: readonly Column<T>[];
   readonly rows: readonly T[];
   readonly rowKey: (row: T) => string;
-  /** Shown instead of the table when there are no rows. */
+  /** Shown instead of the table when there are no rows: a sentence, or an `Empty` with more. */
   readonly empty?: ReactNode;
   /** The initial sort order; absent for the order of `rows`. */
   readonly sort?: Sort;
-  /** Present: the page keeps the order, and `rows` come in the order that `sort` says. */
+  /** If present, the page itself sorts `rows` by `sort`. */
   readonly onSort?: (sort: Sort) => void;
-  /** Present: a count, pages, a choice of columns; what is chosen is remembered. */
+  /** If present, the table has a count, pages and a choice of columns, and remembers choices. */
   readonly kept?: Kept;
 }
 

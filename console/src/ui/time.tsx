@@ -5,11 +5,11 @@ import kit from "./kit.module.css";
 export interface TimeProps {
   /** ISO 8601. */
   readonly at: string;
-  /** `minute` unless said otherwise. */
+  /** Default: `minute`. */
   readonly precision?: "day" | "minute" | "second";
 }
 
-/** An instant in UTC, as caps and months are; the reader's own time is in the tooltip. */
+/** An instant in UTC, like caps and months; the tooltip has it in the reader's time zone. */
 export function Time({ at, precision = "minute" }: TimeProps): ReactElement {
   return (
     <time dateTime={at} title={`${inZone(at, "second")} in your time zone`} className={kit.figures}>
@@ -18,7 +18,9 @@ export function Time({ at, precision = "minute" }: TimeProps): ReactElement {
   );
 }
 
-/** `"1 Dec 2026"`, `"22 Nov 2026, 01:57 UTC"`; a text that is not an instant is shown as it is. */
+/**
+ * `"1 Dec 2026"` or `"22 Nov 2026, 01:57 UTC"`; a text that is not an instant is returned as is.
+ */
 export function showUtc(at: string, precision: "day" | "minute" | "second" = "minute"): string {
   const text = inZone(at, precision, "UTC");
   return precision === "day" || text === at ? text : `${text} UTC`;
@@ -45,6 +47,6 @@ const PARTS: Intl.DateTimeFormatOptions = {
   second: "2-digit",
   hourCycle: "h23",
 };
-/* Made once: making one costs more than all the rest of a table's cell. */
+/* Created once, because creating a formatter costs more than rendering a table cell. */
 const OWN_ZONE = new Intl.DateTimeFormat("en-US", PARTS);
 const UTC = new Intl.DateTimeFormat("en-US", { ...PARTS, timeZone: "UTC" });

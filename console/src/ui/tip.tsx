@@ -18,8 +18,8 @@ const DELAY_MS = 250;
 const EDGE_PX = 8;
 
 /**
- * Shows a tooltip while the pointer or the focus is on its target or on the text, until Escape is
- * pressed. The library's own tooltip would add 20 KB to every first page.
+ * Shows a tooltip while the pointer or the focus is on its target or its text; Escape hides it.
+ * Mantine's tooltip would add 20 KB to the first page load.
  */
 export function Tip(props: {
   readonly label: ReactNode;
@@ -42,7 +42,7 @@ export function Tip(props: {
   function onPointerEnter(event: PointerEvent): void {
     if (event.pointerType !== "touch") show(DELAY_MS);
   }
-  /** A tap gives focus too; on a button it means the button, on a figure it asks for more. */
+  /** A tap also focuses: on a button or link it means the action, elsewhere it asks for the tip. */
   function onFocus(event: FocusEvent): void {
     const isFigure = !event.target.matches("a, button");
     if (isFigure || event.target.matches(":focus-visible")) show(0);
@@ -90,12 +90,12 @@ function TipBox(props: {
     <div role="tooltip" id={props.id} ref={box} className={kit.tip}>
       {props.label}
     </div>,
-    // In the landmark of what it belongs to, as all content; dialogs have a place of their own.
+    // All content has to be in a landmark; a tip of a dialog goes to the body.
     host.current?.closest("header, main") ?? document.body,
   );
 }
 
-/** Above what it belongs to, below where there is no space, and never over the edge. */
+/** Places the tip above its target, or below if there is no space, within the window's edges. */
 function place(box: HTMLElement, host: HTMLElement): void {
   const at = (host.firstElementChild ?? host).getBoundingClientRect();
   const { width, height } = box.getBoundingClientRect();

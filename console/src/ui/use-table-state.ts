@@ -13,33 +13,33 @@ import {
   type TableSearch,
 } from "./table-state.ts";
 
-/** The state that a table remembers: its columns in this browser, its order and its page in the address. */
+/** Makes a table remember its columns in this browser, and its order and page in the address. */
 export interface Kept {
-  /** Its name, for the columns that were chosen: `"keys"`. */
+  /** The name under which chosen columns are stored: `"keys"`. */
   readonly id: string;
-  /** The names of one row and of many: `["key", "keys"]`. */
+  /** A row's name in singular and plural: `["key", "keys"]`. */
   readonly rows: readonly [one: string, many: string];
-  /** The prefix of a page's second table, so that the two do not share names in the address. */
+  /** A prefix for names in the address, for the second table of a page. */
   readonly prefix?: string;
-  /** `server`: the rows are one page of many already, with controls of their own. */
+  /** `server`: the rows are already one page, and the caller shows controls for the others. */
   readonly pages?: "server";
 }
 
-/** From this width on, the columns of wide windows are shown. */
+/** The width from which `wide` columns are shown. */
 const WIDE = "(min-width: 1600px)";
 
-/** The default number of rows on a page; smaller if each row is a card. */
+/** The default number of rows on a page; smaller on phones. */
 export function useUsualRows(): number {
   return useIsPhone() ? PAGE_CARDS : PAGE_ROWS;
 }
 
-/** Whether rows are cards: the same width as in the styles of tables. */
+/** True if rows are drawn as cards; the same width as in `table.module.css`. */
 export function useIsPhone(): boolean {
   return useMediaQuery(PHONE, undefined, { getInitialValueInEffect: false }) ?? false;
 }
 const PHONE = "(max-width: 36em)";
 
-/** The parts of the address that belong to one table; each change is one step of Back. */
+/** The parts of the address that belong to one table. Back undoes each change. */
 export function useTableSearch(prefix: string): {
   readonly sort: string | undefined;
   readonly page: string | undefined;
@@ -62,7 +62,7 @@ export function useTableSearch(prefix: string): {
   };
 }
 
-/** Which columns are shown, by width and by choice. */
+/** The columns shown, by the window's width and the reader's choice. */
 export function useColumns<C extends { readonly id: string; readonly shownFrom?: ShownFrom }>(
   table: string | undefined,
   columns: readonly C[],
@@ -79,7 +79,7 @@ export function useColumns<C extends { readonly id: string; readonly shownFrom?:
     setChoice(next);
     if (table !== undefined) writeChoice(table, next);
   };
-  // The same array as before, as long as it has the same columns: rows are not drawn again for it.
+  // Memoized, so that rows are not redrawn while the columns stay the same.
   const shown = useMemo(
     () => columns.filter((column) => isShown(column, { choice, isWide })),
     [columns, choice, isWide],

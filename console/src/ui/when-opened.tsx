@@ -1,8 +1,8 @@
 import { Suspense, useState, type ReactElement, type ReactNode } from "react";
 
 /**
- * Mounts its content when that is first opened and keeps it, so that what closes still has its way
- * out: a page does not wait for what was not opened yet.
+ * Mounts its content when it is first opened, so that a page does not load it before. The content
+ * stays mounted after closing, for its closing transition.
  */
 export function WhenOpened(props: {
   readonly opened: boolean;

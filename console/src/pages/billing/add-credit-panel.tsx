@@ -8,6 +8,7 @@ import { useMay } from "../../api/use-may.ts";
 import { keptKey } from "../../app/kept-key.ts";
 import { useSession } from "../../api/use-session.ts";
 import { CodeBlock } from "../../ui/code-block.tsx";
+import { controlled } from "../../ui/controlled.ts";
 import { fieldError } from "../../ui/field-errors.ts";
 import { FilterChips } from "../../ui/filter-chips.tsx";
 import { showCents, showUsd } from "../../ui/money-math.ts";
@@ -20,7 +21,7 @@ import { readAmount, usualAmounts } from "./purchase-amount.ts";
 
 type Payments = Billing["payments"];
 
-/** The way to add credit in this installation: a payment, or the operator. */
+/** Adds credit by a payment, or explains that the operator adds it. */
 export function AddCreditPanel(props: Pick<AddCreditProps, "payments" | "canSaveCard">): ReactNode {
   return (
     <Panel title="Add credit">
@@ -31,15 +32,15 @@ export function AddCreditPanel(props: Pick<AddCreditProps, "payments" | "canSave
 
 export interface AddCreditProps {
   readonly payments: Payments;
-  /** The page that a paid purchase leads back to. Default: billing. */
+  /** The page to return to after the payment. Default: billing. */
   readonly backTo?: "billing" | "welcome";
   /** Offers to save the card for automatic top-up. */
   readonly canSaveCard?: boolean;
-  /** The browser goes to the payment page now. */
+  /** Called before the browser leaves for the payment page. */
   readonly onLeave?: () => void;
 }
 
-/** The form without its panel. */
+/** The form of `AddCreditPanel`, without the panel. */
 export function AddCredit(props: AddCreditProps): ReactNode {
   const mayBuy = useMay("billing");
   if (!mayBuy) return <RoleNote need="billing" what="add credit" />;
@@ -114,10 +115,8 @@ function BuyForm({
             label="Amount in dollars"
             description={`From ${showCents(bounds.minUsd)} to ${showCents(bounds.maxUsd)}.`}
             inputMode="decimal"
-            autoComplete="off"
             maxLength={16}
-            value={typed}
-            onChange={(event) => setTyped(event.currentTarget.value)}
+            {...controlled(typed, setTyped)}
             error={amountError(read, isChecked) ?? fieldError(submission.fault, "amount_usd")}
           />
         ) : null}

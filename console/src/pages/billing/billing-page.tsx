@@ -62,7 +62,7 @@ function BillingParts(props: {
   );
 }
 
-/** Asked again while a card is on its way. */
+/** The top-up settings, polled while a card is being saved. */
 function useTopUp(): TopUp | undefined {
   const [isPending, setIsPending] = useState(false);
   const polling = isPending ? { refetchMs: CARD_POLL_MS } : {};

@@ -7,10 +7,10 @@ import type {
 } from "../../../../src/account/console-api/contract.ts";
 import { useAnswer, useChange } from "../../api/use-answer.ts";
 import { Answer } from "../../ui/answer.tsx";
+import { controlled } from "../../ui/controlled.ts";
 import { Fault } from "../../ui/fault.tsx";
 import { fieldError } from "../../ui/field-errors.ts";
 import { ForRole } from "../../ui/for-role.tsx";
-import { Loading } from "../../ui/loading.tsx";
 import { notifyDone } from "../../ui/notice.ts";
 import { Page } from "../../ui/page.tsx";
 import { Panel } from "../../ui/panel.tsx";
@@ -23,7 +23,7 @@ export function CompanyPage(): ReactNode {
   const answer = useAnswer("GET /api/console/company");
   return (
     <Page title="Company data" lead={LEAD} crumbs={[{ label: "Billing", to: "/billing" }]}>
-      <Answer of={answer} skeleton={<Loading rows={8} />}>
+      <Answer of={answer} rows={8}>
         {({ company }) => (
           <>
             <RoleNote need="billing" what="change company data" />
@@ -54,93 +54,72 @@ const TAX_IDS: readonly (readonly [NonNullable<CompanyData["tax_id"]>["type"], s
 ];
 
 function CompanyForm({ company }: { readonly company: Answered["company"] }): ReactNode {
-  const [name, setName] = useState(company?.legal_name ?? "");
-  const [lines, setLines] = useState((company?.address_lines ?? []).join("\n"));
-  const [postalCode, setPostalCode] = useState(company?.postal_code ?? "");
-  const [city, setCity] = useState(company?.city ?? "");
-  const [country, setCountry] = useState(company?.country ?? "");
+  const [typed, setTyped] = useState({
+    legal_name: company?.legal_name ?? "",
+    address_lines: (company?.address_lines ?? []).join("\n"),
+    postal_code: company?.postal_code ?? "",
+    city: company?.city ?? "",
+    country: company?.country ?? "",
+    "tax_id.value": company?.tax_id?.value ?? "",
+    billing_email: company?.billing_email ?? "",
+    purchase_order: company?.purchase_order ?? "",
+  });
   const [taxType, setTaxType] = useState(company?.tax_id?.type ?? "eu_vat");
-  const [taxId, setTaxId] = useState(company?.tax_id?.value ?? "");
-  const [email, setEmail] = useState(company?.billing_email ?? "");
-  const [order, setOrder] = useState(company?.purchase_order ?? "");
   const change = useChange("POST /api/console/company", {
     refreshes: ["GET /api/console/company"],
   });
 
   function save(event: FormEvent): void {
     event.preventDefault();
-    const typed = lines.split("\n").filter((line) => line.trim() !== "");
+    const { "tax_id.value": taxId, ...texts } = typed;
     const body: CompanyData = {
-      legal_name: name,
-      address_lines: typed,
-      postal_code: postalCode,
-      city,
-      country: country.trim().toUpperCase(),
+      ...texts,
+      address_lines: typed.address_lines.split("\n").filter((line) => line.trim() !== ""),
+      country: typed.country.trim().toUpperCase(),
       tax_id: taxId.trim() === "" ? null : { type: taxType, value: taxId },
-      billing_email: email,
-      purchase_order: order,
     };
     change.mutate({ body }, { onSuccess: () => notifyDone("Company data was saved") });
   }
 
-  const problem = (field: string): string | undefined => fieldError(change.error, field);
-  const field = (label: string, value: string, set: (to: string) => void, max: number) => ({
+  const field = (name: keyof typeof typed, label: string, maxLength: number) => ({
     label,
-    value,
-    maxLength: max,
-    onChange: (event: { readonly currentTarget: { readonly value: string } }) =>
-      set(event.currentTarget.value),
+    maxLength,
+    ...controlled(typed[name], (text) => setTyped({ ...typed, [name]: text })),
+    error: fieldError(change.error, name),
+    autoComplete: "on",
     w: "100%",
   });
   return (
     <Panel title="Your company">
       <form onSubmit={save}>
         <Stack gap="md" maw={480} align="flex-start">
-          <TextInput
-            required
-            {...field("Legal name", name, setName, 200)}
-            error={problem("legal_name")}
-          />
+          <TextInput required {...field("legal_name", "Legal name", 200)} />
           <Textarea
             required
             autosize
             minRows={2}
             description="Street address, up to three lines."
-            {...field("Address", lines, setLines, 302)}
-            error={problem("address_lines")}
+            {...field("address_lines", "Address", 302)}
           />
-          <TextInput
-            {...field("Postal code", postalCode, setPostalCode, 20)}
-            error={problem("postal_code")}
-          />
-          <TextInput required {...field("City", city, setCity, 100)} error={problem("city")} />
+          <TextInput {...field("postal_code", "Postal code", 20)} />
+          <TextInput required {...field("city", "City", 100)} />
           <TextInput
             required
             description="Two letters, such as US or DE."
-            {...field("Country code", country, setCountry, 2)}
-            error={problem("country")}
+            {...field("country", "Country code", 2)}
           />
           <NativeSelect
             label="Kind of tax ID"
             data={TAX_IDS.map(([value, label]) => ({ value, label }))}
-            value={taxType}
-            onChange={(event) => setTaxType(event.currentTarget.value as typeof taxType)}
+            {...controlled(taxType, setTaxType)}
             w="100%"
           />
           <TextInput
             description="Only the format is checked. Leave blank if you have none."
-            {...field("Tax ID", taxId, setTaxId, 40)}
-            error={problem("tax_id.value")}
+            {...field("tax_id.value", "Tax ID", 40)}
           />
-          <TextInput
-            type="email"
-            {...field("Billing e-mail", email, setEmail, 254)}
-            error={problem("billing_email")}
-          />
-          <TextInput
-            {...field("Purchase order", order, setOrder, 30)}
-            error={problem("purchase_order")}
-          />
+          <TextInput type="email" {...field("billing_email", "Billing e-mail", 254)} />
+          <TextInput {...field("purchase_order", "Purchase order", 30)} />
           {change.isError ? <Fault error={change.error} /> : null}
           <Button type="submit" loading={change.isPending}>
             Save company data

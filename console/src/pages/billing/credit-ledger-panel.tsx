@@ -17,7 +17,7 @@ import { Time } from "../../ui/time.tsx";
 
 const PAGE_LINES = 50;
 
-/** The wallet's lines, newest first, a page at a time; the whole of it as a file. */
+/** The wallet's entries, newest first, loaded page by page, and all of them as a file. */
 export function CreditLedgerPanel(): ReactNode {
   const ledger = useLedger();
   return (
@@ -47,7 +47,9 @@ export function CreditLedgerPanel(): ReactNode {
 
 type Ledger = UseInfiniteQueryResult<readonly CreditEntry[], ApiFault>;
 
-/** Kept under the route's name, so that whatever refreshes the route refreshes all its pages. */
+/**
+ * The first part of the key is the route's name, so that refreshing the route reloads all pages.
+ */
 function useLedger(): Ledger {
   return useInfiniteQuery({
     queryKey: ["GET /api/console/credit-ledger", "pages"],
@@ -123,7 +125,7 @@ const COLUMNS: readonly Column<CreditEntry>[] = [
   },
 ];
 
-/** Credit that was given is on the statement of its month; a receipt is of a payment. */
+/** Says that granted credit has no receipt, because nobody paid for it. */
 function Kind({ kind }: Pick<CreditEntry, "kind">): ReactNode {
   const isGiven = kind === "grant" || kind === "welcome";
   return (

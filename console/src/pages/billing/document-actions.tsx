@@ -1,11 +1,12 @@
 import { Button } from "@mantine/core";
-import { Download, Printer } from "lucide-react";
+import { Printer } from "lucide-react";
 import { useEffect, type ReactNode } from "react";
 
 import { buildAddress } from "../../api/client.ts";
+import { DownloadLink } from "../../ui/download-link.tsx";
 import styles from "./statement.module.css";
 
-/** A document on paper, and as files: `base` with each of the formats at its end. */
+/** Buttons to print a document and to download it: `base` plus each format as an extension. */
 export function DocumentActions(props: {
   readonly base: string;
   readonly formats: readonly string[];
@@ -14,17 +15,9 @@ export function DocumentActions(props: {
     <div className={styles.actions}>
       <PrintButton />
       {props.formats.map((format) => (
-        <Button
-          key={format}
-          component="a"
-          href={buildAddress(`${props.base}.${format}`)}
-          download
-          size="xs"
-          variant="default"
-          leftSection={<Download size={14} aria-hidden />}
-        >
+        <DownloadLink key={format} href={buildAddress(`${props.base}.${format}`)}>
           {format.toUpperCase()}
-        </Button>
+        </DownloadLink>
       ))}
     </div>
   );
@@ -54,7 +47,7 @@ function PrintButton(): ReactNode {
 const SCHEME = "data-mantine-color-scheme";
 let before: string | null = null;
 
-/** Paper is white, whatever the screen is. */
+/** Prints in light colours, even if the screen is dark. */
 function showLight(): void {
   const { documentElement } = globalThis.document;
   before = documentElement.getAttribute(SCHEME);

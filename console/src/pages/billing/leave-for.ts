@@ -1,4 +1,4 @@
-/** To the payment page. Nothing but a web address is gone to, whatever the answer holds. */
+/** Opens the payment page. Throws if the address is not `http` or `https`. */
 export function leaveFor(url: string): void {
   const address = new URL(url, window.location.origin);
   if (!["https:", "http:"].includes(address.protocol)) {
@@ -7,7 +7,7 @@ export function leaveFor(url: string): void {
   window.location.assign(address.href);
 }
 
-/** The browser is on its way: a button stays busy until the user returns to this page. */
+/** Resolves if the user returns to this page, so that a button stays busy until then. */
 export async function untilBack(): Promise<void> {
   await new Promise((resolve) => {
     window.addEventListener("pageshow", resolve, { once: true });

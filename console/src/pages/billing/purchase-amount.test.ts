@@ -4,7 +4,7 @@ import { readAmount, usualAmounts } from "./purchase-amount.ts";
 
 const BOUNDS = { minUsd: "5.000000", maxUsd: "5000.000000" };
 
-describe("the amount to buy", () => {
+describe("the typed amount", () => {
   test.each([
     ["5", "5.00"],
     ["$12.5", "12.50"],
@@ -14,7 +14,7 @@ describe("the amount to buy", () => {
     expect(readAmount(text, BOUNDS)).toEqual({ kind: "amount", amountUsd });
   });
 
-  test("nothing typed is not an error yet", () => {
+  test("is not an error while it is blank", () => {
     expect(readAmount("  ", BOUNDS)).toEqual({ kind: "blank" });
   });
 
@@ -25,7 +25,7 @@ describe("the amount to buy", () => {
     ["-10", "in dollars"],
     ["1,000", "in dollars"],
     ["1e3", "in dollars"],
-  ])("%s is refused, and the sentence says what is possible", (text, words) => {
+  ])("%s is refused with a sentence that says which amounts are allowed", (text, words) => {
     const read = readAmount(text, BOUNDS);
     expect(read.kind === "problem" ? read.problem : "").toContain(words);
   });

@@ -11,7 +11,7 @@ export type ReadAmount =
   | { readonly kind: "amount"; readonly amountUsd: string }
   | { readonly kind: "problem"; readonly problem: string };
 
-/** The amount of credit that a person typed: whole cents between the bounds. */
+/** Parses a typed amount of credit: whole cents within the bounds. */
 export function readAmount(text: string, bounds: AmountBounds): ReadAmount {
   const typed = text.trim();
   if (typed === "") return { kind: "blank" };
@@ -29,7 +29,7 @@ export function readAmount(text: string, bounds: AmountBounds): ReadAmount {
   return { kind: "amount", amountUsd: toCents(usd) };
 }
 
-/** The usual amounts that may be bought here. */
+/** The preset amounts that are within the bounds. */
 export function usualAmounts(bounds: AmountBounds): readonly string[] {
   return ["10", "25", "100"].filter((usd) => readAmount(usd, bounds).kind === "amount");
 }

@@ -5,55 +5,42 @@ import type { Purchase } from "../../../../src/account/console-api/contract.ts";
 import { AppLink } from "../../ui/app-link.tsx";
 import { StatusBadge } from "../../ui/badge.tsx";
 import { Copyable } from "../../ui/copyable.tsx";
-import { DataTable, type Column } from "../../ui/data-table.tsx";
-import { Empty } from "../../ui/empty.tsx";
-import { compareUsd, parseUsd } from "../../ui/money-math.ts";
+import { moneyColumn, timeColumn } from "../../ui/columns.tsx";
+import type { Column } from "../../ui/data-table.tsx";
+import { compareUsd } from "../../ui/money-math.ts";
 import { Money } from "../../ui/money.tsx";
-import { Panel } from "../../ui/panel.tsx";
-import { Time } from "../../ui/time.tsx";
+import { TablePanel } from "../../ui/table-panel.tsx";
 import { purchaseMessage } from "./purchase-message.ts";
 
 /** Lists every purchase, including failed and abandoned ones. */
 export function PurchasePanel(props: { readonly purchases: readonly Purchase[] }): ReactNode {
   return (
-    <Panel title="Purchases">
-      <DataTable
-        caption="All purchases"
-        columns={COLUMNS}
-        rows={props.purchases}
-        rowKey={(purchase) => purchase.purchase_id}
-        empty={<Empty title="No purchases yet." />}
-      />
-    </Panel>
+    <TablePanel
+      title="Purchases"
+      caption="All purchases"
+      columns={COLUMNS}
+      rows={props.purchases}
+      rowKey={(purchase) => purchase.purchase_id}
+      empty="No purchases yet."
+    />
   );
 }
 
 const COLUMNS: readonly Column<Purchase>[] = [
-  {
-    id: "at",
-    label: "Created",
-    render: (purchase) => <Time at={purchase.created_at} />,
-    sortValue: (purchase) => purchase.created_at,
-  },
-  {
-    id: "amount",
-    label: "Amount",
-    align: "right",
-    render: (purchase) => <Money usd={purchase.amount_usd} headline />,
-    sortValue: (purchase) => parseUsd(purchase.amount_usd),
-  },
+  timeColumn("at", "Created", (purchase) => purchase.created_at, { isSortable: true }),
+  moneyColumn("amount", "Amount", (purchase) => purchase.amount_usd, {
+    headline: true,
+    isSortable: true,
+  }),
   {
     id: "status",
     label: "Status",
     render: (purchase) => <PurchaseState purchase={purchase} />,
     sortValue: (purchase) => purchase.status,
   },
-  {
-    id: "granted",
-    label: "Credit added",
-    render: ({ granted_at: at }) => (at === null ? "–" : <Time at={at} />),
+  timeColumn("granted", "Credit added", ({ granted_at: at }) => at, {
     sortValue: (purchase) => purchase.granted_at ?? "",
-  },
+  }),
   {
     id: "id",
     label: "Purchase ID",
@@ -62,7 +49,7 @@ const COLUMNS: readonly Column<Purchase>[] = [
   { id: "receipt", label: "Receipt", render: (purchase) => <Receipt purchase={purchase} /> },
 ];
 
-/** The status word, what was taken back, and whether it was real money. */
+/** The purchase's status, and notes about refunds, disputes and test money. */
 export function PurchaseState({ purchase }: { readonly purchase: Purchase }): ReactNode {
   const { label, tone } = purchaseMessage(purchase.status);
   return (
@@ -92,7 +79,7 @@ function Note({ children }: { readonly children: ReactNode }): ReactNode {
   );
 }
 
-/** Its receipt; before it is paid, the page that polls the payment. */
+/** A link to the receipt; while the payment is open, to the page that polls it. */
 function Receipt({ purchase }: { readonly purchase: Purchase }): ReactNode {
   const { purchase_id: id, receipt, status } = purchase;
   if (receipt !== null) {

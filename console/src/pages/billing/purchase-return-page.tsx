@@ -19,8 +19,8 @@ import { pollAfterMs } from "./poll-pace.ts";
 const AlertOffer = lazy(() => import("../settings/alert-offer.tsx"));
 
 /**
- * `/billing/return/$purchaseId`: the page to which the checkout returns. Returning proves nothing,
- * so the purchase is polled until its result is known.
+ * `/billing/return/$purchaseId`: the page to which the checkout returns. Returning does not prove a
+ * payment, so the purchase is polled until its result is known.
  */
 export function PurchaseReturnPage(): ReactNode {
   const { purchaseId = "" } = useParams({ strict: false }) as { readonly purchaseId?: string };
@@ -68,13 +68,13 @@ function ReturnedPurchase({ purchaseId }: { readonly purchaseId: string }): Reac
   );
 }
 
-/** The purchase was begun on the welcome page, which continues when it is paid. */
+/** True if the purchase was started on the welcome page, which continues when it is paid. */
 function useNextIsWelcome(): boolean {
   const { next } = useSearch({ strict: false }) as { readonly next?: string };
   return next === "welcome";
 }
 
-/** The header's balance and the limit of unfunded organizations change with the credit. */
+/** Reads again everything that changes with new credit, such as balance and limits. */
 function useRefreshWhenGranted(purchase: Purchase | undefined): void {
   const client = useQueryClient();
   const grantedAt = purchase?.granted_at ?? null;

@@ -24,7 +24,7 @@ const receipt: Receipt = {
   issuer: { name: null, address_lines: [], tax_id: null, note: null, url: "https://c.example.com" },
 };
 
-test("a receipt says number, date, method and reference", () => {
+test("a receipt has its number, date, payment method and reference", () => {
   expect(paymentFacts(receipt).map((fact) => fact.join(": "))).toEqual([
     "Receipt number: R-000012",
     "Date paid: 22 Nov 2026, 01:57 UTC",
@@ -34,7 +34,7 @@ test("a receipt says number, date, method and reference", () => {
   ]);
 });
 
-test("a receipt has a line with its quantity, net, tax and total, and what went back since", () => {
+test("a receipt has quantity, net, tax, total, and later refunds and disputes", () => {
   const later = { refunded_usd: "10.000000", disputed_usd: "0.500001" };
   const lines = receiptLines({ ...receipt, ...later });
   expect(lines.map(({ label, quantity = "-", text }) => `${label} ${quantity} ${text}`)).toEqual([

@@ -7,16 +7,16 @@ import type { Receipt } from "../../../../src/account/console-api/contract.ts";
 import { useAnswer } from "../../api/use-answer.ts";
 import { Answer } from "../../ui/answer.tsx";
 import { Banner } from "../../ui/banner.tsx";
-import { DataTable, type Column } from "../../ui/data-table.tsx";
-import { Loading } from "../../ui/loading.tsx";
+import type { Column } from "../../ui/data-table.tsx";
 import { Page } from "../../ui/page.tsx";
 import { Panel } from "../../ui/panel.tsx";
+import { TablePanel } from "../../ui/table-panel.tsx";
 import { DocumentActions } from "./document-actions.tsx";
 import { paymentFacts, receiptLines, type Line } from "./receipt-lines.ts";
 import { StatementParties } from "./statement-parties.tsx";
 import styles from "./statement.module.css";
 
-/** `/billing/purchases/$purchaseId/receipt`: what was paid, to read, to print and as a file. */
+/** `/billing/purchases/$purchaseId/receipt`: a receipt to read, print and download. */
 export function ReceiptPage(): ReactNode {
   const { purchaseId = "" } = useParams({ strict: false }) as { readonly purchaseId?: string };
   const params = { purchase_id: purchaseId };
@@ -28,7 +28,7 @@ export function ReceiptPage(): ReactNode {
       crumbs={[{ label: "Billing", to: "/billing" }]}
       actions={<DocumentActions base={base} formats={["pdf"]} />}
     >
-      <Answer of={answer} skeleton={<Loading rows={6} />}>
+      <Answer of={answer} rows={6}>
         {(receipt) => <ReceiptSheet receipt={receipt} />}
       </Answer>
     </Page>
@@ -50,22 +50,18 @@ function ReceiptSheet({ receipt }: { readonly receipt: Receipt }): ReactNode {
           isFrozen
         />
       </Panel>
-      <Panel title="Payment">
-        <DataTable
-          caption="Payment"
-          columns={FACT_COLUMNS}
-          rows={paymentFacts(receipt)}
-          rowKey={([label]) => label}
-        />
-      </Panel>
-      <Panel title="Paid">
-        <DataTable
-          caption="Paid"
-          columns={LINE_COLUMNS}
-          rows={receiptLines(receipt)}
-          rowKey={({ label }) => label}
-        />
-      </Panel>
+      <TablePanel
+        title="Payment"
+        columns={FACT_COLUMNS}
+        rows={paymentFacts(receipt)}
+        rowKey={([label]) => label}
+      />
+      <TablePanel
+        title="Paid"
+        columns={LINE_COLUMNS}
+        rows={receiptLines(receipt)}
+        rowKey={({ label }) => label}
+      />
       {url === null || !/^https?:\/\//i.test(url) ? null : (
         <Anchor href={url} target="_blank" rel="noreferrer" size="sm" className={styles.actions}>
           Receipt of the payment provider <ExternalLink size={12} aria-hidden />

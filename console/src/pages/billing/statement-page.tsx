@@ -7,7 +7,6 @@ import { monthName } from "../../../../src/kernel/core/document-words.ts";
 import { useAnswer } from "../../api/use-answer.ts";
 import { Answer } from "../../ui/answer.tsx";
 import { Banner } from "../../ui/banner.tsx";
-import { Loading } from "../../ui/loading.tsx";
 import { Page } from "../../ui/page.tsx";
 import { Panel } from "../../ui/panel.tsx";
 import { DocumentActions } from "./document-actions.tsx";
@@ -15,7 +14,7 @@ import { StatementParties } from "./statement-parties.tsx";
 import { StatementTables } from "./statement-tables.tsx";
 import styles from "./statement.module.css";
 
-/** `/billing/statements/$month`: one month, to read, to print and as files. */
+/** `/billing/statements/$month`: a monthly statement to read, print and download. */
 export function StatementPage(): ReactNode {
   const { month = "" } = useParams({ strict: false }) as { readonly month?: string };
   const answer = useAnswer("GET /api/console/statements/:month", { params: { month } });
@@ -29,7 +28,7 @@ export function StatementPage(): ReactNode {
       ]}
       actions={<DocumentActions base={base} formats={["pdf", "csv", "json"]} />}
     >
-      <Answer of={answer} skeleton={<Loading rows={8} />}>
+      <Answer of={answer} rows={8}>
         {(statement) => <StatementSheet statement={statement} />}
       </Answer>
     </Page>

@@ -7,13 +7,13 @@ import { AppLink } from "../../ui/app-link.tsx";
 import { countryName } from "../../ui/country-name.ts";
 import styles from "./statement.module.css";
 
-/** The issuer of a statement and the organization it is for. */
+/** The issuer and the buyer of a statement or receipt. */
 export function StatementParties(props: {
   readonly company: CompanyData | null;
   readonly issuer: Issuer;
-  /** The organization's name. Default: that of today. */
+  /** The organization's name. Default: its current name. */
   readonly buyer?: string;
-  /** They are those of a day that is over: company data come too late. */
+  /** True for a document of the past, which new company data do not change. */
   readonly isFrozen?: boolean;
 }): ReactNode {
   const { company, issuer, isFrozen = false } = props;

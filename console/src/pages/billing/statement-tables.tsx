@@ -2,26 +2,24 @@ import type { ReactNode } from "react";
 
 import type { Statement } from "../../../../src/account/console-api/contract.ts";
 import { AppLink } from "../../ui/app-link.tsx";
-import { formatCount } from "../../ui/count.tsx";
+import { moneyColumn, numberColumn, timeColumn } from "../../ui/columns.tsx";
 import { DataTable, type Column } from "../../ui/data-table.tsx";
 import { Empty } from "../../ui/empty.tsx";
-import { Money } from "../../ui/money.tsx";
 import { Panel } from "../../ui/panel.tsx";
-import { Time } from "../../ui/time.tsx";
+import { TablePanel } from "../../ui/table-panel.tsx";
 
 /** The figures of a statement: how the balance changed, and what was used. */
 export function StatementTables({ statement }: { readonly statement: Statement }): ReactNode {
   const noUsage = <Empty title="No usage in this month" />;
   return (
     <>
-      <Panel title="Balance">
-        <DataTable
-          caption="How the balance changed"
-          columns={BALANCE_COLUMNS}
-          rows={listBalance(statement)}
-          rowKey={({ label }) => label}
-        />
-      </Panel>
+      <TablePanel
+        title="Balance"
+        caption="How the balance changed"
+        columns={BALANCE_COLUMNS}
+        rows={listBalance(statement)}
+        rowKey={({ label }) => label}
+      />
       {statement.lines.length === 0 ? null : (
         <Panel title="Credit, refunds and disputes">
           <DataTable
@@ -32,27 +30,23 @@ export function StatementTables({ statement }: { readonly statement: Statement }
           />
           {statement.lines_left_out === 0
             ? null
-            : `${statement.lines_left_out} more are in the sums only.`}
+            : `And ${statement.lines_left_out} more, in the totals only.`}
         </Panel>
       )}
-      <Panel title="Usage by model">
-        <DataTable
-          caption="Usage by model"
-          columns={[{ id: "model", label: "Model", render: ({ model }) => model }, ...usage()]}
-          rows={statement.models}
-          rowKey={({ model }) => model}
-          empty={noUsage}
-        />
-      </Panel>
-      <Panel title="Usage by key">
-        <DataTable
-          caption="Usage by key"
-          columns={[{ id: "key", label: "Key", render: ({ name }) => name }, ...usage()]}
-          rows={statement.keys}
-          rowKey={({ key_id: id }) => id}
-          empty={noUsage}
-        />
-      </Panel>
+      <TablePanel
+        title="Usage by model"
+        columns={[{ id: "model", label: "Model", render: ({ model }) => model }, ...usage()]}
+        rows={statement.models}
+        rowKey={({ model }) => model}
+        empty={noUsage}
+      />
+      <TablePanel
+        title="Usage by key"
+        columns={[{ id: "key", label: "Key", render: ({ name }) => name }, ...usage()]}
+        rows={statement.keys}
+        rowKey={({ key_id: id }) => id}
+        empty={noUsage}
+      />
     </>
   );
 }
@@ -72,7 +66,9 @@ function listBalance(statement: Statement): readonly BalanceLine[] {
       usd,
     })),
     { label: "Usage", usd: negated(statement.usage_usd) },
-    ...(isWhole ? [] : [{ label: "Of which archived, not listed below", usd: negated(unlisted) }]),
+    ...(isWhole
+      ? []
+      : [{ label: "Includes archived requests not listed below", usd: negated(unlisted) }]),
     { label: "Closing balance", usd: statement.closing_usd },
   ];
 }
@@ -93,16 +89,11 @@ function negated(usd: string): string {
 
 const BALANCE_COLUMNS: readonly Column<BalanceLine>[] = [
   { id: "label", label: "Line", render: ({ label }) => label },
-  {
-    id: "usd",
-    label: "Amount",
-    align: "right",
-    render: ({ usd }) => <Money usd={usd} isBrief />,
-  },
+  moneyColumn("usd", "Amount", ({ usd }) => usd, { isBrief: true }),
 ];
 
 const LINE_COLUMNS: readonly Column<Statement["lines"][number]>[] = [
-  { id: "at", label: "Date", render: ({ at }) => <Time at={at} precision="minute" /> },
+  timeColumn("at", "Date", ({ at }) => at),
   { id: "kind", label: "Type", render: ({ kind }) => KINDS[kind] ?? "Other" },
   {
     id: "ref",
@@ -116,12 +107,7 @@ const LINE_COLUMNS: readonly Column<Statement["lines"][number]>[] = [
         </AppLink>
       ),
   },
-  {
-    id: "usd",
-    label: "Amount",
-    align: "right",
-    render: ({ amount_usd: usd }) => <Money usd={usd} isBrief />,
-  },
+  moneyColumn("usd", "Amount", ({ amount_usd: usd }) => usd, { isBrief: true }),
 ];
 
 type Used = Pick<
@@ -131,29 +117,9 @@ type Used = Pick<
 
 function usage<T extends Used>(): readonly Column<T>[] {
   return [
-    {
-      id: "requests",
-      label: "Requests",
-      align: "right",
-      render: ({ requests }) => formatCount(requests),
-    },
-    {
-      id: "input",
-      label: "Input tokens",
-      align: "right",
-      render: ({ input_tokens: tokens }) => formatCount(tokens),
-    },
-    {
-      id: "output",
-      label: "Output tokens",
-      align: "right",
-      render: ({ output_tokens: tokens }) => formatCount(tokens),
-    },
-    {
-      id: "cost",
-      label: "Cost",
-      align: "right",
-      render: ({ cost_usd: usd }) => <Money usd={usd} />,
-    },
+    numberColumn("requests", "Requests", ({ requests }) => requests),
+    numberColumn("input", "Input tokens", ({ input_tokens: tokens }) => tokens),
+    numberColumn("output", "Output tokens", ({ output_tokens: tokens }) => tokens),
+    moneyColumn("cost", "Cost", ({ cost_usd: usd }) => usd),
   ];
 }

@@ -5,17 +5,15 @@ import { monthName } from "../../../../src/kernel/core/document-words.ts";
 import { useAnswer } from "../../api/use-answer.ts";
 import { Answer } from "../../ui/answer.tsx";
 import { AppLink, LinkButton } from "../../ui/app-link.tsx";
+import { moneyColumn, timeColumn } from "../../ui/columns.tsx";
 import { DataTable, type Column } from "../../ui/data-table.tsx";
-import { Loading } from "../../ui/loading.tsx";
-import { Money } from "../../ui/money.tsx";
 import { Page } from "../../ui/page.tsx";
 import { Panel } from "../../ui/panel.tsx";
-import { Time } from "../../ui/time.tsx";
 
 const LEAD =
   "One statement for each UTC month: opening balance, credit, usage by model and key, closing balance.";
 
-/** `/billing/statements`: the months of the organization. */
+/** `/billing/statements`: the organization's monthly statements. */
 export function StatementsPage(): ReactNode {
   const answer = useAnswer("GET /api/console/statements");
   return (
@@ -30,7 +28,7 @@ export function StatementsPage(): ReactNode {
       }
     >
       <Panel title="Months">
-        <Answer of={answer} skeleton={<Loading rows={4} />}>
+        <Answer of={answer} rows={4}>
           {({ data }) => (
             <DataTable
               caption="Monthly statements"
@@ -64,15 +62,6 @@ const COLUMNS: readonly Column<StatementSummary>[] = [
   },
   { id: "number", label: "Number", render: ({ number }) => number ?? "–" },
   { id: "state", label: "State", render: ({ state }) => STATES[state] },
-  {
-    id: "closed",
-    label: "Closed",
-    render: ({ closed_at: at }) => (at === null ? "–" : <Time at={at} precision="minute" />),
-  },
-  {
-    id: "closing",
-    label: "Closing balance",
-    align: "right",
-    render: ({ closing_usd: usd }) => (usd === null ? "–" : <Money usd={usd} />),
-  },
+  timeColumn("closed", "Closed", ({ closed_at: at }) => at),
+  moneyColumn("closing", "Closing balance", ({ closing_usd: usd }) => usd),
 ];

@@ -6,7 +6,7 @@ import type { TopUp } from "../../../../src/account/console-api/contract.ts";
 import { call } from "../../api/client.ts";
 import { useChange } from "../../api/use-answer.ts";
 import { useMay } from "../../api/use-may.ts";
-import { notifyDone, notifyFault } from "../../ui/notice.ts";
+import { notices } from "../../ui/notice.ts";
 import { UnplacedFault } from "../keys/form-dialog.tsx";
 import { useSubmission } from "../keys/use-submission.ts";
 import { leaveFor, untilBack } from "./leave-for.ts";
@@ -50,10 +50,7 @@ export function TopUpCard({ topUp }: { readonly topUp: TopUp }): ReactNode {
             disabled={!mayChange}
             loading={remove.isPending}
             onClick={() =>
-              remove.mutate(undefined, {
-                onSuccess: () => notifyDone("The card was removed; automatic top-up is off"),
-                onError: notifyFault,
-              })
+              remove.mutate(undefined, notices("The card was removed; automatic top-up is off"))
             }
           >
             Remove card

@@ -11,14 +11,14 @@ import { notifyDone } from "../../ui/notice.ts";
 
 const FIELDS = ["below_usd", "amount_usd", "month_max_usd"] as const;
 type Field = (typeof FIELDS)[number];
-/** The suggested values while there is no rule. */
+/** Suggested values if there is no rule yet. */
 const FIRST: Readonly<Record<Field, string>> = {
   below_usd: "10",
   amount_usd: "50",
   month_max_usd: "200",
 };
 
-/** The threshold, the amount and the monthly maximum of automatic top-up, with its actual state. */
+/** The form for automatic top-up: threshold, amount, monthly maximum, on and off. */
 export function TopUpForm({ topUp }: { readonly topUp: TopUp }): ReactNode {
   const { rule, card, pause } = topUp;
   const mayChange = useMay("billing");
@@ -49,7 +49,6 @@ export function TopUpForm({ topUp }: { readonly topUp: TopUp }): ReactNode {
       label={label}
       description={description}
       inputMode="decimal"
-      autoComplete="off"
       maxLength={16}
       value={typed[name]}
       onChange={(event) => {

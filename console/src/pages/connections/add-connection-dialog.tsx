@@ -5,9 +5,10 @@ import { useRef, useState, type ReactNode } from "react";
 import type { Connections } from "../../../../src/account/console-api/contract.ts";
 import { call } from "../../api/client.ts";
 import { refreshAnswers, useAnswer } from "../../api/use-answer.ts";
+import { controlled } from "../../ui/controlled.ts";
 import { fieldError } from "../../ui/field-errors.ts";
 import { notifyDone } from "../../ui/notice.ts";
-import { DialogForm, FormDialog } from "../keys/form-dialog.tsx";
+import { DialogForm, inDialog } from "../keys/form-dialog.tsx";
 import { NAME_CHARS_MAX } from "../keys/key-forms.ts";
 import { useSubmission } from "../keys/use-submission.ts";
 
@@ -16,17 +17,8 @@ interface AddProps {
   readonly onClose: () => void;
 }
 
-/** Stores a provider key of the organization. */
-export function AddConnectionDialog({
-  opened,
-  ...props
-}: AddProps & { readonly opened: boolean }): ReactNode {
-  return (
-    <FormDialog opened={opened} title="Add connection" onClose={props.onClose}>
-      <AddConnectionForm {...props} />
-    </FormDialog>
-  );
-}
+/** The dialog that stores a provider key of the organization. */
+export const AddConnectionDialog = inDialog("Add connection", AddConnectionForm);
 
 const FIELDS = ["provider", "name", "provider_key", "key_id"] as const;
 type Field = (typeof FIELDS)[number];
@@ -39,8 +31,7 @@ function AddConnectionForm({ providers, onClose }: AddProps): ReactNode {
   const [name, setName] = useState("");
   const [keyId, setKeyId] = useState("");
   const [problems, setProblems] = useState<Problems>({});
-  // Read from the field when it is sent, and emptied then: the secret is not part of the page's
-  // state.
+  // Uncontrolled and emptied when it is sent, so that the secret never enters the page's state.
   const secret = useRef<HTMLInputElement>(null);
   const findError = (field: Field): string | undefined =>
     problems[field] ?? fieldError(submission.fault, field);
@@ -74,17 +65,14 @@ function AddConnectionForm({ providers, onClose }: AddProps): ReactNode {
         label="Provider"
         data-autofocus
         data={providers.map((each) => ({ value: each.id, label: each.name }))}
-        value={provider}
-        onChange={(event) => setProvider(event.currentTarget.value)}
+        {...controlled(provider, setProvider)}
         error={findError("provider")}
       />
       <TextInput
         label="Name"
         description="For your own reference, such as “team account”."
-        autoComplete="off"
         maxLength={NAME_CHARS_MAX}
-        value={name}
-        onChange={(event) => setName(event.currentTarget.value)}
+        {...controlled(name, setName)}
         error={findError("name")}
       />
       <PasswordInput
@@ -127,8 +115,7 @@ function UsedBySelect(props: {
         { value: "", label: "All keys" },
         ...active.map((key) => ({ value: key.key_id, label: `${key.name} (${key.label}…)` })),
       ]}
-      value={props.value}
-      onChange={(event) => props.onChange(event.currentTarget.value)}
+      {...controlled(props.value, props.onChange)}
       error={props.error}
     />
   );

@@ -6,13 +6,13 @@ import { useAnswer, useChange } from "../../api/use-answer.ts";
 import { useMay } from "../../api/use-may.ts";
 import { StatusBadge } from "../../ui/badge.tsx";
 import { ConfirmName } from "../../ui/confirm-name.tsx";
+import { timeColumn } from "../../ui/columns.tsx";
 import { DataTable, type Column } from "../../ui/data-table.tsx";
 import { notifyDone } from "../../ui/notice.ts";
-import { Time } from "../../ui/time.tsx";
 import { useLast } from "../keys/use-last.ts";
 import { TestButton } from "./test-button.tsx";
 
-/** The organization's provider keys: active and disabled. */
+/** The organization's provider keys, active and disabled. */
 export function ConnectionTable(props: {
   readonly connections: Connections;
   readonly empty: ReactNode;
@@ -90,12 +90,10 @@ function buildColumns(parts: {
         ),
       sortValue: ({ disabled_at: at }) => at ?? "",
     },
-    {
-      id: "created",
-      label: "Added",
-      render: ({ created_at: at }) => <Time at={at} precision="day" />,
-      sortValue: ({ created_at: at }) => at,
-    },
+    timeColumn("created", "Added", ({ created_at: at }) => at, {
+      precision: "day",
+      isSortable: true,
+    }),
     {
       id: "actions",
       label: "Actions",

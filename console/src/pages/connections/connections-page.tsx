@@ -19,7 +19,7 @@ const LEAD =
   "Requests made with your own provider key are billed by the provider, not charged to your " +
   "balance. Their usage is still recorded.";
 
-/** `/connections`: the organization's provider keys, and its dedicated capacity. */
+/** `/connections`: the organization's provider keys and dedicated endpoints. */
 export function ConnectionsPage(): ReactNode {
   const answer = useAnswer("GET /api/console/connections");
   const [isAdding, setIsAdding] = useState(false);

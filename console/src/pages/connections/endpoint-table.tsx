@@ -4,12 +4,12 @@ import type { ReactNode } from "react";
 import type { Connections } from "../../../../src/account/console-api/contract.ts";
 import { Copyable } from "../../ui/copyable.tsx";
 import { formatCount } from "../../ui/count.tsx";
+import { timeColumn } from "../../ui/columns.tsx";
 import { DataTable, type Column } from "../../ui/data-table.tsx";
-import { Time } from "../../ui/time.tsx";
 
 type Endpoint = Connections["endpoints"][number];
 
-/** Dedicated capacity of the organization; read-only, as the operator sets it. */
+/** The organization's dedicated endpoints; read-only, because the operator sets them. */
 export function EndpointTable(props: { readonly endpoints: readonly Endpoint[] }): ReactNode {
   return (
     <Stack gap="md">
@@ -40,15 +40,11 @@ const COLUMNS: readonly Column<Endpoint>[] = [
       </Stack>
     ),
   },
-  countColumn("rps", "Requests per second"),
-  countColumn("rpm", "Requests per minute"),
-  countColumn("tpm", "Tokens per minute"),
-  countColumn("concurrency", "Concurrent requests"),
-  {
-    id: "created",
-    label: "Since",
-    render: ({ created_at: at }) => <Time at={at} precision="day" />,
-  },
+  numberColumn("rps", "Requests per second"),
+  numberColumn("rpm", "Requests per minute"),
+  numberColumn("tpm", "Tokens per minute"),
+  numberColumn("concurrency", "Concurrent requests"),
+  timeColumn("created", "Since", ({ created_at: at }) => at, { precision: "day" }),
   {
     id: "id",
     label: "Endpoint ID",
@@ -56,7 +52,7 @@ const COLUMNS: readonly Column<Endpoint>[] = [
   },
 ];
 
-function countColumn(id: "rps" | "rpm" | "tpm" | "concurrency", label: string): Column<Endpoint> {
+function numberColumn(id: "rps" | "rpm" | "tpm" | "concurrency", label: string): Column<Endpoint> {
   return {
     id,
     label,

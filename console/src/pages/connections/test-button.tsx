@@ -9,7 +9,7 @@ import { useSubmission } from "../keys/use-submission.ts";
 
 type TestAnswer = AnswerOf<"POST /api/console/connections/:connection_id/test">;
 
-/** Asks the provider whether it takes the stored key, and shows its answer beside the button. */
+/** A button that tests the stored key at the provider, and shows the result in a popover. */
 export function TestButton({ connection }: { readonly connection: Connection }): ReactNode {
   const submission = useSubmission();
   const [answer, setAnswer] = useState<TestAnswer>();

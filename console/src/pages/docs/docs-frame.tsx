@@ -10,12 +10,12 @@ import styles from "./docs.module.css";
 import { useDocsSearch } from "./use-docs-search.ts";
 
 interface DocsFrameProps extends PageProps {
-  /** The sections of the page, for the list at its right. */
+  /** The sections of the page, for the list on its right. */
   readonly sections?: readonly { readonly id: string; readonly label: string }[];
   readonly operations?: readonly OperationView[];
 }
 
-/** A page of the documentation, with the way to the others and a search over all of them. */
+/** A page of the documentation, with a menu of all pages and a search over them. */
 export function DocsFrame({
   sections = [],
   operations = [],
@@ -68,7 +68,7 @@ function groupsOf(operations: readonly OperationView[]): readonly SideGroup[] {
   ];
 }
 
-/** The section that the address names is there only when its text has come. */
+/** Scrolls to the section in the address once the text, and so the section, has loaded. */
 function useHashScroll(sections: number): void {
   useEffect(() => {
     const id = globalThis.location.hash.slice(1);

@@ -10,20 +10,20 @@ const MODALITIES: Readonly<Record<string, Modality>> = {
   decisions: "decisions",
 };
 
-/** The call of a block of code; undefined if it cannot be made from a page. */
+/** The call in a block of code; undefined if the page cannot make it. */
 export function readCall(block: Block): GuideCall | undefined {
   if (block.kind !== "code") return undefined;
   const curl = block.tabs.find(({ label }) => label === "curl");
   return curl === undefined ? undefined : readGuideCall(curl.code);
 }
 
-/** The model that a guide is written for, and what models could take its place. */
+/** The model that a guide uses, and the modality of models that can replace it. */
 export function modelOfGuide(
   blocks: readonly Block[],
 ): { readonly modelId: string; readonly modality: Modality } | undefined {
   for (const block of blocks) {
     const call = readCall(block);
-    // A model that is not listed is an example of a refusal.
+    // `no/…` is the example of a refused model.
     if (call?.modelId === undefined || call.modelId.startsWith("no/")) continue;
     const modality = MODALITIES[call.quotedAs ?? ""] ?? "text";
     return { modelId: call.modelId, modality };
@@ -34,7 +34,7 @@ export function modelOfGuide(
 export interface GuideChoice {
   /** Undefined to keep the guide's own model. */
   readonly model: { readonly from: string; readonly to: string } | undefined;
-  /** A key that was pasted; empty: the environment variable. */
+  /** A pasted key; empty to show the environment variable. */
   readonly rawKey: string;
 }
 
@@ -68,7 +68,7 @@ function withKey(code: string, rawKey: string): string {
   return code.replaceAll(`$${KEY_VARIABLE}`, rawKey).replaceAll("tm_vk_YOUR_KEY", rawKey);
 }
 
-/** True for a text that can be a key: a shell reads it as one word. */
+/** True if the text looks like a key and is safe to insert into shell code. */
 export function isRawKey(text: string): boolean {
   return /^tm_vk_[A-Za-z0-9_-]{8,200}$/.test(text);
 }

@@ -1,12 +1,12 @@
-/** The one HTTP request of a guide's curl command. */
+/** The HTTP request of a guide's curl command. */
 export interface GuideCall {
   readonly method: "GET" | "POST";
   /** The path below `/v1`, with its query. */
   readonly path: string;
   readonly body?: Readonly<Record<string, unknown>>;
-  /** The model that it names; undefined if it names none. */
+  /** The model in the body or the query, if any. */
   readonly modelId: string | undefined;
-  /** Its name in `POST /v1/route?for=`; undefined if the call costs nothing. */
+  /** The value of `for` in `POST /v1/route?for=`; undefined if the call is free. */
   readonly quotedAs: string | undefined;
 }
 
@@ -19,8 +19,8 @@ const QUOTED: Readonly<Record<string, string>> = {
 };
 
 /**
- * Reads the request of a curl command of our guides; undefined if it is not one request of the
- * gateway, or names what only a shell knows.
+ * Parses a guide's curl command. Undefined if it is not exactly one request to the gateway, or if
+ * its path has a shell variable.
  */
 export function readGuideCall(code: string): GuideCall | undefined {
   if (code.split(/\bcurl\b/).length !== 2) return undefined;
@@ -51,7 +51,7 @@ export function rewritten(
   return model === undefined ? moved : moved.replaceAll(model.from, model.to);
 }
 
-/** The call, for another model. */
+/** The same call for another model. */
 export function withModel(call: GuideCall, modelId: string): GuideCall {
   if (call.modelId === undefined) return call;
   if (call.body !== undefined) return { ...call, modelId, body: { ...call.body, model: modelId } };

@@ -1,4 +1,4 @@
-/** The guides, in the order in which a newcomer needs them: name of the file, and title. */
+/** The guides in the order in which a newcomer needs them, as file name and title. */
 export const GUIDES: readonly (readonly [name: string, title: string])[] = [
   ["quick-start", "Quick start"],
   ["streaming", "Streaming"],

@@ -16,7 +16,7 @@ import { KeyChoice } from "./key-choice.tsx";
 import { readBlocks, slugOf } from "./markdown-blocks.ts";
 import { MarkdownView } from "./markdown-view.tsx";
 
-/** One guide, from the same Markdown as in the repository, at this installation's address. */
+/** `/docs/$page`: a guide, rendered from the same Markdown as in the repository. */
 export function GuidePage(): ReactElement {
   const { page } = useParams({ strict: false });
   const found = GUIDES.find(([name]) => name === page);
@@ -47,7 +47,7 @@ function Guide({ name, title }: { readonly name: string; readonly title: string 
   );
 }
 
-/** The guide, with the key and the model that its reader chose filled into its code samples. */
+/** The guide, with the reader's choice of key and model filled into its code samples. */
 function GuideView({ text }: { readonly text: string }): ReactElement {
   const blocks = useMemo(() => readBlocks(text), [text]);
   const [rawKey, setRawKey] = useState("");
@@ -96,7 +96,7 @@ function Neighbours({ name }: { readonly name: string }): ReactElement {
   );
 }
 
-/** The guide's own model where it is listed, else the sample of its kind. */
+/** The guide's own model if it is listed, else a sample model of the same modality. */
 function defaultModel(
   own: ReturnType<typeof modelOfGuide>,
   fitting: readonly { readonly id: string }[],

@@ -5,14 +5,15 @@ import { useAnswer } from "../../api/use-answer.ts";
 import { useSession } from "../../api/use-session.ts";
 import { KEY_VARIABLE } from "../../snippets/chat-snippets.ts";
 import { toKeyStatus } from "../keys/match-keys.ts";
+import { controlled } from "../../ui/controlled.ts";
 import { isRawKey } from "./guide-blocks.ts";
 
 const VARIABLE = "variable";
 const PASTED = "pasted";
 
 /**
- * Chooses the key that the examples show. The console knows the names of keys, but never the keys:
- * a pasted key stays in the memory of this page, and is neither sent nor stored.
+ * Chooses the key that the examples show. The console has only the names of keys, so a raw key has
+ * to be pasted. It stays in this page's memory, and is neither sent nor stored.
  */
 export function KeyChoice(props: {
   readonly rawKey: string;
@@ -43,8 +44,7 @@ export function KeyChoice(props: {
         size="xs"
         w="22rem"
         maw="100%"
-        value={chosen}
-        onChange={(event) => choose(event.currentTarget.value)}
+        {...controlled(chosen, choose)}
         data={[
           { value: VARIABLE, label: `$${KEY_VARIABLE}` },
           ...active.map(({ key_id: value, name, label }) => ({
@@ -62,8 +62,7 @@ export function KeyChoice(props: {
           w="22rem"
           maw="100%"
           autoComplete="off"
-          value={typed}
-          onChange={(event) => type(event.currentTarget.value)}
+          {...controlled(typed, type)}
           error={
             typed === "" || isRawKey(typed)
               ? undefined

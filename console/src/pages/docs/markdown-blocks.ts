@@ -3,9 +3,7 @@ interface CodeTab {
   readonly code: string;
 }
 
-/**
- * A part of a guide. The guides are our own files, so syntax that they do not use is not parsed.
- */
+/** A part of a guide. Only the Markdown that the guides use is parsed. */
 export type Block =
   | { readonly kind: "heading"; readonly level: number; readonly text: string }
   | { readonly kind: "text"; readonly text: string }
@@ -17,7 +15,7 @@ export type Block =
     }
   | { readonly kind: "code"; readonly tabs: readonly CodeTab[] };
 
-/** The part of an address that leads to a heading: `base-urls` of `Base URLs`. */
+/** The fragment of a heading: `base-urls` for `Base URLs`. */
 export function slugOf(heading: string): string {
   return heading
     .toLowerCase()
@@ -27,10 +25,10 @@ export function slugOf(heading: string): string {
 
 const LABELS: Readonly<Record<string, string>> = { python: "Python", ts: "TypeScript" };
 
-/** Reads the Markdown of a guide into blocks; neighbouring code in other languages is one block. */
+/** Parses a guide into blocks; consecutive code in different languages becomes one block. */
 export function readBlocks(markdown: string): readonly Block[] {
   const blocks: Block[] = [];
-  // A fence may hold empty lines, everything else ends at one.
+  // Fenced code may contain empty lines; every other block ends at one.
   for (const part of markdown.split(/^(```\w*\n[\s\S]*?^```)$/m)) {
     const fence = /^```(\w*)\n([\s\S]*)```$/.exec(part);
     if (fence === null) blocks.push(...part.split(/\n{2,}/).flatMap(readBlock));

@@ -10,7 +10,7 @@ import { GuideRun } from "./guide-run.tsx";
 import styles from "./docs.module.css";
 import { type Block, slugOf } from "./markdown-blocks.ts";
 
-/** The blocks of a guide; its first heading is the page's own. */
+/** The blocks of a guide, without its title, which the page already shows. */
 export function MarkdownView({
   blocks,
 }: {
@@ -77,7 +77,7 @@ function BlockView({ block }: { readonly block: Block }): ReactElement {
   }
 }
 
-/** Code, links and bold of a line; everything else is text as it is. */
+/** A line with code, links and bold text; everything else is plain text. */
 export function Inline({ text }: { readonly text: string }): ReactElement {
   const parts = text.split(/(`[^`]+`|\*\*[^*]+\*\*|\[[^\]]+\]\([^)]+\))/);
   return (

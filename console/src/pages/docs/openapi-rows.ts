@@ -9,14 +9,14 @@ export interface FieldRow {
 }
 
 export interface OperationView {
-  /** Part of the address of its page. */
+  /** The operation's id, which is part of its page's address. */
   readonly id: string;
   /** `POST /v1/chat/completions` */
   readonly name: string;
   readonly tag: string;
   readonly summary: string;
   readonly about: string;
-  /** A call of it, for a shell. */
+  /** An example call in curl. */
   readonly curl: string;
   readonly parameters: readonly FieldRow[];
   readonly body: readonly FieldRow[];
@@ -25,10 +25,10 @@ export interface OperationView {
   readonly refusals: readonly { readonly status: string; readonly classes: string }[];
 }
 
-/** Fields below the third level are in the document itself. */
+/** How many levels of nested fields are listed. */
 const DEPTH_MAX = 3;
 
-/** The operations of an OpenAPI document as a page shows them. */
+/** Converts the operations of an OpenAPI document for the reference pages. */
 export function readOperations(document: unknown): readonly OperationView[] {
   return Object.entries(child(document, "paths")).flatMap(([path, methods]) =>
     Object.entries(methods as Json).map(([method, operation]) =>
@@ -71,7 +71,7 @@ function toView(document: unknown, name: string, operation: Json): OperationView
   };
 }
 
-/** As a shell takes it, with the example of the document and the server that it names. */
+/** A curl call with the document's example body and first server. */
 function curlOf(document: unknown, name: string, operation: Json): string {
   const [method = "", path = ""] = name.split(" ");
   const parameters = (operation["parameters"] ?? []) as readonly Json[];
@@ -134,7 +134,7 @@ function resolve(document: unknown, schema: Json): Json {
   return child(document, ...reference.split("/").slice(1));
 }
 
-/** The object at a path; an empty one where there is none. */
+/** The object at a path; an empty object if there is none. */
 function child(value: unknown, ...path: readonly string[]): Json {
   let found = value;
   for (const step of path) {

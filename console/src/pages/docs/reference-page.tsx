@@ -7,10 +7,11 @@ import { useAnswer } from "../../api/use-answer.ts";
 import { NotFound } from "../../app/not-found.tsx";
 import { useSampleModel } from "../../snippets/use-sample-model.ts";
 import { AppLink } from "../../ui/app-link.tsx";
-import { DataTable, type Column } from "../../ui/data-table.tsx";
+import type { Column } from "../../ui/data-table.tsx";
 import { Fault } from "../../ui/fault.tsx";
 import { Loading } from "../../ui/loading.tsx";
 import { Panel } from "../../ui/panel.tsx";
+import { TablePanel } from "../../ui/table-panel.tsx";
 import { sentence } from "../../ui/sentence.ts";
 import { DocsFrame } from "./docs-frame.tsx";
 import { chosenBlocks, modelOfGuide } from "./guide-blocks.ts";
@@ -19,7 +20,7 @@ import { readOperations, type FieldRow, type OperationView } from "./openapi-row
 
 const ADDRESS = "/api/openapi-v1.json";
 
-/** Every route of the gateway, from the published document; each has a page of its own. */
+/** `/docs/reference`: every route of the gateway, from its OpenAPI document. */
 export function ReferencePage(): ReactElement {
   const document = useOperations();
   const operations = document.data ?? [];
@@ -39,20 +40,20 @@ export function ReferencePage(): ReactElement {
       ) : null}
       {document.isPending ? <Loading rows={8} /> : null}
       {[...new Set(operations.map(({ tag }) => tag))].map((tag) => (
-        <Panel key={tag} title={tag}>
-          <DataTable
-            caption={`Routes of ${tag}`}
-            columns={ROUTE_COLUMNS}
-            rows={operations.filter((each) => each.tag === tag)}
-            rowKey={({ id }) => id}
-          />
-        </Panel>
+        <TablePanel
+          key={tag}
+          title={tag}
+          caption={`Routes of ${tag}`}
+          columns={ROUTE_COLUMNS}
+          rows={operations.filter((each) => each.tag === tag)}
+          rowKey={({ id }) => id}
+        />
       ))}
     </DocsFrame>
   );
 }
 
-/** `/docs/reference/$operation`: one route with its fields, headers and errors, and a call to try. */
+/** `/docs/reference/$operation`: a route with its fields, headers, errors, and a call to try. */
 export function OperationPage(): ReactElement {
   const { operation: id } = useParams({ strict: false });
   const document = useOperations();
@@ -100,28 +101,29 @@ function Operation(props: {
         <Example of={of} />
       </Panel>
       {parts.map(({ id, label, rows }) => (
-        <Panel key={id} id={id} title={label}>
-          <DataTable
-            caption={`${label} of ${of.name}`}
-            columns={FIELD_COLUMNS}
-            rows={rows}
-            rowKey={({ name }) => name}
-          />
-        </Panel>
-      ))}
-      <Panel id="errors" title="Errors">
-        <DataTable
-          caption={`Errors of ${of.name}`}
-          columns={ERROR_COLUMNS}
-          rows={of.refusals}
-          rowKey={({ status }) => status}
+        <TablePanel
+          key={id}
+          id={id}
+          title={label}
+          caption={`${label} of ${of.name}`}
+          columns={FIELD_COLUMNS}
+          rows={rows}
+          rowKey={({ name }) => name}
         />
-      </Panel>
+      ))}
+      <TablePanel
+        id="errors"
+        title="Errors"
+        caption={`Errors of ${of.name}`}
+        columns={ERROR_COLUMNS}
+        rows={of.refusals}
+        rowKey={({ status }) => status}
+      />
     </DocsFrame>
   );
 }
 
-/** The call as it runs here: with a model of this place. */
+/** The example call, with a model that is listed on this installation. */
 function Example({ of }: { readonly of: OperationView }): ReactElement {
   const sample = useSampleModel();
   const listed = useAnswer("GET /api/catalog.json").data?.models ?? [];

@@ -5,15 +5,15 @@ import type { GuideCall } from "./guide-call.ts";
 const SHOWN_CHARS_MAX = 20_000;
 const STRING_CHARS_MAX = 400;
 
-/** The expected effect of a call, asked before the call is made. */
+/** The expected cost of a call. */
 export interface GuideQuote {
-  /** Dollars that it would hold; undefined if it costs nothing, or could not be served. */
+  /** The dollars that the call would hold; undefined if it is free or would be refused. */
   readonly mostUsd: string | undefined;
   /** Why the call would be refused; undefined if it would be accepted. */
   readonly refusal: string | undefined;
 }
 
-/** The gateway's own dry run of the call, with the session for a key. */
+/** Quotes a call by the gateway's dry run, authorized by the session. */
 export async function quoteGuideCall({ quotedAs, body }: GuideCall): Promise<GuideQuote> {
   if (quotedAs === undefined || body === undefined) return FREE;
   const { json } = await sendJson(`/route?for=${quotedAs}`, { body });
@@ -29,11 +29,11 @@ const FREE: GuideQuote = { mostUsd: undefined, refusal: undefined };
 export interface GuideAnswer {
   readonly shown: string;
   readonly requestId: string | undefined;
-  /** Dollars; undefined if it cost nothing, or is not settled yet. */
+  /** Dollars; undefined if the call was free or is not settled yet. */
   readonly costUsd: string | undefined;
 }
 
-/** Makes the call; `onText` gets what a stream has brought so far. Rejects with `GatewayFault`. */
+/** Makes the call. `onText` gets the text of a stream so far. Rejects with `GatewayFault`. */
 export async function runGuideCall(
   { method, path, body, quotedAs }: GuideCall,
   { signal, onText }: { readonly signal: AbortSignal; readonly onText: (text: string) => void },
@@ -58,7 +58,7 @@ async function readStream(response: Response, onText: (text: string) => void): P
   for (;;) {
     const part = await reader?.read();
     if (part === undefined || part.done) return shown;
-    // The rest is read too, as an unread body would break the connection.
+    // Read to the end: cancelling the body would end the request early.
     if (shown.length < SHOWN_CHARS_MAX) {
       shown = (shown + decoder.decode(part.value, { stream: true })).slice(0, SHOWN_CHARS_MAX);
       onText(shown);
@@ -66,7 +66,7 @@ async function readStream(response: Response, onText: (text: string) => void): P
   }
 }
 
-/** Formats the answer for people, without the contents of embedded files. */
+/** Indents a JSON answer and cuts long strings such as embedded files. */
 export function presentJson(body: string): string {
   try {
     const cut = (_name: string, value: unknown): unknown =>

@@ -13,7 +13,9 @@ interface Section {
   readonly text: string;
 }
 
-/** The sections of the guides and the routes that have every word of the query; names first. */
+/**
+ * Sections of guides and routes that contain every word of the query; matching names come first.
+ */
 export function useDocsSearch(
   query: string,
   operations: readonly OperationView[],
@@ -32,7 +34,7 @@ export function useDocsSearch(
   return [...named, ...others].slice(0, FOUND_MAX);
 }
 
-/** The guides in one text: each begins with the address of its file. */
+/** Splits `llms-full.txt`, in which each guide begins with a line `Source: …`, into sections. */
 export function sectionsOf(text: string): readonly Section[] {
   return text.split(/^Source: \S+\/docs\/(?=[a-z-]+\.md$)/m).flatMap((guide) => {
     const [, name, body] = /^([a-z-]+)\.md\n([\s\S]*)$/.exec(guide) ?? [];

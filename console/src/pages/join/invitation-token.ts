@@ -1,3 +1,5 @@
+import { recall, remember } from "../../ui/browser-memory.ts";
+
 const KEPT_AS = "tm-invitation";
 
 /**
@@ -7,14 +9,16 @@ const KEPT_AS = "tm-invitation";
 export function takeInvitation(): string | undefined {
   const { hash, pathname } = globalThis.location;
   const token = hash.slice(1);
-  if (/^[\w-]{43}$/.test(token)) {
-    globalThis.sessionStorage.setItem(KEPT_AS, token);
-    globalThis.history.replaceState(globalThis.history.state, "", pathname);
+  if (!/^[\w-]{43}$/.test(token)) {
+    const kept = recall("sessionStorage", KEPT_AS);
+    return typeof kept === "string" ? kept : undefined;
   }
-  return globalThis.sessionStorage.getItem(KEPT_AS) ?? undefined;
+  remember("sessionStorage", KEPT_AS, token);
+  globalThis.history.replaceState(globalThis.history.state, "", pathname);
+  return token;
 }
 
-/** It was used, or it opens nothing any more. */
+/** Deletes the token after it was used or is no longer valid. */
 export function forgetInvitation(): void {
-  globalThis.sessionStorage.removeItem(KEPT_AS);
+  remember("sessionStorage", KEPT_AS, undefined);
 }

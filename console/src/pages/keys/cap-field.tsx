@@ -1,17 +1,18 @@
 import { TextInput } from "@mantine/core";
 import type { ReactNode } from "react";
 
+import { controlled } from "../../ui/controlled.ts";
 import { plainUsd } from "./read-cap.ts";
 
 /**
- * The field of a monthly cap that may have a value already. It starts empty, so that a user who
- * changes something else never rewrites the cap by accident.
+ * The field of a cap. It starts empty even if there is a cap, so that a change of other fields
+ * never rewrites the cap by accident.
  */
 export function CapField(props: {
   readonly label?: string;
-  /** The part of the calendar that the cap follows. */
+  /** A sentence about the cap's period. */
   readonly applies?: string;
-  /** The cap that holds now; null: none; undefined: of several keys, each with its own. */
+  /** The current cap; null without one; undefined for several keys with different caps. */
   readonly currentUsd: string | null | undefined;
   readonly value: string;
   readonly onChange: (value: string) => void;
@@ -24,10 +25,8 @@ export function CapField(props: {
       description={`${blankHelp(currentUsd)} ${applies}`}
       placeholder={choosePlaceholder(currentUsd)}
       inputMode="decimal"
-      autoComplete="off"
       maxLength={20}
-      value={props.value}
-      onChange={(event) => props.onChange(event.currentTarget.value)}
+      {...controlled(props.value, props.onChange)}
       error={props.error}
     />
   );

@@ -4,11 +4,12 @@ import type { ReactNode } from "react";
 import type { Caps, Key } from "../../../../src/account/console-api/contract.ts";
 import { CapField } from "./cap-field.tsx";
 import { KEY_CAPS } from "./key-caps.ts";
+import { controlled } from "../../ui/controlled.ts";
 import { TAGS_HELP, type FieldProblems, type TypedKey } from "./key-forms.ts";
 
 type ErrorOf = (field: keyof FieldProblems) => string | undefined;
 
-/** The caps of a key; `edited`: null for a new one, undefined for several, each with its own. */
+/** The fields of a key's caps. `edited` is null for a new key, undefined for several keys. */
 export function CapFields(props: {
   readonly edited: Key | null | undefined;
   readonly value: Caps<string>;
@@ -31,7 +32,7 @@ export function CapFields(props: {
 
 type Typed = Pick<TypedKey, "caps" | "tags">;
 
-/** The caps and the tags of a key that is there or of a new one. */
+/** The fields of a key's caps and tags; `edited` is null for a new key. */
 export function CapAndTagFields(props: {
   readonly edited: Key | null;
   readonly value: Typed;
@@ -50,10 +51,8 @@ export function CapAndTagFields(props: {
       <TextInput
         label="Tags"
         description={TAGS_HELP}
-        autoComplete="off"
         maxLength={400}
-        value={value.tags}
-        onChange={(event) => onChange({ tags: event.currentTarget.value })}
+        {...controlled(value.tags, (tags) => onChange({ tags }))}
         error={errorOf("tags")}
       />
     </>

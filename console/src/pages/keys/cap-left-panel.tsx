@@ -5,14 +5,13 @@ import type { KeyDetail } from "../../../../src/account/console-api/contract.ts"
 import { useAnswer } from "../../api/use-answer.ts";
 import { Answer } from "../../ui/answer.tsx";
 import { AppLink } from "../../ui/app-link.tsx";
-import { Loading } from "../../ui/loading.tsx";
 import { Money } from "../../ui/money.tsx";
 import { Panel } from "../../ui/panel.tsx";
 import { Time } from "../../ui/time.tsx";
 import { PERIOD_NAMES } from "./key-caps.ts";
 import { capRows, type Cap, type CapRow } from "./cap-left.ts";
 
-/** The cap that will refuse this key's requests first: one of its own, or the organization's. */
+/** The caps on a key's requests; the one that will refuse first leads. */
 export function CapLeftPanel({ detail }: { readonly detail: KeyDetail }): ReactNode {
   const answer = useAnswer("GET /api/console/limits");
   return (
@@ -24,14 +23,14 @@ export function CapLeftPanel({ detail }: { readonly detail: KeyDetail }): ReactN
         </AppLink>
       }
     >
-      <Answer of={answer} skeleton={<Loading rows={2} />}>
+      <Answer of={answer} rows={2}>
         {({ caps }) => <Rows rows={listRows(caps, detail)} />}
       </Answer>
     </Panel>
   );
 }
 
-/** The caps that this key's requests meet. */
+/** The key's own caps and the organization's. */
 function listRows(caps: readonly Cap[], { key, ...resets }: KeyDetail): readonly CapRow[] {
   const met = caps.filter(({ scope, key_id: id }) => scope === "org" || id === key.key_id);
   return capRows(met, { ...resets, keys: [key] }).filter(({ capUsd }) => capUsd !== null);

@@ -3,7 +3,7 @@ import { expect, test } from "vitest";
 import type { Key } from "../../../../src/account/console-api/contract.ts";
 import { capRows, type Cap } from "./cap-left.ts";
 
-test("what is in flight counts against a cap, to the micro-dollar", () => {
+test("requests in flight count against a cap, to the micro-dollar", () => {
   const cap = capOf({
     ...ORG,
     cap_usd: "10.000000",
@@ -13,18 +13,18 @@ test("what is in flight counts against a cap, to the micro-dollar", () => {
   expect(capRows([cap], { keys: [], ...RESETS })).toMatchObject([{ leftUsd: "6.000000" }]);
 });
 
-test("a cap that was lowered below what is spent leaves nothing, not less than nothing", () => {
+test("a cap below the spent amount leaves zero, not a negative amount", () => {
   const cap = capOf({ ...ORG, cap_usd: "1.000000", spent_usd: "3.000000" });
   expect(capRows([cap], { keys: [], ...RESETS })).toMatchObject([{ leftUsd: "0.000000" }]);
 });
 
-test("the cap with the least left comes first, whatever its height", () => {
+test("the cap with the least left comes first, even if it is the highest", () => {
   const org = capOf({ ...ORG, cap_usd: "100.000000", spent_usd: "99.500000" });
   const key = keyOf({ cap_usd: "5.000000", spent_month_usd: "1.000000" });
   expect(namesOf([org, capOf({})], key)).toEqual(["org month", "key month"]);
 });
 
-test("caps by the day and the week are rows too, and say when they begin again", () => {
+test("daily and weekly caps have rows with their reset times", () => {
   const key = keyOf({
     cap_usd: "50.000000",
     cap_week_usd: "9.000000",
@@ -40,7 +40,7 @@ test("caps by the day and the week are rows too, and say when they begin again",
   ]);
 });
 
-test("of those that leave as much, the key's that resets last is named, as in a refusal", () => {
+test("caps that leave the same amount are in the order of refusals", () => {
   const all = { cap_usd: "5.000000", cap_week_usd: "5.000000", cap_day_usd: "5.000000" };
   const key = keyOf({ ...all, spent_week_usd: "0.000000", spent_day_usd: "0.000000" });
   const org = capOf({ ...ORG, cap_usd: "5.000000" });
@@ -48,7 +48,7 @@ test("of those that leave as much, the key's that resets last is named, as in a 
   expect(namesOf([org, capOf({})], key)).toEqual(order);
 });
 
-test("no cap is a key that has none of any period, and it comes last", () => {
+test("a key without any cap has one row without a cap, which comes last", () => {
   const org = capOf({ ...ORG, cap_usd: "5.000000" });
   const bare = capOf({ cap_usd: null });
   expect(namesOf([bare, org], keyOf({}))).toEqual(["org month", "key none"]);

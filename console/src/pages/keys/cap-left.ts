@@ -9,26 +9,27 @@ import { KEY_CAPS } from "./key-caps.ts";
 
 export type Cap = Limits["caps"][number];
 
-/** A cap of the organization or of a key, or that it has none of any period. */
+/** A cap of the organization or of a key; or a key or organization without any cap. */
 export interface CapRow extends Pick<Cap, "scope" | "key_id" | "name"> {
-  /** The period of the cap, or of the cap that could be set. */
+  /** The period of the cap; `month` without a cap. */
   readonly period: CapPeriod;
   /** Null if there is no cap of any period. */
   readonly capUsd: string | null;
   readonly spentUsd: string;
   readonly inFlightUsd: string;
-  /** The amount that the cap's period still allows: the cap less what is spent and what is in flight. */
+  /**
+   * The cap less the spent amount and the amount in flight, at least zero; undefined without a cap.
+   */
   readonly leftUsd: string | undefined;
-  /** Its next period begins. */
+  /** When the next period begins. */
   readonly resetAt: string;
 }
 
 type Resets = Pick<KeyList, (typeof KEY_CAPS)[number]["resetAt"]>;
 
 /**
- * Orders the caps that refuse requests, the one with the least left first, followed by rows without
- * a cap. Equal ones are in the order of refusals: the caps of a key, the one that resets last
- * first, then the organization's.
+ * Lists the caps by the amount left, least first, then rows without a cap. Equal amounts are in the
+ * order of refusals: caps of keys by their reset, latest first, then the organization's.
  */
 export function capRows(
   caps: readonly Cap[],
@@ -50,7 +51,7 @@ export function capRows(
   ].toSorted(compareLeft);
 }
 
-/** A request in flight may end in any period, so it counts against each of them. */
+/** The amount in flight counts against every period, because a request may end in any. */
 function rowsOfKey(cap: Cap, key: Key | undefined, resets: Resets): readonly CapRow[] {
   const own = KEY_CAPS.flatMap(({ period, field, spent, resetAt }) => {
     const capUsd = key?.[field] ?? null;

@@ -1,13 +1,16 @@
 import { NativeSelect, TextInput } from "@mantine/core";
-import { useRef, useState, type ReactNode } from "react";
+import { useState, type ReactNode } from "react";
 
 import { useChange } from "../../api/use-answer.ts";
+import { controlled } from "../../ui/controlled.ts";
+import { Dialog } from "../../ui/dialog.tsx";
 import { fieldError } from "../../ui/field-errors.ts";
 import { notifyDone } from "../../ui/notice.ts";
 import { countKeys, type ChosenKeysProps } from "./chosen-keys.ts";
 import { NO_EXPIRY } from "./expiry-choice.ts";
 import { ExpiryField } from "./expiry-field.tsx";
-import { DialogForm, FormDialog } from "./form-dialog.tsx";
+import { useConfirmation } from "./edit-dialog.tsx";
+import { DialogForm } from "./form-dialog.tsx";
 import {
   readKeysChange,
   TAGS_HELP,
@@ -15,33 +18,28 @@ import {
   type TagsChoice,
   type TypedKeysChange,
 } from "./key-forms.ts";
-import { BLANK_CAPS, CAP_FIELDS } from "./key-caps.ts";
+import { BLANK_CAPS, CAP_FIELDS, KEY_READERS } from "./key-caps.ts";
 import { CapFields } from "./cap-fields.tsx";
-import { isConfirmNeeded, useSubmission } from "./use-submission.ts";
+import { useSubmission } from "./use-submission.ts";
 
-/** Changes caps, expiry or tags of the chosen keys, of all or of none. */
+/** Changes caps, expiry or tags of all chosen keys at once. */
 export default function ChangeKeysDialog(props: ChosenKeysProps): ReactNode {
   const title = `Change ${countKeys(props.keys.length)}`;
   return (
-    <FormDialog opened title={title} onClose={props.onClose}>
+    <Dialog opened title={title} onClose={props.onClose}>
       <ChangeKeysForm {...props} />
-    </FormDialog>
+    </Dialog>
   );
 }
 
 function ChangeKeysForm({ keys, onClose, onDone }: ChosenKeysProps): ReactNode {
   const change = useChange("POST /api/console/keys/change", {
-    refreshes: [
-      "GET /api/console/keys",
-      "GET /api/console/keys/:key_id",
-      "GET /api/console/limits",
-      "GET /api/console/overview",
-    ],
+    refreshes: KEY_READERS,
   });
   const submission = useSubmission();
   const [typed, setTyped] = useState(NOTHING_TYPED);
   const [problems, setProblems] = useState<FieldProblems>({});
-  const sent = useRef<string>(undefined);
+  const isConfirmed = useConfirmation(submission);
   const findError = (field: keyof FieldProblems): string | undefined =>
     problems[field] ?? fieldError(submission.fault, field);
 
@@ -51,12 +49,9 @@ function ChangeKeysForm({ keys, onClose, onDone }: ChosenKeysProps): ReactNode {
     if (!read.isReady) return;
     if (Object.keys(read.body).length === 0) return onClose();
     submission.run(async () => {
-      // The person was asked about these amounts; other amounts are asked about again.
       const asked = JSON.stringify(CAP_FIELDS.map((field) => read.body[field]));
-      const isAnswered = isConfirmNeeded(submission.fault) && asked === sent.current;
-      sent.current = asked;
       const key_ids = keys.map(({ key_id }) => key_id);
-      const body = { key_ids, ...read.body, ...(isAnswered && { confirm: true }) };
+      const body = { key_ids, ...read.body, ...(isConfirmed(asked) && { confirm: true }) };
       const { changed } = await change.mutateAsync({ body });
       notifyDone(`${countKeys(changed)} updated`);
       onDone();
@@ -112,10 +107,8 @@ function TagsFields(props: {
         <TextInput
           label="New tags"
           description={TAGS_HELP}
-          autoComplete="off"
           maxLength={400}
-          value={value.tags}
-          onChange={(event) => onChange({ tags: event.currentTarget.value })}
+          {...controlled(value.tags, (tags) => onChange({ tags }))}
           error={error}
         />
       ) : null}

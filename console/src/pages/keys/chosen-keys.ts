@@ -1,17 +1,17 @@
 import type { Key } from "../../../../src/account/console-api/contract.ts";
 
-/** The subject of a dialog for several keys. */
+/** The props of a dialog for several keys. */
 export interface ChosenKeysProps {
   readonly keys: readonly Key[];
   readonly onClose: () => void;
-  /** The change is made: nothing is chosen any more. */
+  /** Called after the change; the caller then clears the selection. */
   readonly onDone: () => void;
 }
 
-/** As many keys are changed by one request. */
+/** The most keys that one request can change. */
 export const CHOSEN_MAX = 100;
 
-/** The chosen keys that can be changed. A key that a filter hides is not. */
+/** The chosen keys among the rows shown; keys that a filter hides are not changed. */
 export function pickChosen(rows: readonly Key[], chosen: ReadonlySet<string>): readonly Key[] {
   return rows.filter((key) => canBeChosen(key) && chosen.has(key.key_id));
 }

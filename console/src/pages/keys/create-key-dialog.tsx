@@ -7,11 +7,13 @@ import { call } from "../../api/client.ts";
 import { useAnswer } from "../../api/use-answer.ts";
 import { CallSnippets } from "../../snippets/call-snippets.tsx";
 import { useSampleCall } from "../../snippets/use-sample-call.ts";
+import { controlled } from "../../ui/controlled.ts";
+import { Dialog } from "../../ui/dialog.tsx";
 import { fieldError } from "../../ui/field-errors.ts";
 import { SecretOnce } from "../../ui/secret-once.tsx";
 import { NO_EXPIRY } from "./expiry-choice.ts";
 import { ExpiryField } from "./expiry-field.tsx";
-import { DialogForm, FormDialog, MoreFields } from "./form-dialog.tsx";
+import { DialogForm, MoreFields } from "./form-dialog.tsx";
 import { BLANK_CAPS, CAP_FIELDS } from "./key-caps.ts";
 import {
   NAME_CHARS_MAX,
@@ -42,14 +44,14 @@ export default function CreateKeyDialog(props: {
   readonly opened: boolean;
   readonly rpmMax: number;
   readonly onClose: () => void;
-  /** The reader has the raw key: the caller says where the focus goes. */
+  /** Called when the reader has saved the raw key; the caller then sets the focus. */
   readonly onSaved: () => void;
 }): ReactNode {
   const { opened, rpmMax, onClose } = props;
   const [created, setCreated] = useState<CreatedKey>();
   return (
     <>
-      <FormDialog opened={opened} title="Create key" onClose={onClose}>
+      <Dialog opened={opened} title="Create key" onClose={onClose}>
         <CreateKeyForm
           rpmMax={rpmMax}
           onClose={onClose}
@@ -58,7 +60,7 @@ export default function CreateKeyDialog(props: {
             setCreated(key);
           }}
         />
-      </FormDialog>
+      </Dialog>
       <SecretOnce
         opened={created !== undefined}
         title={`Save your key “${created?.key.name ?? ""}”`}
@@ -99,7 +101,7 @@ function CreateKeyForm({ rpmMax, onCreated, onClose }: CreateProps): ReactNode {
     problems[field] ?? fieldError(submission.fault, field);
 
   const isWrong = FOLDED.some((field) => findError(field) !== undefined);
-  /** A problem of the earlier text is not shown for the text of now. */
+  /** Changes fields and drops the problems of their earlier texts. */
   const change = (changed: Partial<TypedKey>): void => {
     setTyped({ ...typed, ...changed });
     setProblems(stillWrong(problems, changed));
@@ -134,10 +136,8 @@ function CreateKeyForm({ rpmMax, onCreated, onClose }: CreateProps): ReactNode {
         data-autofocus
         required
         withAsterisk={false}
-        autoComplete="off"
         maxLength={NAME_CHARS_MAX}
-        value={typed.name}
-        onChange={(event) => change({ name: event.currentTarget.value })}
+        {...controlled(typed.name, (name) => change({ name }))}
         error={findError("name")}
       />
       <MoreFields label="Limits, expiry, models, and tags" isTelling={isWrong}>
@@ -146,10 +146,8 @@ function CreateKeyForm({ rpmMax, onCreated, onClose }: CreateProps): ReactNode {
           description={`1 to ${rpmMax}. Leave blank for ${rpmMax}.`}
           placeholder={String(rpmMax)}
           inputMode="numeric"
-          autoComplete="off"
           maxLength={9}
-          value={typed.rpm}
-          onChange={(event) => change({ rpm: event.currentTarget.value })}
+          {...controlled(typed.rpm, (rpm) => change({ rpm }))}
           error={findError("rpm")}
         />
         <CapAndTagFields edited={null} value={typed} onChange={change} errorOf={findError} />

@@ -8,9 +8,10 @@ import { ConfirmName } from "../../ui/confirm-name.tsx";
 import { notifyDone } from "../../ui/notice.ts";
 import { Time } from "../../ui/time.tsx";
 import { FactList } from "../models/fact-list.tsx";
+import { KEY_READERS } from "./key-caps.ts";
 import { useLast } from "./use-last.ts";
 
-/** Disables a key after its name was typed; open while there is a key. */
+/** Disables a key after its name was typed; open while `disabled` is a key. */
 export default function DisableKeyDialog(props: {
   readonly disabled: Key | undefined;
   readonly onClose: () => void;
@@ -18,12 +19,7 @@ export default function DisableKeyDialog(props: {
   const { disabled, onClose } = props;
   const shown = useLast(disabled);
   const change = useChange("POST /api/console/keys/:key_id/disable", {
-    refreshes: [
-      "GET /api/console/keys",
-      "GET /api/console/keys/:key_id",
-      "GET /api/console/limits",
-      "GET /api/console/overview",
-    ],
+    refreshes: KEY_READERS,
   });
   const disable = async (): Promise<void> => {
     if (disabled === undefined) return;
@@ -52,10 +48,7 @@ export default function DisableKeyDialog(props: {
   );
 }
 
-/**
- * Identifies the key beyond its name, which another key may share, and shows whether it is still
- * used.
- */
+/** Facts that tell the key from others with the same name, and show if it is still used. */
 function KeyAtStake(props: { readonly shown: Key; readonly isOpen: boolean }): ReactNode {
   const { key_id, label, created_at, last_used_at } = props.shown;
   const asked = { params: { key_id } };

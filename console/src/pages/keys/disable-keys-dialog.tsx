@@ -5,17 +5,13 @@ import { useChange } from "../../api/use-answer.ts";
 import { ConfirmName } from "../../ui/confirm-name.tsx";
 import { notifyDone } from "../../ui/notice.ts";
 import { countKeys, type ChosenKeysProps } from "./chosen-keys.ts";
+import { KEY_READERS } from "./key-caps.ts";
 
-/** Disables the chosen keys together, after their number was typed. */
+/** Disables the chosen keys after their number was typed. */
 export default function DisableKeysDialog(props: ChosenKeysProps): ReactNode {
   const { keys, onClose, onDone } = props;
   const change = useChange("POST /api/console/keys/disable", {
-    refreshes: [
-      "GET /api/console/keys",
-      "GET /api/console/keys/:key_id",
-      "GET /api/console/limits",
-      "GET /api/console/overview",
-    ],
+    refreshes: KEY_READERS,
   });
   const disable = async (): Promise<void> => {
     const { changed } = await change.mutateAsync({

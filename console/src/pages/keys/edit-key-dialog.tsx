@@ -1,49 +1,31 @@
 import { TextInput } from "@mantine/core";
-import { useRef, useState, type ReactNode } from "react";
+import { useState, type ReactNode } from "react";
 
 import type { Key } from "../../../../src/account/console-api/contract.ts";
 import { useChange } from "../../api/use-answer.ts";
+import { controlled } from "../../ui/controlled.ts";
 import { fieldError } from "../../ui/field-errors.ts";
 import { notifyDone } from "../../ui/notice.ts";
 import { NO_EXPIRY } from "./expiry-choice.ts";
 import { ExpiryField } from "./expiry-field.tsx";
-import { DialogForm, FormDialog } from "./form-dialog.tsx";
-import { BLANK_CAPS, CAP_FIELDS } from "./key-caps.ts";
+import { editDialog, useConfirmation, type EditProps } from "./edit-dialog.tsx";
+import { DialogForm } from "./form-dialog.tsx";
+import { BLANK_CAPS, CAP_FIELDS, KEY_READERS } from "./key-caps.ts";
 import { readKeyChange, stillWrong, type FieldProblems, type TypedKey } from "./key-forms.ts";
 import { ModelsField } from "./models-field.tsx";
 import { CapAndTagFields } from "./cap-fields.tsx";
-import { useLast } from "./use-last.ts";
-import { isConfirmNeeded, useSubmission } from "./use-submission.ts";
+import { useSubmission } from "./use-submission.ts";
 
-/** Changes a key's own limit, caps, tags, expiry and models; open while there is a key. */
-export default function EditKeyDialog(props: {
-  readonly edited: Key | undefined;
-  readonly onClose: () => void;
-}): ReactNode {
-  const { edited, onClose } = props;
-  const shown = useLast(edited);
-  return (
-    <FormDialog
-      opened={edited !== undefined}
-      title={`Edit “${shown?.name ?? ""}”`}
-      onClose={onClose}
-    >
-      {shown === undefined ? null : (
-        <EditKeyForm key={shown.key_id} edited={shown} onClose={onClose} />
-      )}
-    </FormDialog>
-  );
-}
+/** Changes a key's limit, caps, tags, expiry and models; open while `edited` is a key. */
+export default editDialog(
+  ({ name }) => `Edit “${name}”`,
+  EditKeyForm,
+  ({ key_id }) => key_id,
+);
 
-function EditKeyForm(props: { readonly edited: Key; readonly onClose: () => void }): ReactNode {
-  const { edited, onClose } = props;
+function EditKeyForm({ edited, onClose }: EditProps<Key>): ReactNode {
   const change = useChange("PATCH /api/console/keys/:key_id", {
-    refreshes: [
-      "GET /api/console/keys",
-      "GET /api/console/keys/:key_id",
-      "GET /api/console/limits",
-      "GET /api/console/overview",
-    ],
+    refreshes: KEY_READERS,
   });
   const submission = useSubmission();
   const [typed, setTyped] = useState<Omit<TypedKey, "name">>({
@@ -54,7 +36,7 @@ function EditKeyForm(props: { readonly edited: Key; readonly onClose: () => void
     models: edited.models ?? [],
   });
   const [problems, setProblems] = useState<FieldProblems>({});
-  const sent = useRef<string>(undefined);
+  const isConfirmed = useConfirmation(submission);
 
   const edit = (changed: Partial<TypedKey>): void => {
     setTyped({ ...typed, ...changed });
@@ -66,11 +48,8 @@ function EditKeyForm(props: { readonly edited: Key; readonly onClose: () => void
     if (!read.isReady) return;
     if (Object.keys(read.body).length === 0) return onClose();
     submission.run(async () => {
-      // The person was asked about these amounts; other amounts are asked about again.
       const asked = JSON.stringify(CAP_FIELDS.map((field) => read.body[field]));
-      const isAnswered = isConfirmNeeded(submission.fault) && asked === sent.current;
-      sent.current = asked;
-      const body = { ...read.body, ...(isAnswered && { confirm: true }) };
+      const body = { ...read.body, ...(isConfirmed(asked) && { confirm: true }) };
       await change.mutateAsync({ params: { key_id: edited.key_id }, body });
       notifyDone(`“${edited.name}” was updated`);
       onClose();
@@ -91,10 +70,8 @@ function EditKeyForm(props: { readonly edited: Key; readonly onClose: () => void
         placeholder={String(edited.rpm ?? edited.rpm_ceiling)}
         data-autofocus
         inputMode="numeric"
-        autoComplete="off"
         maxLength={9}
-        value={typed.rpm}
-        onChange={(event) => edit({ rpm: event.currentTarget.value })}
+        {...controlled(typed.rpm, (rpm) => edit({ rpm }))}
         error={problems.rpm ?? fieldError(submission.fault, "rpm")}
       />
       <CapAndTagFields

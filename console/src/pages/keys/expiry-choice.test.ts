@@ -4,7 +4,7 @@ import { expirySoon, readExpiryChoice } from "./expiry-choice.ts";
 
 const NOW_MS = Date.parse("2026-11-24T12:00:00Z");
 
-describe("the expiry of a key as it is chosen", () => {
+describe("the chosen expiry of a key", () => {
   test.each([
     [{ choice: "", date: "2026-12-01" }, { kind: "unchanged" }],
     [
@@ -19,14 +19,14 @@ describe("the expiry of a key as it is chosen", () => {
       { choice: "date", date: "2026-11-24" },
       { kind: "chosen", expiresAt: "2026-11-25T00:00:00.000Z" },
     ],
-  ] as const)("%j is %j", (typed, expected) => {
+  ] as const)("is read from %j as %j", (typed, expected) => {
     expect(readExpiryChoice(typed, NOW_MS)).toEqual(expected);
   });
 
   test.each([
     ["", "Choose a date."],
     ["2026-11-23", "Choose today or a later date."],
-  ])("a date of %j is refused: %s", (date, problem) => {
+  ])("is refused for the date %j: %s", (date, problem) => {
     expect(readExpiryChoice({ choice: "date", date }, NOW_MS)).toEqual({
       kind: "problem",
       problem,
@@ -43,6 +43,6 @@ test.each([
   ["2026-11-25T12:00:00Z", "expires within a day"],
   ["2026-11-25T11:59:59Z", "expires within a day"],
   ["2026-11-24T12:00:00Z", "expired"],
-])("a key that expires at %s is said to be %s", (at, expected) => {
+])("a key that expires at %s is labelled %s", (at, expected) => {
   expect(expirySoon(at, NOW_MS)).toBe(expected);
 });

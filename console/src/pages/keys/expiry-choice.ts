@@ -1,10 +1,9 @@
-/** The choices for the expiry of a key; blank leaves it as it is. */
+/** The choices for the expiry of a key, in days or as a date; blank keeps the current one. */
 export type ExpiryChoice = "" | "never" | "7" | "30" | "90" | "365" | "date";
 
-/** As typed: the choice, and the date where that is the choice. */
 export interface TypedExpiry {
   readonly choice: ExpiryChoice;
-  /** `2027-01-31`. */
+  /** `2027-01-31`; used if the choice is `date`. */
   readonly date: string;
 }
 
@@ -15,7 +14,7 @@ export type ReadExpiry =
   | { readonly kind: "chosen"; readonly expiresAt: string }
   | { readonly kind: "problem"; readonly problem: string };
 
-/** The choice as the API takes it. A date counts to its end, in UTC. */
+/** Converts the choice for the API. A date expires at its end in UTC. */
 export function readExpiryChoice({ choice, date }: TypedExpiry, nowMs: number): ReadExpiry {
   if (choice === "") return { kind: "unchanged" };
   if (choice === "never") return { kind: "chosen", expiresAt: "never" };
@@ -29,7 +28,9 @@ export function readExpiryChoice({ choice, date }: TypedExpiry, nowMs: number): 
   return { kind: "problem", problem: "Choose today or a later date." };
 }
 
-/** `"expired"`, `"expires within a day"`, `"expires in 3 days"`: only when a week or less is left. */
+/**
+ * `"expired"`, `"expires within a day"`, `"expires in 3 days"`; undefined if over a week is left.
+ */
 export function expirySoon(expiresAt: string | null, nowMs: number): string | undefined {
   if (expiresAt === null) return undefined;
   const leftMs = Date.parse(expiresAt) - nowMs;

@@ -1,6 +1,7 @@
 import { NativeSelect, Stack, TextInput } from "@mantine/core";
 import type { ReactNode } from "react";
 
+import { controlled } from "../../ui/controlled.ts";
 import { showUtc } from "../../ui/time.tsx";
 import type { ExpiryChoice, TypedExpiry } from "./expiry-choice.ts";
 
@@ -13,8 +14,8 @@ const PERIODS: readonly { readonly value: ExpiryChoice; readonly label: string }
 ];
 
 /**
- * When a key expires: `current` of undefined is a key that is being made, `each` several keys, each
- * with its own.
+ * The field for the expiry of a key. `current` is an instant or null (never), undefined for a new
+ * key, and `each` for several keys.
  */
 export function ExpiryField(props: {
   readonly current: string | null | undefined;
@@ -40,8 +41,7 @@ export function ExpiryField(props: {
         <TextInput
           type="date"
           label="Last day (UTC)"
-          value={value.date}
-          onChange={(event) => onChange({ ...value, date: event.currentTarget.value })}
+          {...controlled(value.date, (date) => onChange({ ...value, date }))}
           error={error}
         />
       ) : null}

@@ -1,5 +1,5 @@
 import { Button, Group, Stack } from "@mantine/core";
-import { useState, type ReactNode, type SyntheticEvent } from "react";
+import { useState, type ComponentType, type ReactNode, type SyntheticEvent } from "react";
 
 import type { ApiFault } from "../../api/client.ts";
 import { Banner } from "../../ui/banner.tsx";
@@ -8,23 +8,28 @@ import { Fault } from "../../ui/fault.tsx";
 import kit from "../../ui/kit.module.css";
 import { isConfirmNeeded, type Submission } from "./use-submission.ts";
 
-/** A dialog; its content is new each time that it opens. */
-export function FormDialog(props: {
-  readonly opened: boolean;
-  readonly title: string;
+export interface Closable {
   readonly onClose: () => void;
-  readonly children: ReactNode;
-}): ReactNode {
-  return (
-    <Dialog opened={props.opened} onClose={props.onClose} title={props.title}>
-      {props.children}
-    </Dialog>
-  );
+}
+
+/** Returns a dialog around `Form`, which is empty again each time that the dialog opens. */
+export function inDialog<P extends Closable>(
+  title: string | ((props: P) => string),
+  Form: ComponentType<P>,
+): ComponentType<P & { readonly opened: boolean }> {
+  return function FormDialog(props) {
+    const { opened, onClose } = props;
+    return (
+      <Dialog {...{ opened, onClose }} title={typeof title === "string" ? title : title(props)}>
+        <Form {...props} />
+      </Dialog>
+    );
+  };
 }
 
 /**
- * A form with its buttons. A refusal that names one of `fields` is shown there by the form itself;
- * every other is shown above the buttons.
+ * A form with its buttons. The form itself shows a refusal that names one of `fields`; any other is
+ * shown above the buttons.
  */
 export function DialogForm(props: {
   readonly submission: Submission;
@@ -62,9 +67,7 @@ export function DialogForm(props: {
   );
 }
 
-/**
- * Fields that few people need. They are hidden until they are opened or one of them has a problem.
- */
+/** Rarely needed fields, folded until they are opened or `isTelling` (one has a problem). */
 export function MoreFields(props: {
   readonly label: string;
   readonly isTelling: boolean;

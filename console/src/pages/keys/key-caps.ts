@@ -6,7 +6,7 @@ import type {
   KeyList,
 } from "../../../../src/account/console-api/contract.ts";
 
-/** The fields and words of each cap of a key, the one that resets last first. */
+/** The API fields and labels of a key's caps, from the longest period to the shortest. */
 export const KEY_CAPS = [
   {
     period: "month",
@@ -50,9 +50,17 @@ export const CAP_FIELDS: readonly CapField[] = KEY_CAPS.map(({ field }) => field
 /** A form with every cap left blank. */
 export const BLANK_CAPS: Caps<string> = { month: "", week: "", day: "" };
 
-/** With a capital, as they head a line or a figure. */
+/** Labels of the periods. */
 export const PERIOD_NAMES: Readonly<Record<CapPeriod, string>> = {
   month: "Monthly",
   week: "Weekly",
   day: "Daily",
 };
+
+/** Routes whose answers show the caps of keys, or how many keys are active. */
+export const KEY_READERS = [
+  "GET /api/console/keys",
+  "GET /api/console/keys/:key_id",
+  "GET /api/console/limits",
+  "GET /api/console/overview",
+] as const;

@@ -11,7 +11,7 @@ import { ShareBar } from "../limits/used-bar.tsx";
 import { KeyName } from "./key-name.tsx";
 import { KeyLabel, KeyStatusBadge } from "./key-table.tsx";
 
-/** The names by which a key is known. */
+/** The facts of a key: name, status, dates, models, tags. */
 export function KeyFacts({ shown }: { readonly shown: Key }): ReactNode {
   const { tags, models, expires_at: expiresAt, disabled_at: disabledAt } = shown;
   return (
@@ -43,7 +43,7 @@ export function KeyFacts({ shown }: { readonly shown: Key }): ReactNode {
   );
 }
 
-/** The spent part of a daily or weekly cap; nothing without such a cap. */
+/** The spent part of a daily or weekly cap; empty without such a cap. */
 function periodUse(name: string, spent: string | null, cap: string | null): FactListProps["facts"] {
   if (spent === null || cap === null) return [];
   const value = (

@@ -41,7 +41,7 @@ const NEW = { rpmMax: 300, nowMs: NOW_MS };
 const CHANGED = { key: KEY, nowMs: NOW_MS };
 
 describe("a new key", () => {
-  test("needs nothing but a name: blank limits are left to the ceiling", () => {
+  test("needs only a name, and blank limits are left out", () => {
     expect(
       readNewKey(
         {
@@ -89,7 +89,7 @@ describe("a new key", () => {
     });
   });
 
-  test("every field that is wrong is reported at once, each at its place", () => {
+  test("reports the problems of all fields at once", () => {
     const read = readNewKey(
       {
         name: " ",
@@ -105,7 +105,7 @@ describe("a new key", () => {
     expect(Object.keys(read.isReady ? {} : read.problems)).toEqual(["name", "rpm", "cap_usd"]);
   });
 
-  test.each(["0", "-5", "1.5", "1e2", "many"])("a limit of %s is refused", (rpm) => {
+  test.each(["0", "-5", "1.5", "1e2", "many"])("refuses a limit of %s", (rpm) => {
     expect(
       readNewKey(
         {
@@ -122,8 +122,8 @@ describe("a new key", () => {
   });
 });
 
-describe("changing a key", () => {
-  test("blank fields send nothing at all", () => {
+describe("a change of a key", () => {
+  test("sends nothing for blank fields", () => {
     expect(
       readKeyChange(
         { rpm: "", caps: { ...BLANK_CAPS, month: " " }, tags: "", expiry: NO_EXPIRY, models: [] },
@@ -135,7 +135,7 @@ describe("changing a key", () => {
     });
   });
 
-  test("an expiry can be moved and removed, and a date that has passed is refused", () => {
+  test("can remove the expiry, and refuses a date in the past", () => {
     const typed = { rpm: "", caps: BLANK_CAPS, tags: "", models: [] };
     const never = { ...typed, expiry: { choice: "never", date: "" } } as const;
     expect(readKeyChange(never, CHANGED)).toMatchObject({ body: { expires_at: "never" } });
@@ -146,7 +146,7 @@ describe("changing a key", () => {
     });
   });
 
-  test("its models are sent when they are others, and none means all again", () => {
+  test("sends models only if they differ, and an empty list for all models", () => {
     const capped = { ...CHANGED, key: { ...KEY, models: ["acme/a", "acme/b"] } };
     const typed = { rpm: "", caps: BLANK_CAPS, tags: "", expiry: NO_EXPIRY };
     const read = (models: readonly string[]): unknown =>
@@ -156,7 +156,7 @@ describe("changing a key", () => {
     expect(read([])).toEqual({ isReady: true, body: { models: [] } });
   });
 
-  test("0 removes the limit and the cap", () => {
+  test("removes the limit and the cap by 0", () => {
     expect(
       readKeyChange(
         { rpm: "0", caps: { ...BLANK_CAPS, month: "0" }, tags: "", expiry: NO_EXPIRY, models: [] },
@@ -168,7 +168,7 @@ describe("changing a key", () => {
     });
   });
 
-  test("a limit above the key's ceiling is refused, and the sentence names the ceiling", () => {
+  test("refuses a limit above the key's ceiling and names the ceiling", () => {
     const read = readKeyChange(
       { rpm: "21", caps: BLANK_CAPS, tags: "", expiry: NO_EXPIRY, models: [] },
       CHANGED,
@@ -177,7 +177,7 @@ describe("changing a key", () => {
   });
 });
 
-test("as many models can be chosen as the server takes", () => {
+test("as many models can be chosen as the server accepts", () => {
   expect(NewKey.properties.models).toMatchObject({ maxItems: MODELS_MAX });
 });
 
@@ -190,14 +190,14 @@ describe("a change of several keys", () => {
   };
 
   test.each<[string, Partial<TypedKeysChange>, object]>([
-    ["leaves what is blank or kept to each key", {}, {}],
+    ["sends nothing for blank and kept fields", {}, {}],
     [
       "sets and removes caps by their period",
       { caps: { ...BLANK_CAPS, month: "0", week: "7", day: "1.5" } },
       { cap_usd: "0", cap_week_usd: "7", cap_day_usd: "1.5" },
     ],
     ["replaces tags", { tagsChoice: "replace", tags: "b, a ,b" }, { tags: ["a", "b"] }],
-    ["removes tags only where that is chosen", { tagsChoice: "remove" }, { tags: [] }],
+    ["removes tags if that is chosen", { tagsChoice: "remove" }, { tags: [] }],
     [
       "moves the expiry",
       { expiry: { choice: "7", date: "" } },
@@ -212,13 +212,13 @@ describe("a change of several keys", () => {
     ["tags", { tagsChoice: "replace", tags: " , " }],
     ["tags", { tagsChoice: "replace", tags: "no spaces" }],
     ["expires_at", { expiry: { choice: "date", date: "" } }],
-  ] as const)("says what is wrong with %s before it is sent", (field, typed) => {
+  ] as const)("reports a problem of %s before it is sent", (field, typed) => {
     const read = readKeysChange({ ...KEEP, ...typed }, NOW_MS);
     expect(read).toMatchObject({ isReady: false, problems: { [field]: expect.any(String) } });
   });
 });
 
-test("what is typed anew is not wrong until it is sent", () => {
+test("a changed field has no problem until it is sent again", () => {
   const problems = { name: "a", cap_usd: "b", cap_day_usd: "c", expires_at: "d" };
   expect(stillWrong(problems, { name: "x" })).toEqual({ ...problems, name: undefined });
   const caps = { month: "1", week: "", day: "" };

@@ -7,7 +7,7 @@ type NewKey = BodyOf<"POST /api/console/keys">;
 type KeyChange = BodyOf<"PATCH /api/console/keys/:key_id">;
 type KeysChange = BodyOf<"POST /api/console/keys/change">;
 
-/** Sentences for the fields that cannot be sent as they are. */
+/** The problems of invalid fields, as sentences. */
 export type FieldProblems = Readonly<
   Partial<Record<"name" | "rpm" | CapField | "tags" | "expires_at", string>>
 >;
@@ -21,14 +21,14 @@ export interface TypedKey {
   readonly name: string;
   readonly rpm: string;
   readonly caps: Caps<string>;
-  /** With commas between them. */
+  /** Separated by commas. */
   readonly tags: string;
   readonly expiry: TypedExpiry;
-  /** Ids; none: all models. */
+  /** Ids; empty for all models. */
   readonly models: readonly string[];
 }
 
-/** The problems of the fields that have not been typed in since. */
+/** The problems without those of the changed fields. */
 export function stillWrong(problems: FieldProblems, changed: Partial<TypedKey>): FieldProblems {
   const fields = Object.keys(changed).flatMap((name) => FIELDS_OF[name as keyof TypedKey]);
   return Object.fromEntries(
@@ -45,102 +45,103 @@ const FIELDS_OF: Readonly<Record<keyof TypedKey, readonly (keyof FieldProblems)[
   models: [],
 };
 
-/** The form of a new key: a name; blank limits are the largest that a key may have. */
+/**
+ * Reads the form of a new key. Blank fields are left out, so the key gets the ceiling and no cap.
+ */
 export function readNewKey(
   typed: TypedKey,
   { rpmMax, nowMs }: { readonly rpmMax: number; readonly nowMs: number },
 ): ReadForm<NewKey> {
   const name = typed.name.trim();
-  const { caps, problems: capProblems } = readCaps(typed);
-  const tags = readTags(typed.tags);
-  const expiry = readExpiryChoice(typed.expiry, nowMs);
-  const rpmProblem = findRpmProblem(typed.rpm, 1, rpmMax);
-  const problems = {
-    ...nameProblem(name),
-    ...(rpmProblem === undefined ? {} : { rpm: rpmProblem }),
-    ...capProblems,
-    ...(tags === undefined ? { tags: TAGS_HELP } : {}),
-    ...(expiry.kind === "problem" ? { expires_at: expiry.problem } : {}),
-  };
-  if (Object.keys(problems).length > 0) return { isReady: false, problems };
-  const rpm = typed.rpm.trim();
-  return {
-    isReady: true,
-    body: {
-      name,
-      ...(rpm === "" ? {} : { rpm: Number(rpm) }),
-      ...caps,
-      ...(tags === undefined || tags.length === 0 ? {} : { tags }),
-      ...(expiry.kind === "chosen" ? { expires_at: expiry.expiresAt } : {}),
-      ...(typed.models.length === 0 ? {} : { models: [...typed.models] }),
-    },
-  };
+  const { tags, problems, ...limits } = readLimits(typed, { rpmMin: 1, rpmMax, nowMs });
+  return toForm({ ...nameProblem(name), ...problems }, () => ({
+    name,
+    ...limits.values,
+    ...(tags.length === 0 ? {} : { tags }),
+    ...(typed.models.length === 0 ? {} : { models: [...typed.models] }),
+  }));
 }
 
-/** The form of a key's own limit, cap, expiry and models: a blank field changes nothing, 0 removes. */
+/** Reads the form of a change of a key. Blank fields change nothing; 0 removes a limit or cap. */
 export function readKeyChange(
   typed: Omit<TypedKey, "name">,
   { key, nowMs }: { readonly key: Key; readonly nowMs: number },
 ): ReadForm<KeyChange> {
-  const { caps, problems: capProblems } = readCaps(typed);
-  const tags = readTags(typed.tags);
-  const expiry = readExpiryChoice(typed.expiry, nowMs);
-  const rpmProblem = findRpmProblem(typed.rpm, 0, key.rpm_ceiling);
-  const problems = {
-    ...(rpmProblem === undefined ? {} : { rpm: rpmProblem }),
-    ...capProblems,
-    ...(tags === undefined ? { tags: TAGS_HELP } : {}),
-    ...(expiry.kind === "problem" ? { expires_at: expiry.problem } : {}),
-  };
-  if (Object.keys(problems).length > 0) return { isReady: false, problems };
-  const rpm = typed.rpm.trim();
-  return {
-    isReady: true,
-    body: {
-      ...(rpm === "" ? {} : { rpm: Number(rpm) }),
-      ...caps,
-      ...(tags === undefined || isSameSet(tags, key.tags) ? {} : { tags }),
-      ...(expiry.kind === "chosen" ? { expires_at: expiry.expiresAt } : {}),
-      ...(isSameSet(typed.models, key.models ?? []) ? {} : { models: [...typed.models] }),
-    },
-  };
+  const bounds = { rpmMin: 0, rpmMax: key.rpm_ceiling, nowMs } as const;
+  const { tags, problems, values } = readLimits(typed, bounds);
+  return toForm(problems, () => ({
+    ...values,
+    ...(isSameSet(tags, key.tags) ? {} : { tags }),
+    ...(isSameSet(typed.models, key.models ?? []) ? {} : { models: [...typed.models] }),
+  }));
 }
 
 /** The choice about the tags of several keys. */
 export type TagsChoice = "keep" | "replace" | "remove";
 
-/** The typed form for several keys: blank fields keep each key's own value. */
+/** The form for several keys as typed; blank fields keep the value of each key. */
 export interface TypedKeysChange extends Pick<TypedKey, "caps" | "tags" | "expiry"> {
   readonly tagsChoice: TagsChoice;
 }
 
-/** The change of several keys, without which keys these are. */
+/** Reads the form of a change of several keys, without the keys' ids. */
 export function readKeysChange(
   typed: TypedKeysChange,
   nowMs: number,
 ): ReadForm<Omit<KeysChange, "key_ids">> {
-  const { caps, problems: capProblems } = readCaps(typed);
-  const { tagsChoice } = typed;
-  const tags = tagsChoice === "replace" ? readTags(typed.tags) : [];
-  const areNoTags = tags === undefined || (tagsChoice === "replace" && tags.length === 0);
+  const isReplaced = typed.tagsChoice === "replace";
+  const tags = isReplaced ? typed.tags : "";
+  const read = readLimits({ ...typed, rpm: "", tags }, { rpmMin: 1, rpmMax: 1, nowMs });
+  const noTags = isReplaced && read.tags.length === 0 ? { tags: TAGS_HELP } : {};
+  return toForm({ ...read.problems, ...noTags }, () => ({
+    ...read.values,
+    ...(typed.tagsChoice === "keep" ? {} : { tags: read.tags }),
+  }));
+}
+
+function toForm<T>(problems: FieldProblems, body: () => T): ReadForm<T> {
+  if (Object.keys(problems).length > 0) return { isReady: false, problems };
+  return { isReady: true, body: body() };
+}
+
+interface Bounds {
+  /** 0 removes the limit, which only an existing key has. */
+  readonly rpmMin: 0 | 1;
+  readonly rpmMax: number;
+  readonly nowMs: number;
+}
+
+/** Reads the fields that all forms share. `values` has those that are not blank. */
+function readLimits(
+  typed: Pick<TypedKey, "rpm" | "caps" | "tags" | "expiry">,
+  { rpmMin, rpmMax, nowMs }: Bounds,
+): {
+  readonly values: Partial<Record<CapField, string>> & { rpm?: number; expires_at?: string };
+  readonly tags: string[];
+  readonly problems: FieldProblems;
+} {
+  const { caps, problems } = readCaps(typed);
+  const rpm = typed.rpm.trim();
+  const rpmProblem = findRpmProblem(rpm, rpmMin, rpmMax);
+  const tags = readTags(typed.tags);
   const expiry = readExpiryChoice(typed.expiry, nowMs);
-  const problems = {
-    ...capProblems,
-    ...(areNoTags ? { tags: TAGS_HELP } : {}),
-    ...(expiry.kind === "problem" ? { expires_at: expiry.problem } : {}),
-  };
-  if (areNoTags || Object.keys(problems).length > 0) return { isReady: false, problems };
   return {
-    isReady: true,
-    body: {
+    values: {
+      ...(rpm === "" ? {} : { rpm: Number(rpm) }),
       ...caps,
       ...(expiry.kind === "chosen" ? { expires_at: expiry.expiresAt } : {}),
-      ...(tagsChoice === "keep" ? {} : { tags }),
+    },
+    tags: tags ?? [],
+    problems: {
+      ...(rpmProblem === undefined ? {} : { rpm: rpmProblem }),
+      ...problems,
+      ...(tags === undefined ? { tags: TAGS_HELP } : {}),
+      ...(expiry.kind === "problem" ? { expires_at: expiry.problem } : {}),
     },
   };
 }
 
-/** The caps that are typed, as the server takes them; 0 removes one. */
+/** Reads the typed caps for the server; 0 removes a cap. */
 function readCaps(typed: Pick<TypedKey, "caps">): {
   readonly caps: Partial<Record<CapField, string>>;
   readonly problems: FieldProblems;
@@ -168,7 +169,7 @@ function readTags(text: string): string[] | undefined {
 }
 
 export const NAME_CHARS_MAX = 64;
-/** As the server has it. */
+/** The server's limit; a test compares them. */
 export const MODELS_MAX = 100;
 
 /** The problem of a key's name under its field; empty if the name is valid. */
@@ -177,8 +178,7 @@ export function nameProblem(name: string): FieldProblems {
   return name.length > NAME_CHARS_MAX ? { name: `Use at most ${NAME_CHARS_MAX} characters.` } : {};
 }
 
-function findRpmProblem(text: string, min: 0 | 1, max: number): string | undefined {
-  const typed = text.trim();
+function findRpmProblem(typed: string, min: 0 | 1, max: number): string | undefined {
   if (typed === "") return undefined;
   const rpm = /^[0-9]{1,9}$/.test(typed) ? Number(typed) : Number.NaN;
   if (rpm >= min && rpm <= max) return undefined;

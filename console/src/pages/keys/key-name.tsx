@@ -6,12 +6,13 @@ import type { Key } from "../../../../src/account/console-api/contract.ts";
 import { useChange } from "../../api/use-answer.ts";
 import { useMay } from "../../api/use-may.ts";
 import { AppLink } from "../../ui/app-link.tsx";
+import { controlled } from "../../ui/controlled.ts";
 import { fieldError } from "../../ui/field-errors.ts";
 import { RowButton, RowLine } from "../../ui/row-parts.tsx";
 import { NAME_CHARS_MAX, nameProblem } from "./key-forms.ts";
 import { useSubmission } from "./use-submission.ts";
 
-/** A key's name, as a link to its page where there is one to go to, with renaming in place. */
+/** A key's name with a button to rename it in place. */
 export function KeyName(props: { readonly named: Key; readonly isLink: boolean }): ReactNode {
   const { named, isLink } = props;
   const [renaming, setRenaming] = useState<"not yet" | "now" | "done">("not yet");
@@ -42,7 +43,7 @@ export function KeyName(props: { readonly named: Key; readonly isLink: boolean }
       )}
       {mayRename ? (
         <RowButton
-          // The form is gone: without this, the keyboard would start again at the top of the page.
+          // Returns the focus here after the form has closed.
           autoFocus={renaming === "done"}
           isQuiet
           label={`Rename ${named.name}`}
@@ -88,12 +89,10 @@ function RenameForm(props: { readonly renamed: Key; readonly onClose: () => void
           aria-label={`New name of ${renamed.name}`}
           size="xs"
           miw={140}
-          // The person has just asked for this field.
+          // The reader has just asked for this field.
           autoFocus
-          autoComplete="off"
           maxLength={NAME_CHARS_MAX}
-          value={name}
-          onChange={(event) => setName(event.currentTarget.value)}
+          {...controlled(name, setName)}
           error={problem ?? fieldError(submission.fault, "name") ?? submission.fault?.message}
         />
         <Button type="submit" size="xs" loading={submission.isBusy}>

@@ -1,39 +1,40 @@
 import { Button, SimpleGrid, Text, TextInput } from "@mantine/core";
 import { useQueryClient } from "@tanstack/react-query";
 import { useParams } from "@tanstack/react-router";
-import { useState, type ReactNode } from "react";
+import { useMemo, useState, type ReactNode } from "react";
 
 import type { Key, KeyDetail } from "../../../../src/account/console-api/contract.ts";
 import { call } from "../../api/client.ts";
 import { useAnswer } from "../../api/use-answer.ts";
 import { useMay } from "../../api/use-may.ts";
-import { Answer } from "../../ui/answer.tsx";
 import { CallSnippets } from "../../snippets/call-snippets.tsx";
 import { KEY_VARIABLE } from "../../snippets/chat-snippets.ts";
 import { useSampleCall } from "../../snippets/use-sample-call.ts";
+import { Answer } from "../../ui/answer.tsx";
 import { LinkButton } from "../../ui/app-link.tsx";
+import { StackedBars } from "../../ui/charts/stacked-bars.tsx";
+import { controlled } from "../../ui/controlled.ts";
 import { formatCount } from "../../ui/count.tsx";
+import { Dialog } from "../../ui/dialog.tsx";
 import { fieldError } from "../../ui/field-errors.ts";
 import { FigureCard } from "../../ui/figure-card.tsx";
-import { Loading } from "../../ui/loading.tsx";
 import { Money } from "../../ui/money.tsx";
 import { Page } from "../../ui/page.tsx";
 import { Panel } from "../../ui/panel.tsx";
 import { RoleNote } from "../../ui/role-note.tsx";
 import { SecretOnce } from "../../ui/secret-once.tsx";
-import { Time } from "../../ui/time.tsx";
+import { Time, showUtc } from "../../ui/time.tsx";
 import { CapLeftPanel } from "./cap-left-panel.tsx";
-import { DialogForm, FormDialog } from "./form-dialog.tsx";
+import { DialogForm } from "./form-dialog.tsx";
 import { KEY_CAPS, PERIOD_NAMES } from "./key-caps.ts";
 import { KeyDialogs } from "./key-dialogs.tsx";
-import { toKeyStatus } from "./match-keys.ts";
 import { KeyFacts } from "./key-facts.tsx";
 import { KeyRequestsPanel } from "./key-requests-panel.tsx";
-import { KeySpendPanel } from "./key-spend-panel.tsx";
+import { toKeyStatus } from "./match-keys.ts";
 import { strictestCap } from "./strictest-cap.ts";
 import { useSubmission } from "./use-submission.ts";
 
-/** `/keys/$keyId`: one key, what it spends, and what holds it back. */
+/** `/keys/$keyId`: a key with its spend, caps, requests and an example. */
 export function KeyPage(): ReactNode {
   const { keyId = "" } = useParams({ strict: false }) as { readonly keyId?: string };
   const answer = useAnswer("GET /api/console/keys/:key_id", { params: { key_id: keyId } });
@@ -44,7 +45,7 @@ export function KeyPage(): ReactNode {
       crumbs={[{ label: "Keys", to: "/keys" }]}
       actions={detail?.key.disabled_at === null ? <KeyActions detail={detail} /> : undefined}
     >
-      <Answer of={answer} skeleton={<Loading rows={12} />}>
+      <Answer of={answer} rows={12}>
         {(shown) => (
           <>
             <RoleNote need="keys" what="edit and disable keys" />
@@ -96,14 +97,14 @@ interface RotateProps {
   readonly onClose: () => void;
 }
 
-/** Asks how long the old secret works on, then shows the new one, which only this page has. */
+/** Asks how long the old secret keeps working, then shows the new one once. */
 function RotateKey({ rotated, opened, onClose }: RotateProps): ReactNode {
   const [secret, setSecret] = useState<string>();
   return (
     <>
-      <FormDialog opened={opened} title={`Rotate “${rotated.name}”`} onClose={onClose}>
+      <Dialog opened={opened} title={`Rotate “${rotated.name}”`} onClose={onClose}>
         <RotateForm rotated={rotated} onClose={onClose} onRotated={setSecret} />
-      </FormDialog>
+      </Dialog>
       <SecretOnce
         opened={secret !== undefined}
         title={`Save the new secret of “${rotated.name}”`}
@@ -152,10 +153,8 @@ function RotateForm(props: {
         description={`0 to ${GRACE_HOURS_MAX}. With 0 it stops working at once.`}
         data-autofocus
         inputMode="numeric"
-        autoComplete="off"
         maxLength={2}
-        value={hours}
-        onChange={(event) => setHours(event.currentTarget.value)}
+        {...controlled(hours, setHours)}
         error={
           isWhole
             ? fieldError(submission.fault, "grace_hours")
@@ -202,7 +201,7 @@ function KeyFigures({ detail }: { readonly detail: KeyDetail }): ReactNode {
   );
 }
 
-/** The cap of its own that refuses first, of whichever period. */
+/** The key's strictest cap. */
 function CapFigure({ detail }: { readonly detail: KeyDetail }): ReactNode {
   const strictest = strictestCap(detail.key);
   const cap = KEY_CAPS.find(({ name }) => name === strictest?.name);
@@ -225,7 +224,7 @@ function CapFigure({ detail }: { readonly detail: KeyDetail }): ReactNode {
   );
 }
 
-/** A disabled key never works again; an expired one does when its date is moved. */
+/** Says how to continue: an expired key can get a later date, a disabled one never works again. */
 function UnusablePanel({ isExpired }: { readonly isExpired: boolean }): ReactNode {
   return (
     <Panel title={isExpired ? "This key has expired" : "Create a replacement"}>
@@ -250,3 +249,29 @@ function SamplePanel({ of: key }: { readonly of: Key }): ReactNode {
     </Panel>
   );
 }
+
+/** The spend of a key on each of the last 30 UTC days. */
+function KeySpendPanel({ days }: { readonly days: KeyDetail["days"] }): ReactNode {
+  const buckets = useMemo(
+    () =>
+      days.map(({ day, spent_usd: spent }) => {
+        const label = showUtc(day, "day");
+        return { id: day, label, tick: label.replace(/ \d{4}$/, ""), values: { spent } };
+      }),
+    [days],
+  );
+  return (
+    <Panel title="Spend by day">
+      <StackedBars
+        label="Spend with this key by UTC day"
+        unit="usd"
+        parts={PARTS}
+        buckets={buckets}
+        bucketLabel="Day (UTC)"
+        heightPx={180}
+      />
+    </Panel>
+  );
+}
+
+const PARTS = [{ id: "spent", name: "Spent", isWhole: true }];

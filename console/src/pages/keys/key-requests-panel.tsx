@@ -5,17 +5,16 @@ import { Answer } from "../../ui/answer.tsx";
 import { AppLink } from "../../ui/app-link.tsx";
 import { DataTable } from "../../ui/data-table.tsx";
 import { Empty } from "../../ui/empty.tsx";
-import { Loading } from "../../ui/loading.tsx";
 import { Panel } from "../../ui/panel.tsx";
 import { REQUEST_COLUMNS } from "../usage/request-columns.tsx";
 
 const SHOWN_ROWS = 10;
-/** The columns of the log; the key is that of the page. */
+/** The columns of the request log, without the key and those hidden by default. */
 const COLUMNS = REQUEST_COLUMNS.filter(
   ({ id, shownFrom }) => id !== "source" && shownFrom !== "asked",
 );
 
-/** The newest requests of a key, back to the first of the days that the page shows. */
+/** The newest requests of a key, since the first day that the page shows. */
 export function KeyRequestsPanel(props: {
   readonly keyId: string;
   /** A UTC day; undefined for the log's default range. */
@@ -35,7 +34,7 @@ export function KeyRequestsPanel(props: {
         </AppLink>
       }
     >
-      <Answer of={answer} skeleton={<Loading rows={5} />}>
+      <Answer of={answer} rows={5}>
         {(list) => (
           <DataTable
             caption="Latest requests of this key"

@@ -7,6 +7,7 @@ import { useMay } from "../../api/use-may.ts";
 import { useSession } from "../../api/use-session.ts";
 import { StatusBadge } from "../../ui/badge.tsx";
 import { formatCount } from "../../ui/count.tsx";
+import { timeColumn } from "../../ui/columns.tsx";
 import { DataTable, type Column } from "../../ui/data-table.tsx";
 import { Empty } from "../../ui/empty.tsx";
 import { parseUsd } from "../../ui/money-math.ts";
@@ -28,7 +29,7 @@ import { strictestCap } from "./strictest-cap.ts";
 import { helloSnippets } from "../../snippets/chat-snippets.ts";
 import { useSampleModel } from "../../snippets/use-sample-model.ts";
 
-/** The keys that a list shows, with what can be done to each. */
+/** A list of keys, with actions for one or several of them. */
 export function KeyTable(props: {
   readonly rows: readonly Key[];
   /** True if there are keys, but none matches the filter. */
@@ -97,27 +98,25 @@ interface Choosing {
 }
 
 /**
- * Absent for those who may not change keys. It is a context and not part of the columns, so that a
- * selection renders only checkboxes again.
+ * The selection; undefined for readers who may not change keys. A context instead of props, so that
+ * a change redraws only the checkboxes and not the rows.
  */
 const ChoosingContext = createContext<Choosing | undefined>(undefined);
 
 const COLUMNS: readonly Column<Key>[] = [
   {
-    // The checkbox is in it: the first column is always in sight, and heads the card of a phone.
+    // Contains the checkbox, because the first column is always visible, also on a phone.
     id: "name",
     label: "Name and key",
     phone: "lead",
     render: (key) => <NameAndKey shown={key} />,
     sortValue: (key) => key.name.toLowerCase(),
   },
-  {
-    id: "created",
-    label: "Created",
+  timeColumn("created", "Created", (key) => key.created_at, {
+    precision: "day",
+    isSortable: true,
     shownFrom: "wide",
-    render: (key) => <Time at={key.created_at} precision="day" />,
-    sortValue: (key) => key.created_at,
-  },
+  }),
   {
     id: "models",
     label: "Models",
@@ -133,13 +132,11 @@ const COLUMNS: readonly Column<Key>[] = [
       key.expires_at === null ? "Never" : <Time at={key.expires_at} precision="day" />,
     sortValue: (key) => key.expires_at ?? "9",
   },
-  {
-    id: "used",
-    label: "Last used",
-    phone: "line",
-    render: (key) => (key.last_used_at === null ? "Never" : <Time at={key.last_used_at} />),
+  timeColumn("used", "Last used", (key) => key.last_used_at, {
+    otherwise: "Never",
     sortValue: (key) => key.last_used_at ?? "",
-  },
+    phone: "line",
+  }),
   {
     id: "ceiling",
     label: "Ceiling",
@@ -206,14 +203,14 @@ function ChooseKey({ shown }: { readonly shown: Key }): ReactNode {
   );
 }
 
-/** One by its id, several by their number. */
+/** The id of a single model, or the number of several. */
 function KeyModels({ models }: { readonly models: readonly string[] }): ReactNode {
   const [first = ""] = models;
   if (models.length === 1) return first;
   return <span title={models.join("\n")}>{formatCount(models.length)} models</span>;
 }
 
-/** The spend of this month, and the used share of the strictest cap in that cap's own period. */
+/** The spend of this month, and the used share of the strictest cap in that cap's period. */
 function Spent({ by }: { readonly by: Key }): ReactNode {
   const cap = strictestCap(by);
   return (
@@ -231,7 +228,7 @@ function Spent({ by }: { readonly by: Key }): ReactNode {
   );
 }
 
-/** The caps by their periods; the monthly one needs no word for it. */
+/** The caps with their periods; the monthly cap comes without a word. */
 function Caps({ of: key }: { readonly of: Key }): ReactNode {
   const set = KEY_CAPS.flatMap(({ period, field }) => {
     const usd = key[field];
@@ -249,7 +246,7 @@ function Caps({ of: key }: { readonly of: Key }): ReactNode {
   );
 }
 
-/** The first characters, which is all that is known of a key. */
+/** The first characters of a key, which are all that is stored in the clear. */
 export function KeyLabel({ labelled }: { readonly labelled: Key }): ReactNode {
   return (
     <Text
@@ -265,7 +262,7 @@ export function KeyLabel({ labelled }: { readonly labelled: Key }): ReactNode {
   );
 }
 
-/** Disabled, expired or about to, or active. */
+/** A badge: disabled, expired, expires soon, or active. */
 export function KeyStatusBadge({ stated }: { readonly stated: Key }): ReactNode {
   const status = toKeyStatus(stated);
   if (status === "disabled") return <StatusBadge tone="quiet">disabled</StatusBadge>;
@@ -280,7 +277,7 @@ function hasNews(key: Key): boolean {
   return toKeyStatus(key) !== "active" || expirySoon(key.expires_at, Date.now()) !== undefined;
 }
 
-/** The own limit; and what holds now, where something else is stricter still. */
+/** The key's own limit, and the effective one if that is lower. */
 function OwnLimit({ limited }: { readonly limited: Key }): ReactNode {
   const { rpm, rpm_ceiling: ceiling, rpm_effective: effective } = limited;
   const own = rpm === null ? "None" : `${formatCount(rpm)}/min`;

@@ -21,10 +21,10 @@ import { useSearchText } from "../../app/use-search-text.ts";
 
 const CreateKeyDialog = lazy(() => import("./create-key-dialog.tsx"));
 
-/** `/keys`: every key of the organization that a person made. */
+/** `/keys`: the organization's keys. */
 export function KeysPage(): ReactNode {
   const answer = useAnswer("GET /api/console/keys");
-  // In the address, so that the palette and a link open it too.
+  // In the address, so that the palette and links can open the dialog.
   const [filters, setFilters] = useFilters<{ create: string | undefined }>();
   const isCreating = filters.create !== undefined;
   const setIsCreating = (to: boolean): void => setFilters({ create: to ? "1" : undefined });
@@ -57,7 +57,7 @@ export function KeysPage(): ReactNode {
           opened={isOpened}
           rpmMax={answer.data?.rpm_max ?? 0}
           onClose={() => setIsCreating(false)}
-          // The form that opened the dialog is gone: the focus returns to where it was.
+          // The dialog's form is gone, so the focus returns to the button that opened it.
           onSaved={() => createButton.current?.focus()}
         />
       </WhenOpened>
@@ -74,7 +74,7 @@ function KeyListPanel(props: { readonly list: KeyList; readonly onCreate: () => 
     tag: string | undefined;
   }>();
   const [search, setSearch] = useSearchText(filters.q ?? filters.search, (text) =>
-    // Links of earlier releases say `search`.
+    // Older links have `search`.
     setFilters({ q: text === "" ? undefined : text, search: undefined }, { history: "typed" }),
   );
   const status = STATUSES.find(({ value }) => value === filters.status)?.value ?? "active";
@@ -135,7 +135,7 @@ function KeyListSkeleton(): ReactNode {
   );
 }
 
-/** More tags would fill the page. */
+/** The most tags offered as filters. */
 const TAGS_SHOWN = 30;
 
 const STATUSES: readonly { readonly value: KeyStatus; readonly label: string }[] = [

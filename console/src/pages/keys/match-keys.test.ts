@@ -8,24 +8,24 @@ const LABEL = "tm_vk_012345";
 
 describe("a pasted key never leaves the field", () => {
   test.each([
-    ["the key itself", SECRET],
+    ["as it is", SECRET],
     ["in capitals", SECRET.toUpperCase()],
     ["with a header around it", `Authorization: Bearer ${SECRET}`],
     ["from a shell line", `export TOKEN_MARKET_KEY="${SECRET}"`],
     ["without its prefix", SECRET.slice(6)],
     ["cut short", SECRET.slice(0, 30)],
-  ])("%s: only its first 12 characters stay", (_how, pasted) => {
+  ])("%s, it is cut to its first 12 characters", (_how, pasted) => {
     expect(toSearchTerm(pasted)).toBe(LABEL);
   });
 
-  test("what is not a key stays as it was typed, up to the length of a name", () => {
+  test("other text stays as it was typed, up to the length of a name", () => {
     expect(toSearchTerm("nightly batch")).toBe("nightly batch");
     expect(toSearchTerm("tm_vk_01")).toBe("tm_vk_01");
     expect(toSearchTerm("x".repeat(500))).toHaveLength(64);
   });
 });
 
-describe("finding keys", () => {
+describe("the search for keys", () => {
   const keys = [
     key({ name: "Production", label: LABEL }),
     key({ name: "Nightly batch", label: "tm_vk_fedcba" }),
@@ -33,15 +33,15 @@ describe("finding keys", () => {
   ];
   const names = (found: readonly Key[]): string[] => found.map(({ name }) => name);
 
-  test("a whole key finds the one it is", () => {
+  test("finds a key by its whole secret", () => {
     expect(names(matchKeys(keys, { status: "all", search: SECRET }))).toEqual(["Production"]);
   });
 
-  test("part of a name finds it, whatever the case", () => {
+  test("finds a key by a part of its name, in any case", () => {
     expect(names(matchKeys(keys, { status: "all", search: "LAP" }))).toEqual(["Old laptop"]);
   });
 
-  test("active and disabled keys are distinguished, and all shows both", () => {
+  test("filters by status, and `all` finds every key", () => {
     expect(names(matchKeys(keys, { status: "active", search: "" }))).toEqual([
       "Production",
       "Nightly batch",
@@ -77,7 +77,7 @@ function key(some: Partial<Key>): Key {
   };
 }
 
-test("a name that a working key has already is noticed, and that of a disabled one is free", () => {
+test("a namesake is found among active keys only", () => {
   const label = "tm_vk_aaaaaa";
   const keys = [
     key({ name: "Production", label }),

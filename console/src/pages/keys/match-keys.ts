@@ -4,7 +4,7 @@ export type KeyStatus = "active" | "expired" | "disabled" | "all";
 
 type StatusFacts = Pick<Key, "disabled_at" | "is_expired">;
 
-/** Keys of that status whose name has the text in it, or whose first characters are the text. */
+/** Keys of that status and tag whose name contains the text or whose label begins with it. */
 export function matchKeys(
   keys: readonly Key[],
   wanted: { readonly status: KeyStatus; readonly search: string; readonly tag?: string },
@@ -18,7 +18,7 @@ export function matchKeys(
   );
 }
 
-/** The status of a key, which decides whether it can call. */
+/** The status of a key; only an active key can be used. */
 export function toKeyStatus({
   disabled_at: disabledAt,
   is_expired: isExpired,
@@ -27,7 +27,7 @@ export function toKeyStatus({
   return isExpired ? "expired" : "active";
 }
 
-/** The key that works and has this name already, whatever its capitals are. */
+/** The active key that already has this name, regardless of capitals. */
 export function findNamesake(name: string, keys: readonly Key[]): Key | undefined {
   const wanted = name.trim().toLowerCase();
   return keys.find((key) => toKeyStatus(key) === "active" && key.name.toLowerCase() === wanted);
@@ -45,6 +45,6 @@ export function toSearchTerm(text: string): string {
   return text.slice(0, SEARCH_CHARS_MAX);
 }
 
-/** As many characters of a key are stored in the clear. */
+/** The number of characters of a key that are stored in the clear. */
 const LABEL_CHARS = 12;
 const SEARCH_CHARS_MAX = 64;

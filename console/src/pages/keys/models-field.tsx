@@ -5,7 +5,7 @@ import type { ModelsFieldProps } from "./models-select.tsx";
 
 const ModelsSelect = lazy(() => import("./models-select.tsx"));
 
-/** The models that a key may call. The field is loaded with the form that has it, not with the page. */
+/** The field for the models that a key may call; loaded with its form, not with the page. */
 export function ModelsField(props: ModelsFieldProps): ReactNode {
   return (
     <Suspense fallback={<Skeleton height={FIELD_PX} />}>
@@ -14,5 +14,5 @@ export function ModelsField(props: ModelsFieldProps): ReactNode {
   );
 }
 
-/** With its label and description. */
+/** The height of the field with its label and description. */
 const FIELD_PX = 76;

@@ -10,7 +10,7 @@ export interface ModelsFieldProps {
   readonly error: string | undefined;
 }
 
-/** The models that a key may call; none chosen: all. */
+/** A selection of models that a key may call; an empty one means all models. */
 export default function ModelsSelect(props: ModelsFieldProps): ReactNode {
   const listed = useAnswer("GET /api/models.json").data?.models ?? [];
   const { value, onChange, error } = props;
@@ -19,7 +19,7 @@ export default function ModelsSelect(props: ModelsFieldProps): ReactNode {
       label="Models"
       description="Leave blank for all models. With a selection, the key can list and call only these models."
       placeholder={value.length === 0 ? "All models" : undefined}
-      // A model that is no longer listed stays chosen until it is taken out.
+      // A chosen model stays selectable if it is no longer listed.
       data={[...new Set([...listed, ...value])]}
       value={[...value]}
       onChange={onChange}

@@ -5,7 +5,7 @@ export type TypedCap =
   | { readonly kind: "capped"; readonly capUsd: string }
   | { readonly kind: "problem"; readonly problem: string };
 
-/** Reads the field of a monthly cap: blank changes nothing, and 0 removes the cap. */
+/** Reads a typed cap: blank changes nothing, 0 removes the cap. */
 export function readCap(text: string): TypedCap {
   const typed = text.trim().replace(/^\$\s*/, "");
   if (typed === "") return { kind: "unchanged" };
@@ -24,13 +24,13 @@ export function readCap(text: string): TypedCap {
   return /^[0.]+$/.test(typed) ? { kind: "removed" } : { kind: "capped", capUsd: typed };
 }
 
-/** As the body of a change wants it; undefined: leave the field out. */
+/** The cap for the body of a change; undefined if the field is to be left out. */
 export function capInput(cap: TypedCap): string | undefined {
   if (cap.kind === "removed") return "0";
   return cap.kind === "capped" ? cap.capUsd : undefined;
 }
 
-/** The amount as a person would type it: exact, with at least the cents. */
+/** The amount as a person would type it: exact, with at least two decimals. */
 export function plainUsd(usd: string): string {
   return usd.replace(/0{1,4}$/, "");
 }

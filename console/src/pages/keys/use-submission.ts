@@ -2,20 +2,20 @@ import { useRef, useState } from "react";
 
 import { ApiFault } from "../../api/client.ts";
 
-/** The state of a form's own request. */
+/** The state of a form's request. */
 export interface Submission {
   readonly isBusy: boolean;
-  /** Why the last submission was refused; undefined while it is sent again. */
+  /** The last refusal; undefined while the form is sent again. */
   readonly fault: ApiFault | undefined;
-  /** What was refused is being changed: the refusal is of an earlier text. */
+  /** Drops the refusal, because the form has been changed since. */
   forget(): void;
-  /** Runs the sending; a second one while the first is under way does nothing. */
+  /** Sends the form; does nothing while it is already being sent. */
   run(send: () => Promise<void>): void;
 }
 
 /**
- * The sending of a form. What is sent and answered is kept nowhere: secrets pass through forms,
- * and a cache of requests would hold them for minutes.
+ * Sends a form without a cache: secrets pass through forms, and React Query would keep them for
+ * minutes.
  */
 export function useSubmission(): Submission {
   const [fault, setFault] = useState<ApiFault>();
@@ -40,12 +40,12 @@ export function useSubmission(): Submission {
   };
 }
 
-/** The change stops requests at once: the same again, confirmed, makes it. */
+/** True if the change would stop requests at once and has to be sent again with `confirm`. */
 export function isConfirmNeeded(fault: ApiFault | undefined): boolean {
   return fault?.code === "confirm_needed";
 }
 
-/** Anything else is a fault of this page: its own message would not help a reader. */
+/** Replaces an unexpected error of this page, whose message would not help the reader. */
 function toApiFault(error: unknown): ApiFault {
   return error instanceof ApiFault ? error : new ApiFault(0, undefined);
 }

@@ -3,31 +3,23 @@ import { useState, type ReactNode } from "react";
 
 import type { Key, LimitRow } from "../../../../src/account/console-api/contract.ts";
 import { useAnswer, useChange } from "../../api/use-answer.ts";
+import { controlled } from "../../ui/controlled.ts";
 import { fieldError } from "../../ui/field-errors.ts";
 import { notifyDone } from "../../ui/notice.ts";
-import { DialogForm, FormDialog } from "../keys/form-dialog.tsx";
+import { DialogForm, inDialog } from "../keys/form-dialog.tsx";
 import { useSubmission } from "../keys/use-submission.ts";
 import { LIMIT_READERS } from "./edit-limit-dialog.tsx";
 import { pickCeilings, LIMIT_KINDS, readLimits, type Ceilings } from "./limit-change.ts";
 import { BLANK_LIMITS, LimitFields } from "./limit-fields.tsx";
 
 interface AddProps {
-  /** The limits there are: keys to choose from, and the ceilings of what is chosen. */
+  /** The current limits, with the keys to choose from and their ceilings. */
   readonly rows: readonly LimitRow[];
   readonly onClose: () => void;
 }
 
-/** Adds a limit of one model, for the organization or under one key. */
-export default function AddLimitDialog({
-  opened,
-  ...props
-}: AddProps & { readonly opened: boolean }): ReactNode {
-  return (
-    <FormDialog opened={opened} title="Add model limit" onClose={props.onClose}>
-      <AddLimitForm {...props} />
-    </FormDialog>
-  );
-}
+/** Adds a limit for a model, for the organization or for one key. */
+export default inDialog("Add model limit", AddLimitForm);
 
 function AddLimitForm({ rows, onClose }: AddProps): ReactNode {
   const models = useAnswer("GET /api/models.json");
@@ -83,8 +75,7 @@ function AddLimitForm({ rows, onClose }: AddProps): ReactNode {
       <NativeSelect
         label="Applies to"
         data={keyOptions(rows, keys)}
-        value={keyId}
-        onChange={(event) => setKeyId(event.currentTarget.value)}
+        {...controlled(keyId, setKeyId)}
         error={fieldError(submission.fault, "key_id")}
       />
       <LimitFields
@@ -102,7 +93,7 @@ type Problems = Readonly<Partial<Record<"model" | "rpm" | "tpm" | "concurrency",
 
 const NO_LIMITS: Ceilings = { rpm: null, tpm: null, concurrency: null };
 
-/** Two keys may have one name: their first characters differ. */
+/** The keys as options, with their first characters, because names may repeat. */
 function keyOptions(
   rows: readonly LimitRow[],
   known: readonly Key[] = [],
@@ -118,7 +109,7 @@ function keyOptions(
   ];
 }
 
-/** A model's limit cannot be above that of its key or organization. */
+/** The limits of the key or organization, which a model's limit cannot exceed. */
 function ceilingsUnder(rows: readonly LimitRow[], keyId: string): Ceilings {
   const parent = rows.find((row) =>
     keyId === "" ? row.scope === "org" : row.scope === "key" && row.key_id === keyId,

@@ -5,9 +5,8 @@ import { useAnswer } from "../../api/use-answer.ts";
 import { useFilters } from "../../app/use-filters.ts";
 import { Answer } from "../../ui/answer.tsx";
 import { AppLink } from "../../ui/app-link.tsx";
+import { moneyColumn } from "../../ui/columns.tsx";
 import { DataTable, type Column } from "../../ui/data-table.tsx";
-import { Empty } from "../../ui/empty.tsx";
-import { Loading } from "../../ui/loading.tsx";
 import { parseUsd, computeShare, writeUsd } from "../../ui/money-math.ts";
 import { Money } from "../../ui/money.tsx";
 import { Panel } from "../../ui/panel.tsx";
@@ -23,12 +22,12 @@ import { QuietNote } from "./quiet-note.tsx";
 import { tellingCaps } from "./quiet-rows.ts";
 import { ShareBar } from "./used-bar.tsx";
 
-/** The caps of the organization and of its keys, of every period. */
+/** The monthly, weekly and daily caps of the organization and its keys. */
 export function CapPanel({ caps }: { readonly caps: readonly Cap[] }): ReactNode {
   const keys = useAnswer("GET /api/console/keys", undefined, { refetchMs: REFRESH_MS });
   return (
     <Panel title="Caps">
-      <Answer of={keys} skeleton={<Loading rows={3} />}>
+      <Answer of={keys} rows={3}>
         {({ data, ...resets }) => <CapTable rows={capRows(caps, { ...resets, keys: data })} />}
       </Answer>
     </Panel>
@@ -65,7 +64,7 @@ function CapTable(props: { readonly rows: readonly CapRow[] }): ReactNode {
           columns={columns}
           rows={shown}
           rowKey={({ key_id: id, period }) => `${id ?? "organization"} ${period}`}
-          empty={<Empty title="No keys match this search." />}
+          empty="No keys match this search."
           kept={KEPT}
         />
         {search === "" ? (
@@ -81,9 +80,9 @@ function CapTable(props: { readonly rows: readonly CapRow[] }): ReactNode {
   );
 }
 
-/** Refreshed as often as the limits on the page. */
+/** The same interval as for the limits on the page. */
 const REFRESH_MS = 10_000;
-/** Fewer caps than this need no search. */
+/** With more caps than this, there is a search field. */
 const SEARCHED_FROM = 10;
 
 const KEPT: Kept = { id: "caps", rows: ["cap", "caps"], prefix: "caps_" };
@@ -109,14 +108,12 @@ function buildColumns(onEdit: (cap: CapRow) => void): readonly Column<CapRow>[] 
       render: ({ period, capUsd }) => (capUsd === null ? "–" : PERIOD_NAMES[period]),
       sortValue: ({ period, capUsd }) => (capUsd === null ? "" : period),
     },
-    {
-      id: "cap",
-      label: "Cap",
-      align: "right",
-      phone: "line",
-      render: ({ capUsd: usd }) => (usd === null ? "No cap" : <Money usd={usd} isBrief />),
+    moneyColumn("cap", "Cap", ({ capUsd: usd }) => usd, {
+      isBrief: true,
+      otherwise: "No cap",
       sortValue: ({ capUsd: usd }) => (usd === null ? -1n : parseUsd(usd)),
-    },
+      phone: "line",
+    }),
     {
       id: "spent",
       label: "Spent in the period",
@@ -163,7 +160,7 @@ function buildColumns(onEdit: (cap: CapRow) => void): readonly Column<CapRow>[] 
       phone: "end",
       render: (cap) => (
         <EditButton
-          // The cap of the organization is a matter of money, that of a key goes with the key.
+          // The organization's cap needs the right to manage billing.
           need={cap.key_id === null ? "billing" : "keys"}
           label={`Edit the ${PERIOD_NAMES[cap.period].toLowerCase()} cap of ${cap.name}`}
           onClick={() => onEdit(cap)}

@@ -1,42 +1,24 @@
-import { useRef, useState, type ReactNode } from "react";
+import { useState, type ReactNode } from "react";
 
 import { useChange } from "../../api/use-answer.ts";
 import { fieldError } from "../../ui/field-errors.ts";
 import { notifyDone } from "../../ui/notice.ts";
 import { CapField } from "../keys/cap-field.tsx";
 import type { CapRow } from "../keys/cap-left.ts";
-import { DialogForm, FormDialog } from "../keys/form-dialog.tsx";
-import { KEY_CAPS, PERIOD_NAMES } from "../keys/key-caps.ts";
+import { editDialog, useConfirmation, type EditProps } from "../keys/edit-dialog.tsx";
+import { DialogForm } from "../keys/form-dialog.tsx";
+import { KEY_CAPS, KEY_READERS, PERIOD_NAMES } from "../keys/key-caps.ts";
 import { capInput, readCap } from "../keys/read-cap.ts";
-import { useLast } from "../keys/use-last.ts";
-import { isConfirmNeeded, useSubmission } from "../keys/use-submission.ts";
+import { useSubmission } from "../keys/use-submission.ts";
 
-/** Sets or removes a cap of the organization or of a key; open while there is a cap. */
-export function EditCapDialog(props: {
-  readonly edited: CapRow | undefined;
-  readonly onClose: () => void;
-}): ReactNode {
-  const { edited, onClose } = props;
-  const shown = useLast(edited);
-  return (
-    <FormDialog
-      opened={edited !== undefined}
-      title={shown === undefined ? "" : describeRow(shown)}
-      onClose={onClose}
-    >
-      {shown === undefined ? null : (
-        <EditCapForm key={describeRow(shown)} edited={shown} onClose={onClose} />
-      )}
-    </FormDialog>
-  );
-}
+/** Sets or removes a cap of the organization or of a key; open while `edited` is a cap. */
+export const EditCapDialog = editDialog(describeRow, EditCapForm);
 
-function EditCapForm(props: { readonly edited: CapRow; readonly onClose: () => void }): ReactNode {
-  const { edited, onClose } = props;
+function EditCapForm({ edited, onClose }: EditProps<CapRow>): ReactNode {
   const save = useSaveCap(edited);
   const submission = useSubmission();
   const [typed, setTyped] = useState("");
-  const sent = useRef<string>(undefined);
+  const isConfirmed = useConfirmation(submission);
   const { field, label, applies } = ofPeriod(edited);
   const [problem, setProblem] = useState<string>();
   const send = (): void => {
@@ -46,10 +28,7 @@ function EditCapForm(props: { readonly edited: CapRow; readonly onClose: () => v
     const capUsd = capInput(read);
     if (capUsd === undefined) return onClose();
     submission.run(async () => {
-      // The person has confirmed this amount; another amount needs a new confirmation.
-      const isAnswered = isConfirmNeeded(submission.fault) && capUsd === sent.current;
-      sent.current = capUsd;
-      await save(capUsd, isAnswered);
+      await save(capUsd, isConfirmed(capUsd));
       notifyDone(`${describeRow(edited)} was ${read.kind === "removed" ? "removed" : "updated"}`);
       onClose();
     });
@@ -82,8 +61,8 @@ function ofPeriod({ period }: CapRow): (typeof KEY_CAPS)[number] {
 }
 
 function useSaveCap(edited: CapRow): (capUsd: string, confirm: boolean) => Promise<void> {
-  const forKey = useChange("PATCH /api/console/keys/:key_id", { refreshes: CAP_READERS });
-  const forOrg = useChange("PATCH /api/console/org-cap", { refreshes: CAP_READERS });
+  const forKey = useChange("PATCH /api/console/keys/:key_id", { refreshes: KEY_READERS });
+  const forOrg = useChange("PATCH /api/console/org-cap", { refreshes: KEY_READERS });
   return async (capUsd, confirm) => {
     const { key_id: keyId } = edited;
     const sure = confirm && { confirm };
@@ -95,10 +74,3 @@ function useSaveCap(edited: CapRow): (capUsd: string, confirm: boolean) => Promi
     }
   };
 }
-
-const CAP_READERS = [
-  "GET /api/console/limits",
-  "GET /api/console/keys",
-  "GET /api/console/keys/:key_id",
-  "GET /api/console/overview",
-] as const;

@@ -4,37 +4,16 @@ import type { LimitRow } from "../../../../src/account/console-api/contract.ts";
 import { useChange } from "../../api/use-answer.ts";
 import { fieldError } from "../../ui/field-errors.ts";
 import { notifyDone } from "../../ui/notice.ts";
-import { DialogForm, FormDialog } from "../keys/form-dialog.tsx";
-import { useLast } from "../keys/use-last.ts";
+import { editDialog, type EditProps } from "../keys/edit-dialog.tsx";
+import { DialogForm } from "../keys/form-dialog.tsx";
 import { useSubmission } from "../keys/use-submission.ts";
 import { pickCeilings, LIMIT_KINDS, readLimits, toScope, type LimitKind } from "./limit-change.ts";
 import { BLANK_LIMITS, LimitFields } from "./limit-fields.tsx";
 
-/** Lowers or removes the own limits of one scope; open while there is a row. */
-export function EditLimitDialog(props: {
-  readonly edited: LimitRow | undefined;
-  readonly onClose: () => void;
-}): ReactNode {
-  const { edited, onClose } = props;
-  const shown = useLast(edited);
-  return (
-    <FormDialog
-      opened={edited !== undefined}
-      title={`Limits of ${shown === undefined ? "" : describeRow(shown)}`}
-      onClose={onClose}
-    >
-      {shown === undefined ? null : (
-        <EditLimitForm key={describeRow(shown)} edited={shown} onClose={onClose} />
-      )}
-    </FormDialog>
-  );
-}
+/** Sets or removes the organization's own limits of a scope; open while `edited` is a row. */
+export const EditLimitDialog = editDialog((row) => `Limits of ${describeRow(row)}`, EditLimitForm);
 
-function EditLimitForm(props: {
-  readonly edited: LimitRow;
-  readonly onClose: () => void;
-}): ReactNode {
-  const { edited, onClose } = props;
+function EditLimitForm({ edited, onClose }: EditProps<LimitRow>): ReactNode {
   const change = useChange("POST /api/admission-limits", { refreshes: LIMIT_READERS });
   const submission = useSubmission();
   const [typed, setTyped] = useState(BLANK_LIMITS);
@@ -74,7 +53,7 @@ function EditLimitForm(props: {
   );
 }
 
-/** Answers that show something of a limit. */
+/** Routes whose answers contain limits. */
 export const LIMIT_READERS = [
   "GET /api/console/limits",
   "GET /api/console/keys",

@@ -6,34 +6,34 @@ import { readLimits, toScope, type TypedLimits } from "./limit-change.ts";
 const CEILINGS = { rpm: 300, tpm: 1_000_000, concurrency: null };
 
 describe("the form of a limit", () => {
-  test("blank fields change nothing", () => {
+  test("changes nothing for blank fields", () => {
     expect(readLimits(typed({}), CEILINGS)).toEqual({ isReady: true, values: {} });
   });
 
-  test("a limit up to its ceiling is sent, and one without a ceiling at any height", () => {
+  test("accepts a limit up to its ceiling, and any limit without a ceiling", () => {
     expect(readLimits(typed({ rpm: "300", tpm: " 1 ", concurrency: "9999" }), CEILINGS)).toEqual({
       isReady: true,
       values: { rpm: 300, tpm: 1, concurrency: 9999 },
     });
   });
 
-  test("a limit above its ceiling is refused, and the sentence names the ceiling", () => {
+  test("refuses a limit above its ceiling and names the ceiling", () => {
     const read = readLimits(typed({ rpm: "301" }), CEILINGS);
     expect(read.isReady ? "" : read.problems.rpm).toContain("from 1 to 300");
   });
 
-  test.each(["0", "-1", "2.5", "1e2", "all"])("%s is not a limit", (text) => {
+  test.each(["0", "-1", "2.5", "1e2", "all"])("refuses %s", (text) => {
     expect(readLimits(typed({ concurrency: text }), CEILINGS).isReady).toBe(false);
   });
 
-  test("removing sends null, whatever is in the field", () => {
+  test("sends null for a removed limit, even if the field has a text", () => {
     const removed: TypedLimits = { ...typed({}), rpm: { text: "999", isRemoved: true } };
     expect(readLimits(removed, CEILINGS)).toEqual({ isReady: true, values: { rpm: null } });
   });
 });
 
-describe("a row names its own scope", () => {
-  test("a model's limit under a key names both", () => {
+describe("the scope of a change", () => {
+  test("has the key and the model for a model's limit under a key", () => {
     expect(toScope(row({ scope: "model", key_id: "key_1", model: "lab/one" }))).toEqual({
       scope: "model",
       model: "lab/one",
@@ -41,14 +41,14 @@ describe("a row names its own scope", () => {
     });
   });
 
-  test("a model's limit of the organization names no key", () => {
+  test("has no key for a model's limit of the organization", () => {
     expect(toScope(row({ scope: "model", model: "lab/one" }))).toEqual({
       scope: "model",
       model: "lab/one",
     });
   });
 
-  test("a dedicated endpoint cannot be changed by the customer", () => {
+  test("is undefined for a dedicated endpoint, which customers cannot change", () => {
     expect(toScope(row({ scope: "endpoint" }))).toBeUndefined();
   });
 });

@@ -5,7 +5,7 @@ export type LimitKind = "rpm" | "tpm" | "concurrency";
 
 export const LIMIT_KINDS: readonly LimitKind[] = ["rpm", "tpm", "concurrency"];
 
-/** The names of the kinds of limits, and the unit of each. */
+/** The label of each kind of limit, and the time that its use refers to. */
 export const KIND_LABELS: Readonly<
   Record<LimitKind, { readonly label: string; readonly used: string }>
 > = {
@@ -14,7 +14,7 @@ export const KIND_LABELS: Readonly<
   concurrency: { label: "Concurrent requests", used: "in progress now" },
 };
 
-/** One field of the form: its text, and whether the own limit is removed. */
+/** A field of the form; `isRemoved` if the box to remove the limit is checked. */
 export interface TypedLimit {
   readonly text: string;
   readonly isRemoved: boolean;
@@ -27,10 +27,7 @@ export type ReadLimits =
   | { readonly isReady: true; readonly values: LimitValues }
   | { readonly isReady: false; readonly problems: Readonly<Partial<Record<LimitKind, string>>> };
 
-/**
- * The changes that the form asks for. A blank field changes nothing; a limit can be lowered below
- * its ceiling, and never raised above it.
- */
+/** Reads the form. A blank field changes nothing; a limit cannot be above its ceiling. */
 export function readLimits(typed: TypedLimits, ceilings: Ceilings): ReadLimits {
   const problems: Partial<Record<LimitKind, string>> = {};
   const values: { -readonly [K in LimitKind]?: number | null } = {};
@@ -48,7 +45,7 @@ export function readLimits(typed: TypedLimits, ceilings: Ceilings): ReadLimits {
     : { isReady: true, values };
 }
 
-/** The scope of a row as a change names it; undefined where the customer cannot change it. */
+/** The scope of a row for the body of a change; undefined if the customer cannot change it. */
 export function toScope(row: LimitRow): Omit<LimitBody, LimitKind> | undefined {
   const key = row.key_id === null ? {} : { key_id: row.key_id };
   if (row.scope === "org") return { scope: "org" };
@@ -57,7 +54,7 @@ export function toScope(row: LimitRow): Omit<LimitBody, LimitKind> | undefined {
   return { scope: "model", model: row.model, ...key };
 }
 
-/** Ceilings of a row, for its form. */
+/** The ceilings of a row. */
 export function pickCeilings(row: LimitRow): Ceilings {
   return {
     rpm: row.rpm.ceiling,

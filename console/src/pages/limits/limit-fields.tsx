@@ -1,6 +1,7 @@
 import { Checkbox, Stack, TextInput } from "@mantine/core";
 import type { ReactNode } from "react";
 
+import { controlled } from "../../ui/controlled.ts";
 import { formatCount } from "../../ui/count.tsx";
 import {
   KIND_LABELS,
@@ -17,12 +18,12 @@ export const BLANK_LIMITS: TypedLimits = {
   concurrency: { text: "", isRemoved: false },
 };
 
-/** The three fields of a scope's own limits. They start empty: a blank one changes nothing. */
+/** The fields of a scope's own limits. They start empty; a blank field changes nothing. */
 export function LimitFields(props: {
   readonly typed: TypedLimits;
   readonly onChange: (typed: TypedLimits) => void;
   readonly ceilings: Ceilings;
-  /** The own limits that hold now. */
+  /** The current own limits. */
   readonly own: Ceilings;
   readonly errorOf: (kind: LimitKind) => string | undefined;
 }): ReactNode {
@@ -64,11 +65,9 @@ function LimitField(props: {
         }
         placeholder={own === null ? "Not set" : String(own)}
         inputMode="numeric"
-        autoComplete="off"
         maxLength={12}
         disabled={typed.isRemoved}
-        value={typed.text}
-        onChange={(event) => onChange({ ...typed, text: event.currentTarget.value })}
+        {...controlled(typed.text, (text) => onChange({ ...typed, text }))}
         error={error}
       />
       {own === null ? null : (

@@ -8,7 +8,6 @@ import { AppLink } from "../../ui/app-link.tsx";
 import { Copyable } from "../../ui/copyable.tsx";
 import { formatCount } from "../../ui/count.tsx";
 import { DataTable, type Column } from "../../ui/data-table.tsx";
-import { Empty } from "../../ui/empty.tsx";
 import { FilterChips } from "../../ui/filter-chips.tsx";
 import { Panel } from "../../ui/panel.tsx";
 import { SearchField } from "../../ui/search-field.tsx";
@@ -21,7 +20,7 @@ import { tellingLimits } from "./quiet-rows.ts";
 import { SourceBadge } from "./source-badge.tsx";
 import { UsedBar } from "./used-bar.tsx";
 
-/** Every scope's limit of one kind at a time, with what is used and a way to lower it. */
+/** The limits of every scope, one kind at a time, with their use and a button to change them. */
 export function LimitPanel({ rows }: { readonly rows: readonly LimitRow[] }): ReactNode {
   const [filters, setFilters] = useFilters<{
     limit: string | undefined;
@@ -30,7 +29,7 @@ export function LimitPanel({ rows }: { readonly rows: readonly LimitRow[] }): Re
     all: string | undefined;
   }>();
   const [search, setSearch] = useSearchText(filters.q ?? filters.search, (text) =>
-    // Links of earlier releases say `search`.
+    // Older links have `search`.
     setFilters({ q: text === "" ? undefined : text, search: undefined }),
   );
   const [editedId, setEditedId] = useState<string>();
@@ -59,7 +58,7 @@ export function LimitPanel({ rows }: { readonly rows: readonly LimitRow[] }): Re
           columns={columns}
           rows={shown}
           rowKey={toRowId}
-          empty={<Empty title="No keys or models match this search." />}
+          empty="No keys or models match this search."
           kept={KEPT}
         />
         {search === "" ? (
@@ -210,7 +209,7 @@ const SCOPE_LABELS: Readonly<Record<LimitRow["scope"], string>> = {
   endpoint: "Dedicated endpoint",
 };
 
-/** Opens the dialog of a row, for those who may change it. */
+/** A button that opens the dialog of a row; disabled without the right to change it. */
 export function EditButton(props: {
   readonly need: Need;
   readonly label: string;

@@ -8,7 +8,6 @@ import { useMay } from "../../api/use-may.ts";
 import { useSession } from "../../api/use-session.ts";
 import { Answer } from "../../ui/answer.tsx";
 import { AppLink } from "../../ui/app-link.tsx";
-import { Loading } from "../../ui/loading.tsx";
 import { Page } from "../../ui/page.tsx";
 import { RoleNote } from "../../ui/role-note.tsx";
 import { WhenOpened } from "../../ui/when-opened.tsx";
@@ -23,7 +22,7 @@ const LEAD =
   "Per-minute limits cover the last 60 seconds. A request must be within every limit that " +
   "applies: organization, key, and model.";
 
-/** The figure moves by the second; this often is enough to watch it. */
+/** How often the use of the limits is refreshed. */
 const REFRESH_MS = 10_000;
 
 /** `/limits`: the limits with their use, and the explanation of a refusal. */
@@ -49,7 +48,7 @@ export function LimitsPage(): ReactNode {
       <RoleNote need="keys" what="change limits and caps of keys" />
       <RoleNote need="billing" what="change the organization's cap" />
       <RefusalPanel />
-      <Answer of={answer} skeleton={<Loading rows={12} />}>
+      <Answer of={answer} rows={12}>
         {(limits) => (
           <>
             <UnfundedNote limits={limits} />

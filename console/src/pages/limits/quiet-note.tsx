@@ -1,7 +1,7 @@
 import { Button, Group, Text } from "@mantine/core";
 import type { ReactNode } from "react";
 
-/** That keys are left out because nothing is special about them, and the way to see them. */
+/** Says how many keys are hidden because they have only defaults, with a button to show them. */
 export function QuietNote(props: {
   readonly quiet: number;
   /** The limits that these keys have: `"only the default limits"`. */

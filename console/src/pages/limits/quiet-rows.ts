@@ -2,18 +2,18 @@ import type { LimitRow } from "../../../../src/account/console-api/contract.ts";
 import type { CapRow } from "../keys/cap-left.ts";
 import { LIMIT_KINDS } from "./limit-change.ts";
 
-/** Fewer are shown: a sentence in their place would save nothing. */
+/** Fewer keys than this are not hidden. */
 const QUIET_MIN = 10;
-/** A key that uses this share of a limit is shown, though nothing about it is special. */
+/** A key that uses this share of a limit is not hidden. */
 const CLOSE_SHARE = 0.5;
 
-/** The rows to show, and the number of keys that are left out because they have only defaults. */
+/** The rows to show, and the number of keys that are hidden. */
 export interface Telling<T> {
   readonly rows: readonly T[];
   readonly quiet: number;
 }
 
-/** Leaves out keys that have only the defaults and are far from them. */
+/** Hides keys that have only the default limits and are not close to them. */
 export function tellingLimits(rows: readonly LimitRow[]): Telling<LimitRow> {
   return without(
     rows,
@@ -21,12 +21,12 @@ export function tellingLimits(rows: readonly LimitRow[]): Telling<LimitRow> {
   );
 }
 
-/** Leaves out keys without a cap. */
+/** Hides keys without a cap. */
 export function tellingCaps(caps: readonly CapRow[]): Telling<CapRow> {
   return without(caps, ({ scope, capUsd }) => scope === "key" && capUsd === null);
 }
 
-/** True if the limit is set for this row, or almost used up. */
+/** True if the limit is set for this row itself, or at least half used. */
 function isClose(row: LimitRow, kind: (typeof LIMIT_KINDS)[number]): boolean {
   const { own, source, used, effective } = row[kind];
   if (own !== null || source === "contract") return true;

@@ -6,14 +6,12 @@ import { useAnswer } from "../../api/use-answer.ts";
 import { useFilters } from "../../app/use-filters.ts";
 import { Answer } from "../../ui/answer.tsx";
 import { AppLink } from "../../ui/app-link.tsx";
-import { Loading } from "../../ui/loading.tsx";
+import { controlled } from "../../ui/controlled.ts";
 import { Panel } from "../../ui/panel.tsx";
 import { Time } from "../../ui/time.tsx";
 import { RefusalReasons } from "../usage/refusal-reasons.tsx";
 
-/**
- * "Why was my request rejected?": the explanation for a request ID; the id is in the address, to be shared.
- */
+/** Explains the refusal of a request; its id is in the address, so that the page can be shared. */
 export function RefusalPanel(): ReactNode {
   const [filters, setFilters] = useFilters<{ refused: string | undefined }>();
   const asked = filters.refused ?? "";
@@ -30,12 +28,10 @@ export function RefusalPanel(): ReactNode {
             <TextInput
               label="Request ID"
               description="From the x-request-id response header or the error body."
-              autoComplete="off"
               spellCheck={false}
               maxLength={200}
               style={{ flex: "1 1 16rem", maxWidth: "28rem" }}
-              value={typed}
-              onChange={(event) => setTyped(event.currentTarget.value)}
+              {...controlled(typed, setTyped)}
             />
             <Button type="submit" variant="default">
               Explain
@@ -54,7 +50,7 @@ function Explanation({ requestId }: { readonly requestId: string }): ReactNode {
   });
   return (
     <div aria-live="polite">
-      <Answer of={answer} skeleton={<Loading rows={2} />}>
+      <Answer of={answer} rows={2}>
         {(refusal) => <Refusal refusal={refusal} />}
       </Answer>
     </div>

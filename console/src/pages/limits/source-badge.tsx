@@ -3,7 +3,7 @@ import type { ReactNode } from "react";
 
 import type { LimitValue } from "../../../../src/account/console-api/contract.ts";
 
-/** The source of the limit that applies. */
+/** A badge with the source of a limit; nothing if it is unknown. */
 export function SourceBadge({ source }: { readonly source: LimitValue["source"] }): ReactNode {
   if (source === null) return null;
   return (

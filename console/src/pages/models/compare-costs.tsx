@@ -26,7 +26,7 @@ export interface CompareCostsProps {
   readonly isSignedIn: boolean;
 }
 
-/** The cost of the reader's own requests with each of the models. */
+/** The cost that the reader's own requests would have had with each of the models. */
 export function CompareCosts(props: CompareCostsProps): ReactElement {
   if (props.isSignedIn) return <OwnCosts {...props} />;
   return (
@@ -74,7 +74,7 @@ function OwnCosts({ ids, of, onOf }: CompareCostsProps): ReactElement {
   );
 }
 
-/** No id of a model has a star. */
+/** The option for all models; no model has this id. */
 const ALL = "*";
 
 function Costs({ costs }: { readonly costs: ModelCosts }): ReactElement {
@@ -183,7 +183,7 @@ const OTHERS: Column<ComparedModel> = {
   render: ({ listings }) => <span className={kit.figures}>{otherCosts(listings)}</span>,
 };
 
-/** The costs as bars: the highest is as wide as its column. */
+/** A cost as a bar; the highest cost fills the column. */
 function CostBar(props: {
   readonly usd: string | null | undefined;
   readonly most: string | undefined;

@@ -41,28 +41,28 @@ function cellsOf(label: string, models = [small, large, film]): readonly string[
   );
 }
 
-test("a price is that of the provider that is tried first, and the lowest is marked", () => {
+test("prices are those of each model's first provider, and the lowest is marked", () => {
   expect(cellsOf("Input, per million")).toEqual(["$0.50 | best", "$3.00", "As reported"]);
   expect(cellsOf("Cached input, per million")[0]).toBe("$0.50 | same as input | best");
 });
 
-test("prices that are equal have no lowest, nor has a single one", () => {
+test("equal prices and a single price are not marked as the lowest", () => {
   expect(cellsOf("Output, per million")).toEqual(["$8.00", "$8.00", "As reported"]);
   expect(cellsOf("Input, per million", [small, film])).toEqual(["$0.50", "As reported"]);
 });
 
-test("the longest context is marked; what has none has a dash", () => {
+test("the longest context is marked, and an unknown one is a dash", () => {
   expect(cellsOf("Context")).toEqual(["8,000 tokens", "1,000,000 tokens | best", "–"]);
 });
 
-test("what one does not take of what the others take, who serves it and until when", () => {
+test("missing parameters, providers, the last day and inputs are listed", () => {
   expect(cellsOf("Does not accept")).toEqual(["seed", "–", "seed, tools"]);
   expect(cellsOf("Providers")).toEqual(["Lab", "Big, then Other", "Lab A"]);
   expect(cellsOf("Leaves on")).toEqual(["None announced", "3 Feb 2027", "None announced"]);
   expect(cellsOf("Accepts")).toEqual(["text", "text, image", "text"]);
 });
 
-test("verdicts are a line where any is known", () => {
+test("verdicts have a line if any is known", () => {
   const labels = compareFacts([small, large]).map(({ label }) => label);
   expect(labels).not.toContain("Verified");
   const known = compareFacts([small, large], ["Verified", undefined]);
@@ -70,7 +70,7 @@ test("verdicts are a line where any is known", () => {
   expect(cells).toEqual(["Verified", "–"]);
 });
 
-test("writes for an hour are compared where one of them offers them", () => {
+test("1-hour cache writes have a line if a model offers them", () => {
   const { prices } = buildListing({});
   if (prices === null) throw new Error("a listing has prices");
   const hourly = buildModel({
@@ -84,7 +84,7 @@ test("writes for an hour are compared where one of them offers them", () => {
   expect(cellsOf("Cache write, 1 hour, per million")).toEqual([]);
 });
 
-test("prices by size and to come are said in words", () => {
+test("prices by prompt size and upcoming prices are described", () => {
   const { prices } = buildListing({ prompt: "2", completion: "4" });
   if (prices === null) throw new Error("a listing has prices");
   const tiered = buildModel({
@@ -110,7 +110,7 @@ test("prices by size and to come are said in words", () => {
   ]);
 });
 
-test("how models were served is compared where it is known of one of them, the best marked", () => {
+test("served figures have lines if any is known, and the best is marked", () => {
   const by = ({ providers: [first] }: Model, figures: object) => ({
     share: 0.1,
     byProvider: new Map([[first?.provider ?? "", { uptime: null, ...figures } as ServedListing]]),

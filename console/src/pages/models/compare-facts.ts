@@ -23,19 +23,19 @@ export interface FactCell {
   readonly text: string;
   /** A second line. */
   readonly note?: string;
-  /** The lowest price or the largest size of all, where they differ. */
+  /** True for the best value in the line; false if all are equal. */
   readonly isBest: boolean;
 }
 
-/** A line of the comparison: a cell for each model, in their order. */
+/** A line of the comparison, with a cell for each model in the given order. */
 export interface Fact {
   readonly label: string;
   readonly cells: readonly FactCell[];
 }
 
 /**
- * The rows of a comparison. Prices, sizes and verdicts are those of the provider that is tried
- * first; unknown verdicts have no row.
+ * The lines of a comparison. Prices, sizes and verdicts are those of each model's first provider.
+ * Verdicts and served figures have a line only if one is known.
  */
 export function compareFacts(
   models: readonly Model[],
@@ -152,7 +152,7 @@ function priceFact(listings: readonly (ModelProvider | undefined)[], sku: Sku): 
   return { label: `${skuName(sku)}, per million`, cells };
 }
 
-/** Facts of the provider of each model that is tried first, in the last 30 days. */
+/** Facts of each model's first provider in the last 30 days. */
 function listServedFacts(served: readonly (ServedListing | undefined)[]): readonly Fact[] {
   if (served.every((each) => each === undefined)) return [];
   return [

@@ -8,7 +8,6 @@ import { useFilters } from "../../app/use-filters.ts";
 import { Answer } from "../../ui/answer.tsx";
 import { LinkButton } from "../../ui/app-link.tsx";
 import { Empty } from "../../ui/empty.tsx";
-import { Loading } from "../../ui/loading.tsx";
 import { Page } from "../../ui/page.tsx";
 import { Panel } from "../../ui/panel.tsx";
 import { useModelOptions } from "../playground/model-picker.tsx";
@@ -20,7 +19,7 @@ const CRUMBS = [{ label: "Models", to: "/models" }];
 
 type CompareSearch = Readonly<Partial<Record<"models" | "of", string | undefined>>>;
 
-/** Up to four models side by side, with what the reader's own requests would have cost. */
+/** `/models/compare`: up to four models side by side, with the costs of the reader's requests. */
 export function ComparePage(): ReactElement {
   const catalog = useAnswer("GET /api/catalog.json");
   return (
@@ -30,14 +29,14 @@ export function ComparePage(): ReactElement {
       lead={`Compare up to ${COMPARED_MAX} models. Share this page by its URL: others see their own costs.`}
       actions={<TryButton />}
     >
-      <Answer of={catalog} skeleton={<Loading rows={12} />}>
+      <Answer of={catalog} rows={12}>
         {({ models }) => <Comparison models={models} />}
       </Answer>
     </Page>
   );
 }
 
-/** The same prompt to all of them. */
+/** Opens the playground with all picked models. */
 function TryButton(): ReactElement | null {
   const [{ models }] = useFilters<CompareSearch>();
   const ids = readPicks(models);

@@ -1,7 +1,7 @@
-/** As many models fit side by side. */
+/** The most models that fit side by side. */
 export const COMPARED_MAX = 4;
 
-/** The ids that an address names, each once, the first four. */
+/** The ids in the address: the first four, without repetition. */
 export function readPicks(text: string | undefined): readonly string[] {
   const ids = (text ?? "").split(",").map((id) => id.trim());
   return [...new Set(ids)].filter((id) => id !== "").slice(0, COMPARED_MAX);
@@ -12,7 +12,7 @@ export function writePicks(ids: readonly string[]): string | undefined {
   return ids.length === 0 ? undefined : ids.join(",");
 }
 
-/** With this model, or without it; one too many changes nothing. */
+/** Adds or removes a model; a fifth one is not added. */
 export function withPick(ids: readonly string[], id: string, isPicked: boolean): readonly string[] {
   const others = ids.filter((each) => each !== id);
   if (!isPicked) return others;

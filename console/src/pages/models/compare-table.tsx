@@ -1,16 +1,18 @@
 import { Button } from "@mantine/core";
 import type { ReactElement } from "react";
 
-import type { Model } from "../../../../src/account/console-api/contract.ts";
+import type { ListingTrust, Model } from "../../../../src/account/console-api/contract.ts";
+import { useAnswer } from "../../api/use-answer.ts";
+import { useMaybeSession } from "../../api/use-session.ts";
 import { AppLink } from "../../ui/app-link.tsx";
 import kit from "../../ui/kit.module.css";
 import { NameLine } from "../../ui/name-line.tsx";
+import { TRUST, overbilledWords } from "../verification/verification-labels.ts";
 import { compareFacts, type FactCell } from "./compare-facts.ts";
 import styles from "./models.module.css";
-import { useFirstVerdicts } from "./use-first-verdicts.ts";
 import { useServed } from "./use-served.ts";
 
-/** The models side by side: a column for each, a line for each fact. */
+/** The models side by side, with a column for each model and a line for each fact. */
 export function CompareTable(props: {
   readonly models: readonly Model[];
   readonly onRemove: (id: string) => void;
@@ -74,4 +76,34 @@ function Cell({ cell }: { readonly cell: FactCell }): ReactElement {
       {note === undefined ? null : <span className={styles.priceNote}>{note}</span>}
     </>
   );
+}
+
+/**
+ * A label for the verification state of each model's first listing, for at most four models.
+ * Undefined for visitors and while it loads.
+ */
+function useFirstVerdicts(models: readonly Model[]): readonly (string | undefined)[] {
+  const verdicts = [
+    useVerdict(models[0]),
+    useVerdict(models[1]),
+    useVerdict(models[2]),
+    useVerdict(models[3]),
+  ];
+  return verdicts.slice(0, models.length);
+}
+
+function useVerdict(model: Model | undefined): string | undefined {
+  const isSignedIn = useMaybeSession()?.state === "signed_in";
+  const listing = model?.providers[0];
+  const query = { model: model?.id, provider: listing?.provider };
+  const options = { enabled: isSignedIn && listing !== undefined };
+  const { data } = useAnswer("GET /api/console/verification", { query }, options);
+  const trust = data?.listings[0];
+  return trust === undefined ? undefined : verdictWord(trust);
+}
+
+function verdictWord(trust: ListingTrust): string {
+  const billing = overbilledWords(trust.overbilled_percent);
+  const words = [TRUST[trust.state].word, ...(billing === undefined ? [] : [billing])].join(", ");
+  return trust.suspect === null ? words : `${words}, but live answers break its promises`;
 }

@@ -12,26 +12,26 @@ function model(change: Partial<ComparedModel> = {}): ComparedModel {
   return { model: "a", name: "A", obstacle: null, listings: [cost()], may_lack: [], ...change };
 }
 
-describe("what it would have cost", () => {
-  test("is exact, or at least so much, or cannot be said", () => {
+describe("the estimated cost", () => {
+  test("is exact, a lower bound, or unknown", () => {
     expect(costLabel(cost())).toBe("$1.500000");
     expect(costLabel(cost({ is_at_least: true }))).toBe("at least $1.500000");
     expect(costLabel(cost({ cost_usd: null }))).toBeUndefined();
     expect(costLabel(undefined)).toBeUndefined();
   });
 
-  test("against what was paid, in dollars and percent", () => {
+  test("is compared with the paid amount in dollars and percent", () => {
     expect(differenceLabel(cost(), "2.000000")).toBe("−$0.500000 (−25.0%)");
     expect(differenceLabel(cost(), "1.000000")).toBe("+$0.500000 (+50.0%)");
     expect(differenceLabel(cost(), "1.500000")).toBe("$0.000000 (0.0%)");
     expect(differenceLabel(cost(), "0.000000")).toBe("+$1.500000");
   });
 
-  test("at least so much has no difference that would be true", () => {
+  test("is not compared if it is only a lower bound", () => {
     expect(differenceLabel(cost({ is_at_least: true }), "2.000000")).toBeUndefined();
   });
 
-  test("with other providers is a range, without the first", () => {
+  test("with other providers is a range without the first provider", () => {
     expect(otherCosts([cost()])).toBe("–");
     expect(otherCosts([cost(), cost({ cost_usd: "9.000000" })])).toBe("$9.000000");
     const others = ["10.000000", "9.000000", null].map((cost_usd) => cost({ cost_usd }));
@@ -39,8 +39,8 @@ describe("what it would have cost", () => {
   });
 });
 
-describe("what is said beside a cost", () => {
-  test("why a model has none", () => {
+describe("the notes next to a cost", () => {
+  test("say why a model has no cost", () => {
     expect(costNotes(model({ obstacle: "not_listed", listings: [] }))).toEqual(["Not listed."]);
     expect(costNotes(model({ obstacle: "modality", listings: [] }))).toEqual([
       "Not a chat model, so your requests cannot run on it.",
@@ -50,17 +50,17 @@ describe("what is said beside a cost", () => {
     ]);
   });
 
-  test("what could not run there", () => {
+  test("name requests that could not run on the model", () => {
     const may_lack = [{ model: "b", parts: ["image", "file"], requests: 2 }];
     expect(costNotes(model({ listings: [cost({ too_long: 1 })], may_lack }))).toEqual([
       "1 attempt is longer than its context and cannot run on it.",
-      "It does not accept image or file: of 2 requests to b, those that sent any cannot run on it.",
+      "It does not accept image or file. Some of your 2 requests to b used this and would be rejected.",
     ]);
     expect(costNotes(model({ listings: [cost({ too_long: null })] }))).toEqual([]);
   });
 });
 
-test("what is left out is named with its reason", () => {
+test("requests that are not counted are listed with a reason", () => {
   const not_counted = [
     { model: "film", requests: 1, reason: "modality" as const },
     { model: "gone", requests: 2_000, reason: "unlisted" as const },

@@ -6,14 +6,14 @@ import type {
 import { formatCount } from "../../ui/count.tsx";
 import { compareUsd, parseUsd, showUsd, writeUsd } from "../../ui/money-math.ts";
 
-/** `"$1.234567"`, `"at least $1.234567"`; undefined if it cannot be said. */
+/** `"$1.234567"` or `"at least $1.234567"`; undefined if the cost is unknown. */
 export function costLabel(cost: ListingCost | undefined): string | undefined {
   if (cost?.cost_usd == null) return undefined;
   const shown = showUsd(cost.cost_usd);
   return cost.is_at_least ? `at least ${shown}` : shown;
 }
 
-/** `"−$0.50 (−25%)"` of what was paid; undefined where there is nothing to compare with. */
+/** The difference to the paid amount, `"−$0.50 (−25%)"`; undefined without an exact cost. */
 export function differenceLabel(cost: ListingCost | undefined, spent: string): string | undefined {
   if (cost?.cost_usd == null || cost.is_at_least) return undefined;
   const paid = parseUsd(spent);
@@ -38,7 +38,7 @@ export function otherCosts(listings: readonly ListingCost[]): string {
   return low === high ? showUsd(low) : `${showUsd(low)} to ${showUsd(high)}`;
 }
 
-/** Why requests cannot run there, or may fail, as sentences. */
+/** Sentences about requests that cannot run on the model, or may fail there. */
 export function costNotes(model: ComparedModel): readonly string[] {
   if (model.obstacle === "not_listed") return ["Not listed."];
   if (model.obstacle === "modality")
@@ -51,12 +51,12 @@ export function costNotes(model: ComparedModel): readonly string[] {
       : [`${attempts(first.too_long)} longer than its context and cannot run on it.`]),
     ...model.may_lack.map(
       ({ model: other, parts, requests }) =>
-        `It does not accept ${parts.join(" or ")}: of ${requestCount(requests)} to ${other}, those that sent any cannot run on it.`,
+        `It does not accept ${parts.join(" or ")}. Some of your ${requestCount(requests)} to ${other} used this and would be rejected.`,
     ),
   ];
 }
 
-/** The requests that the figures leave out, in a sentence for each reason. */
+/** The requests that the figures leave out, with the reason for each. */
 export function leftOut({ not_counted }: ModelCosts): readonly string[] {
   return not_counted.map(({ model, requests, reason }) =>
     reason === "too_many"

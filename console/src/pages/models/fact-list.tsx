@@ -7,7 +7,7 @@ export interface FactListProps {
   readonly facts: readonly { readonly label: string; readonly value: ReactNode }[];
 }
 
-/** Names with their values, side by side where there is space. */
+/** Labels with their values below, side by side if there is space. */
 export function FactList({ facts }: FactListProps): ReactElement {
   return (
     <dl className={styles.facts}>

@@ -9,7 +9,8 @@ import { useAnswer } from "../../api/use-answer.ts";
 import { useMaybeSession } from "../../api/use-session.ts";
 import { AppLink } from "../../ui/app-link.tsx";
 import { StatusBadge } from "../../ui/badge.tsx";
-import { formatCount, formatShare } from "../../ui/count.tsx";
+import { numberColumn } from "../../ui/columns.tsx";
+import { formatShare } from "../../ui/count.tsx";
 import { DataTable, type Column } from "../../ui/data-table.tsx";
 import kit from "../../ui/kit.module.css";
 import { NameLine } from "../../ui/name-line.tsx";
@@ -36,7 +37,7 @@ type Row = ModelProvider & {
   readonly figures: ServedListing | undefined;
 };
 
-/** A model's providers with all that distinguishes them, in the order the gateway asks them. */
+/** A model's providers with their prices and figures, in routing order. */
 export function ListingTable(props: {
   readonly model: string;
   readonly listings: readonly ModelProvider[];
@@ -71,7 +72,7 @@ export function ListingTable(props: {
   );
 }
 
-/** Shows whether the provider reports the listed model in its answers. */
+/** The model that the provider reports in its answers, if it differs from the listed one. */
 function ReportedModel(props: {
   readonly provider: Provider | undefined;
   readonly model: string;
@@ -91,7 +92,7 @@ function ReportedModel(props: {
 
 const KEPT: Kept = { id: "listings", rows: ["provider", "providers"] };
 
-/** The prices that most people compare come first. */
+/** Input and output prices come first. */
 const ORDER: readonly Sku[] = [...new Set<Sku>(["prompt", "completion", ...SKUS])];
 
 const SHOWN_FROM: Readonly<Partial<Record<Sku, ShownFrom>>> = {
@@ -100,7 +101,7 @@ const SHOWN_FROM: Readonly<Partial<Record<Sku, ShownFrom>>> = {
   cached_prompt: "wide",
 };
 
-/** For signed-in readers only. */
+/** The id of a column that only signed-in readers see. */
 const VERDICT = "verdict";
 
 const COLUMNS: readonly Column<Row>[] = [
@@ -165,23 +166,24 @@ const COLUMNS: readonly Column<Row>[] = [
     render: ({ datacenters }) => countryNames(datacenters),
   },
   ...ORDER.map(priceColumn),
-  {
-    ...figureColumn(
-      "speed",
-      "Tokens / s",
-      ({ figures }) => figures?.tokensPerSecond,
-      (speed) => formatCount(Math.round(speed)),
-    ),
+  numberColumn("speed", "Tokens / s", ({ figures }) => figures?.tokensPerSecond, {
+    phone: "line",
     shownFrom: "asked",
-  },
-  {
-    ...figureColumn("uptime", "Uptime", ({ figures }) => figures?.uptime, formatShare),
+    isSortable: true,
+  }),
+  numberColumn("uptime", "Uptime", ({ figures }) => figures?.uptime, {
+    show: formatShare,
+    phone: "line",
     shownFrom: "wide",
-  },
-  tokensColumn("context", "Context", ({ context_length }) => context_length),
-  tokensColumn("output", "Max output", ({ billing, max_output_tokens }) =>
-    // Elsewhere it bounds the cost of a picture or a second, which is not a count of tokens.
-    billing === "token" ? max_output_tokens : null,
+    isSortable: true,
+  }),
+  numberColumn("context", "Context", ({ context_length }) => context_length, { shownFrom: "wide" }),
+  numberColumn(
+    "output",
+    "Max output",
+    // For other billing it bounds the cost of an image or a second, and is not a count of tokens.
+    ({ billing, max_output_tokens }) => (billing === "token" ? max_output_tokens : null),
+    { shownFrom: "wide" },
   ),
   {
     id: "checked",
@@ -213,7 +215,7 @@ const COLUMNS: readonly Column<Row>[] = [
   },
 ];
 
-/** An order without the verdicts that change it would not be true. */
+/** Without verdicts, the routing order would be wrong, so it is hidden as well. */
 const PUBLIC_COLUMNS = COLUMNS.filter(({ id }) => id !== VERDICT && id !== "place");
 
 function priceColumn(sku: Sku): Column<Row> {
@@ -245,41 +247,8 @@ function priceColumn(sku: Sku): Column<Row> {
   };
 }
 
-/** A provider that reports the cost of each request has a price card, or no price to show. */
+/** Shown instead of a price for providers that report the cost of each request. */
 const NO_PRICE: Readonly<Partial<Record<Sku, string>>> = {
   prompt: "As reported",
   completion: "As reported",
 };
-
-/** How the listing served in the last 30 days. */
-function figureColumn(
-  id: string,
-  label: string,
-  value: (row: Row) => number | null | undefined,
-  text: (figure: number) => string,
-): Column<Row> {
-  return {
-    id,
-    label,
-    align: "right",
-    phone: "line",
-    sortValue: (row) => value(row) ?? undefined,
-    render: (row) => {
-      const figure = value(row) ?? undefined;
-      return <span className={kit.figures}>{figure === undefined ? "–" : text(figure)}</span>;
-    },
-  };
-}
-
-function tokensColumn(id: string, label: string, count: (row: Row) => number | null): Column<Row> {
-  return {
-    id,
-    label,
-    shownFrom: "wide",
-    align: "right",
-    render: (row) => {
-      const value = count(row);
-      return <span className={kit.figures}>{value === null ? "–" : formatCount(value)}</span>;
-    },
-  };
-}

@@ -17,14 +17,14 @@ export interface ModelFilterRailProps {
   readonly search: ModelSearch;
   readonly change: (change: Wanted, how: ChangeHow) => void;
   readonly choices: ModelChoices;
-  /** It is known how models were served: speeds can be chosen. */
+  /** True if served figures are known, so that speeds can be filtered. */
   readonly hasFigures: boolean;
-  /** How many models fit, for the button that leaves the sheet of a phone. */
+  /** The number of matching models, for the button that closes the filters on a phone. */
   readonly found: number;
   readonly onClose: () => void;
 }
 
-/** All filters; each is part of the address, so that a view can be shared, and a step of Back. */
+/** All filters. Each is in the address, so that a view can be shared, and Back undoes a change. */
 export function ModelFilterRail(props: ModelFilterRailProps): ReactElement {
   const { search, change, choices, hasFigures, found, onClose } = props;
   const choose = (wanted: Wanted): void => change(wanted, { history: "step" });
@@ -82,9 +82,9 @@ export function ModelFilterRail(props: ModelFilterRailProps): ReactElement {
 interface Slider {
   readonly name: "context" | "price" | "output" | "ttft" | "speed";
   readonly label: string;
-  /** In the order of the slider, which begins at no filter. */
+  /** From left to right; left of them is "any". */
   readonly steps: readonly string[];
-  /** The value as a number; undefined: the address says nothing of use. */
+  /** Parses the value in the address; undefined if it is absent or invalid. */
   readonly read: (text: string | undefined) => number | undefined;
   readonly show: (text: string) => string;
   readonly isServed?: true;
@@ -125,7 +125,7 @@ const SLIDERS: readonly Slider[] = [
   },
 ];
 
-/** A slider over the usual values; one that the address has besides them is kept as it is. */
+/** A slider over the steps; another valid value in the address is kept. */
 function StepSlider(props: {
   readonly slider: Slider;
   readonly value: string | undefined;
@@ -164,13 +164,13 @@ function StepSlider(props: {
   );
 }
 
-/** The place of the step that is next to a value. */
+/** The index of the step that is closest to a value. */
 function findPlace({ steps, read }: Slider, text: string): number {
   const far = steps.map((step) => Math.abs((read(step) ?? 0) - (read(text) ?? 0)));
   return far.indexOf(Math.min(...far));
 }
 
-/** Every filter, off; how the list is shown stays as it is. */
+/** All filters cleared; the view and sort order are kept. */
 export const CLEARED = {
   q: undefined,
   modality: undefined,
@@ -186,7 +186,7 @@ export const CLEARED = {
   logging: undefined,
 } as const;
 
-/** How many filters of the rail are set. */
+/** The number of filters set in the rail. */
 export function countFilters(search: ModelSearch): number {
   const { q: _words, modality: _kind, ...inRail } = CLEARED;
   return Object.keys(inRail).filter((name) => search[name as keyof typeof inRail] !== undefined)

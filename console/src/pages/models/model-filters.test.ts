@@ -52,29 +52,29 @@ function found(search: Parameters<typeof filterModels>[1]): readonly string[] {
   return filterModels(models, search).map(({ id }) => id);
 }
 
-describe("finding a model", () => {
-  test("without filters all are there, in the order of the server: newest first", () => {
+describe("the filters of the models page", () => {
+  test("keep all models in the server's order if none is set", () => {
     expect(found({})).toEqual(["lab/video", "lab/vision", "lab/both"]);
   });
 
-  test("every word counts, in ids, names and providers, in any case", () => {
+  test("match every word in ids, names and providers, in any case", () => {
     expect(found({ q: "VIS lab/" })).toEqual(["lab/vision"]);
     expect(found({ q: "dear" })).toEqual(["lab/both"]);
     expect(found({ q: "vision film" })).toEqual([]);
   });
 
-  test("price and no prompt logging must hold for the provider that is paid", () => {
+  test("apply price and logging to the same provider, the first that matches", () => {
     expect(found({ price: "1" })).toEqual(["lab/both"]);
     expect(found({ price: "1", logging: "none" })).toEqual([]);
     expect(found({ price: "9", logging: "none", provider: "dear" })).toEqual(["lab/both"]);
   });
 
-  test("the price of the output is a filter too, of the same provider", () => {
+  test("apply the output price to the same provider", () => {
     expect(found({ output: "10" })).toEqual(found({ modality: "text" }));
     expect(found({ output: "0.50" })).toEqual([]);
   });
 
-  test("a price takes in its bound, to the last digit, of the provider that is paid", () => {
+  test("include a price that equals the bound, to the last digit", () => {
     expect(found({ price: "2" })).toEqual(["lab/vision", "lab/both"]);
     expect(found({ price: "1.999999" })).toEqual(["lab/both"]);
     expect(found({ price: "8.999999", provider: "dear" })).toEqual([]);
@@ -82,26 +82,26 @@ describe("finding a model", () => {
     expect(found({ output: "1.999999" })).toEqual([]);
   });
 
-  test("prices are compared exactly where floating point is not", () => {
+  test("compare prices exactly, beyond the precision of floating point", () => {
     const third = buildModel({ providers: [buildListing({ prompt: "1000000.000001" })] });
     expect(filterModels([third], { price: "1000000" })).toEqual([]);
     expect(filterModels([third], { price: "1000000.000001" })).toEqual([third]);
   });
 
-  test("a price without a token to it fits no price filter", () => {
+  test("exclude models that are not billed by the token from a price filter", () => {
     expect(found({ price: "9999999" })).not.toContain("lab/video");
   });
 
-  test("a provider that declares no data centre is in no country", () => {
+  test("exclude providers without a declared data center from a country", () => {
     expect(found({ country: "DE" })).toEqual(["lab/both"]);
   });
 
-  test("runs only in: one further country is one too many", () => {
+  test("exclude providers that also run in another country", () => {
     const two = buildModel({ providers: [buildListing({ datacenters: ["DE", "US"] })] });
     expect(filterModels([two], { country: "DE" })).toEqual([]);
   });
 
-  test("context, input kinds, kind of output and parameters", () => {
+  test("match context, inputs, modality and parameters", () => {
     expect(found({ context: "1M" })).toEqual(["lab/vision"]);
     expect(found({ input: "image" })).toEqual(["lab/vision"]);
     expect(found({ modality: "video" })).toEqual(["lab/video"]);
@@ -110,7 +110,7 @@ describe("finding a model", () => {
   });
 });
 
-describe("finding a model by its speed", () => {
+describe("the filters by speed", () => {
   const served = indexServedModels([
     figures({ provider: "cheap", ttft_p50_ms: 400, tokens_per_second: 20 }),
     figures({ provider: "dear", ttft_p50_ms: 2_000, tokens_per_second: 90 }),
@@ -118,7 +118,7 @@ describe("finding a model by its speed", () => {
   const fast = (search: Parameters<typeof filterModels>[1]): readonly string[] =>
     filterModels(models, search, served).map(({ id }) => id);
 
-  test("first token at most, tokens per second at least; what was not measured does not fit", () => {
+  test("bound the first token and tokens per second, and exclude unmeasured models", () => {
     expect(fast({ ttft: "400" })).toEqual(["lab/both"]);
     expect(fast({ ttft: "399" })).toEqual([]);
     expect(fast({ speed: "90" })).toEqual(["lab/both"]);
@@ -126,7 +126,7 @@ describe("finding a model by its speed", () => {
     expect(fast({})).toHaveLength(models.length);
   });
 
-  test("must hold for the provider that has the price and the other figure", () => {
+  test("apply to the same provider as the price and each other", () => {
     expect(fast({ ttft: "500", speed: "50" })).toEqual([]);
     expect(fast({ speed: "50", price: "1" })).toEqual([]);
     expect(fast({ speed: "50", price: "9" })).toEqual(["lab/both"]);
@@ -134,13 +134,13 @@ describe("finding a model by its speed", () => {
     expect(listings.map(({ provider }) => provider)).toEqual(["dear"]);
   });
 
-  test("leaves nothing out where no speed is known, or where it names none", () => {
+  test("exclude nothing if no speed is known or the filter is invalid", () => {
     expect(found({ ttft: "1", speed: "999" })).toHaveLength(models.length);
     expect(fast({ ttft: "fast", speed: "-1" })).toHaveLength(models.length);
   });
 });
 
-test("the page knows which filter needs a word", () => {
+test("a filter by speed is recognized unless it is empty", () => {
   expect([{ ttft: "500" }, { speed: "50" }, { speed: "" }].map(hasSpeedFilter)).toEqual([
     true,
     true,
@@ -148,19 +148,19 @@ test("the page knows which filter needs a word", () => {
   ]);
 });
 
-test("a context is read as people write it", () => {
+test("a context is parsed with k, M and separators", () => {
   expect(["128k", "1M", "128,000", "8192"].map(readContext)).toEqual([
     128_000, 1_000_000, 128_000, 8192,
   ]);
   expect(["", "lots", "-1", undefined].map(readContext)).toEqual(Array(4).fill(undefined));
 });
 
-test("a price is read exactly, and what is none filters nothing", () => {
+test("a price is parsed exactly, and an invalid one is no filter", () => {
   expect(readPrice("$0.15")).toBe(150_000n);
   expect(["", "cheap", "-1", "1.2345678"].map(readPrice)).toEqual(Array(4).fill(undefined));
 });
 
-test("filters offer what the catalog has", () => {
+test("filters offer the values that occur in the catalog", () => {
   expect(listChoices(models)).toEqual({
     modalities: ["text", "video"],
     inputs: ["image", "text"],

@@ -28,11 +28,11 @@ export type ModelSearch = Readonly<
 >;
 
 /**
- * The models that fit, in the order they came in, which is newest first. What a provider decides (price,
- * speed, country, logging, parameters) must hold for one and the same provider: a cheap one that logs
- * prompts and an expensive one that does not are not one that is cheap and does not log. The price is the
- * one that is paid: of the first that fits, as it is tried first. Without figures of how models were served
- * nothing is left out for its speed.
+ * The matching models, in the given order. Filters that depend on the provider (price, speed,
+ * country, logging, parameters) must all match the same provider: a cheap provider that logs
+ * prompts and an expensive one that does not are no match for "cheap without logging". The price is
+ * that of the first matching provider, which is tried first. Without `served`, filters by speed are
+ * ignored.
  */
 export function filterModels(
   models: readonly Model[],
@@ -55,7 +55,7 @@ function matchesWords(model: Model, words: readonly string[]): boolean {
   return words.every((word) => text.includes(word));
 }
 
-/** The model's providers that fit. */
+/** The model's providers that match; empty if the first of them is too expensive. */
 export function fittingListings(
   model: Model,
   search: ModelSearch,
@@ -82,12 +82,15 @@ export function fittingListings(
     : [];
 }
 
-/** A provider that declares no data centre may run anywhere. */
+/** False without a declared data center, because the provider may run anywhere. */
 function runsOnlyIn({ datacenters }: ModelProvider, country: string): boolean {
   return datacenters.length > 0 && datacenters.every((each) => each === country);
 }
 
-/** Without a bound, in micro-dollars per million, a listing that is not billed by the token fits too. */
+/**
+ * `max` is in micro-dollars per million tokens. Other billing than by token matches only without
+ * it.
+ */
 function costsWithin(listing: ModelProvider, sku: Sku, max: bigint | undefined): boolean {
   if (max === undefined) return true;
   const price = tokenPrice(listing, sku);
@@ -106,7 +109,7 @@ function isServedSo(figures: ServedListing | undefined, search: ModelSearch): bo
   );
 }
 
-/** Milliseconds or tokens per second, as a whole number; undefined: no filter. */
+/** Parses milliseconds or tokens per second; undefined if there is no valid filter. */
 export function readFigure(text: string | undefined): number | undefined {
   return /^\d{1,6}$/.test(text ?? "") ? Number(text) : undefined;
 }
@@ -115,7 +118,7 @@ export function hasSpeedFilter({ ttft, speed }: ModelSearch): boolean {
   return readFigure(ttft) !== undefined || readFigure(speed) !== undefined;
 }
 
-/** Tokens, as people write them: `"128000"`, `"128k"`, `"1M"`; undefined: no filter. */
+/** Parses tokens: `"128000"`, `"128k"`, `"1M"`; undefined if there is no valid filter. */
 export function readContext(text: string | undefined): number | undefined {
   const match = /^(\d{1,9})([km]?)$/i.exec((text ?? "").replaceAll(/[\s,_]/g, ""));
   if (match === null) return undefined;
@@ -123,7 +126,7 @@ export function readContext(text: string | undefined): number | undefined {
   return Number(digits) * ({ k: 1_000, m: 1_000_000 }[unit.toLowerCase()] ?? 1);
 }
 
-/** Dollars per million tokens in micro-dollars; undefined: no filter. */
+/** Parses dollars per million tokens into micro-dollars; undefined if there is no valid filter. */
 export function readPrice(text: string | undefined): bigint | undefined {
   const price = (text ?? "").trim().replace(/^\$/, "");
   return /^\d{1,7}(\.\d{1,6})?$/.test(price) ? parseUsd(price) : undefined;
@@ -137,7 +140,7 @@ export interface ModelChoices {
   readonly countries: readonly string[];
 }
 
-/** The values that each filter offers: those that occur in the catalog. */
+/** The values that occur in the catalog, for each filter. */
 export function listChoices(models: readonly Model[]): ModelChoices {
   const listings = models.flatMap(({ providers }) => providers);
   const names = new Map(listings.map(({ provider, name }) => [provider, name]));

@@ -7,7 +7,7 @@ import { formatCount } from "../../ui/count.tsx";
 import { countryName } from "../../ui/country-name.ts";
 import { showUtc } from "../../ui/time.tsx";
 
-/** `"Text"`, `"Image"`, as a filter and as a badge. */
+/** The labels of modalities, for filters and badges. */
 export const MODALITY_NAMES: Readonly<Record<Model["modality"], string>> = {
   text: "Text",
   image: "Image",
@@ -15,13 +15,13 @@ export const MODALITY_NAMES: Readonly<Record<Model["modality"], string>> = {
   decisions: "Decisions",
 };
 
-/** `"128K"`, `"1M"`, for cards; tables show the exact count. */
+/** `"128K"`, `"1M"`; a dash for null. */
 export function shortTokens(tokens: number | null): string {
   return tokens === null ? "–" : COMPACT.format(tokens);
 }
 const COMPACT = new Intl.NumberFormat("en-US", { notation: "compact", maximumFractionDigits: 1 });
 
-/** A capability with what it takes: `"temperature 0 to 2, default 1"`. */
+/** A parameter with its accepted values: `"temperature 0 to 2, default 1"`. */
 export function parameterLabel(name: string, descriptor: Descriptor): string {
   const { type, values, min, max, unit } = descriptor;
   const fallback = descriptor.default === undefined ? "" : `, default ${descriptor.default}`;
@@ -41,12 +41,12 @@ function showNumber(value: number): string {
   return Number.isInteger(value) ? formatCount(value) : String(value);
 }
 
-/** `"France, Germany"`; a provider that declares no country may run anywhere. */
+/** `"France, Germany"`; `"Not declared"` without codes. */
 export function countryNames(codes: readonly string[]): string {
   return codes.length === 0 ? "Not declared" : codes.map(countryName).join(", ");
 }
 
-/** `"600 requests per minute"`; an undeclared capacity is shown as such, never as 0. */
+/** `"600 requests per minute"`; `"Not declared"` without a capacity. */
 export function capacityLabel(capacity: ModelProvider["capacity"]): string {
   if (capacity.length === 0) return "Not declared";
   return capacity
@@ -73,7 +73,7 @@ export interface LoggingLabel {
   readonly tone: "ok" | "warn";
 }
 
-/** Whether the model's providers retain prompts. */
+/** Says if none, some or all of the providers retain prompts. */
 export function loggingLabel(
   listings: readonly Pick<ModelProvider, "prompt_logging">[],
 ): LoggingLabel {
@@ -83,7 +83,7 @@ export function loggingLabel(
   return { word, tone: "warn" };
 }
 
-/** `"Leaves on 3 Jan 2027"`, until that day. */
+/** `"Leaves on 3 Jan 2027"`; undefined after that day or without one. */
 export function leavingLabel(deprecationDate: string | null, nowMs: number): string | undefined {
   if (deprecationDate === null) return undefined;
   const lastMs = Date.parse(`${deprecationDate}T23:59:59.999Z`);

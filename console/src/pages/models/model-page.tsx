@@ -13,7 +13,6 @@ import { modelSnippets } from "../../snippets/media-snippets.ts";
 import { Copyable } from "../../ui/copyable.tsx";
 import { formatCount, formatMs, formatShare } from "../../ui/count.tsx";
 import { Empty } from "../../ui/empty.tsx";
-import { Loading } from "../../ui/loading.tsx";
 import { Page } from "../../ui/page.tsx";
 import { Panel } from "../../ui/panel.tsx";
 import { TrustBadges } from "../verification/trust-badges.tsx";
@@ -31,7 +30,7 @@ import { useServed } from "./use-served.ts";
 
 const CRUMBS = [{ label: "Models", to: "/models" }];
 
-/** One model with its providers, what it takes and how it is called. Open to every visitor. */
+/** `/models/$`: a model with its providers, parameters and sample code. Open to every visitor. */
 export function ModelPage(): ReactElement {
   const { _splat: id = "" } = useParams({ strict: false });
   const catalog = useAnswer("GET /api/catalog.json");
@@ -48,7 +47,7 @@ export function ModelPage(): ReactElement {
       }
       actions={model === undefined ? undefined : <ModelLinks model={model} />}
     >
-      <Answer of={catalog} skeleton={<Loading rows={12} />}>
+      <Answer of={catalog} rows={12}>
         {() => (model === undefined ? <NoModel /> : <ModelParts model={model} />)}
       </Answer>
     </Page>

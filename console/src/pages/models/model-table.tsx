@@ -3,7 +3,8 @@ import { useMemo, type ReactElement, type ReactNode } from "react";
 import type { Model, ModelProvider } from "../../../../src/account/console-api/contract.ts";
 import { AppLink } from "../../ui/app-link.tsx";
 import { CopyIcon } from "../../ui/copyable.tsx";
-import { formatCount, formatMs, formatPart, formatShare } from "../../ui/count.tsx";
+import { formatMs, formatPart, formatShare } from "../../ui/count.tsx";
+import { numberColumn } from "../../ui/columns.tsx";
 import { DataTable, type Column } from "../../ui/data-table.tsx";
 import { Empty } from "../../ui/empty.tsx";
 import kit from "../../ui/kit.module.css";
@@ -23,17 +24,17 @@ export interface ModelTableProps {
   readonly models: readonly Model[];
   readonly search: ModelSearch;
   readonly picks: Picks;
-  /** Undefined if no figures are known; the columns are then left out. */
+  /** Undefined if no served figures are known; their columns are then left out. */
   readonly served: ServedFor | undefined;
-  /** The filters stand beside it. */
+  /** True if the filters are shown next to the table. */
   readonly isNarrow: boolean;
-  /** What to do when no model is left. */
+  /** A button for the empty table. */
   readonly onNone: ReactNode;
 }
 
 const KEPT: Kept = { id: "models", rows: ["model", "models"] };
 
-/** The models, one line each: what they are, what they cost, and how they were served. */
+/** A table of models with prices and served figures. */
 export function ModelTable(props: ModelTableProps): ReactElement {
   const { models, search, picks, served, isNarrow, onNone } = props;
   const rows = useMemo(
@@ -53,7 +54,7 @@ export function ModelTable(props: ModelTableProps): ReactElement {
   );
 }
 
-/** A model with the providers that fit; prices and figures are those of the first. */
+/** A model with its matching providers; prices and figures are those of the first. */
 interface Row {
   readonly model: Model;
   readonly listings: readonly ModelProvider[];
@@ -94,14 +95,10 @@ function columnsFor(
     ...(served === undefined ? [] : SERVED_COLUMNS).map((column) =>
       isNarrow && column.id !== "speed" ? { ...column, shownFrom: "wide" as const } : column,
     ),
-    {
-      id: "providers",
-      label: "Providers",
-      align: "right",
+    numberColumn("providers", "Providers", ({ model }) => model.providers.length, {
+      isSortable: true,
       shownFrom: "wide",
-      sortValue: ({ model }) => model.providers.length,
-      render: ({ model }) => formatCount(model.providers.length),
-    },
+    }),
     {
       id: "logging",
       label: "Prompts",
@@ -146,45 +143,27 @@ function ModelName({ model, picks }: Pick<Row, "model"> & { readonly picks: Pick
   );
 }
 
-/** In the last 30 days, of the provider that is tried first; popularity counts all providers. */
+/** Figures of the last 30 days, of the first provider; the share of calls is of all providers. */
 const SERVED_COLUMNS: readonly Column<Row>[] = [
-  servedColumn(
-    { id: "speed", label: "Tokens / s" },
-    ({ figures }) => figures?.tokensPerSecond,
-    (speed) => formatCount(Math.round(speed)),
-  ),
-  {
-    ...servedColumn(
-      { id: "ttft", label: "First token" },
-      ({ figures }) => figures?.ttftMs,
-      formatMs,
-    ),
+  numberColumn("speed", "Tokens / s", ({ figures }) => figures?.tokensPerSecond, {
+    isSortable: true,
+  }),
+  numberColumn("ttft", "First token", ({ figures }) => figures?.ttftMs, {
+    show: formatMs,
     shownFrom: "wide",
-  },
-  servedColumn({ id: "uptime", label: "Uptime" }, ({ figures }) => figures?.uptime, formatShare),
-  servedColumn({ id: "popular", label: "Share of calls" }, ({ share }) => share, formatPart),
+    isSortable: true,
+  }),
+  numberColumn("uptime", "Uptime", ({ figures }) => figures?.uptime, {
+    show: formatShare,
+    isSortable: true,
+  }),
+  numberColumn("popular", "Share of calls", ({ share }) => share, {
+    show: formatPart,
+    isSortable: true,
+  }),
 ];
 
-function servedColumn(
-  of: { readonly id: string; readonly label: string },
-  value: (row: Row) => number | null | undefined,
-  text: (figure: number) => string,
-): Column<Row> {
-  return {
-    ...of,
-    align: "right",
-    sortValue: (row) => value(row) ?? undefined,
-    render: (row) => {
-      const figure = value(row) ?? undefined;
-      return <span className={kit.figures}>{figure === undefined ? "–" : text(figure)}</span>;
-    },
-  };
-}
-
-/**
- * A listing that is not billed by tokens shows the first line of its price card as its output
- * price.
- */
+/** Other billing than by token shows the first line of the price card as the output price. */
 function priceColumn(sku: Sku, label: string): Column<Row> {
   return {
     id: sku,
@@ -199,7 +178,7 @@ function priceColumn(sku: Sku, label: string): Column<Row> {
   };
 }
 
-/** The price that is paid; below it the lowest, where another provider is cheaper. */
+/** The first provider's price, and the lowest one below it if another provider is cheaper. */
 function Price(props: Pick<Row, "listings"> & { readonly sku: Sku }): ReactElement {
   const { listings, sku } = props;
   const paid = paidPrice(listings, sku);

@@ -21,7 +21,7 @@ import { ModelTable } from "./model-table.tsx";
 import styles from "./models.module.css";
 import { useServed, type ServedFor } from "./use-served.ts";
 
-/** Every model that can be called, newest first. Open to every visitor. */
+/** `/models`: all models, newest first, with filters. Open to every visitor. */
 export function ModelsPage(): ReactElement {
   const catalog = useAnswer("GET /api/catalog.json");
   return (
@@ -134,7 +134,7 @@ function ModelList({ models }: { readonly models: readonly Model[] }): ReactElem
   );
 }
 
-/** Whose figures those of the table are, and what a filter by them leaves out. */
+/** Says whose served figures the table has, and how a filter by speed treats unmeasured models. */
 function speedNote(search: ModelSearch, served: ServedFor | undefined): string {
   if (served === undefined) {
     return hasSpeedFilter(search)

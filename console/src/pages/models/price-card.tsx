@@ -15,10 +15,7 @@ interface Line {
   readonly price: string;
 }
 
-/**
- * The price of a picture, a second or a token as the provider publishes it, for people; bills
- * follow usage.
- */
+/** Prices per image, second or token as the providers publish them; nothing if none does. */
 export function PriceCard(props: {
   readonly listings: readonly ModelProvider[];
 }): ReactElement | null {

@@ -16,44 +16,44 @@ const NAMES: Readonly<Record<Sku, string>> = {
   internal_reasoning: "Reasoning",
 };
 
-/** In the order in which they are listed. */
+/** In the order in which pages list them. */
 export const SKUS = Object.keys(NAMES) as readonly Sku[];
-/** Most listings have no separate price for these, and charge them like other cache writes. */
+/** Most listings have no separate price for it and charge it like other cache writes. */
 export const HOUR_WRITE = "cache_write_1h" satisfies Sku;
 
 export function skuName(sku: Sku): string {
   return NAMES[sku];
 }
 
-/** `"same as input"` where the listing has no price of its own for it. */
+/** `"same as input"` if the listing has no separate price for the SKU. */
 export function defaultLabel(listing: ModelProvider, sku: Sku): string | undefined {
   if (!listing.defaulted.includes(sku)) return undefined;
   return sku === "internal_reasoning" ? "same as output" : "same as input";
 }
 
-/** A price as the listing has it, with cents at least: `"$0.15"`, `"$3.00"`, `"$0.0375"`. */
+/** The exact price with at least two decimals: `"$0.15"`, `"$3.00"`, `"$0.0375"`. */
 export function showPrice(price: string): string {
   const [whole = "0", fraction = ""] = price.split(".");
   return showUsd(`${whole}.${fraction.replace(/0+$/, "").padEnd(2, "0")}`);
 }
 
-/** `"$0.10 a second"`; what it bills and its tier are shown separately. */
+/** `"$0.10 a second"`, without the billed item and the tier. */
 export function cardLineLabel(line: ModelProvider["price_card"][number]): string {
   return `${showPrice(line.cost_usd)} ${line.unit === "image" ? "an" : "a"} ${line.unit}`;
 }
 
-/** The listing's price of a SKU in dollars per million, where tokens are what it bills. */
+/** The price of a SKU in dollars per million tokens; undefined for other billing than by token. */
 export function tokenPrice(listing: ModelProvider, sku: Sku): string | undefined {
   return listing.billing === "token" ? listing.prices?.[sku] : undefined;
 }
 
-/** The price that a request pays: that of the provider that is tried first. */
+/** The first provider's price, which a request usually pays. */
 export function paidPrice(listings: readonly ModelProvider[], sku: Sku): string | undefined {
   const [first] = listings;
   return first === undefined ? undefined : tokenPrice(first, sku);
 }
 
-/** The lowest of the providers' prices; undefined where none bills by the token. */
+/** The lowest of the providers' prices; undefined if none bills by the token. */
 export function lowestPrice(listings: readonly ModelProvider[], sku: Sku): string | undefined {
   return listings
     .flatMap((listing) => tokenPrice(listing, sku) ?? [])
@@ -72,7 +72,7 @@ function withLowest(
   return lowest === price ? price : `${price}, from ${lowest}`;
 }
 
-/** The price of a model in one line: tokens in and out, or the first line of its price card. */
+/** A model's price in one line: input and output tokens, or the first line of its price card. */
 export function priceLine(listings: readonly ModelProvider[]): string {
   return withLowest(listings, lowestLine);
 }
@@ -89,7 +89,7 @@ function lowestLine(listings: readonly ModelProvider[]): string {
     return card === undefined ? "Price on each request" : cardLineLabel(card);
   }
   if (isFree(input, output)) return "Free";
-  // A model whose answer is a decision has no output to pay for.
+  // Decisions have no output price.
   if (isFree(output)) return `${showPrice(input)} in`;
   return isFree(input)
     ? `${showPrice(output)} out`

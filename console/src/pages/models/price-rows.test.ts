@@ -20,8 +20,8 @@ const tiered = buildListing({
   ],
 });
 
-describe("prices by size and by date", () => {
-  test("are a line each, from the smallest prompt of today to the last announced one", () => {
+describe("prices by size and date", () => {
+  test("have one row each, from the smallest prompt today to the last announced price", () => {
     const rows = priceRows([tiered]).map(({ when, prompts, prices: { prompt } }) => [
       when,
       prompts,
@@ -35,13 +35,13 @@ describe("prices by size and by date", () => {
     ]);
   });
 
-  test("are no line where there is one price, or none by the token", () => {
+  test("have no rows if there is one price or no price per token", () => {
     expect(priceRows([buildListing({}), buildListing({ prices: null })])).toEqual([]);
   });
 });
 
 describe("the next change of prices", () => {
-  test("is the first one of any provider, and says its direction", () => {
+  test("is the earliest of any provider, with its direction", () => {
     const later = buildListing({
       name: "Later",
       price_changes: [
@@ -56,7 +56,7 @@ describe("the next change of prices", () => {
     expect(nextChange([buildListing({})])).toBeUndefined();
   });
 
-  test("up for one and down for another is neither dearer nor cheaper", () => {
+  test("is mixed if one price rises and another falls", () => {
     expect(changeKind(prices("1", "2"), prices("2", "1"))).toBe("mixed");
     expect(changeKind(prices("1", "2"), prices("1", "2"))).toBeUndefined();
     const mixed = { from: "2027-01-01T00:00:00.000Z", kind: "mixed", provider: "Lab" } as const;
@@ -64,7 +64,7 @@ describe("the next change of prices", () => {
   });
 });
 
-test("a check says its day and how, and none says so", () => {
+test("a price check is labelled with its day, method and age, or as not recorded", () => {
   expect(labelChecked({ on: "2026-11-22", by: "page", url: null, age: "recent" })).toBe(
     "22 Nov 2026, the provider's page",
   );

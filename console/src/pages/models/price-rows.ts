@@ -9,20 +9,19 @@ import { parseUsd } from "../../ui/money-math.ts";
 import { dayLabel } from "./model-labels.ts";
 import { SKUS, type Sku } from "./price-labels.ts";
 
-/** Prices of one listing that hold from an instant on, for prompts of some size. */
+/** The prices of a listing for a range of time and prompt sizes. */
 export interface PriceRow {
   readonly key: string;
   readonly provider: string;
   /** `"now"`, `"from 1 Jan 2027"`. */
   readonly when: string;
-  /** `"any size"`, `"above 200,000 tokens"`. */
+  /** `"Any size"`, `"above 200,000 tokens"`. */
   readonly prompts: string;
   readonly prices: PricesPerMillion;
 }
 
 /**
- * The prices of the listings by time and prompt size; no rows if all listings have one constant
- * price.
+ * The prices of the listings by time and prompt size; no rows for listings with constant prices.
  */
 export function priceRows(listings: readonly ModelProvider[]): readonly PriceRow[] {
   return listings.flatMap(
@@ -69,17 +68,16 @@ function sizeLabel({ above_prompt_tokens: tokens }: PriceTier): string {
   return `${formatCount(tokens)} tokens`;
 }
 
-/** The day, and the time in UTC where it is not midnight. */
+/** The day, with the time in UTC unless it is midnight. */
 export function instantLabel(instant: string): string {
   const day = dayLabel(instant.slice(0, "2027-01-01".length));
   const time = instant.slice("2027-01-01T".length, "2027-01-01T00:00".length);
   return time === "00:00" ? day : `${day}, ${time} UTC`;
 }
 
-/** Whether prices go up, down, or both; undefined if they stay. */
 export type ChangeKind = "rise" | "fall" | "mixed";
 
-/** The direction in which the next announced change moves the price of a short prompt. */
+/** The direction of a change of prices; undefined if all stay the same. */
 export function changeKind(
   before: PricesPerMillion,
   after: PricesPerMillion,
@@ -91,7 +89,7 @@ export function changeKind(
   return isRise ? "rise" : isFall ? "fall" : undefined;
 }
 
-/** A write for an hour that has no price of its own costs what any write costs. */
+/** Without a separate price, a 1-hour cache write costs as much as an ordinary one. */
 function unitPrice(prices: PricesPerMillion, sku: Sku): bigint {
   return parseUsd(prices[sku] ?? prices.cache_write);
 }
@@ -102,7 +100,7 @@ export interface ComingChange {
   readonly provider: string;
 }
 
-/** The next announced change of any of these listings. */
+/** The earliest announced change of these listings, for prompts of the smallest size. */
 export function nextChange(listings: readonly ModelProvider[]): ComingChange | undefined {
   const coming = listings.flatMap(({ name, prices, price_changes: changes }) => {
     const next: PriceChange | undefined = changes[0];
@@ -112,7 +110,7 @@ export function nextChange(listings: readonly ModelProvider[]): ComingChange | u
   return coming.toSorted((a, b) => (a.from < b.from ? -1 : 1))[0];
 }
 
-/** `"Dearer from 1 Jan 2027"`. */
+/** `"Price increase from 1 Jan 2027"`. */
 export function changeLabel({ from, kind }: ComingChange): string {
   return `${kind === undefined ? "New prices" : CHANGES[kind]} from ${instantLabel(from)}`;
 }
@@ -122,7 +120,7 @@ const CHANGES: Readonly<Record<ChangeKind, string>> = {
   mixed: "New prices",
 };
 
-/** `"22 Nov 2026, two sources agree"`; a listing without a check says so. */
+/** `"22 Nov 2026, two sources agree"`; `"Not recorded"` without a check. */
 export function labelChecked(checked: ModelProvider["checked"]): string {
   if (checked === null) return "Not recorded";
   const how = checked.by === "page" ? "the provider's page" : "two sources agree";

@@ -8,7 +8,7 @@ import { Panel } from "../../ui/panel.tsx";
 import { showPrice, skuName, SKUS } from "./price-labels.ts";
 import { priceRows, type PriceRow } from "./price-rows.ts";
 
-/** The prices that depend on the size of a prompt or on the date; nothing where each price is one. */
+/** Prices that depend on the prompt's size or the date; nothing if there are none. */
 export function PriceSheetPanel(props: {
   readonly listings: readonly ModelProvider[];
 }): ReactElement | null {
@@ -27,7 +27,7 @@ export function PriceSheetPanel(props: {
 
 const TITLE = "Prices by prompt size and date";
 
-/** A column for each price that one of the lines has. */
+/** Has a column for each SKU that a row has a price for. */
 function columnsFor(rows: readonly PriceRow[]): readonly Column<PriceRow>[] {
   const skus = SKUS.filter((sku) => rows.some(({ prices }) => prices[sku] !== undefined));
   return [

@@ -5,7 +5,7 @@ type ListingLabels = Partial<ModelProvider> & {
   readonly completion?: string;
 };
 
-/** A listing for tests; prices by their two base rates. */
+/** A listing for tests; `prompt` and `completion` set all its prices. */
 export function buildListing({
   prompt = "1",
   completion = "2",

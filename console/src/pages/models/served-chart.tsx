@@ -13,11 +13,11 @@ import {
 } from "./served-series.ts";
 
 export interface ServedChartProps {
-  /** Names the organization, or all customers. */
+  /** Whose calls the figures are: `"Your own calls"`, `"All customers"`. */
   readonly caption: string;
   readonly listings: readonly ListingFigures[];
   readonly lineOf: (listing: ListingFigures) => ChartPart;
-  /** Across organizations only whole days are shown. */
+  /** False for figures of all customers, which are only known by day. */
   readonly hasHours: boolean;
   readonly nowMs: number;
 }
@@ -31,7 +31,7 @@ const SPANS: readonly { readonly value: ServedSpan; readonly label: string }[] =
   { value: "24h", label: "24 hours" },
 ];
 
-/** One figure of every listing over time, a line each. A module of its own: charts are fetched late. */
+/** A figure over time, with a line for each listing. Loaded after the page, like all charts. */
 export default function ServedChart(props: ServedChartProps): ReactElement {
   const { caption, listings, lineOf, hasHours, nowMs } = props;
   const [metric, setMetric] = useState<ServedMetric>("p50");

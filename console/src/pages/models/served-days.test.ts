@@ -15,7 +15,7 @@ function day(at: string, uptime: number | null): Parameters<typeof listDays>[0][
   };
 }
 
-test("thirty days end today; those without calls are neither good nor bad", () => {
+test("the thirty days end today, and days without calls have no uptime", () => {
   const days = listDays([day("2026-11-24T00:00:00.000Z", 0.25)], NOW_MS);
   expect(days).toHaveLength(30);
   expect(days.at(-1)).toEqual({ day: "24 Nov 2026", uptime: 0.25 });
@@ -25,7 +25,7 @@ test("thirty days end today; those without calls are neither good nor bad", () =
   ]);
 });
 
-test("a day is whole only when every hour with calls had one that succeeded", () => {
+test("a day is up only with an uptime of 100%, and down below 50%", () => {
   expect([1, 0.99, 0.5, 0.49, 0, null].map(upLabel)).toEqual([
     "up",
     "partly",
@@ -36,7 +36,7 @@ test("a day is whole only when every hour with calls had one that succeeded", ()
   ]);
 });
 
-test("people who cannot see the bars are told which days were not whole", () => {
+test("the spoken summary names the days below 100%", () => {
   const days = listDays(
     [day("2026-11-23T00:00:00.000Z", 0.5), day("2026-11-24T00:00:00.000Z", 1)],
     NOW_MS,

@@ -5,7 +5,7 @@ import { showUtc } from "../../ui/time.tsx";
 const DAY_MS = 86_400_000;
 const DAYS = 30;
 
-/** The words for a day without data: it is neither good nor bad. */
+/** The label of a day without data. */
 export const NO_CALLS = "no calls";
 
 /** One of the last 30 days in UTC. */
@@ -15,7 +15,7 @@ export interface ServedDay {
   readonly uptime: number | null;
 }
 
-/** The last 30 days, today the last one, with those that have no figures. */
+/** The last 30 days, ending today, including days without figures. */
 export function listDays(days: readonly FiguresAt[], nowMs: number): readonly ServedDay[] {
   const known = new Map(days.map(({ at, uptime }) => [Date.parse(at), uptime]));
   const today = Math.floor(nowMs / DAY_MS) * DAY_MS;
@@ -25,14 +25,14 @@ export function listDays(days: readonly FiguresAt[], nowMs: number): readonly Se
   });
 }
 
-/** The colour of a day. */
+/** The state of a day, which selects its colour. */
 export function upLabel(uptime: number | null): "up" | "partly" | "down" | "none" {
   if (uptime === null) return "none";
   if (uptime === 1) return "up";
   return uptime >= 0.5 ? "partly" : "down";
 }
 
-/** The days as a sentence: how many of them had calls, and on which some calls failed. */
+/** A sentence for screen readers: how many days had calls, and which were below 100%. */
 export function spokenDays(days: readonly ServedDay[]): string {
   const used = days.filter(({ uptime }) => uptime !== null);
   if (used.length === 0) return "No calls in 30 days";

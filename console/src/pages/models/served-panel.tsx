@@ -5,32 +5,30 @@ import type { ListingFigures } from "../../../../src/account/console-api/contrac
 import { useAnswer } from "../../api/use-answer.ts";
 import { useMaybeSession } from "../../api/use-session.ts";
 import { Answer } from "../../ui/answer.tsx";
-import { formatCount, formatMs, formatShare } from "../../ui/count.tsx";
+import { numberColumn } from "../../ui/columns.tsx";
+import { formatMs, formatShare } from "../../ui/count.tsx";
 import type { ChartPart } from "../../ui/charts/stack-parts.ts";
 import { DataTable, type Column } from "../../ui/data-table.tsx";
-import { Empty } from "../../ui/empty.tsx";
 import { FilterChips } from "../../ui/filter-chips.tsx";
-import kit from "../../ui/kit.module.css";
 import { Loading } from "../../ui/loading.tsx";
 import { Panel } from "../../ui/panel.tsx";
 import { listDays, NO_CALLS, spokenDays, upLabel, type ServedDay } from "./served-days.ts";
 import styles from "./models.module.css";
 
-/** Charts are fetched after the page. */
+/** Charts are loaded after the page. */
 const ServedChart = lazy(() => import("./served-chart.tsx"));
 
 export interface ServedPanelProps {
-  /** The listings of one model, or of one provider. */
+  /** Selects the listings of a model or of a provider. */
   readonly of: { readonly model: string } | { readonly provider: string };
-  /** The name of a row, and the title of its column. */
+  /** Renders the name of a row; `label` is the column's label. */
   readonly nameOf: (listing: ListingFigures) => ReactNode;
   readonly label: "Provider" | "Model";
 }
 
 /**
- * The figures of listings in the last 30 days: for the organization's own calls, and for all
- * customers if the operator publishes them. Not rendered for visitors if the operator publishes
- * nothing.
+ * Served figures of the last 30 days, for the organization's own calls, and for all customers if
+ * the operator publishes them. Visitors see nothing if the operator does not.
  */
 export function ServedPanel(props: ServedPanelProps): ReactElement | null {
   const isSignedIn = useMaybeSession()?.state === "signed_in";
@@ -57,7 +55,7 @@ export function ServedPanel(props: ServedPanelProps): ReactElement | null {
           first token and speed are from streamed answers.
         </Text>
         {whose === "own" ? (
-          <Answer of={own} skeleton={<Loading rows={2} />}>
+          <Answer of={own} rows={2}>
             {({ listings }) => <FiguresTable {...props} {...OWN} listings={listings} />}
           </Answer>
         ) : (
@@ -105,7 +103,7 @@ function FiguresTable(
         columns={columns}
         rows={listings}
         rowKey={({ provider, model }) => `${provider} ${model}`}
-        empty={<Empty title={empty} />}
+        empty={empty}
       />
       {listings.length === 0 ? null : (
         <Suspense fallback={<Loading rows={4} />}>
@@ -116,7 +114,7 @@ function FiguresTable(
   );
 }
 
-/** By the ids that charts of spend have too, so that a model keeps its colour. */
+/* The ids are the same as in charts of spend, so that a model has the same colour. */
 function lineOfProvider({ provider }: ListingFigures): ChartPart {
   return { id: provider, name: provider };
 }
@@ -136,35 +134,16 @@ function buildColumns(
       label: "By day",
       render: ({ days }) => <UptimeDays days={listDays(days, nowMs)} />,
     },
-    figure("uptime", "Uptime", ({ uptime }) => share(uptime)),
-    figure("success", "Succeeded", ({ success }) => share(success)),
-    figure("p50", "First token, p50", ({ ttft_p50_ms: ms }) => formatMs(ms)),
-    figure("p95", "First token, p95", ({ ttft_p95_ms: ms }) => formatMs(ms)),
-    figure("speed", "Tokens per second", ({ tokens_per_second: speed }) =>
-      speed === null ? "–" : formatCount(Math.round(speed)),
-    ),
-    figure("calls", "Calls", ({ calls }) => (calls === null ? "–" : formatCount(calls))),
+    numberColumn("uptime", "Uptime", ({ uptime }) => uptime, { show: formatShare }),
+    numberColumn("success", "Succeeded", ({ success }) => success, { show: formatShare }),
+    numberColumn("p50", "First token, p50", ({ ttft_p50_ms: ms }) => ms, { show: formatMs }),
+    numberColumn("p95", "First token, p95", ({ ttft_p95_ms: ms }) => ms, { show: formatMs }),
+    numberColumn("speed", "Tokens per second", ({ tokens_per_second: speed }) => speed),
+    numberColumn("calls", "Calls", ({ calls }) => calls),
   ];
 }
 
-function figure(
-  id: string,
-  label: string,
-  show: (listing: ListingFigures) => string,
-): Column<ListingFigures> {
-  return {
-    id,
-    label,
-    align: "right",
-    render: (listing) => <span className={kit.figures}>{show(listing)}</span>,
-  };
-}
-
-function share(of: number | null): string {
-  return of === null ? "–" : formatShare(of);
-}
-
-/** One bar a day, the newest last; a day without calls is a short grey one. */
+/** One bar per day, the newest last; a day without calls is a short grey bar. */
 function UptimeDays({ days }: { readonly days: readonly ServedDay[] }): ReactElement {
   return (
     <span className={styles.days} role="img" aria-label={spokenDays(days)}>

@@ -33,7 +33,7 @@ function listing(provider: string, change: Partial<ListingFigures> = {}): Listin
 
 const lineOf = ({ provider }: ListingFigures) => ({ id: provider, name: provider });
 
-test("every day of the last 30 is on the axis, and one without calls is a gap, not 0", () => {
+test("the axis has each of the last 30 days, and days without calls are gaps, not 0", () => {
   const days = [
     figures("2026-11-24T00:00:00.000Z"),
     figures("2026-11-26T00:00:00.000Z", { ttft_p50_ms: 0 }),
@@ -50,7 +50,7 @@ test("every day of the last 30 is on the axis, and one without calls is a gap, n
   expect(buckets.slice(-4).map(({ values }) => values["a"])).toEqual([null, 100, null, 0]);
 });
 
-test("the last 24 hours end with the hour that runs", () => {
+test("the last 24 hours end with the current hour", () => {
   const hours = [figures("2026-11-26T20:00:00.000Z", { success: 0.9999 })];
   const { buckets } = buildServedSeries([listing("a", { hours })], {
     metric: "success",
@@ -63,7 +63,7 @@ test("the last 24 hours end with the hour that runs", () => {
   expect(buckets.map(({ values }) => values["a"]).slice(-3)).toEqual([null, 999, null]);
 });
 
-test("of more listings than a chart can tell apart, those with the most calls are drawn", () => {
+test("only the eight listings with the most calls are drawn", () => {
   const listings = Array.from({ length: 12 }, (_, at) => listing(`p${at}`, { calls: at }));
   const { parts } = buildServedSeries(listings, {
     metric: "p95",

@@ -5,7 +5,7 @@ import { showUtc } from "../../ui/time.tsx";
 
 const HOUR_MS = 3_600_000;
 const DAY_MS = 24 * HOUR_MS;
-/** As many as a chart can distinguish. */
+/** The most lines that a chart can distinguish. */
 const LINES_MAX = 8;
 
 export type ServedMetric = "p50" | "p95" | "speed" | "success";
@@ -39,8 +39,8 @@ export interface ServedSeries {
 }
 
 /**
- * One line for each listing, limited to those with the most calls. The axis has every hour of the
- * last 24, or every day of the last 30; a time without figures is null, which leaves a gap.
+ * A line for each of the listings with the most calls. The axis has each of the last 24 hours or 30
+ * days; a time without figures is null, which leaves a gap.
  */
 export function buildServedSeries(
   listings: readonly ListingFigures[],

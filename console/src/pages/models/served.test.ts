@@ -10,7 +10,7 @@ function figures(provider: string, rest: Partial<ListingFigures>): ListingFigure
   return { ...none, ...known, tokens_per_second: null, days: [], hours: [], ...rest };
 }
 
-test("a model is served as by the provider that is tried first, like its price", () => {
+test("a model's served figures are those of its first provider", () => {
   const served = indexServedModels([
     figures("fast", { success: 0.99, ttft_p50_ms: 100 }),
     figures("first", { success: 0.9, ttft_p50_ms: 300, tokens_per_second: 40 }),
@@ -24,7 +24,7 @@ test("a model is served as by the provider that is tried first, like its price",
   expect(servedFirst(undefined, one)).toBeUndefined();
 });
 
-test("a model is as popular as its listings together", () => {
+test("a model's share of calls is the sum over its listings", () => {
   const served = indexServedModels([figures("a", {}), figures("b", { share_of_calls: 0.5 })]);
   expect(served.get("acme/one")?.share).toBe(0.75);
 });

@@ -13,13 +13,13 @@ export interface ServedListing {
 
 /** How a model was served in the last 30 days. */
 export interface Served {
-  /** Its share of all calls that are counted, 0 to 1. */
+  /** Its share of all counted calls, 0 to 1. */
   readonly share: number;
   /** By the provider's id. */
   readonly byProvider: ReadonlyMap<string, ServedListing>;
 }
 
-/** By the id of the model; one without calls is not in it. */
+/** By model id; models without calls are absent. */
 export type ServedModels = ReadonlyMap<string, Served>;
 
 export function indexServedModels(listings: readonly ListingFigures[]): ServedModels {
@@ -36,7 +36,7 @@ export function indexServedModels(listings: readonly ListingFigures[]): ServedMo
   return models;
 }
 
-/** Of the provider that is tried first, as the price is. */
+/** The figures of the first provider, whose prices are shown as well. */
 export function servedFirst(
   served: ServedModels | undefined,
   of: { readonly id: string; readonly providers: readonly ModelProvider[] },

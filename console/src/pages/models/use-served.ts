@@ -5,7 +5,7 @@ import { useAnswer } from "../../api/use-answer.ts";
 import { useMaybeSession } from "../../api/use-session.ts";
 import { indexServedModels, type ServedModels } from "./served.ts";
 
-/** How models were served, and whose calls that says. Undefined if nothing is known. */
+/** Served figures of models and providers, and whose calls they are from. */
 export interface ServedFor {
   readonly of: ServedModels;
   /** By the provider's id. */
@@ -13,7 +13,10 @@ export interface ServedFor {
   readonly whose: "all customers" | "your own calls";
 }
 
-/** Figures of all customers where the operator shows them, else of the reader's own organization. */
+/**
+ * Figures of all customers if the operator publishes them, else of the reader's own organization;
+ * undefined if there are none.
+ */
 export function useServed(): ServedFor | undefined {
   const isSignedIn = useMaybeSession()?.state === "signed_in";
   const shared = useAnswer("GET /api/listing-figures.json", { query: {} }).data;

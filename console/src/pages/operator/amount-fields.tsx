@@ -1,23 +1,24 @@
 import { TextInput } from "@mantine/core";
 import type { ReactNode } from "react";
 
+import { controlled } from "../../ui/controlled.ts";
 import { fieldError } from "../../ui/field-errors.ts";
 import type { useSubmission } from "../keys/use-submission.ts";
 
-/** An amount that is moved by hand, as typed. */
+/** The typed amount and reference of a manual grant or deposit. */
 export interface TypedAmount {
   readonly amount: string;
   readonly ref: string;
 }
 
-/** Dollars, and the reference by which they are moved once. */
+/** Fields for dollars and for a reference, which makes the server apply them only once. */
 export function AmountFields(props: {
   readonly submission: ReturnType<typeof useSubmission>;
   readonly typed: TypedAmount;
   readonly onTyped: (change: Partial<TypedAmount>) => void;
-  /** Such as 25.00. */
+  /** An example amount, such as `25.00`. */
   readonly example: string;
-  /** The purpose of the reference. */
+  /** Describes the reference. */
   readonly refMeans: string;
   readonly isFirst?: boolean;
 }): ReactNode {
@@ -29,19 +30,15 @@ export function AmountFields(props: {
         description={`Above 0, at most six decimals, such as ${example}.`}
         {...(isFirst ? { "data-autofocus": true } : {})}
         inputMode="decimal"
-        autoComplete="off"
         maxLength={16}
-        value={typed.amount}
-        onChange={(event) => onTyped({ amount: event.currentTarget.value })}
+        {...controlled(typed.amount, (amount) => onTyped({ amount }))}
         error={fieldError(submission.fault, "amount_usd")}
       />
       <TextInput
         label="Reference"
         description={refMeans}
-        autoComplete="off"
         maxLength={200}
-        value={typed.ref}
-        onChange={(event) => onTyped({ ref: event.currentTarget.value })}
+        {...controlled(typed.ref, (ref) => onTyped({ ref }))}
         error={fieldError(submission.fault, "ref")}
       />
     </>

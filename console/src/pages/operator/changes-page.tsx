@@ -6,13 +6,11 @@ import { useFilters } from "../../app/use-filters.ts";
 import { Answer } from "../../ui/answer.tsx";
 import { AppLink, LinkButton } from "../../ui/app-link.tsx";
 import { DataTable } from "../../ui/data-table.tsx";
-import { Empty } from "../../ui/empty.tsx";
-import { Loading } from "../../ui/loading.tsx";
 import { Panel } from "../../ui/panel.tsx";
 import { OperatorPage } from "./operator-frame.tsx";
 import { CHANGES } from "./organization-tables.tsx";
 
-/** The change log of the whole installation. */
+/** `/operator/changes`: the change log of the whole installation. */
 export function OperatorChangesPage(): ReactElement {
   const [{ before }] = useFilters<{ before?: string }>();
   const query = before === undefined || before === "" ? {} : { before };
@@ -20,7 +18,7 @@ export function OperatorChangesPage(): ReactElement {
   return (
     <OperatorPage title="Changes" crumbs={[{ label: "Operator", to: "/operator" }]}>
       <Panel>
-        <Answer of={found} skeleton={<Loading rows={12} />}>
+        <Answer of={found} rows={12}>
           {({ data, next_before: next }) => (
             <>
               <DataTable
@@ -28,7 +26,7 @@ export function OperatorChangesPage(): ReactElement {
                 columns={[...CHANGES, ORGANIZATION]}
                 rows={data}
                 rowKey={({ position }) => String(position)}
-                empty={<Empty title="No changes." />}
+                empty="No changes."
               />
               {next === null ? null : (
                 <Group justify="center">

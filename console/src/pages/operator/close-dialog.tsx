@@ -11,22 +11,16 @@ import { Facts } from "../../ui/facts.tsx";
 import { addUsd, parseUsd } from "../../ui/money-math.ts";
 import { Money } from "../../ui/money.tsx";
 import { notifyDone } from "../../ui/notice.ts";
-import { DialogForm, FormDialog } from "../keys/form-dialog.tsx";
+import { DialogForm, inDialog } from "../keys/form-dialog.tsx";
 import { useSubmission } from "../keys/use-submission.ts";
 
-/** Closes every period that is over, after a question. */
-export function CloseDialog({ opened, ...form }: CloseProps & { readonly opened: boolean }) {
-  return (
-    <FormDialog opened={opened} title="Close periods" onClose={form.onClose}>
-      <CloseForm {...form} />
-    </FormDialog>
-  );
-}
+/** Closes every settlement period that has ended, after a confirmation. */
+export const CloseDialog = inDialog("Close periods", CloseForm);
 
 interface CloseProps {
   readonly balances: OperatorSettlement["balances"];
   readonly onClose: () => void;
-  /** Providers that were closed without a manifest are shown by the page. */
+  /** Gets the result, of which the page shows providers without a manifest. */
   readonly onClosed: (closing: OperatorClosing) => void;
 }
 

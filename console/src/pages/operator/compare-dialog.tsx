@@ -3,8 +3,9 @@ import { useState, type ReactNode } from "react";
 
 import type { OperatorComparison } from "../../../../src/account/console-api/contract.ts";
 import { useChange } from "../../api/use-answer.ts";
+import { controlled } from "../../ui/controlled.ts";
 import { fieldError } from "../../ui/field-errors.ts";
-import { DialogForm, FormDialog } from "../keys/form-dialog.tsx";
+import { DialogForm, inDialog } from "../keys/form-dialog.tsx";
 import { useSubmission } from "../keys/use-submission.ts";
 
 interface CompareProps {
@@ -14,19 +15,10 @@ interface CompareProps {
   readonly onCompared: (found: OperatorComparison) => void;
 }
 
-/** Compares a provider's own statement, pasted or from a file, with a closed period. */
-export function CompareDialog({
-  opened,
-  ...props
-}: CompareProps & { readonly opened: boolean }): ReactNode {
-  return (
-    <FormDialog opened={opened} title="Compare statement" onClose={props.onClose}>
-      <CompareForm {...props} />
-    </FormDialog>
-  );
-}
+/** Compares a provider's statement, pasted or from a file, with a closed period. */
+export const CompareDialog = inDialog("Compare statement", CompareForm);
 
-/** The server refuses more with the same sentence: it need not be sent. */
+/** The server's limit, checked here to save the upload. */
 const BYTES_MAX = 1024 * 1024;
 const TOO_LARGE =
   "The file is larger than 1 MiB. Compare it with the command settlement reconcile.";
@@ -76,8 +68,7 @@ function CompareForm({ provider, period, onClose, onCompared }: CompareProps): R
           minRows={6}
           maxRows={12}
           spellCheck={false}
-          value={statement}
-          onChange={(event) => write(event.currentTarget.value)}
+          {...controlled(statement, write)}
           error={problem ?? fieldError(submission.fault, "statement")}
         />
         <Group>

@@ -3,9 +3,10 @@ import { useState, type ReactNode } from "react";
 
 import type { OperatorContract } from "../../../../src/account/console-api/contract.ts";
 import { useChange } from "../../api/use-answer.ts";
+import { controlled } from "../../ui/controlled.ts";
 import { fieldError } from "../../ui/field-errors.ts";
 import { notifyDone } from "../../ui/notice.ts";
-import { DialogForm, FormDialog } from "../keys/form-dialog.tsx";
+import { DialogForm, inDialog } from "../keys/form-dialog.tsx";
 import { useSubmission } from "../keys/use-submission.ts";
 import { readContractForm, type ContractForm } from "./contract-form.ts";
 import { ORG_READERS } from "./org-readers.ts";
@@ -15,17 +16,8 @@ interface ContractProps {
   readonly onClose: () => void;
 }
 
-/** Sets limits by contract: they replace the defaults, upwards too. */
-export function ContractDialog({
-  opened,
-  ...props
-}: ContractProps & { readonly opened: boolean }): ReactNode {
-  return (
-    <FormDialog opened={opened} title="Set contract limits" onClose={props.onClose}>
-      <ContractFields {...props} />
-    </FormDialog>
-  );
-}
+/** Sets contract limits, which replace the defaults and may be higher. */
+export const ContractDialog = inDialog("Set contract limits", ContractFields);
 
 const EMPTY: ContractForm = { scope: "org", target: "", rpm: "", tpm: "", concurrency: "" };
 
@@ -78,10 +70,8 @@ function ContractFields({ orgId, onClose }: ContractProps): ReactNode {
         <TextInput
           label={typed.scope === "model" ? "Model ID" : "Key ID"}
           description={typed.scope === "model" ? undefined : "Leave blank for each key."}
-          autoComplete="off"
           maxLength={200}
-          value={typed.target}
-          onChange={(event) => setTyped({ ...typed, target: event.currentTarget.value })}
+          {...controlled(typed.target, (target) => setTyped({ ...typed, target }))}
           error={
             problems.target ??
             fieldError(submission.fault, "model") ??
@@ -94,7 +84,6 @@ function ContractFields({ orgId, onClose }: ContractProps): ReactNode {
           key={name}
           label={label}
           description="A number, or “default”. Leave blank to keep it."
-          autoComplete="off"
           maxLength={10}
           value={typed[name]}
           onChange={(event) => setTyped({ ...typed, [name]: event.currentTarget.value })}

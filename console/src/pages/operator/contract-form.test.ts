@@ -4,7 +4,7 @@ import { readContractForm, type ContractForm } from "./contract-form.ts";
 
 const BLANK: ContractForm = { scope: "org", target: "", rpm: "", tpm: "", concurrency: "" };
 
-test("a blank limit is kept, “default” gives it back, and a number replaces it", () => {
+test("a blank field keeps its limit, “default” removes it, and a number replaces it", () => {
   const typed = { ...BLANK, rpm: " 900 ", tpm: "Default" };
   expect(readContractForm(typed)).toEqual({
     isReady: true,
@@ -12,7 +12,7 @@ test("a blank limit is kept, “default” gives it back, and a number replaces 
   });
 });
 
-test("one key or one model is named, and a key left from another scope is not sent", () => {
+test("the target is sent as key or model by the scope, and not for the organization", () => {
   const key = readContractForm({ ...BLANK, scope: "key", target: "key_1", rpm: "5" });
   expect(key).toMatchObject({ body: { scope: "key", key_id: "key_1", rpm: 5 } });
   const each = readContractForm({ ...BLANK, scope: "key", rpm: "5" });

@@ -3,7 +3,7 @@ import type { OperatorContract } from "../../../../src/account/console-api/contr
 /** The typed contents of the form for contract limits. */
 export interface ContractForm {
   readonly scope: OperatorContract["scope"];
-  /** The key or the model, as the scope says. */
+  /** The id of the key or model, depending on the scope. */
   readonly target: string;
   readonly rpm: string;
   readonly tpm: string;
@@ -15,7 +15,7 @@ type Problems = Readonly<Partial<Record<keyof ContractForm, string>>>;
 const LIMIT_MAX = 1_000_000_000;
 const NAMES = ["rpm", "tpm", "concurrency"] as const;
 
-/** The change that the form asks for: a blank field keeps its limit, `default` removes it. */
+/** Reads the form. A blank field keeps its limit, `default` removes it. */
 export function readContractForm(
   typed: ContractForm,
 ):

@@ -4,11 +4,10 @@ import type { ReactElement } from "react";
 import { useAnswer } from "../../api/use-answer.ts";
 import { Answer } from "../../ui/answer.tsx";
 import { Copyable } from "../../ui/copyable.tsx";
-import { Loading } from "../../ui/loading.tsx";
 import { RequestParts, chooseTitle } from "../usage/request-page.tsx";
 import { OperatorPage } from "./operator-frame.tsx";
 
-/** A customer's request, as the customer sees it. */
+/** A customer's request with the parts that the customer sees. Each read is recorded. */
 export function OperatorRequestPage(): ReactElement {
   const { orgId = "", requestId = "" } = useParams({ strict: false });
   const asked = { params: { org_id: orgId, request_id: requestId } };
@@ -23,7 +22,7 @@ export function OperatorRequestPage(): ReactElement {
       ]}
       lead={<Copyable value={requestId} label="request ID" />}
     >
-      <Answer of={detail} skeleton={<Loading rows={12} />}>
+      <Answer of={detail} rows={12}>
         {(data) => <RequestParts detail={data} />}
       </Answer>
     </OperatorPage>

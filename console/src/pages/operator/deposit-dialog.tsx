@@ -2,23 +2,15 @@ import { Text, TextInput } from "@mantine/core";
 import { useState, type ReactNode } from "react";
 
 import { useChange } from "../../api/use-answer.ts";
+import { controlled } from "../../ui/controlled.ts";
 import { fieldError } from "../../ui/field-errors.ts";
 import { notifyDone } from "../../ui/notice.ts";
-import { DialogForm, FormDialog } from "../keys/form-dialog.tsx";
+import { DialogForm, inDialog } from "../keys/form-dialog.tsx";
 import { useSubmission } from "../keys/use-submission.ts";
 import { AmountFields } from "./amount-fields.tsx";
 
-/** Records money that was paid to a provider in advance, once per reference. */
-export function DepositDialog(props: {
-  readonly opened: boolean;
-  readonly onClose: () => void;
-}): ReactNode {
-  return (
-    <FormDialog opened={props.opened} title="Record deposit" onClose={props.onClose}>
-      <DepositForm onClose={props.onClose} />
-    </FormDialog>
-  );
-}
+/** Records money that was paid to a provider in advance; only once per reference. */
+export const DepositDialog = inDialog("Record deposit", DepositForm);
 
 function DepositForm({ onClose }: { readonly onClose: () => void }): ReactNode {
   const deposit = useChange("POST /api/operator/settlement/:provider_id/deposits", {
@@ -52,10 +44,8 @@ function DepositForm({ onClose }: { readonly onClose: () => void }): ReactNode {
         label="Provider"
         description="The ID in its manifest, such as acme-ai."
         data-autofocus
-        autoComplete="off"
         maxLength={63}
-        value={typed.provider}
-        onChange={(event) => setTyped({ ...typed, provider: event.currentTarget.value })}
+        {...controlled(typed.provider, (provider) => setTyped({ ...typed, provider }))}
         error={fieldError(submission.fault, "provider_id")}
       />
       <AmountFields

@@ -8,13 +8,13 @@ import { useSearchText } from "../../app/use-search-text.ts";
 import { Answer } from "../../ui/answer.tsx";
 import { AppLink } from "../../ui/app-link.tsx";
 import { formatCount } from "../../ui/count.tsx";
+import { moneyColumn, numberColumn } from "../../ui/columns.tsx";
 import { DataTable, type Column } from "../../ui/data-table.tsx";
-import { Empty } from "../../ui/empty.tsx";
 import { FigureCard } from "../../ui/figure-card.tsx";
-import { Loading } from "../../ui/loading.tsx";
 import { addUsd } from "../../ui/money-math.ts";
 import { Money } from "../../ui/money.tsx";
 import { Panel } from "../../ui/panel.tsx";
+import { TablePanel } from "../../ui/table-panel.tsx";
 import { SearchField } from "../../ui/search-field.tsx";
 import { Time } from "../../ui/time.tsx";
 import { dayLabel } from "../models/model-labels.ts";
@@ -24,7 +24,7 @@ import { figureColumns } from "./organization-tables.tsx";
 const REFRESH_MS = 60_000;
 const TYPING_MS = 300;
 
-/** How business goes, who needs help, and whose a thing is. */
+/** `/operator`: business figures, customers in trouble, and a look-up by id, email or key. */
 export function OperatorDeskPage(): ReactElement {
   const desk = useAnswer("GET /api/operator/desk", undefined, { refetchMs: REFRESH_MS });
   return (
@@ -33,7 +33,7 @@ export function OperatorDeskPage(): ReactElement {
       lead="The whole installation, for its operators. Customers never see these pages."
     >
       <LookUp />
-      <Answer of={desk} skeleton={<Loading rows={12} />}>
+      <Answer of={desk} rows={12}>
         {(found) => <Business desk={found} />}
       </Answer>
     </OperatorPage>
@@ -62,14 +62,14 @@ function LookUp(): ReactElement {
           onChange={ask}
         />
         {q === "" ? null : (
-          <Answer of={found} skeleton={<Loading rows={2} />}>
+          <Answer of={found} rows={2}>
             {({ data }) => (
               <DataTable
                 caption="Found"
                 columns={FOUND}
                 rows={data}
                 rowKey={({ kind, id, org_id: org }) => `${kind} ${id} ${org}`}
-                empty={<Empty title="Nothing has this ID, address or beginning." />}
+                empty="Nothing has this ID, address or beginning."
               />
             )}
           </Answer>
@@ -149,54 +149,49 @@ function Business({ desk }: { readonly desk: OperatorDesk }): ReactElement {
           </>
         )}
       </Text>
-      <Panel title="Days">
-        <DataTable
-          caption="Days"
-          columns={[
-            { id: "day", label: "Day", render: ({ day }) => dayLabel(day) },
-            ...figureColumns(),
-          ]}
-          rows={days}
-          rowKey={({ day }) => day}
-          empty={<Empty title="No calls yet. An hour is counted soon after it is over." />}
-        />
-      </Panel>
+      <TablePanel
+        title="Days"
+        columns={[
+          { id: "day", label: "Day", render: ({ day }) => dayLabel(day) },
+          ...figureColumns(),
+        ]}
+        rows={days}
+        rowKey={({ day }) => day}
+        empty="No calls yet. An hour is counted soon after it is over."
+      />
       <SimpleGrid cols={{ base: 1, md: 2 }} spacing="lg">
-        <Panel title="Providers in trouble">
-          <DataTable
-            caption="Providers that failed a tenth of their calls in the last day"
-            columns={PROVIDERS}
-            rows={providers}
-            rowKey={({ provider }) => provider}
-            empty={<Empty title="No provider failed a tenth of its calls in the last day." />}
-          />
-        </Panel>
-        <Panel title="Out of credit">
-          <DataTable
-            caption="Organizations that had credit and have less than a cent"
-            columns={EMPTY}
-            rows={empty}
-            rowKey={({ org_id: id }) => id}
-            empty={<Empty title="Every organization that had credit has some." />}
-          />
-        </Panel>
-      </SimpleGrid>
-      <Panel title="Top organizations">
-        <DataTable
-          caption="Organizations by spend"
-          columns={[
-            {
-              id: "org",
-              label: "Organization",
-              render: ({ org_id: orgId, name }) => <OrgLink orgId={orgId} name={name} />,
-            },
-            ...figureColumns(),
-          ]}
-          rows={organizations}
-          rowKey={({ org_id: id }) => id}
-          empty={<Empty title="No organization has made a call yet." />}
+        <TablePanel
+          title="Providers in trouble"
+          caption="Providers that failed a tenth of their calls in the last day"
+          columns={PROVIDERS}
+          rows={providers}
+          rowKey={({ provider }) => provider}
+          empty="No provider failed a tenth of its calls in the last day."
         />
-      </Panel>
+        <TablePanel
+          title="Out of credit"
+          caption="Organizations that had credit and have less than a cent"
+          columns={EMPTY}
+          rows={empty}
+          rowKey={({ org_id: id }) => id}
+          empty="Every organization that had credit has some."
+        />
+      </SimpleGrid>
+      <TablePanel
+        title="Top organizations"
+        caption="Organizations by spend"
+        columns={[
+          {
+            id: "org",
+            label: "Organization",
+            render: ({ org_id: orgId, name }) => <OrgLink orgId={orgId} name={name} />,
+          },
+          ...figureColumns(),
+        ]}
+        rows={organizations}
+        rowKey={({ org_id: id }) => id}
+        empty="No organization has made a call yet."
+      />
     </>
   );
 }
@@ -211,13 +206,8 @@ const PROVIDERS: readonly Column<OperatorDesk["providers"][number]>[] = [
       </AppLink>
     ),
   },
-  {
-    id: "attempts",
-    label: "Calls",
-    align: "right",
-    render: ({ attempts }) => formatCount(attempts),
-  },
-  { id: "failed", label: "Failed", align: "right", render: ({ failed }) => formatCount(failed) },
+  numberColumn("attempts", "Calls", ({ attempts }) => attempts),
+  numberColumn("failed", "Failed", ({ failed }) => failed),
 ];
 
 const EMPTY: readonly Column<OperatorDesk["empty"][number]>[] = [
@@ -226,10 +216,5 @@ const EMPTY: readonly Column<OperatorDesk["empty"][number]>[] = [
     label: "Organization",
     render: ({ org_id: orgId, name }) => <OrgLink orgId={orgId} name={name} />,
   },
-  {
-    id: "balance",
-    label: "Balance",
-    align: "right",
-    render: ({ balance_usd: usd }) => <Money usd={usd} />,
-  },
+  moneyColumn("balance", "Balance", ({ balance_usd: usd }) => usd),
 ];

@@ -3,30 +3,21 @@ import { useState, type ReactNode } from "react";
 
 import { useChange } from "../../api/use-answer.ts";
 import { notifyDone } from "../../ui/notice.ts";
-import { DialogForm, FormDialog } from "../keys/form-dialog.tsx";
+import { DialogForm, inDialog } from "../keys/form-dialog.tsx";
 import { useSubmission } from "../keys/use-submission.ts";
 import { AmountFields } from "./amount-fields.tsx";
 import { ORG_READERS } from "./org-readers.ts";
 
 interface GrantProps {
   readonly orgId: string;
-  /** The amount that is filled in already, for a purchase that is granted by hand. */
+  /** Pre-filled with `reference` for a purchase that is granted by hand. */
   readonly amountUsd?: string;
   readonly reference?: string;
   readonly onClose: () => void;
 }
 
-/** Puts credit into a wallet, once per reference. */
-export function GrantDialog({
-  opened,
-  ...props
-}: GrantProps & { readonly opened: boolean }): ReactNode {
-  return (
-    <FormDialog opened={opened} title="Grant credit" onClose={props.onClose}>
-      <GrantForm {...props} />
-    </FormDialog>
-  );
-}
+/** Grants credit to an organization; only once per reference. */
+export const GrantDialog = inDialog("Grant credit", GrantForm);
 
 function GrantForm({ orgId, amountUsd = "", reference = "", onClose }: GrantProps): ReactNode {
   const grant = useChange("POST /api/operator/organizations/:org_id/grants", {

@@ -6,22 +6,23 @@ import { useAnswer } from "../../api/use-answer.ts";
 import { Answer } from "../../ui/answer.tsx";
 import { StatusBadge } from "../../ui/badge.tsx";
 import { formatCount } from "../../ui/count.tsx";
-import { DataTable, type Column } from "../../ui/data-table.tsx";
-import { Loading } from "../../ui/loading.tsx";
+import { numberColumn, timeColumn } from "../../ui/columns.tsx";
+import type { Column } from "../../ui/data-table.tsx";
 import { Money } from "../../ui/money.tsx";
 import { Panel } from "../../ui/panel.tsx";
+import { TablePanel } from "../../ui/table-panel.tsx";
 import { Time } from "../../ui/time.tsx";
 import { Facts } from "../../ui/facts.tsx";
 import { OperatorPage } from "./operator-frame.tsx";
 
 const REFRESH_MS = 30_000;
 
-/** Shows the health of the installation. */
+/** `/operator/health`: the health of the installation. */
 export function OperatorHealthPage(): ReactElement {
   const health = useAnswer("GET /api/operator/health", undefined, { refetchMs: REFRESH_MS });
   return (
     <OperatorPage title="Health" crumbs={[{ label: "Operator", to: "/operator" }]}>
-      <Answer of={health} skeleton={<Loading rows={12} />}>
+      <Answer of={health} rows={12}>
         {(found) => (
           <>
             {found.notices.length > 0 && (
@@ -33,14 +34,12 @@ export function OperatorHealthPage(): ReactElement {
                 </List>
               </Panel>
             )}
-            <Panel title="Instances">
-              <DataTable
-                caption="Instances"
-                columns={INSTANCES}
-                rows={found.instances}
-                rowKey={({ number }) => String(number)}
-              />
-            </Panel>
+            <TablePanel
+              title="Instances"
+              columns={INSTANCES}
+              rows={found.instances}
+              rowKey={({ number }) => String(number)}
+            />
             <Panel title="Books">
               <Books books={found.books} />
             </Panel>
@@ -74,18 +73,8 @@ const INSTANCES: readonly Column<Instance>[] = [
         <StatusBadge tone="quiet">Gone</StatusBadge>
       ),
   },
-  {
-    id: "lease",
-    label: "Lease until",
-    render: ({ lease_until: at }) => <Time at={at} precision="second" />,
-  },
-  {
-    id: "open",
-    label: "Open attempts",
-    align: "right",
-    render: ({ open_attempts: open }) => formatCount(open),
-    sortValue: ({ open_attempts: open }) => open,
-  },
+  timeColumn("lease", "Lease until", ({ lease_until: at }) => at, { precision: "second" }),
+  numberColumn("open", "Open attempts", ({ open_attempts: open }) => open, { isSortable: true }),
 ];
 
 function Books({ books }: { readonly books: OperatorHealth["books"] }): ReactElement {

@@ -2,9 +2,10 @@ import { Text, TextInput } from "@mantine/core";
 import { useState, type ReactNode } from "react";
 
 import { useChange } from "../../api/use-answer.ts";
+import { controlled } from "../../ui/controlled.ts";
 import { fieldError } from "../../ui/field-errors.ts";
 import { notifyDone } from "../../ui/notice.ts";
-import { DialogForm, FormDialog } from "../keys/form-dialog.tsx";
+import { DialogForm, inDialog } from "../keys/form-dialog.tsx";
 import { useSubmission } from "../keys/use-submission.ts";
 import { ORG_READERS } from "./org-readers.ts";
 
@@ -13,17 +14,8 @@ interface LiftProps {
   readonly onClose: () => void;
 }
 
-/** Lifts what unusual use has led to, with the reason for the change log. */
-export function LiftDialog({
-  opened,
-  ...props
-}: LiftProps & { readonly opened: boolean }): ReactNode {
-  return (
-    <FormDialog opened={opened} title="Lift restrictions" onClose={props.onClose}>
-      <LiftForm {...props} />
-    </FormDialog>
-  );
-}
+/** Lifts restrictions for unusual use, with a reason for the change log. */
+export const LiftDialog = inDialog("Lift restrictions", LiftForm);
 
 function LiftForm({ orgId, onClose }: LiftProps): ReactNode {
   const lift = useChange("POST /api/operator/organizations/:org_id/lift", {
@@ -54,10 +46,8 @@ function LiftForm({ orgId, onClose }: LiftProps): ReactNode {
         label="Reason"
         description="For the change log. The customer does not see it."
         data-autofocus
-        autoComplete="off"
         maxLength={200}
-        value={reason}
-        onChange={(event) => setReason(event.currentTarget.value)}
+        {...controlled(reason, setReason)}
         error={fieldError(submission.fault, "reason")}
       />
     </DialogForm>

@@ -6,17 +6,15 @@ import { useAnswer } from "../../api/use-answer.ts";
 import { useFilters } from "../../app/use-filters.ts";
 import { Answer } from "../../ui/answer.tsx";
 import { StatusBadge, type Tone } from "../../ui/badge.tsx";
+import { timeColumn } from "../../ui/columns.tsx";
 import { DataTable, type Column } from "../../ui/data-table.tsx";
-import { Empty } from "../../ui/empty.tsx";
-import { Loading } from "../../ui/loading.tsx";
 import { Panel } from "../../ui/panel.tsx";
 import { SearchField } from "../../ui/search-field.tsx";
-import { Time } from "../../ui/time.tsx";
 import { OperatorPage } from "./operator-frame.tsx";
 
 const REFRESH_MS = 10_000;
 
-/** Providers' listings as they stand: circuits, pools and verdicts. */
+/** `/operator/listings`: the current circuits, pools and verdicts of all listings. */
 export function OperatorListingsPage(): ReactElement {
   const found = useAnswer("GET /api/operator/listings", undefined, { refetchMs: REFRESH_MS });
   return (
@@ -26,7 +24,7 @@ export function OperatorListingsPage(): ReactElement {
       lead="Circuits and pools as seen by the instance that answered. Other instances may differ for a few seconds."
     >
       <Panel>
-        <Answer of={found} skeleton={<Loading rows={12} />}>
+        <Answer of={found} rows={12}>
           {({ data }) => <Listings listings={data} />}
         </Answer>
       </Panel>
@@ -68,7 +66,7 @@ function Listings({ listings }: { readonly listings: readonly OperatorListing[] 
         columns={COLUMNS}
         rows={shown}
         rowKey={({ listing_id: id }) => id}
-        empty={<Empty title="No listings match these filters." />}
+        empty="No listings match these filters."
       />
     </Stack>
   );
@@ -132,12 +130,11 @@ const COLUMNS: readonly Column<OperatorListing>[] = [
     ),
     sortValue: ({ verdict }) => verdict,
   },
-  {
-    id: "checked",
-    label: "Checked",
-    render: ({ checked_at: at }) => (at === null ? "Never" : <Time at={at} precision="day" />),
+  timeColumn("checked", "Checked", ({ checked_at: at }) => at, {
+    precision: "day",
+    otherwise: "Never",
     sortValue: ({ checked_at: at }) => at ?? "",
-  },
+  }),
 ];
 
 function Mark({ of: [tone, label] }: { readonly of: readonly [Tone, string] }): ReactElement {

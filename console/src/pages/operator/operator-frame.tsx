@@ -15,7 +15,7 @@ const TABS = [
   { to: "/operator/health", label: "Health" },
 ] as const;
 
-/** One of the operator pages, with the way to the others. */
+/** An operator page with links to the others. */
 export function OperatorPage({ children, ...page }: PageProps): ReactElement {
   return (
     <Page {...page}>

@@ -1,6 +1,6 @@
 import type { RouteName } from "../../../../src/account/console-api/contract.ts";
 
-/** The routes that show something of an organization: they are read again after an operator changed it. */
+/** Routes whose answers an operator's change of an organization can affect. */
 export const ORG_READERS: readonly RouteName[] = [
   "GET /api/operator/organizations",
   "GET /api/operator/organizations/:org_id",

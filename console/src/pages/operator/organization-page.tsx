@@ -6,11 +6,9 @@ import type { OperatorOrgPage } from "../../../../src/account/console-api/contra
 import { useAnswer } from "../../api/use-answer.ts";
 import { Answer } from "../../ui/answer.tsx";
 import { Copyable } from "../../ui/copyable.tsx";
-import { DataTable } from "../../ui/data-table.tsx";
-import { Empty } from "../../ui/empty.tsx";
-import { Loading } from "../../ui/loading.tsx";
 import { Money } from "../../ui/money.tsx";
 import { Panel } from "../../ui/panel.tsx";
+import { TablePanel } from "../../ui/table-panel.tsx";
 import { Time } from "../../ui/time.tsx";
 import { Facts } from "../../ui/facts.tsx";
 import { ContractDialog } from "./contract-dialog.tsx";
@@ -29,7 +27,7 @@ import {
 } from "./organization-tables.tsx";
 import { CREDIT_LABELS } from "./organizations-page.tsx";
 
-/** One organization, and what an operator may do for it. */
+/** `/operator/organizations/$orgId`: an organization with the actions of an operator. */
 export function OperatorOrganizationPage(): ReactElement {
   const { orgId = "" } = useParams({ strict: false });
   const found = useAnswer("GET /api/operator/organizations/:org_id", {
@@ -44,7 +42,7 @@ export function OperatorOrganizationPage(): ReactElement {
       ]}
       lead="Changes need a sign-in within the last 12 hours and are in the change log under your account."
     >
-      <Answer of={found} skeleton={<Loading rows={12} />}>
+      <Answer of={found} rows={12}>
         {(page) => <Organization page={page} />}
       </Answer>
     </OperatorPage>
@@ -109,82 +107,71 @@ function Actions(props: {
 function Tables({ page }: { readonly page: OperatorOrgPage }): ReactElement {
   return (
     <>
-      <Panel title="Usage of the last 30 days">
-        <DataTable
-          caption="Usage of the last 30 days by model"
-          columns={[
-            { id: "model", label: "Model", render: ({ model }) => model },
-            ...figureColumns(),
-          ]}
-          rows={page.usage}
-          rowKey={({ model }) => model}
-          empty={<Empty title="No calls. An hour is counted soon after it is over." />}
-        />
-      </Panel>
-      <Panel title="Keys">
-        <DataTable
-          caption="Keys"
-          columns={KEYS}
-          rows={page.keys}
-          rowKey={({ key_id: id }) => id}
-          empty={<Empty title="No keys yet." />}
-        />
-      </Panel>
-      <Panel title="Members">
-        <DataTable
-          caption="Members"
-          columns={MEMBERS}
-          rows={page.members}
-          rowKey={({ email }) => email}
-          empty={<Empty title="Nobody has signed in." />}
-        />
-      </Panel>
+      <TablePanel
+        title="Usage of the last 30 days"
+        caption="Usage of the last 30 days by model"
+        columns={[
+          { id: "model", label: "Model", render: ({ model }) => model },
+          ...figureColumns(),
+        ]}
+        rows={page.usage}
+        rowKey={({ model }) => model}
+        empty="No calls. An hour is counted soon after it is over."
+      />
+      <TablePanel
+        title="Keys"
+        columns={KEYS}
+        rows={page.keys}
+        rowKey={({ key_id: id }) => id}
+        empty="No keys yet."
+      />
+      <TablePanel
+        title="Members"
+        columns={MEMBERS}
+        rows={page.members}
+        rowKey={({ email }) => email}
+        empty="Nobody has signed in."
+      />
       {page.restrictions.length === 0 ? null : (
-        <Panel title="Restrictions for unusual use">
-          <DataTable
-            caption="Restrictions"
-            columns={RESTRICTIONS}
-            rows={page.restrictions}
-            rowKey={({ family, since }) => `${family} ${since}`}
-          />
-        </Panel>
+        <TablePanel
+          title="Restrictions for unusual use"
+          caption="Restrictions"
+          columns={RESTRICTIONS}
+          rows={page.restrictions}
+          rowKey={({ family, since }) => `${family} ${since}`}
+        />
       )}
-      <Panel title="Limits">
-        <DataTable
-          caption="Limits"
-          columns={limitColumns(page.keys)}
-          rows={page.limits}
-          rowKey={(limit) => JSON.stringify([limit.source, limit.scope, limit.key_id, limit.model])}
-          empty={<Empty title="The default limits apply." />}
-        />
-      </Panel>
-      <Panel title="Credit ledger">
-        <DataTable
-          caption="Newest entries of the credit ledger"
-          columns={WALLET}
-          rows={page.wallet}
-          rowKey={({ kind, ref, at }) => `${kind} ${ref} ${at}`}
-          empty={<Empty title="No credit yet." />}
-        />
-      </Panel>
-      <Panel title="Purchases">
-        <DataTable
-          caption="Newest purchases"
-          columns={PURCHASES}
-          rows={page.purchases}
-          rowKey={({ purchase_id: id }) => id}
-          empty={<Empty title="No purchases yet." />}
-        />
-      </Panel>
-      <Panel title="Changes">
-        <DataTable
-          caption="Newest changes"
-          columns={CHANGES}
-          rows={page.changes}
-          rowKey={({ position }) => String(position)}
-          empty={<Empty title="No changes." />}
-        />
-      </Panel>
+      <TablePanel
+        title="Limits"
+        columns={limitColumns(page.keys)}
+        rows={page.limits}
+        rowKey={(limit) => JSON.stringify([limit.source, limit.scope, limit.key_id, limit.model])}
+        empty="The default limits apply."
+      />
+      <TablePanel
+        title="Credit ledger"
+        caption="Newest entries of the credit ledger"
+        columns={WALLET}
+        rows={page.wallet}
+        rowKey={({ kind, ref, at }) => `${kind} ${ref} ${at}`}
+        empty="No credit yet."
+      />
+      <TablePanel
+        title="Purchases"
+        caption="Newest purchases"
+        columns={PURCHASES}
+        rows={page.purchases}
+        rowKey={({ purchase_id: id }) => id}
+        empty="No purchases yet."
+      />
+      <TablePanel
+        title="Changes"
+        caption="Newest changes"
+        columns={CHANGES}
+        rows={page.changes}
+        rowKey={({ position }) => String(position)}
+        empty="No changes."
+      />
     </>
   );
 }

@@ -10,9 +10,8 @@ import { ROLES, ROLE_WORDS } from "../../../../src/kernel/core/roles.ts";
 import { StatusBadge } from "../../ui/badge.tsx";
 import { Copyable } from "../../ui/copyable.tsx";
 import { formatCount } from "../../ui/count.tsx";
+import { moneyColumn, numberColumn, timeColumn } from "../../ui/columns.tsx";
 import type { Column } from "../../ui/data-table.tsx";
-import { Money } from "../../ui/money.tsx";
-import { Time } from "../../ui/time.tsx";
 
 export const RESTRICTIONS: readonly Column<OperatorRestriction>[] = [
   {
@@ -22,12 +21,8 @@ export const RESTRICTIONS: readonly Column<OperatorRestriction>[] = [
   },
   { id: "family", label: "Requests", render: ({ family }) => family },
   { id: "reason", label: "Reason", render: ({ reason }) => reason.replaceAll("_", " ") },
-  { id: "since", label: "Since", render: ({ since }) => <Time at={since} /> },
-  {
-    id: "until",
-    label: "Until",
-    render: ({ until }) => (until === null ? "It is lifted" : <Time at={until} />),
-  },
+  timeColumn("since", "Since", ({ since }) => since),
+  timeColumn("until", "Until", ({ until }) => until, { otherwise: "It is lifted" }),
 ];
 
 function stateBadge(restriction: OperatorRestriction) {
@@ -87,35 +82,25 @@ function countOrDefault(value: number | null): string {
 }
 
 export const WALLET: readonly Column<CreditEntry>[] = [
-  { id: "at", label: "Date", render: ({ at }) => <Time at={at} /> },
+  timeColumn("at", "Date", ({ at }) => at),
   { id: "kind", label: "Type", render: ({ kind }) => kind.replaceAll("_", " ") },
   { id: "ref", label: "Reference", render: ({ ref }) => ref },
-  {
-    id: "amount",
-    label: "Amount",
-    align: "right",
-    render: ({ amount_usd: usd }) => <Money usd={usd} isBrief />,
-  },
+  moneyColumn("amount", "Amount", ({ amount_usd: usd }) => usd, { isBrief: true }),
 ];
 
 export const PURCHASES: readonly Column<Purchase>[] = [
-  { id: "at", label: "Date", render: ({ created_at: at }) => <Time at={at} /> },
+  timeColumn("at", "Date", ({ created_at: at }) => at),
   {
     id: "id",
     label: "Purchase",
     render: ({ purchase_id: id }) => <Copyable value={id} label="purchase ID" short />,
   },
   { id: "status", label: "Status", render: ({ status }) => status.replaceAll("_", " ") },
-  {
-    id: "amount",
-    label: "Amount",
-    align: "right",
-    render: ({ amount_usd: usd }) => <Money usd={usd} isBrief />,
-  },
+  moneyColumn("amount", "Amount", ({ amount_usd: usd }) => usd, { isBrief: true }),
 ];
 
 export const CHANGES: readonly Column<OperatorChange>[] = [
-  { id: "at", label: "Date", phone: "plain", render: ({ at }) => <Time at={at} /> },
+  timeColumn("at", "Date", ({ at }) => at, { phone: "plain" }),
   {
     id: "who",
     label: "By",
@@ -140,30 +125,10 @@ type Figures = Pick<
 /** Requests, failures, spend and margin. */
 export function figureColumns<T extends Figures>(): readonly Column<T>[] {
   return [
-    {
-      id: "requests",
-      label: "Requests",
-      align: "right",
-      render: ({ requests }) => formatCount(requests),
-    },
-    {
-      id: "failed",
-      label: "Failed",
-      align: "right",
-      render: ({ failed_requests: failed }) => formatCount(failed),
-    },
-    {
-      id: "spend",
-      label: "Spend",
-      align: "right",
-      render: ({ spend_usd: usd }) => <Money usd={usd} headline />,
-    },
-    {
-      id: "margin",
-      label: "Margin",
-      align: "right",
-      render: ({ margin_usd: usd }) => <Money usd={usd} headline />,
-    },
+    numberColumn("requests", "Requests", ({ requests }) => requests),
+    numberColumn("failed", "Failed", ({ failed_requests: failed }) => failed),
+    moneyColumn("spend", "Spend", ({ spend_usd: usd }) => usd, { headline: true }),
+    moneyColumn("margin", "Margin", ({ margin_usd: usd }) => usd, { headline: true }),
   ];
 }
 
@@ -175,7 +140,7 @@ export const KEYS: readonly Column<OperatorOrgPage["keys"][number]>[] = [
     label: "State",
     render: ({ disabled_at: at }) => (at === null ? "Active" : "Disabled"),
   },
-  { id: "created", label: "Created", render: ({ created_at: at }) => <Time at={at} /> },
+  timeColumn("created", "Created", ({ created_at: at }) => at),
 ];
 
 function roleName(role: string): string {
@@ -186,9 +151,7 @@ function roleName(role: string): string {
 export const MEMBERS: readonly Column<OperatorOrgPage["members"][number]>[] = [
   { id: "email", label: "Member", render: ({ email }) => email },
   { id: "role", label: "Role", render: ({ role }) => roleName(role) },
-  {
-    id: "seen",
-    label: "Last seen",
-    render: ({ last_seen_at: at }) => (at === null ? "Not in the last weeks" : <Time at={at} />),
-  },
+  timeColumn("seen", "Last seen", ({ last_seen_at: at }) => at, {
+    otherwise: "Not in the last weeks",
+  }),
 ];

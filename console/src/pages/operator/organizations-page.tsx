@@ -7,20 +7,17 @@ import { useFilters } from "../../app/use-filters.ts";
 import { Answer } from "../../ui/answer.tsx";
 import { AppLink, LinkButton } from "../../ui/app-link.tsx";
 import { StatusBadge } from "../../ui/badge.tsx";
+import { moneyColumn, timeColumn } from "../../ui/columns.tsx";
 import { DataTable, type Column } from "../../ui/data-table.tsx";
-import { Empty } from "../../ui/empty.tsx";
-import { Loading } from "../../ui/loading.tsx";
-import { Money } from "../../ui/money.tsx";
 import { Panel } from "../../ui/panel.tsx";
 import { SearchField } from "../../ui/search-field.tsx";
-import { Time } from "../../ui/time.tsx";
 import { useSearchText } from "../../app/use-search-text.ts";
 import { OperatorPage } from "./operator-frame.tsx";
 
-/** A question for every letter would be more than the reader can read. */
+/** How long typing pauses before the search is sent. */
 const TYPING_MS = 250;
 
-/** Every organization of the installation, newest first. */
+/** `/operator/organizations`: every organization of the installation, newest first. */
 export function OperatorOrganizationsPage(): ReactElement {
   const [search, change] = useFilters<{ q?: string; cursor?: string }>();
   const [typed, ask] = useSearchText(
@@ -36,7 +33,7 @@ export function OperatorOrganizationsPage(): ReactElement {
       <Panel>
         <Stack gap="md">
           <SearchField label="Search by name, email or ID" value={typed} onChange={ask} />
-          <Answer of={found} skeleton={<Loading rows={12} />}>
+          <Answer of={found} rows={12}>
             {({ data, next_cursor: next }) => (
               <>
                 <DataTable
@@ -44,7 +41,7 @@ export function OperatorOrganizationsPage(): ReactElement {
                   columns={COLUMNS}
                   rows={data}
                   rowKey={({ org_id: id }) => id}
-                  empty={<Empty title="No organizations match this search." />}
+                  empty="No organizations match this search."
                 />
                 {next === null ? null : (
                   <Group justify="center">
@@ -90,22 +87,16 @@ const COLUMNS: readonly Column<OperatorOrg>[] = [
       </>
     ),
   },
-  {
-    id: "balance",
-    label: "Balance",
-    align: "right",
+  moneyColumn("balance", "Balance", ({ balance_usd: usd }) => usd, {
+    isBrief: true,
+    isSortable: true,
     phone: "end",
-    sortValue: ({ balance_usd: usd }) => Number(usd),
-    render: ({ balance_usd: usd }) => <Money usd={usd} isBrief />,
-  },
-  {
-    id: "spent",
-    label: "Spent this month",
-    align: "right",
+  }),
+  moneyColumn("spent", "Spent this month", ({ spent_month_usd: usd }) => usd, {
+    isBrief: true,
+    isSortable: true,
     phone: "line",
-    sortValue: ({ spent_month_usd: usd }) => Number(usd),
-    render: ({ spent_month_usd: usd }) => <Money usd={usd} isBrief />,
-  },
+  }),
   {
     id: "credit",
     label: "Credit",
@@ -119,9 +110,5 @@ const COLUMNS: readonly Column<OperatorOrg>[] = [
     render: ({ restrictions }) =>
       restrictions === 0 ? null : <StatusBadge tone="warn">{restrictions}</StatusBadge>,
   },
-  {
-    id: "created",
-    label: "Created",
-    render: ({ created_at: at }) => <Time at={at} precision="day" />,
-  },
+  timeColumn("created", "Created", ({ created_at: at }) => at, { precision: "day" }),
 ];

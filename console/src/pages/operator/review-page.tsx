@@ -10,22 +10,16 @@ import { useFilters } from "../../app/use-filters.ts";
 import { Answer } from "../../ui/answer.tsx";
 import { StatusBadge } from "../../ui/badge.tsx";
 import { Copyable } from "../../ui/copyable.tsx";
+import { moneyColumn, timeColumn } from "../../ui/columns.tsx";
 import { DataTable, type Column } from "../../ui/data-table.tsx";
-import { Empty } from "../../ui/empty.tsx";
-import { Loading } from "../../ui/loading.tsx";
-import { Money } from "../../ui/money.tsx";
 import { Panel } from "../../ui/panel.tsx";
-import { Time } from "../../ui/time.tsx";
 import { OrgLink } from "./desk-page.tsx";
 import { GrantDialog } from "./grant-dialog.tsx";
 import { LiftDialog } from "./lift-dialog.tsx";
 import { OperatorPage } from "./operator-frame.tsx";
 import { RESTRICTIONS } from "./organization-tables.tsx";
 
-/**
- * Everything that waits for a person: restrictions for unusual use, and purchases that were not
- * credited.
- */
+/** `/operator/review`: restrictions for unusual use, and purchases that were not credited. */
 export function OperatorReviewPage(): ReactElement {
   return (
     <OperatorPage
@@ -50,14 +44,14 @@ function Purchases(): ReactElement {
           payment provider, or grant the credit with the purchase ID as the reference, which counts
           only once.
         </Text>
-        <Answer of={found} skeleton={<Loading rows={4} />}>
+        <Answer of={found} rows={4}>
           {({ data }) => (
             <DataTable
               caption="Purchases that are not credited"
               columns={purchaseColumns(setGranted)}
               rows={data}
               rowKey={({ purchase_id: id }) => id}
-              empty={<Empty title="No parked or pending purchases." />}
+              empty="No parked or pending purchases."
             />
           )}
         </Answer>
@@ -87,13 +81,8 @@ function purchaseColumns(
     },
     ORGANIZATION,
     { id: "status", label: "Status", render: purchaseState },
-    {
-      id: "amount",
-      label: "Amount",
-      align: "right",
-      render: ({ amount_usd: usd }) => <Money usd={usd} isBrief />,
-    },
-    { id: "at", label: "Date", render: ({ created_at: at }) => <Time at={at} /> },
+    moneyColumn("amount", "Amount", ({ amount_usd: usd }) => usd, { isBrief: true }),
+    timeColumn("at", "Date", ({ created_at: at }) => at),
     {
       id: "actions",
       label: "Actions",
@@ -151,14 +140,14 @@ function Restrictions(): ReactElement {
         </Group>
       }
     >
-      <Answer of={found} skeleton={<Loading rows={4} />}>
+      <Answer of={found} rows={4}>
         {({ data }) => (
           <DataTable
             caption="Restrictions for unusual use"
             columns={restrictionColumns(setLifted)}
             rows={data}
             rowKey={({ org_id: orgId, family, since }) => `${orgId} ${family} ${since}`}
-            empty={<Empty title="No organizations are limited or restricted." />}
+            empty="No organizations are limited or restricted."
           />
         )}
       </Answer>

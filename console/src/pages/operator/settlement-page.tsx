@@ -11,23 +11,24 @@ import { useFilters } from "../../app/use-filters.ts";
 import { Answer } from "../../ui/answer.tsx";
 import { LinkButton } from "../../ui/app-link.tsx";
 import { Banner } from "../../ui/banner.tsx";
-import { DataTable, type Column } from "../../ui/data-table.tsx";
-import { Empty } from "../../ui/empty.tsx";
+import { timeColumn } from "../../ui/columns.tsx";
+import { controlled } from "../../ui/controlled.ts";
+import type { Column } from "../../ui/data-table.tsx";
+import { Dialog } from "../../ui/dialog.tsx";
 import { fieldError } from "../../ui/field-errors.ts";
-import { Loading } from "../../ui/loading.tsx";
 import { parseUsd } from "../../ui/money-math.ts";
 import { Money } from "../../ui/money.tsx";
 import { notifyDone } from "../../ui/notice.ts";
-import { Panel } from "../../ui/panel.tsx";
+import { TablePanel } from "../../ui/table-panel.tsx";
 import { Time } from "../../ui/time.tsx";
-import { DialogForm, FormDialog } from "../keys/form-dialog.tsx";
+import { DialogForm } from "../keys/form-dialog.tsx";
 import { useSubmission } from "../keys/use-submission.ts";
 import { CloseDialog } from "./close-dialog.tsx";
 import { DepositDialog } from "./deposit-dialog.tsx";
 import { OperatorPage } from "./operator-frame.tsx";
 import { StatementPanel } from "./statement-panel.tsx";
 
-/** The money that is owed to providers: balances, closed periods, and one period's statement. */
+/** `/operator/settlement`: balances with providers, closed periods, and a period's statement. */
 export function OperatorSettlementPage(): ReactElement {
   const found = useAnswer("GET /api/operator/settlement");
   const [{ provider, period }] = useFilters<{ provider?: string; period?: string }>();
@@ -40,7 +41,7 @@ export function OperatorSettlementPage(): ReactElement {
       {provider === undefined || period === undefined ? null : (
         <StatementPanel key={`${provider} ${period}`} provider={provider} period={period} />
       )}
-      <Answer of={found} skeleton={<Loading rows={12} />}>
+      <Answer of={found} rows={12}>
         {(settlement) => <Settlement {...settlement} />}
       </Answer>
     </OperatorPage>
@@ -55,30 +56,22 @@ function Settlement({ balances, periods }: OperatorSettlement): ReactElement {
   return (
     <>
       <Unlisted providers={closing?.unlisted ?? []} />
-      <Panel
+      <TablePanel
         title="Balances with providers"
         actions={<OpenButton label="Record deposit" onOpen={() => setOpened("deposit")} />}
-      >
-        <DataTable
-          caption="Balances with providers"
-          columns={BALANCES}
-          rows={balances}
-          rowKey={({ provider }) => provider}
-          empty={<Empty title="No provider has served a request yet." />}
-        />
-      </Panel>
-      <Panel
+        columns={BALANCES}
+        rows={balances}
+        rowKey={({ provider }) => provider}
+        empty="No provider has served a request yet."
+      />
+      <TablePanel
         title="Closed periods"
         actions={<OpenButton label="Close periods" onOpen={() => setOpened("close")} />}
-      >
-        <DataTable
-          caption="Closed periods"
-          columns={periodColumns(setPaid)}
-          rows={periods}
-          rowKey={({ provider, start }) => `${provider} ${start}`}
-          empty={<Empty title="No closed periods yet." />}
-        />
-      </Panel>
+        columns={periodColumns(setPaid)}
+        rows={periods}
+        rowKey={({ provider, start }) => `${provider} ${start}`}
+        empty="No closed periods yet."
+      />
       <CloseDialog
         opened={opened === "close"}
         balances={balances}
@@ -86,15 +79,11 @@ function Settlement({ balances, periods }: OperatorSettlement): ReactElement {
         onClosed={setClosing}
       />
       <DepositDialog opened={opened === "deposit"} onClose={close} />
-      <FormDialog
-        opened={paid !== undefined}
-        title="Record payment"
-        onClose={() => setPaid(undefined)}
-      >
+      <Dialog opened={paid !== undefined} title="Record payment" onClose={() => setPaid(undefined)}>
         {paid === undefined ? null : (
           <PaymentForm period={paid} onClose={() => setPaid(undefined)} />
         )}
-      </FormDialog>
+      </Dialog>
     </>
   );
 }
@@ -107,7 +96,7 @@ function OpenButton(props: { readonly label: string; readonly onOpen: () => void
   );
 }
 
-/** Providers without a manifest were closed by other terms: an operator has to know by which. */
+/** Says by which terms providers without a manifest were settled. */
 function Unlisted(props: { readonly providers: OperatorClosing["unlisted"] }): ReactNode {
   return props.providers.map(({ provider, terms_from: from }) => (
     <Banner key={provider} tone="warn">
@@ -148,13 +137,8 @@ function periodColumns(onPay: (period: OperatorPeriod) => void): readonly Column
       render: ({ provider }) => provider,
       sortValue: ({ provider }) => provider,
     },
-    {
-      id: "start",
-      label: "Period from",
-      render: ({ start }) => <Time at={start} />,
-      sortValue: ({ start }) => start,
-    },
-    { id: "end", label: "To", render: ({ end }) => <Time at={end} /> },
+    timeColumn("start", "Period from", ({ start }) => start, { isSortable: true }),
+    timeColumn("end", "To", ({ end }) => end),
     money("payable", "Payable", ({ payable_usd: usd }) => usd),
     { id: "paid", label: "Paid", render: paidText },
     {
@@ -235,10 +219,8 @@ function PaymentForm(props: {
         label="Reference"
         description="Identifies this payment permanently: recording it again changes nothing."
         data-autofocus
-        autoComplete="off"
         maxLength={200}
-        value={ref}
-        onChange={(event) => setRef(event.currentTarget.value)}
+        {...controlled(ref, setRef)}
         error={fieldError(submission.fault, "ref")}
       />
     </DialogForm>

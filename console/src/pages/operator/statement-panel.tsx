@@ -9,16 +9,13 @@ import { useAnswer } from "../../api/use-answer.ts";
 import { Answer } from "../../ui/answer.tsx";
 import { StatusBadge } from "../../ui/badge.tsx";
 import { formatCount } from "../../ui/count.tsx";
+import { moneyColumn, numberColumn, timeColumn } from "../../ui/columns.tsx";
 import { DataTable, type Column } from "../../ui/data-table.tsx";
-import { Empty } from "../../ui/empty.tsx";
-import { Loading } from "../../ui/loading.tsx";
-import { Money } from "../../ui/money.tsx";
 import { Panel } from "../../ui/panel.tsx";
-import { Time } from "../../ui/time.tsx";
 import { CompareDialog } from "./compare-dialog.tsx";
 import { Comparison } from "./comparison.tsx";
 
-/** One closed period by model, and how the provider's own statements compared with it. */
+/** A closed period by model, and its comparisons with the provider's statements. */
 export function StatementPanel(props: {
   readonly provider: string;
   readonly period: string;
@@ -45,7 +42,7 @@ export function StatementPanel(props: {
         onClose={() => setIsOpened(false)}
         onCompared={setCompared}
       />
-      <Answer of={found} skeleton={<Loading rows={6} />}>
+      <Answer of={found} rows={6}>
         {(statement) => (
           <Stack gap="md">
             {compared === undefined ? null : <Comparison found={compared} />}
@@ -54,14 +51,14 @@ export function StatementPanel(props: {
               columns={MODELS}
               rows={statement.models}
               rowKey={({ model, upstream_model: upstream }) => `${model} ${upstream}`}
-              empty={<Empty title="Nothing was served in this period." />}
+              empty="Nothing was served in this period."
             />
             <DataTable
               caption="Reconciliations"
               columns={RECONCILIATIONS}
               rows={statement.reconciliations}
               rowKey={({ recorded_at: at }) => at}
-              empty={<Empty title="No provider statement has been compared yet." />}
+              empty="No provider statement has been compared yet."
             />
           </Stack>
         )}
@@ -75,24 +72,13 @@ type Reconciliation = OperatorStatement["reconciliations"][number];
 
 const MODELS: readonly Column<Model>[] = [
   { id: "model", label: "Model", render: ({ model }) => model, sortValue: ({ model }) => model },
-  {
-    id: "attempts",
-    label: "Attempts",
-    align: "right",
-    render: ({ attempts }) => formatCount(attempts),
-    sortValue: ({ attempts }) => attempts,
-  },
+  numberColumn("attempts", "Attempts", ({ attempts }) => attempts, { isSortable: true }),
   { id: "cost", label: "Cost", align: "right", render: ({ cost_usd: usd }) => `$${usd}` },
-  {
-    id: "debit",
-    label: "Charged to customers",
-    align: "right",
-    render: ({ debit_usd: usd }) => <Money usd={usd} />,
-  },
+  moneyColumn("debit", "Charged to customers", ({ debit_usd: usd }) => usd),
 ];
 
 const RECONCILIATIONS: readonly Column<Reconciliation>[] = [
-  { id: "at", label: "Compared", render: ({ recorded_at: at }) => <Time at={at} /> },
+  timeColumn("at", "Compared", ({ recorded_at: at }) => at),
   { id: "theirs", label: "Theirs", align: "right", render: ({ their_usd: usd }) => `$${usd}` },
   { id: "ours", label: "Ours", align: "right", render: ({ our_usd: usd }) => `$${usd}` },
   { id: "result", label: "Result", render: (each) => renderResult(each) },

@@ -16,7 +16,7 @@ function kept(prompt: string, text: string | null): KeptSearch {
   });
 }
 
-test("a file of answers has the same cells as those the server writes, whatever the texts are", () => {
+test("the CSV file escapes any text like the files that the server writes", () => {
   const text = fc.oneof(fc.string(), fc.constantFrom("=1+1", "\t=x", '"a"', " b ", "a\r\nb", ""));
   fc.assert(
     fc.property(text, text, (prompt, answer) => {
@@ -42,7 +42,7 @@ test("a model that did not answer has a line without a text", () => {
   expect(csv).toContain("1,p,test/a,no,,yes,0.000012,3,9\r\n");
 });
 
-test("what is fetched twice is kept once, and what another instance does not hold changes nothing", () => {
+test("answers that were already fetched, or that the instance does not hold, change nothing", () => {
   const before = kept("p", "x");
   const again = { held: true, answers: before.answers, verdicts: [], next: 2, lost: 0 };
   expect(withFetched(before, { ...again, answers: [...again.answers], has_more: false })).toBe(

@@ -12,7 +12,7 @@ const HEAD = [
   "total_ms",
 ];
 
-/** The answers as a file for spreadsheets, one answer a line; a text is never a formula in it. */
+/** The answers as CSV, one per line. Texts that spreadsheets would run as formulas are escaped. */
 export function answersCsv(rows: readonly PromptRow[], models: readonly string[]): string {
   const lines = rows.flatMap(({ at, prompt, answers, winner }) =>
     models.flatMap((model) => {
@@ -42,7 +42,7 @@ function plain(text: string | null): string | null {
   return text !== null && BEGINS_FORMULA.test(text) ? `'${text}` : text;
 }
 
-/* As in the files that the server writes; a test holds the two together. */
+/* The same as in the files that the server writes; a test compares them. */
 const BEGINS_FORMULA = /^[\s\0]*[=+\-@＝＋－＠]|^[\t\r\n\0]/;
 const NEEDS_QUOTES = /[",\r\n]|^\s|\s$/;
 

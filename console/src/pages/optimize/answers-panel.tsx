@@ -15,10 +15,10 @@ import { promptRows, SEARCHES_MAX, type PromptRow } from "./kept-search.ts";
 import classes from "./optimize.module.css";
 import { useKeptSearch } from "./use-kept-search.ts";
 
-/** Answers are long: so many prompts are shown at once. */
+/** The prompts shown at once; few, because answers are long. */
 const PAGE_ROWS = 10;
 
-/** Every answer beside the others to the same prompt, as this browser keeps them. */
+/** The answers of a search as stored in this browser, side by side for each prompt. */
 export function AnswersPanel(props: {
   readonly search: OptimizeSearch;
   readonly orgId: string;

@@ -5,10 +5,10 @@ import type {
 } from "../../../../src/account/console-api/contract.ts";
 import { BrowserShelf } from "../playground/browser-store.ts";
 
-/** So many searches are kept, newest first. */
+/** The number of searches that the browser keeps; the oldest is dropped first. */
 export const SEARCHES_MAX = 10;
 
-/** A search as this browser keeps it: what the server never stores. */
+/** The prompts, answers and verdicts of a search, which only this browser stores. */
 export interface KeptSearch {
   readonly id: string;
   readonly orgId: string;
@@ -18,7 +18,7 @@ export interface KeptSearch {
   readonly verdicts: readonly OptimizeVerdict[];
   /** The position after which the next request for answers begins. */
   readonly next: number;
-  /** Answers that the server forgot before this browser came for them. */
+  /** Number of answers that the server dropped before this browser fetched them. */
   readonly lost: number;
 }
 
@@ -33,7 +33,7 @@ export function createKeptSearch(
   return { id, orgId, updatedAtMs: Date.now(), prompts, ...nothing };
 }
 
-/** With what was fetched after its `next`; the same object when that was nothing. */
+/** Adds what was fetched after `kept.next`; returns the same object if that was nothing. */
 export function withFetched(kept: KeptSearch, fetched: OptimizeAnswers): KeptSearch {
   if (!fetched.held || fetched.next <= kept.next) return kept;
   return {
@@ -45,17 +45,17 @@ export function withFetched(kept: KeptSearch, fetched: OptimizeAnswers): KeptSea
   };
 }
 
-/** One prompt and what became of it. */
+/** A prompt with its answers and verdict. */
 export interface PromptRow {
   readonly at: number;
-  /** Undefined if this browser did not start the search, and does not know it. */
+  /** Undefined if another browser started the search. */
   readonly prompt: string | undefined;
   readonly answers: ReadonlyMap<string, OptimizeAnswer>;
-  /** Undefined: not judged; null: the judge named none. */
+  /** Undefined if the prompt was not judged, null if the judge chose no answer. */
   readonly winner: string | null | undefined;
 }
 
-/** A row for each prompt that something is known of. */
+/** A row for each of the first `prompts` prompts that has an answer. */
 export function promptRows(kept: KeptSearch, prompts: number): readonly PromptRow[] {
   const rows = Array.from({ length: prompts }, (_none, at) => ({
     at,

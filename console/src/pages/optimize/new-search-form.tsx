@@ -17,6 +17,7 @@ import { useState, type FormEvent, type ReactElement } from "react";
 import type { Model, OptimizeSearch } from "../../../../src/account/console-api/contract.ts";
 import { useChange } from "../../api/use-answer.ts";
 import { useSession } from "../../api/use-session.ts";
+import { controlled } from "../../ui/controlled.ts";
 import { formatCount } from "../../ui/count.tsx";
 import { Fault } from "../../ui/fault.tsx";
 import { fieldError } from "../../ui/field-errors.ts";
@@ -55,7 +56,7 @@ interface Draft {
 
 type Problems = Readonly<Partial<Record<keyof Draft, string>>>;
 
-/** The form of a search, with its highest possible cost. */
+/** The form that starts a search, with an estimate of its highest cost. */
 export function NewSearchForm({ models }: { readonly models: readonly Model[] }): ReactElement {
   const [draft, setDraft] = useState<Draft>(EMPTY);
   const [problems, setProblems] = useState<Problems>({});
@@ -96,7 +97,7 @@ export function NewSearchForm({ models }: { readonly models: readonly Model[] })
         params: { searchId: search.search_id },
       });
     } catch {
-      // The form shows it at its field, or below.
+      // The form shows `start.error` at its field or below the fields.
     }
   }
 
@@ -110,8 +111,7 @@ export function NewSearchForm({ models }: { readonly models: readonly Model[] })
               label="Name"
               description={`Its spend appears as "Optimize search ${draft.name.trim() || "…"}"`}
               maxLength={NAME_CHARS_MAX}
-              value={draft.name}
-              onChange={(event) => change({ name: event.currentTarget.value })}
+              {...controlled(draft.name, (name) => change({ name }))}
               error={problems.name ?? fieldError(start.error, "name")}
             />
             <Textarea
@@ -120,8 +120,7 @@ export function NewSearchForm({ models }: { readonly models: readonly Model[] })
                 "3 to 50 prompts, one per line. Separate prompts of several lines with a line of three dashes " +
                 "(---). They are sent to the models; only this browser keeps them."
               }
-              value={draft.prompts}
-              onChange={(event) => change({ prompts: event.currentTarget.value })}
+              {...controlled(draft.prompts, (text) => change({ prompts: text }))}
               error={problems.prompts ?? fieldError(start.error, "prompts")}
               autosize
               minRows={5}
@@ -184,8 +183,7 @@ export function NewSearchForm({ models }: { readonly models: readonly Model[] })
                 label="Budget, dollars"
                 description="The search stops before it exceeds this"
                 inputMode="decimal"
-                value={draft.budget}
-                onChange={(event) => change({ budget: event.currentTarget.value })}
+                {...controlled(draft.budget, (budget) => change({ budget }))}
                 error={problems.budget ?? fieldError(start.error, "budget_usd")}
               />
             </SimpleGrid>
@@ -236,7 +234,7 @@ function findProblems(draft: Draft, prompts: readonly string[]): Problems {
   };
 }
 
-/** Exact dollars; undefined: not an amount yet. */
+/** The decimal text of typed dollars; undefined if they are not an amount above 0. */
 function parseBudget(text: string): string | undefined {
   const amount = readUsdInput(text);
   return amount === undefined || amount === 0n ? undefined : writeUsd(amount);

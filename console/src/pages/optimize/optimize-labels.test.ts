@@ -9,12 +9,12 @@ import {
   findWinner,
 } from "./optimize-labels.ts";
 
-describe("prompts that were pasted", () => {
-  test("are one a line, without the empty ones", () => {
+describe("pasted prompts", () => {
+  test("are one per line, without empty lines", () => {
     expect(readPrompts("first\r\n\n  second  \nthird\n")).toEqual(["first", "second", "third"]);
   });
 
-  test("are blocks where a line of dashes parts them", () => {
+  test("are blocks if they are separated by lines of dashes", () => {
     expect(readPrompts("line one\nline two\n---\nsecond\n\n-----\n\n---\nthird")).toEqual([
       "line one\nline two",
       "second",
@@ -22,7 +22,7 @@ describe("prompts that were pasted", () => {
     ]);
   });
 
-  test("are 3 to 50, each of 20,000 characters at most", () => {
+  test("must be 3 to 50, each with at most 20,000 characters", () => {
     const prompts = (count: number): string[] => Array.from({ length: count }, () => "hi");
     expect(promptsProblem(prompts(2))).toMatch(/at least 3 prompts. There are 2/);
     expect(promptsProblem(prompts(3))).toBeUndefined();
@@ -32,12 +32,12 @@ describe("prompts that were pasted", () => {
   });
 });
 
-test("the judge is one more call for each prompt", () => {
+test("a judge adds one call for each prompt", () => {
   expect(countCalls(10, 3, false)).toBe(30);
   expect(countCalls(10, 3, true)).toBe(40);
 });
 
-test("the best by a judge is one that a judge chose, whatever rank it was kept with", () => {
+test("a judged search has no winner without verdicts, even if a model has rank 1", () => {
   const result = { model: "m", calls: 3, failed: 0, rank: 1, win_rate: null };
   const judged = { objective: "best_judged", state: "finished", results: [result] };
   const search = (some: object) => ({ ...judged, ...some }) as unknown as OptimizeSearch;

@@ -4,7 +4,7 @@ import type {
 } from "../../../../src/account/console-api/contract.ts";
 import type { Tone } from "../../ui/badge.tsx";
 
-/** The three ways to choose, and what each compares. */
+/** The objectives of a search with a sentence about each. */
 export const OBJECTIVES: readonly {
   readonly value: OptimizeSearch["objective"];
   readonly label: string;
@@ -31,7 +31,7 @@ export function objectiveLabel(objective: OptimizeSearch["objective"]): string {
   return OBJECTIVES.find(({ value }) => value === objective)?.label ?? objective;
 }
 
-/** The state of a search as a text, with the tone of its mark. */
+/** The badge of each state of a search. */
 export const STATES: Readonly<Record<OptimizeSearch["state"], readonly [Tone, string]>> = {
   running: ["quiet", "Running"],
   finished: ["ok", "Finished"],
@@ -41,19 +41,19 @@ export const STATES: Readonly<Record<OptimizeSearch["state"], readonly [Tone, st
   failed: ["bad", "Failed"],
 };
 
-/** The best model; undefined where there is no answer, or nothing that the objective compares. */
+/** The best model; undefined without answers, or without verdicts if the objective needs them. */
 export function findWinner({ objective, results }: OptimizeSearch): OptimizeResult | undefined {
   const first = results.find(({ rank }) => rank === 1);
   return objective === "best_judged" && first?.win_rate === null ? undefined : first;
 }
 
-/** True if there were answers, but nothing that ranks them. */
+/** True if an ended search has answers but no winner. */
 export function isUndecided(search: OptimizeSearch): boolean {
   const isAnswered = search.results.some(({ calls, failed }) => calls > failed);
   return isAnswered && search.state !== "running" && findWinner(search) === undefined;
 }
 
-/** Why there is no best model. */
+/** Explains why there is no best model. */
 export function noWinnerText(search: OptimizeSearch): string {
   if (!isUndecided(search)) return "No answer yet";
   return "The judge chose an answer to fewer than half of the prompts. Choose another judge.";
@@ -66,8 +66,7 @@ export const PROMPTS_MAX = 50;
 export const PROMPT_CHARS_MAX = 20_000;
 
 /**
- * Prompts out of what was pasted: blocks between lines of dashes where there is such a line, else
- * one a line.
+ * Splits pasted text into prompts: at lines of three or more dashes if there are any, else by line.
  */
 export function readPrompts(text: string): readonly string[] {
   const lines = text.replaceAll("\r\n", "\n").split("\n");
@@ -85,7 +84,7 @@ function isRule(line: string): boolean {
   return /^-{3,}\s*$/.test(line);
 }
 
-/** The problem with the prompts; undefined where there is none. */
+/** The problem with the prompts; undefined if there is none. */
 export function promptsProblem(prompts: readonly string[]): string | undefined {
   if (prompts.length < PROMPTS_MIN) {
     return `Enter at least ${PROMPTS_MIN} prompts. There are ${prompts.length}.`;
@@ -99,7 +98,7 @@ export function promptsProblem(prompts: readonly string[]): string | undefined {
     : `Prompt ${long + 1} is longer than ${PROMPT_CHARS_MAX} characters. Shorten it.`;
 }
 
-/** How many calls a search makes. */
+/** The number of calls that a search makes. */
 export function countCalls(prompts: number, models: number, hasJudge: boolean): number {
   return prompts * (models + (hasJudge ? 1 : 0));
 }

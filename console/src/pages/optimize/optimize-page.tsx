@@ -5,23 +5,20 @@ import { useAnswer } from "../../api/use-answer.ts";
 import { Answer } from "../../ui/answer.tsx";
 import { AppLink } from "../../ui/app-link.tsx";
 import { StatusBadge } from "../../ui/badge.tsx";
+import { moneyColumn, timeColumn } from "../../ui/columns.tsx";
 import { DataTable, type Column } from "../../ui/data-table.tsx";
-import { Empty } from "../../ui/empty.tsx";
-import { Loading } from "../../ui/loading.tsx";
-import { Money } from "../../ui/money.tsx";
 import { Page } from "../../ui/page.tsx";
 import { Panel } from "../../ui/panel.tsx";
-import { Time } from "../../ui/time.tsx";
 import { NewSearchForm } from "./new-search-form.tsx";
 import { objectiveLabel, STATES } from "./optimize-labels.ts";
 
 const POLL_MS = 5_000;
 
-/** Searches for the best model of one's own prompts: a form, and what was found before. */
+/** `/optimize`: a form to search the best model for one's own prompts, and earlier searches. */
 export function OptimizePage(): ReactElement {
   const searches = useAnswer("GET /api/console/optimize");
   const isRunning = searches.data?.data.some(({ state }) => state === "running") === true;
-  // Asked again only while something runs; the answer is the same one.
+  // A second use of the same cached answer, which polls it while a search runs.
   useAnswer("GET /api/console/optimize", undefined, {
     enabled: isRunning,
     ...(isRunning ? { refetchMs: POLL_MS } : {}),
@@ -35,7 +32,7 @@ export function OptimizePage(): ReactElement {
         "quality. Calls are billed like any other request, up to a budget you set."
       }
     >
-      <Answer of={catalog} skeleton={<Loading rows={8} />}>
+      <Answer of={catalog} rows={8}>
         {({ models }) => (
           <NewSearchForm models={models.filter(({ modality }) => modality === "text")} />
         )}
@@ -48,7 +45,7 @@ export function OptimizePage(): ReactElement {
               rows={data}
               rowKey={({ search_id: id }) => id}
               columns={COLUMNS}
-              empty={<Empty title="No searches yet. Start one above." />}
+              empty="No searches yet. Start one above."
             />
           )}
         </Answer>
@@ -82,22 +79,7 @@ const COLUMNS: readonly Column<OptimizeSearch>[] = [
     label: "Best so far",
     render: ({ results }) => <code>{results.find(({ rank }) => rank === 1)?.model ?? "–"}</code>,
   },
-  {
-    id: "spent",
-    label: "Spent",
-    align: "right",
-    render: ({ spent_usd: spent }) => <Money usd={spent} />,
-  },
-  {
-    id: "budget",
-    label: "Budget",
-    align: "right",
-    render: ({ budget_usd: budget }) => <Money usd={budget} isBrief />,
-  },
-  {
-    id: "created",
-    label: "Started",
-    render: ({ created_at: at }) => <Time at={at} />,
-    sortValue: ({ created_at: at }) => at,
-  },
+  moneyColumn("spent", "Spent", ({ spent_usd: spent }) => spent),
+  moneyColumn("budget", "Budget", ({ budget_usd: budget }) => budget, { isBrief: true }),
+  timeColumn("created", "Started", ({ created_at: at }) => at, { isSortable: true }),
 ];

@@ -17,9 +17,9 @@ import { StatusBadge } from "../../ui/badge.tsx";
 import { ConfirmName } from "../../ui/confirm-name.tsx";
 import { Copyable } from "../../ui/copyable.tsx";
 import { formatCount, formatMs, formatShare } from "../../ui/count.tsx";
+import { moneyColumn } from "../../ui/columns.tsx";
 import { DataTable, type Column } from "../../ui/data-table.tsx";
 import { FigureCard } from "../../ui/figure-card.tsx";
-import { Loading } from "../../ui/loading.tsx";
 import { parseUsd } from "../../ui/money-math.ts";
 import { Money } from "../../ui/money.tsx";
 import { notifyDone } from "../../ui/notice.ts";
@@ -40,13 +40,13 @@ import {
 const POLL_MS = 2_000;
 const CRUMBS = [{ label: "Optimize", to: "/optimize" }];
 
-/** One search: how far it is, and what it has found. */
+/** `/optimize/$searchId`: the progress and the results of a search. */
 export function OptimizeSearchPage(): ReactElement {
   const { searchId = "" } = useParams({ strict: false }) as { readonly searchId?: string };
   const asked = { params: { search_id: searchId } };
   const search = useAnswer("GET /api/console/optimize/:search_id", asked);
   const isRunning = search.data?.state === "running";
-  // Asked again only while it runs; the answer is the same one.
+  // A second use of the same cached answer, which polls it while the search runs.
   useAnswer("GET /api/console/optimize/:search_id", asked, {
     enabled: isRunning,
     ...(isRunning ? { refetchMs: POLL_MS } : {}),
@@ -59,14 +59,14 @@ export function OptimizeSearchPage(): ReactElement {
       actions={isRunning ? <StopButton search={search.data} /> : null}
       lead={search.data === undefined ? undefined : <Lead search={search.data} />}
     >
-      <Answer of={search} skeleton={<Loading rows={8} />}>
+      <Answer of={search} rows={8}>
         {(found) => <SearchView search={found} />}
       </Answer>
     </Page>
   );
 }
 
-/** A search that has ended while it was watched has cost something: the header shows it at once. */
+/** Refreshes the header's balance when a watched search ends. */
 function useBalanceAtEnd(isRunning: boolean): void {
   const client = useQueryClient();
   const wasRunning = useRef(false);
@@ -214,7 +214,7 @@ function StopButton({ search }: { readonly search: OptimizeSearch | undefined })
   );
 }
 
-/** Models without a rank come last. */
+/** The sort value of models without a rank, so that they come last. */
 const LAST_RANK = 1_000;
 
 const COLUMNS: readonly Column<OptimizeResult>[] = [
@@ -241,20 +241,10 @@ const COLUMNS: readonly Column<OptimizeResult>[] = [
     render: ({ calls, failed }) => `${formatCount(calls - failed)} of ${formatCount(calls)}`,
     sortValue: ({ calls, failed }) => calls - failed,
   },
-  {
-    id: "each",
-    label: "Cost per answer",
-    align: "right",
-    render: ({ cost_per_call_usd: each }) => (each === null ? "–" : <Money usd={each} />),
+  moneyColumn("each", "Cost per answer", ({ cost_per_call_usd: each }) => each, {
     sortValue: ({ cost_per_call_usd: each }) => (each === null ? -1n : parseUsd(each)),
-  },
-  {
-    id: "cost",
-    label: "Total cost",
-    align: "right",
-    render: ({ cost_usd: cost }) => <Money usd={cost} />,
-    sortValue: ({ cost_usd: cost }) => parseUsd(cost),
-  },
+  }),
+  moneyColumn("cost", "Total cost", ({ cost_usd: cost }) => cost, { isSortable: true }),
   {
     id: "ttft",
     label: "Time to first token, p50",

@@ -18,7 +18,7 @@ export interface EstimateAsked {
   readonly maxTokens: number | undefined;
 }
 
-/** The highest cost of the search that the form describes, from the gateway's own quotes. */
+/** The highest cost of the search in the form, as quoted by the server. */
 export function SearchEstimate(
   props: EstimateAsked & { readonly budgetUsd: string | undefined },
 ): ReactElement {

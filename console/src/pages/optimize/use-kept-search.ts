@@ -5,17 +5,17 @@ import { call } from "../../api/client.ts";
 import { createKeptSearch, searchShelf, withFetched, type KeptSearch } from "./kept-search.ts";
 
 const POLL_MS = 2_000;
-/** After the end another instance is asked so often; then what is missing is not to be had. */
+/** Attempts after the search has ended; another instance may hold the missing answers. */
 const TRIES_AFTER_END = 5;
 
 export interface KeptState {
   /** Undefined if this browser's database is still being read. */
   readonly kept: KeptSearch | undefined;
-  /** False: this browser keeps nothing, so leaving the page loses the answers. */
+  /** False if this browser stores nothing, so that leaving the page loses the answers. */
   readonly isSaved: boolean;
 }
 
-/** The part of a search that this browser has; more is fetched while the search runs. */
+/** The stored part of a search; fetches and stores more answers while the search runs. */
 export function useKeptSearch(search: OptimizeSearch, orgId: string): KeptState {
   const [kept, setKept] = useState<KeptSearch>();
   const [isSaved, setSaved] = useState(true);
@@ -59,7 +59,7 @@ async function fetchAfter(id: string, after: number, signal: AbortSignal) {
       signal,
     });
   } catch {
-    // Asked again.
+    // The caller tries again.
     return undefined;
   }
 }

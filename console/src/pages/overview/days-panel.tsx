@@ -18,7 +18,7 @@ export interface DaysPanelProps {
   readonly models: Overview["day_models"];
 }
 
-/** The last 30 days as bars: what was spent on which model, asked, and what failed. */
+/** The last 30 days as bars: spend by model, requests, or failed requests. */
 export function DaysPanel({ days, models }: DaysPanelProps): ReactElement {
   const navigate = useNavigate();
   const [metric, setMetric] = useState<Metric>("spend");
@@ -64,7 +64,7 @@ function toBucket(day: Day, metric: Metric): ChartBucket {
   };
 }
 
-/** The model with most spend at the bottom, and what the days do not name by a model on top. */
+/** The models by spend from the bottom up, then the rest if any day has one. */
 function spendParts(days: readonly Day[], models: DaysPanelProps["models"]): readonly ChartPart[] {
   const isRest = days.some(({ spent_by_model }) => Object.hasOwn(spent_by_model, OTHER));
   return [

@@ -111,7 +111,7 @@ function DayChange(props: {
   );
 }
 
-/** Endings of the requests that were sent on: a rejected request is not one that failed. */
+/** The failed share of the requests that were not rejected. */
 function endings(day: UsageFigures): string {
   const { failed } = day.by_status;
   const sent = day.requests - countRejected(day);
@@ -123,7 +123,7 @@ function countRejected({ by_status }: UsageFigures): number {
   return by_status.rejected_by_gateway + by_status.rejected_by_provider;
 }
 
-/** The most frequent causes and what is left, so that they add up, leading to the requests. */
+/** The most frequent causes of rejections and the rest, as a link to the requests. */
 function Causes({ overview }: { readonly overview: Overview }): ReactElement {
   const { last_24h, rejected_for: causes } = overview;
   const all = countRejected(last_24h);

@@ -2,25 +2,23 @@ import type { ReactElement } from "react";
 
 import type { RequestRow } from "../../../../src/account/console-api/contract.ts";
 import { AppLink } from "../../ui/app-link.tsx";
-import { DataTable, type Column } from "../../ui/data-table.tsx";
-import { Empty } from "../../ui/empty.tsx";
-import { Panel } from "../../ui/panel.tsx";
+import type { Column } from "../../ui/data-table.tsx";
+import { TablePanel } from "../../ui/table-panel.tsx";
 import { Time } from "../../ui/time.tsx";
 import { endingOfRequest } from "../usage/outcome-labels.ts";
 import { EndingBadge } from "../usage/ending-badge.tsx";
 
-/** The requests that went wrong last, each leading to its attempts. */
+/** The last rejected or failed requests, with links to their pages. */
 export function LatestErrors(props: { readonly requests: readonly RequestRow[] }): ReactElement {
   return (
-    <Panel title="Recent errors">
-      <DataTable
-        caption="Latest requests that were rejected or failed"
-        columns={COLUMNS}
-        rows={props.requests}
-        rowKey={({ request_id }) => request_id}
-        empty={<Empty title="No recent errors." />}
-      />
-    </Panel>
+    <TablePanel
+      title="Recent errors"
+      caption="Latest requests that were rejected or failed"
+      columns={COLUMNS}
+      rows={props.requests}
+      rowKey={({ request_id }) => request_id}
+      empty="No recent errors."
+    />
   );
 }
 

@@ -2,37 +2,34 @@ import type { ReactElement } from "react";
 
 import type { Overview } from "../../../../src/account/console-api/contract.ts";
 import { AppLink, LinkButton } from "../../ui/app-link.tsx";
-import { formatCount } from "../../ui/count.tsx";
-import { DataTable, type Column } from "../../ui/data-table.tsx";
+import { moneyColumn, numberColumn } from "../../ui/columns.tsx";
+import type { Column } from "../../ui/data-table.tsx";
 import { Empty } from "../../ui/empty.tsx";
-import { Money } from "../../ui/money.tsx";
-import { parseUsd } from "../../ui/money-math.ts";
 import { NameLine } from "../../ui/name-line.tsx";
-import { Panel } from "../../ui/panel.tsx";
+import { TablePanel } from "../../ui/table-panel.tsx";
 
 type TopModel = Overview["top_models"][number];
 
-/** The models that cost most in the last 30 days. */
+/** The models with the most spend in the last 30 days. */
 export function TopModels({ models }: { readonly models: readonly TopModel[] }): ReactElement {
   return (
-    <Panel title="Top models, last 30 days">
-      <DataTable
-        caption="Models by spend in the last 30 days"
-        columns={COLUMNS}
-        rows={models}
-        rowKey={({ model }) => model}
-        empty={
-          <Empty
-            title="Your most used models appear here."
-            action={
-              <LinkButton to="/models" variant="default">
-                View models
-              </LinkButton>
-            }
-          />
-        }
-      />
-    </Panel>
+    <TablePanel
+      title="Top models, last 30 days"
+      caption="Models by spend in the last 30 days"
+      columns={COLUMNS}
+      rows={models}
+      rowKey={({ model }) => model}
+      empty={
+        <Empty
+          title="Your most used models appear here."
+          action={
+            <LinkButton to="/models" variant="default">
+              View models
+            </LinkButton>
+          }
+        />
+      }
+    />
   );
 }
 
@@ -54,20 +51,9 @@ const COLUMNS: readonly Column<TopModel>[] = [
     ),
     sortValue: ({ name }) => name,
   },
-  {
-    id: "requests",
-    label: "Requests",
+  numberColumn("requests", "Requests", ({ requests }) => requests, {
+    isSortable: true,
     phone: "line",
-    align: "right",
-    render: ({ requests }) => formatCount(requests),
-    sortValue: ({ requests }) => requests,
-  },
-  {
-    id: "spent",
-    label: "Spent",
-    phone: "end",
-    align: "right",
-    render: ({ spent_usd }) => <Money usd={spent_usd} />,
-    sortValue: ({ spent_usd }) => parseUsd(spent_usd),
-  },
+  }),
+  moneyColumn("spent", "Spent", ({ spent_usd }) => spent_usd, { isSortable: true, phone: "end" }),
 ];

@@ -4,7 +4,7 @@ const VERSION = 3;
 const SHELVES = ["conversations", "videos", "presets", "images", "searches"] as const;
 type Shelf = (typeof SHELVES)[number];
 
-/** Everything that is kept, by organization: one browser may serve several. */
+/** A stored record; it belongs to an organization, because a browser may be used for several. */
 export interface Kept {
   readonly id: string;
   readonly orgId: string;
@@ -12,12 +12,12 @@ export interface Kept {
 }
 
 /**
- * A shelf of this browser's own database. Nothing in it is ever sent anywhere; a browser that has no
- * such database, as in some private windows, keeps nothing.
+ * An object store of this browser's IndexedDB. Its records are never sent anywhere. Without
+ * IndexedDB, as in some private windows, nothing is stored and `list` is empty.
  */
 export class BrowserShelf<T extends Kept> {
   readonly #shelf: Shelf;
-  /** The most entries of one organization; beyond it the oldest are removed. */
+  /** The most records per organization; the oldest are removed first. */
   readonly countMax: number;
 
   constructor(shelf: Shelf, countMax: number) {
@@ -25,13 +25,13 @@ export class BrowserShelf<T extends Kept> {
     this.countMax = countMax;
   }
 
-  /** Newest first. */
+  /** The organization's records, newest first. */
   async list(orgId: string): Promise<readonly T[]> {
     const all = await this.#run<T[]>("readonly", (store) => store.index("org").getAll(orgId));
     return (all ?? []).toSorted((a, b) => b.updatedAtMs - a.updatedAtMs);
   }
 
-  /** Keeps it and forgets the oldest beyond the bound; false: it could not be kept. */
+  /** Stores a record and removes the oldest beyond the bound; false if it could not be stored. */
   async keep(record: T): Promise<boolean> {
     const kept = await this.#run("readwrite", (store) => store.put(record));
     if (kept === undefined) return false;
@@ -77,7 +77,8 @@ function openDatabase(): Promise<IDBDatabase | undefined> {
         }
       });
       request.addEventListener("success", () => {
-        // A page of a newer program that opens the database is not kept waiting by this one.
+        // Otherwise this page would block a newer version of the console that upgrades the
+        // database.
         request.result.addEventListener("versionchange", () => request.result.close());
         resolve(request.result);
       });

@@ -6,10 +6,10 @@ import { Money } from "../../ui/money.tsx";
 import type { JsonAnswer } from "./gateway.ts";
 import classes from "./playground.module.css";
 
-/** The line below an answer: who served it, what the children say, what it cost, and its request ID. */
+/** The line below an answer: its provider, further figures, its cost and its request ID. */
 export function CallFigures(props: {
   readonly call: Partial<Pick<JsonAnswer, "provider" | "costUsd" | "requestId">>;
-  /** The request ID is shown elsewhere; default false. */
+  /** True if the request ID is already shown elsewhere. */
   readonly hasOwnId?: boolean;
   readonly children: ReactNode;
 }): ReactElement {

@@ -2,7 +2,7 @@ import { expect, test } from "vitest";
 
 import { exactCost } from "./exact-cost.ts";
 
-test("a cost keeps its digits, however many they are", () => {
+test("a cost keeps all its digits", () => {
   expect(exactCost('{"usage":{"prompt_tokens":1,"cost":9007199254740993.000001}}')).toBe(
     "9007199254740993.000001",
   );

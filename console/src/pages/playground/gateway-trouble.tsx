@@ -8,10 +8,10 @@ import { Copyable } from "../../ui/copyable.tsx";
 import { sentence } from "../../ui/sentence.ts";
 import { GatewayFault } from "./gateway.ts";
 
-/** A refused or failed call: the gateway's message, the class and the request ID. */
+/** A refused or failed call with the gateway's message, error class and request ID. */
 export function GatewayTrouble(props: {
   readonly title: string;
-  /** Undefined if the gateway was not asked, or what it said was not an error of its own. */
+  /** Undefined if the error is not from the gateway. */
   readonly errorType: string | undefined;
   readonly message: string;
   readonly requestId?: string | undefined;
@@ -46,7 +46,7 @@ export function GatewayTrouble(props: {
   );
 }
 
-/** Shows the trouble for any thrown value. */
+/** The same for any thrown value. */
 export function FaultTrouble({ fault }: { readonly fault: unknown }): ReactElement {
   const known = fault instanceof GatewayFault ? fault : undefined;
   return (

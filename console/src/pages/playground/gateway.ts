@@ -4,11 +4,11 @@ import { exactCost } from "./exact-cost.ts";
 
 const ROOT = "/playground/v1";
 
-/** A refusal of the gateway, from its body: its headers are not for browsers. */
+/** A refusal of the gateway, or a failed connection to it. */
 export class GatewayFault extends Error {
   override readonly name = "GatewayFault";
   readonly status: number;
-  /** The canonical class: `rate_limit`, `insufficient_quota`, …; undefined: no error of the gateway. */
+  /** The error class, such as `rate_limit`; undefined if the error is not from the gateway. */
   readonly errorType: string | undefined;
   readonly requestId: string | undefined;
 
@@ -53,11 +53,11 @@ export async function send(
   throw new GatewayFault(response.status, await response.json().catch(() => undefined));
 }
 
-/** A JSON answer with its headers' facts. */
+/** A JSON answer with facts from its headers. */
 export interface JsonAnswer {
   readonly json: unknown;
   readonly bodyText: string;
-  /** Decimal dollars; undefined when the answer does not say. */
+  /** Decimal dollars; undefined if the answer has no cost. */
   readonly costUsd: string | undefined;
   readonly requestId: string | undefined;
   readonly provider: string | undefined;
@@ -78,15 +78,15 @@ export async function sendJson(
   };
 }
 
-/** Where a video's file is. */
+/** The address of a video's file. */
 export function contentAddress(videoId: string): string {
   return `${ROOT}/videos/${encodeURIComponent(videoId)}/content`;
 }
 
-/** An answer that was stopped is read on for a while before it is settled. */
+/** After a stop, the gateway keeps reading the answer for a while before it settles the request. */
 const RECORD_WAITS_MS = [0, 500, 1_500, 4_000, 8_000, 16_000, 30_000, 30_000, 30_000];
 
-/** The debit of a request once it is settled; undefined when that does not happen soon. */
+/** The debit of a request after it is settled; undefined if that takes more than two minutes. */
 export async function settledCost(requestId: string): Promise<string | undefined> {
   for (const waitMs of RECORD_WAITS_MS) {
     await new Promise((resolve) => setTimeout(resolve, waitMs));
@@ -97,7 +97,7 @@ export async function settledCost(requestId: string): Promise<string | undefined
       const micro = /"cost_micro_usd"\s*:\s*(\d+)/.exec(record.bodyText)?.[1];
       return micro === undefined ? undefined : writeUsd(BigInt(micro));
     } catch {
-      // Not written yet, or not reachable: asked again.
+      // The record is not written yet or not reachable: try again.
     }
   }
   return undefined;

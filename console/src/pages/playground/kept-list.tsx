@@ -10,7 +10,7 @@ export interface KeptRow {
   readonly detail: ReactNode;
 }
 
-/** The entries that this browser keeps, each to be opened or deleted. */
+/** Records stored in this browser, each with buttons to open and delete it. */
 export function KeptList(props: {
   readonly rows: readonly KeptRow[];
   /** The noun for one row: "conversation", "preset". */

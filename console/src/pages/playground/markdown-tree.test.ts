@@ -2,7 +2,7 @@ import { describe, expect, test } from "vitest";
 
 import { markdownTree, type MarkdownNode } from "./markdown-tree.ts";
 
-/** The tree as short text, so that a test reads like the answer. */
+/** The tree as a short text. */
 function shown(nodes: readonly MarkdownNode[]): string {
   return nodes
     .map((node) => {
@@ -15,7 +15,7 @@ function shown(nodes: readonly MarkdownNode[]): string {
 }
 
 describe("an answer in Markdown", () => {
-  test("has its headings, lists, tables, code and emphasis", () => {
+  test("is parsed into headings, lists, tables, code and emphasis", () => {
     expect(shown(markdownTree("# Plan\n\nDo **this** and `that`:"))).toBe(
       "<heading 1>Plan</><p>Do <strong>this</> and <code>that</>:</>",
     );
@@ -26,18 +26,18 @@ describe("an answer in Markdown", () => {
     expect(shown(markdownTree("one\ntwo\n\n---"))).toBe("<p>one<br></>two</><hr></>");
   });
 
-  test("shows code as it is, also while its fence is still open", () => {
+  test("keeps code as it is, even before its fence is closed", () => {
     expect(shown(markdownTree("```ts\nconst a = 1;\n```"))).toBe("<block ts>const a = 1;</>");
     expect(shown(markdownTree("Look:\n```py\nprint(1)"))).toBe("<p>Look:</><block py>print(1)</>");
   });
 
-  test("never becomes markup, whatever it contains", () => {
+  test("keeps HTML as text", () => {
     const said = "<img src=x onerror=alert(1)> <script>alert(1)</script>";
     expect(shown(markdownTree(said))).toBe(`<p>${said}</>`);
     expect(shown(markdownTree(`<div onclick="x()">\nhi\n</div>`))).toContain('<div onclick="x()">');
   });
 
-  test("links to the web and to mail only, never to this site or to a script", () => {
+  test("has links only to the web and to mail addresses", () => {
     expect(shown(markdownTree("[a](https://example.com/x)"))).toBe(
       "<p><a https://example.com/x>a</></>",
     );
@@ -54,14 +54,14 @@ describe("an answer in Markdown", () => {
     }
   });
 
-  test("never loads a picture: it names it and links to it", () => {
+  test("has links instead of images", () => {
     expect(shown(markdownTree("![a cat](https://example.com/cat.png)"))).toBe(
       "<p><a https://example.com/cat.png>Image: a cat</></>",
     );
     expect(shown(markdownTree("![x](data:image/png;base64,AAAA)"))).toBe("<p>Image: x</>");
   });
 
-  test("of a thousand nested quotes is still read", () => {
+  test("with a thousand nested quotes is still parsed", () => {
     expect(shown(markdownTree(`${"> ".repeat(1_000)}deep`)).length).toBeGreaterThan(0);
   });
 });

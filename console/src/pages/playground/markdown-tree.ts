@@ -1,18 +1,18 @@
 import MarkdownIt, { type Token } from "markdown-it";
 
-/** The parts of an answer: texts and elements of a closed list, never markup of its own. */
+/** A part of an answer: a text, or an element of a fixed list. HTML in the answer stays text. */
 export type MarkdownNode = string | MarkdownElement;
 
 export interface MarkdownElement {
   readonly tag: MarkdownTag;
   readonly children: readonly MarkdownNode[];
-  /** The target of a link: absolute, and for the web or for mail. */
+  /** The target of a link: `http`, `https` or `mailto`. */
   readonly href?: string;
   /** The level of a heading: 1 to 6. */
   readonly level?: number;
   /** The first number of an ordered list. */
   readonly start?: number;
-  /** The language that the fence of a code block names. */
+  /** The language named by the fence of a code block. */
   readonly language?: string;
 }
 
@@ -39,10 +39,10 @@ export type MarkdownTag = (typeof TAGS)[number] | "heading" | "hr" | "br" | "blo
 
 const LINK = /^(?:https?:\/\/|mailto:)/i;
 const reader = new MarkdownIt({ html: false, linkify: true, breaks: true });
-// A link without a scheme in the text is as often a file name as an address.
+// Without a scheme, a "link" in the text is often a file name.
 reader.linkify.set({ fuzzyLink: false, fuzzyEmail: false });
 
-/** Reads an answer as Markdown. Markup in it is text, and pictures are links to them. */
+/** Parses an answer as Markdown. HTML stays text, and images become links. */
 export function markdownTree(answer: string): readonly MarkdownNode[] {
   return grown(reader.parse(answer, {}));
 }
@@ -57,7 +57,7 @@ function grown(tokens: readonly Token[]): readonly MarkdownNode[] {
   const stack = [root];
   for (const token of tokens) {
     const top = stack.at(-1) ?? root;
-    // Paragraphs of a tight list are marked as hidden: what is in them belongs to the item.
+    // Paragraphs of a tight list are hidden: their content belongs directly to the item.
     if (token.hidden) continue;
     if (token.nesting === 1) {
       stack.push({ element: openElement(token), children: [] });
@@ -71,7 +71,7 @@ function grown(tokens: readonly Token[]): readonly MarkdownNode[] {
   return root.children;
 }
 
-/** Undefined: not a known element, so that only what is in it is shown. */
+/** Undefined for an unknown element, of which only the content is shown. */
 function openElement(token: Token): Open["element"] {
   if (token.type === "heading_open") {
     return { tag: "heading", level: Number(token.tag.slice(1)) };
@@ -112,7 +112,7 @@ function leaf(token: Token): readonly MarkdownNode[] {
   }
 }
 
-/** Loading a picture would reveal the reader to its host, so only its name is shown. */
+/** Loading an image would reveal the reader's address to its host, so only its name is shown. */
 function picture(token: Token): readonly MarkdownNode[] {
   const src = String(token.attrGet("src") ?? "");
   const name = `Image: ${token.content === "" ? src : token.content}`;

@@ -12,10 +12,10 @@ import { Dialog } from "../../ui/dialog.tsx";
 
 type Body = Readonly<Record<string, unknown>>;
 
-/** The request of a form as a program would send it. */
+/** A button that opens code for the request of a form. */
 export function MediaCode(props: {
   readonly modality: Exclude<Model["modality"], "text">;
-  /** Undefined if the form says what is wrong with it. */
+  /** Returns undefined if the form has a problem, which it then shows. */
   readonly bodyOf: () => Body | undefined;
 }): ReactElement {
   const { gateway_url: gatewayUrl } = useSession().installation;
@@ -30,13 +30,7 @@ export function MediaCode(props: {
         Get code
       </Button>
       {body === undefined ? null : (
-        <Dialog
-          opened
-          onClose={() => setBody(undefined)}
-          title="Code for this request"
-          size="xl"
-          closeButtonProps={{ "aria-label": "Close dialog" }}
-        >
+        <Dialog opened onClose={() => setBody(undefined)} title="Code for this request" size="xl">
           <CallSnippets
             hasOneRoute
             of={() => bodySnippets(props.modality, gatewayUrl, body)}

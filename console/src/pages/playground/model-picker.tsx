@@ -7,13 +7,13 @@ import { priceLine } from "../models/price-labels.ts";
 
 export interface ModelPickerProps {
   readonly label: string;
-  /** Newest first, as the catalog has them. */
+  /** In the order of the catalog, newest first. */
   readonly models: readonly Model[];
   readonly value: string | undefined;
   readonly onChange: (modelId: string) => void;
 }
 
-/** Chooses one of the models that serve a tab; what happens to prompts is said beside each. */
+/** A field for one of the models; each option also shows its price and prompt logging. */
 export function ModelPicker({ label, models, value, onChange }: ModelPickerProps): ReactElement {
   const options = useModelOptions(models);
   return (
@@ -29,14 +29,14 @@ export function ModelPicker({ label, models, value, onChange }: ModelPickerProps
   );
 }
 
-/** Models to choose from, in every field that chooses them: found by name and by id. */
+/** Props for every field that chooses models, with a search by name and id. */
 export function useModelOptions(models: readonly Model[]) {
   return useMemo(() => {
     const byId = new Map(models.map((each) => [each.id, each]));
     return {
       data: models.map(({ id, name }) => ({ value: id, label: name })),
       searchable: true,
-      // Enter takes the first match, so that what is typed is not lost.
+      // Enter takes the first match, so that the typed text is not lost.
       selectFirstOptionOnChange: true,
       nothingFoundMessage: "No match",
       maxDropdownHeight: 360,
@@ -68,7 +68,7 @@ function ModelOption({ model }: { readonly model: Model }): ReactElement {
   );
 }
 
-/** What its providers do with prompts, and what a model takes besides text. */
+/** A line about the model's prompt logging and inputs other than text. */
 export function ModelNote({ model }: { readonly model: Model }): ReactElement {
   const kinds = model.input_modalities.filter((each) => each !== "text");
   return (

@@ -8,11 +8,11 @@ export interface ParameterFieldProps {
   readonly name: string;
   readonly descriptor: Descriptor;
   readonly value: string | number | boolean | undefined;
-  /** Undefined: back to the provider's own default. */
+  /** Gets undefined for the provider's default. */
   readonly onChange: (value: string | number | boolean | undefined) => void;
 }
 
-/** The field of one declared parameter: what is declared as a list is a list, never free text. */
+/** The field of a declared parameter: a select, a number, a text area or a switch, by its type. */
 export function ParameterField(props: ParameterFieldProps): ReactElement {
   const { name, descriptor, value, onChange } = props;
   const label =
@@ -55,11 +55,11 @@ export function ParameterField(props: ParameterFieldProps): ReactElement {
   );
 }
 
-/** The browser's own field: the library's would cost the playground 12 KB. */
+/** The browser's number field; Mantine's would add 12 KB to the playground. */
 function NumberField(props: ParameterFieldProps & { readonly label: string }): ReactElement {
   const { label, descriptor, value, onChange } = props;
   const { min, max, type, unit } = descriptor;
-  // As it was typed, for as long as it is that number: "0.50" stays "0.50".
+  // Keeps the typed text while it means the current value, so that "0.50" stays "0.50".
   const [typed, setTyped] = useState("");
   const isTyped = parseNumber(typed) === value;
   const isSlid = min !== undefined && max !== undefined && max > min;
@@ -101,7 +101,7 @@ function NumberField(props: ParameterFieldProps & { readonly label: string }): R
   );
 }
 
-/** Beside the field, for the pointer alone: the keyboard has the field. Wide ranges go by factors. */
+/** A slider next to the field, for pointers only. Its scale is logarithmic for wide ranges. */
 function Slider(props: {
   readonly range: { readonly min: number; readonly max: number; readonly isWhole: boolean };
   readonly value: unknown;
@@ -135,7 +135,7 @@ function parseNumber(text: string): number | undefined {
   return text === "" ? undefined : Number(text);
 }
 
-/** The nearest number that the listing takes. */
+/** The nearest number that the model accepts. */
 function allowed(value: number, { min = -Infinity, max = Infinity, type }: Descriptor): number {
   return Math.min(max, Math.max(min, type === "integer" ? Math.trunc(value) : value));
 }

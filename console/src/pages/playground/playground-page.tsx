@@ -30,7 +30,7 @@ interface TabOf {
 
 const MODELS_MAX = 4;
 
-/** Every tab is a chunk of its own. */
+/** Each tab is a separate chunk. */
 const TABS: readonly TabOf[] = [
   {
     id: "chat",
@@ -58,7 +58,7 @@ const TABS: readonly TabOf[] = [
   },
 ];
 
-/** Tries models: the same calls as with a key, with the browser's session in place of it. */
+/** `/playground`: tries models with the same calls as by a key, authorized by the session. */
 export function PlaygroundPage(): ReactElement {
   const catalog = useAnswer("GET /api/catalog.json");
   const providers = useAnswer("GET /api/providers.json");
@@ -112,7 +112,7 @@ function PlaygroundTabs(props: {
   }>();
   const asked = filters.model?.split(",") ?? [];
   const active = activeTab(filters.tab, models, asked);
-  // A tab that was seen stays as it was left, also while another is shown.
+  // Tabs stay mounted after they were first shown, so that they keep their state.
   const [seen, setSeen] = useState<ReadonlySet<string>>(new Set());
   if (!seen.has(active.id)) setSeen(new Set([...seen, active.id]));
   return (
@@ -155,7 +155,7 @@ function TabContent(props: {
   readonly tab: TabOf;
   readonly models: readonly Model[];
   readonly asked: readonly string[];
-  /** What chat begins with: a cheap model. */
+  /** The initial model, if the address has none and the tab lists it. */
   readonly sample: string | undefined;
   readonly onModels: (modelIds: readonly string[]) => void;
 }): ReactElement {
@@ -182,7 +182,7 @@ function TabContent(props: {
   );
 }
 
-/** The tab that the address names, else that of the model it names, else the first. */
+/** The tab in the address, else the tab of the model in the address, else the first. */
 function activeTab(
   wanted: string | undefined,
   models: readonly Model[],

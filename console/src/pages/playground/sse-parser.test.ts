@@ -8,7 +8,7 @@ function parse(fragments: readonly string[]): readonly string[] {
   return fragments.flatMap((fragment) => parser.push(fragment));
 }
 
-test("events are the same however the stream is cut, and whatever ends its lines", () => {
+test("events do not depend on fragments or on the kind of line ends", () => {
   const data = fc.array(fc.string({ unit: "grapheme" }).map((text) => text.replace(/[\r\n]/g, "")));
   const lineEnd = fc.constantFrom("\n", "\r\n", "\r");
   fc.assert(
@@ -21,14 +21,14 @@ test("events are the same however the stream is cut, and whatever ends its lines
   );
 });
 
-test("data of several lines is one event, and other fields are left out", () => {
+test("several data lines are one event, and other fields are ignored", () => {
   expect(parse(["event: x\nid: 1\ndata: a\ndata:b\n\n: ping\n\ndata: c\n\n"])).toEqual([
     "a\nb",
     "c",
   ]);
 });
 
-test("an event that has not ended is not reported", () => {
+test("an incomplete event is not returned", () => {
   expect(parse(["data: half"])).toEqual([]);
   expect(parse(["data: half\n"])).toEqual([]);
 });

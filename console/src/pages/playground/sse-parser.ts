@@ -1,12 +1,12 @@
 const LINE_CHARS_MAX = 8_000_000;
 
-/** Reads the data of server-sent events, however the text is cut into fragments. */
+/** Parses server-sent events from text fragments of any size. */
 export class SseParser {
   #line = "";
   #data: string[] = [];
   #wasReturn = false;
 
-  /** The data of every event that this fragment completes. Throws when a line has no end. */
+  /** Returns the data of each event that this fragment completes. Throws if a line is too long. */
   push(fragment: string): readonly string[] {
     const events: string[] = [];
     let from = 0;
@@ -16,7 +16,7 @@ export class SseParser {
         this.#wasReturn = false;
         continue;
       }
-      // CR LF is one end of a line, also when a fragment ends between them.
+      // CR LF is a single line end, even if a fragment ends between the two.
       const isSecondHalf = char === "\n" && this.#wasReturn;
       this.#wasReturn = char === "\r";
       if (isSecondHalf) {

@@ -2,16 +2,16 @@ import { useState } from "react";
 
 import type { Model } from "../../../../src/account/console-api/contract.ts";
 
-/** The props of every tab. */
+/** The props of every tab of the playground. */
 export interface TabProps {
   readonly models: readonly Model[];
   readonly modelIds: readonly string[];
-  /** The address names these models: what was open before gives way to them. */
+  /** True if the address has these models; they then replace what was open before. */
   readonly isNamed: boolean;
   readonly onModels: (modelIds: readonly string[]) => void;
 }
 
-/** The one model of a tab, which the address names too; a tab always has one. */
+/** The chosen model of a tab, and a function that chooses another and puts it into the address. */
 export function usePickedModel(props: TabProps): readonly [Model, (modelId: string) => void] {
   const [picked, setPicked] = useState(props.modelIds[0]);
   const model = props.models.find(({ id }) => id === picked) ?? props.models[0];

@@ -3,7 +3,7 @@ import { useCallback } from "react";
 
 import { refreshAnswers } from "../../api/use-answer.ts";
 
-/** Reads the balance of the header again: after a call that was paid for. */
+/** Returns a function that refreshes the header's balance after a paid call. */
 export function useFreshBalance(): () => void {
   const client = useQueryClient();
   return useCallback(() => void refreshAnswers(client, []), [client]);

@@ -3,19 +3,16 @@ import { useCallback, useEffect, useState } from "react";
 import type { BrowserShelf, Kept } from "./browser-store.ts";
 
 export interface Shelved<T> {
-  /** Newest first; undefined: not read yet. */
+  /** Newest first; undefined before they are read. */
   readonly records: readonly T[] | undefined;
-  /** Adds a record, or puts it in the place of the one with its id. */
+  /** Adds a record, or replaces the one with the same id. */
   readonly keep: (record: T) => void;
   readonly forget: (id: string) => void;
-  /** False: this browser could not keep the last record. */
+  /** False if the browser could not store the last record. */
   readonly isSaved: boolean;
 }
 
-/**
- * The entries that a shelf of this browser has for an organization, and those that are added to it
- * meanwhile.
- */
+/** The records that a shelf has for an organization, with functions that change them. */
 export function useShelf<T extends Kept>(shelf: BrowserShelf<T>, orgId: string): Shelved<T> {
   const [records, setRecords] = useState<readonly T[]>();
   const [isSaved, setSaved] = useState(true);

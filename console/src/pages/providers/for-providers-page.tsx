@@ -5,6 +5,7 @@ import type { AnswerOf } from "../../../../src/account/console-api/contract.ts";
 import { useChange } from "../../api/use-answer.ts";
 import { AppLink } from "../../ui/app-link.tsx";
 import { Banner } from "../../ui/banner.tsx";
+import { controlled } from "../../ui/controlled.ts";
 import { formatCount } from "../../ui/count.tsx";
 import { DataTable, type Column } from "../../ui/data-table.tsx";
 import { Facts } from "../../ui/facts.tsx";
@@ -12,7 +13,7 @@ import { Fault } from "../../ui/fault.tsx";
 import { Page } from "../../ui/page.tsx";
 import { Panel } from "../../ui/panel.tsx";
 
-/** How a provider comes in: a manifest, the checks, and what follows. For every visitor. */
+/** `/for-providers`: how to list an endpoint, with a check of manifests. Open to every visitor. */
 export function ForProvidersPage(): ReactElement {
   return (
     <Page
@@ -89,8 +90,7 @@ function ManifestCheck(): ReactElement {
             spellCheck={false}
             w="100%"
             styles={{ input: { fontFamily: "var(--mantine-font-family-monospace)" } }}
-            value={text}
-            onChange={(event) => setText(event.currentTarget.value)}
+            {...controlled(text, setText)}
           />
           <Button type="submit" loading={check.isPending} disabled={text.trim() === ""}>
             Check manifest

@@ -9,7 +9,7 @@ export interface PolicyLinksProps {
   readonly provider: Provider;
 }
 
-/** The provider's own pages, in a new tab. */
+/** Links to the provider's policies and status page, which open in a new tab. */
 export function PolicyLinks({ provider }: PolicyLinksProps): ReactElement {
   const links = [
     { label: "Privacy", address: webAddress(provider.privacy_policy_url) },

@@ -2,13 +2,13 @@ import { expect, test } from "vitest";
 
 import { substitutedShare, webAddress } from "./provider-labels.ts";
 
-test("a provider's policy is linked only where it is an address of the web", () => {
+test("only http and https addresses become links", () => {
   expect(webAddress("https://lab.example/privacy")).toBe("https://lab.example/privacy");
   const refused = ["javascript:alert(1)", "data:text/html,x", "/settings", "", null];
   expect(refused.map(webAddress)).toEqual(refused.map(() => undefined));
 });
 
-test("answers of another model are whole percents, and only a fact where too few saw them", () => {
+test("the substituted share is in whole percent, and left out if it is unknown", () => {
   expect([null, 0, 0.29].map(substitutedShare)).toEqual([
     "in the last 24 hours",
     "under 1% of answers in 24 hours",

@@ -2,7 +2,12 @@ import { Group, Stack } from "@mantine/core";
 import { useParams } from "@tanstack/react-router";
 import { useMemo, type ReactElement } from "react";
 
-import type { ListingTrust, Provider } from "../../../../src/account/console-api/contract.ts";
+import type {
+  ListingTrust,
+  Model,
+  ModelProvider,
+  Provider,
+} from "../../../../src/account/console-api/contract.ts";
 import { useAnswer } from "../../api/use-answer.ts";
 import { useMaybeSession } from "../../api/use-session.ts";
 import { Answer } from "../../ui/answer.tsx";
@@ -13,31 +18,29 @@ import { formatCount, formatMs, formatShare } from "../../ui/count.tsx";
 import { DataTable, type Column } from "../../ui/data-table.tsx";
 import { Empty } from "../../ui/empty.tsx";
 import kit from "../../ui/kit.module.css";
-import { Loading } from "../../ui/loading.tsx";
 import { NameLine } from "../../ui/name-line.tsx";
 import { Page } from "../../ui/page.tsx";
 import { Panel } from "../../ui/panel.tsx";
 import type { Kept } from "../../ui/use-table-state.ts";
-import { FactList, type FactListProps } from "../models/fact-list.tsx";
 import { CheckedNote } from "../models/checked-note.tsx";
+import { FactList, type FactListProps } from "../models/fact-list.tsx";
 import { capacityLabel, countryNames, dayLabel, loggingLabel } from "../models/model-labels.ts";
+import styles from "../models/models.module.css";
 import { priceLine } from "../models/price-labels.ts";
 import { changeLabel, nextChange } from "../models/price-rows.ts";
-import styles from "../models/models.module.css";
 import { ServedPanel } from "../models/served-panel.tsx";
 import { ConformancePanel } from "../verification/conformance-panel.tsx";
 import { ListingVerdict } from "../verification/listing-verdict.tsx";
 import { TrustSummary } from "../verification/trust-summary.tsx";
 import { countTrust, orderLabel } from "../verification/verification-labels.ts";
 import { PolicyLinks } from "./policy-links.tsx";
-import { ProviderStatus } from "./provider-status.tsx";
 import { PROVIDER_STATUS, substitutedShare } from "./provider-labels.ts";
-import { listServedModels, type ServedModel } from "./served-models.ts";
+import { ProviderStatus } from "./provider-status.tsx";
 
 const CRUMBS = [{ label: "Providers", to: "/providers" }];
 const REFRESH_MS = 30_000;
 
-/** One provider: its policies, its health, its models. Open to every visitor. */
+/** `/providers/$providerId`: a provider's policies, status and models. Open to every visitor. */
 export function ProviderPage(): ReactElement {
   const { providerId = "" } = useParams({ strict: false });
   const providers = useAnswer("GET /api/providers.json", undefined, { refetchMs: REFRESH_MS });
@@ -49,7 +52,7 @@ export function ProviderPage(): ReactElement {
       crumbs={CRUMBS}
       lead={<Copyable value={providerId} label="provider ID" />}
     >
-      <Answer of={providers} skeleton={<Loading rows={8} />}>
+      <Answer of={providers} rows={8}>
         {() => (provider === undefined ? <NoProvider /> : <ProviderParts provider={provider} />)}
       </Answer>
     </Page>
@@ -71,7 +74,7 @@ function NoProvider(): ReactElement {
   );
 }
 
-/** Models that were answered with another one, as the provider itself reports. */
+/** The models for which the provider reported another model in its answers. */
 function substitutionLabel({ substitutions }: Provider): string {
   if (substitutions.length === 0) return "None in the last 24 hours";
   return substitutions
@@ -138,14 +141,14 @@ function ProviderParts({ provider }: { readonly provider: Provider }): ReactElem
   );
 }
 
-/** What runs found about each listing of a provider; undefined for visitors. */
+/** The verification state of a provider's listings; undefined for visitors. */
 function useTrusts(provider: string): readonly ListingTrust[] | undefined {
   const enabled = useMaybeSession()?.state === "signed_in";
   return useAnswer("GET /api/console/verification", { query: { provider } }, { enabled }).data
     ?.listings;
 }
 
-/** The figures of each of this provider's models. */
+/** The served figures of each of this provider's models. */
 function ServedModelsPanel({ providerId }: { readonly providerId: string }): ReactElement {
   const of = useMemo(() => ({ provider: providerId }), [providerId]);
   return <ServedPanel of={of} nameOf={modelLink} label="Model" />;
@@ -173,7 +176,7 @@ function ServedModels({ providerId }: { readonly providerId: string }): ReactEle
     [models, providerId, trusts],
   );
   return (
-    <Answer of={catalog} skeleton={<Loading rows={4} />}>
+    <Answer of={catalog} rows={4}>
       {() => (
         <DataTable
           caption="Models of this provider"
@@ -181,14 +184,14 @@ function ServedModels({ providerId }: { readonly providerId: string }): ReactEle
           columns={isSignedIn ? COLUMNS : PUBLIC_COLUMNS}
           rows={rows}
           rowKey={({ model }) => model.id}
-          empty={<Empty title="No models listed." />}
+          empty="No models listed."
         />
       )}
     </Answer>
   );
 }
 
-/** The announced changes of a listing: other prices, its last day, and whether size matters. */
+/** Notes about a listing: tiered prices, announced prices, the last day. */
 function ListingChanges({ model, listing }: Omit<ServedModel, "place">): ReactElement {
   const change = nextChange([listing]);
   const lastDay = model.deprecation_date;
@@ -211,7 +214,7 @@ const KEPT: Kept = { id: "provider-models", rows: ["model", "models"] };
 
 type Row = ServedModel & { readonly trust: ListingTrust | undefined };
 
-/** For signed-in readers only: an order without the verdicts that change it would not be true. */
+/** Columns for signed-in readers; without verdicts, the routing order would be wrong. */
 const TRUSTED: ReadonlySet<string> = new Set(["verdict", "place"]);
 
 const COLUMNS: readonly Column<Row>[] = [
@@ -296,3 +299,19 @@ const COLUMNS: readonly Column<Row>[] = [
 ];
 
 const PUBLIC_COLUMNS = COLUMNS.filter(({ id }) => !TRUSTED.has(id));
+
+interface ServedModel {
+  readonly model: Model;
+  readonly listing: ModelProvider;
+  /** This provider's position in the model's routing order; the first one is 1. */
+  readonly place: number;
+}
+
+/** The provider's listings in the order of the catalog. */
+function listServedModels(models: readonly Model[], providerId: string): readonly ServedModel[] {
+  return models.flatMap((model) => {
+    const at = model.providers.findIndex(({ provider }) => provider === providerId);
+    const listing = model.providers[at];
+    return listing === undefined ? [] : [{ model, listing, place: at + 1 }];
+  });
+}

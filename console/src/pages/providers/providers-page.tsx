@@ -8,11 +8,9 @@ import { useFilters } from "../../app/use-filters.ts";
 import { Answer } from "../../ui/answer.tsx";
 import { AppLink } from "../../ui/app-link.tsx";
 import { StatusBadge } from "../../ui/badge.tsx";
+import { numberColumn } from "../../ui/columns.tsx";
 import { formatCount, formatMs, formatPart, formatShare } from "../../ui/count.tsx";
 import { DataTable, type Column } from "../../ui/data-table.tsx";
-import { Empty } from "../../ui/empty.tsx";
-import kit from "../../ui/kit.module.css";
-import { Loading } from "../../ui/loading.tsx";
 import { NameLine } from "../../ui/name-line.tsx";
 import { Page } from "../../ui/page.tsx";
 import { Panel } from "../../ui/panel.tsx";
@@ -29,7 +27,7 @@ const REFRESH_MS = 30_000;
 
 type ProviderSearch = Readonly<Partial<Record<"q" | "logging", string | undefined>>>;
 
-/** The providers that serve requests, with their current status. Open to every visitor. */
+/** `/providers`: the providers with their current status. Open to every visitor. */
 export function ProvidersPage(): ReactElement {
   const providers = useAnswer("GET /api/providers.json", undefined, { refetchMs: REFRESH_MS });
   return (
@@ -44,7 +42,7 @@ export function ProvidersPage(): ReactElement {
       }
     >
       <Panel>
-        <Answer of={providers} skeleton={<Loading rows={7} />}>
+        <Answer of={providers} rows={7}>
           {({ providers: all }) => <ProviderList providers={all} />}
         </Answer>
       </Panel>
@@ -98,13 +96,9 @@ function ProviderList({ providers }: { readonly providers: readonly Provider[] }
         rows={found}
         rowKey={({ id }) => id}
         empty={
-          <Empty
-            title={
-              providers.length === 0
-                ? "No providers yet. The operator adds them with a manifest."
-                : "No providers match these filters."
-            }
-          />
+          providers.length === 0
+            ? "No providers yet. The operator adds them with a manifest."
+            : "No providers match these filters."
         }
       />
     </Stack>
@@ -118,8 +112,11 @@ type Row = Provider & {
   readonly figures: ProviderFigures | undefined;
 };
 
-/** For signed-in readers only. */
+/** The id of a column that only signed-in readers see. */
 const VERIFIED = "verified";
+
+/** Columns of served figures of the last 30 days. */
+const SERVED = { phone: "line", isSortable: true } as const;
 
 const COLUMNS: readonly Column<Row>[] = [
   {
@@ -157,26 +154,19 @@ const COLUMNS: readonly Column<Row>[] = [
     sortValue: ({ trust }) => trust?.verified ?? 0,
     render: ({ trust }) => (trust === undefined ? "–" : <TrustSummary count={trust} />),
   },
-  figureColumn(
-    { id: "uptime", label: "Uptime", phone: "line" },
-    ({ uptime }) => uptime,
-    formatShare,
-  ),
-  figureColumn(
-    { id: "ttft", label: "First token", phone: "line" },
-    ({ ttft_p50_ms: ttftMs }) => ttftMs,
-    formatMs,
-  ),
-  figureColumn(
-    { id: "speed", label: "Tokens / s", phone: "line" },
-    ({ tokens_per_second: speed }) => speed,
-    (speed) => formatCount(Math.round(speed)),
-  ),
-  figureColumn(
-    { id: "share", label: "Share of calls", phone: "line" },
-    ({ share_of_calls: share }) => share,
-    formatPart,
-  ),
+  numberColumn("uptime", "Uptime", ({ figures }) => figures?.uptime, {
+    show: formatShare,
+    ...SERVED,
+  }),
+  numberColumn("ttft", "First token", ({ figures }) => figures?.ttft_p50_ms, {
+    show: formatMs,
+    ...SERVED,
+  }),
+  numberColumn("speed", "Tokens / s", ({ figures }) => figures?.tokens_per_second, SERVED),
+  numberColumn("share", "Share of calls", ({ figures }) => figures?.share_of_calls, {
+    show: formatPart,
+    ...SERVED,
+  }),
   {
     id: "logging",
     label: "Prompt logging",
@@ -194,29 +184,10 @@ const COLUMNS: readonly Column<Row>[] = [
   },
 ];
 
-/** How the listings of a provider served in the last 30 days. */
-function figureColumn(
-  of: Pick<Column<Row>, "id" | "label" | "phone">,
-  value: (figures: ProviderFigures) => number | null,
-  text: (figure: number) => string,
-): Column<Row> {
-  const figureOf = ({ figures }: Row): number | undefined =>
-    figures === undefined ? undefined : (value(figures) ?? undefined);
-  return {
-    ...of,
-    align: "right",
-    sortValue: figureOf,
-    render: (row) => {
-      const figure = figureOf(row);
-      return <span className={kit.figures}>{figure === undefined ? "–" : text(figure)}</span>;
-    },
-  };
-}
-
-/** Only where it is known how providers served. */
+/** The ids of columns that need served figures. */
 const FIGURES: ReadonlySet<string> = new Set(["uptime", "ttft", "speed", "share"]);
 
-/** The columns that say something to this reader. */
+/** The columns that this reader can see. */
 function columnsFor(hasFigures: boolean, isSignedIn: boolean): readonly Column<Row>[] {
   return COLUMNS.filter(
     ({ id }) => (isSignedIn || id !== VERIFIED) && (hasFigures || !FIGURES.has(id)),

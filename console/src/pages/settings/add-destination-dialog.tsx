@@ -5,19 +5,20 @@ import { useState, type ReactNode } from "react";
 import type { AlertDestination, Alerts } from "../../../../src/account/console-api/contract.ts";
 import { call } from "../../api/client.ts";
 import { refreshAnswers } from "../../api/use-answer.ts";
+import { controlled } from "../../ui/controlled.ts";
 import { fieldError } from "../../ui/field-errors.ts";
 import { notifyDone } from "../../ui/notice.ts";
-import { DialogForm, FormDialog } from "../keys/form-dialog.tsx";
+import { DialogForm, inDialog } from "../keys/form-dialog.tsx";
 import { useSubmission } from "../keys/use-submission.ts";
 import { KindsField, type ChosenKinds } from "./kinds-field.tsx";
 
 interface AddProps {
   readonly channel: AlertDestination["channel"];
-  /** The e-mail address that is proposed. */
+  /** The suggested e-mail address. */
   readonly first: string;
   readonly kinds: Alerts["kinds"];
   readonly onClose: () => void;
-  /** With the secret of a webhook, which is shown once. */
+  /** Gets the signing secret of a new webhook, which is shown once. */
   readonly onSecret: (secret: string) => void;
 }
 
@@ -40,17 +41,8 @@ const FORMS = {
   },
 } as const;
 
-/** Adds an e-mail address or a webhook. */
-export function AddDestinationDialog({
-  opened,
-  ...props
-}: AddProps & { readonly opened: boolean }): ReactNode {
-  return (
-    <FormDialog opened={opened} title={FORMS[props.channel].title} onClose={props.onClose}>
-      <AddForm {...props} />
-    </FormDialog>
-  );
-}
+/** Adds an e-mail address or a webhook as a destination of alerts. */
+export const AddDestinationDialog = inDialog(({ channel }) => FORMS[channel].title, AddForm);
 
 function AddForm({ channel, first, kinds, onClose, onSecret }: AddProps): ReactNode {
   const client = useQueryClient();
@@ -87,11 +79,9 @@ function AddForm({ channel, first, kinds, onClose, onSecret }: AddProps): ReactN
         placeholder={placeholder}
         type={type}
         data-autofocus
-        autoComplete="off"
         spellCheck={false}
         maxLength={2000}
-        value={where}
-        onChange={(event) => setWhere(event.currentTarget.value)}
+        {...controlled(where, setWhere)}
         error={fieldError(submission.fault, field)}
       />
       <KindsField

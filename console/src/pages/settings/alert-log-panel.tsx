@@ -6,30 +6,29 @@ import { useAnswer, useChange } from "../../api/use-answer.ts";
 import { useMay } from "../../api/use-may.ts";
 import { Answer } from "../../ui/answer.tsx";
 import { StatusBadge } from "../../ui/badge.tsx";
+import { timeColumn } from "../../ui/columns.tsx";
 import { DataTable, type Column } from "../../ui/data-table.tsx";
-import { Empty } from "../../ui/empty.tsx";
-import { Loading } from "../../ui/loading.tsx";
-import { notifyDone, notifyFault } from "../../ui/notice.ts";
+import { notices } from "../../ui/notice.ts";
 import { Panel } from "../../ui/panel.tsx";
 import { Time } from "../../ui/time.tsx";
 
 const REFRESH_MS = 5_000;
 
-/** The newest alerts and how their delivery went. */
+/** The newest alerts with the state of each delivery. */
 export function AlertLogPanel(): ReactNode {
   const deliveries = useAnswer("GET /api/console/alerts/deliveries", undefined, {
     refetchMs: REFRESH_MS,
   });
   return (
     <Panel title="Recent alerts">
-      <Answer of={deliveries} skeleton={<Loading rows={3} />}>
+      <Answer of={deliveries} rows={3}>
         {({ data }) => (
           <DataTable
             caption="Recent alerts and their deliveries"
             columns={COLUMNS}
             rows={data}
             rowKey={({ event_id: id, destination_id: to }) => `${id} ${to ?? ""}`}
-            empty={<Empty title="No alerts yet." />}
+            empty="No alerts yet."
           />
         )}
       </Answer>
@@ -38,7 +37,7 @@ export function AlertLogPanel(): ReactNode {
 }
 
 const COLUMNS: readonly Column<AlertDelivery>[] = [
-  { id: "at", label: "Time", render: ({ at }) => <Time at={at} /> },
+  timeColumn("at", "Time", ({ at }) => at),
   { id: "kind", label: "Alert", render: ({ label }) => label },
   {
     id: "channel",
@@ -79,10 +78,7 @@ function SendAgain({ delivery }: { readonly delivery: AlertDelivery }): ReactNod
       onClick={() =>
         again.mutate(
           { params: { destination_id: id }, body: { event_id: eventId } },
-          {
-            onSuccess: () => notifyDone(`“${delivery.label}” was queued again`),
-            onError: notifyFault,
-          },
+          notices(`“${delivery.label}” was queued again`),
         )
       }
     >

@@ -3,6 +3,7 @@ import { useState, type FormEvent, type ReactNode } from "react";
 
 import type { Alerts } from "../../../../src/account/console-api/contract.ts";
 import { useChange } from "../../api/use-answer.ts";
+import { controlled } from "../../ui/controlled.ts";
 import { Fault } from "../../ui/fault.tsx";
 import { fieldError } from "../../ui/field-errors.ts";
 import { notifyDone } from "../../ui/notice.ts";
@@ -11,14 +12,24 @@ import { Panel } from "../../ui/panel.tsx";
 
 const PERCENTS = [50, 80, 90, 100];
 
-/** Which alerts there are. */
+const EVENTS = [
+  ["purchases", "Credit from a purchase was added"],
+  ["restrictions", "Requests are restricted after unusual use"],
+  ["key_expiry", "A key expires in 7 days, in 1 day, or has expired"],
+  ["provider_trouble", "A provider failed most of your calls in an hour"],
+] as const;
+type EventName = (typeof EVENTS)[number][0];
+
+/** The form that chooses the reported events. */
 export function AlertRulesPanel({ rules }: { readonly rules: Alerts["rules"] }): ReactNode {
   const [below, setBelow] = useState(plainUsd(rules.balance_below_usd));
   const [percents, setPercents] = useState(rules.cap_percents.map(String));
-  const [purchases, setPurchases] = useState(rules.purchases);
-  const [restrictions, setRestrictions] = useState(rules.restrictions);
-  const [keyExpiry, setKeyExpiry] = useState(rules.key_expiry);
-  const [trouble, setTrouble] = useState(rules.provider_trouble);
+  const [chosen, setChosen] = useState<Record<EventName, boolean>>({
+    purchases: rules.purchases,
+    restrictions: rules.restrictions,
+    key_expiry: rules.key_expiry,
+    provider_trouble: rules.provider_trouble,
+  });
   const change = useChange("PATCH /api/console/alerts", { refreshes: ["GET /api/console/alerts"] });
 
   function save(event: FormEvent): void {
@@ -27,10 +38,7 @@ export function AlertRulesPanel({ rules }: { readonly rules: Alerts["rules"] }):
     const body = {
       balance_below_usd: typed === "" ? null : typed,
       cap_percents: percents.map(Number),
-      purchases,
-      restrictions,
-      key_expiry: keyExpiry,
-      provider_trouble: trouble,
+      ...chosen,
     };
     change.mutate({ body }, { onSuccess: () => notifyDone("Alerts were saved") });
   }
@@ -45,10 +53,8 @@ export function AlertRulesPanel({ rules }: { readonly rules: Alerts["rules"] }):
               label="Balance below, in dollars"
               description={rules.balance_follows ? FOLLOWS : "Leave blank for no alert."}
               inputMode="decimal"
-              autoComplete="off"
               maxLength={16}
-              value={below}
-              onChange={(event) => setBelow(event.currentTarget.value)}
+              {...controlled(below, setBelow)}
               error={wrongAmount}
               w="100%"
             />
@@ -64,26 +70,14 @@ export function AlertRulesPanel({ rules }: { readonly rules: Alerts["rules"] }):
                 ))}
               </Group>
             </Checkbox.Group>
-            <Checkbox
-              label="Credit from a purchase was added"
-              checked={purchases}
-              onChange={(event) => setPurchases(event.currentTarget.checked)}
-            />
-            <Checkbox
-              label="Requests are restricted after unusual use"
-              checked={restrictions}
-              onChange={(event) => setRestrictions(event.currentTarget.checked)}
-            />
-            <Checkbox
-              label="A key expires in 7 days, in 1 day, or has expired"
-              checked={keyExpiry}
-              onChange={(event) => setKeyExpiry(event.currentTarget.checked)}
-            />
-            <Checkbox
-              label="A provider failed most of your calls in an hour"
-              checked={trouble}
-              onChange={(event) => setTrouble(event.currentTarget.checked)}
-            />
+            {EVENTS.map(([name, label]) => (
+              <Checkbox
+                key={name}
+                label={label}
+                checked={chosen[name]}
+                onChange={(event) => setChosen({ ...chosen, [name]: event.currentTarget.checked })}
+              />
+            ))}
             {change.isError && wrongAmount === undefined ? <Fault error={change.error} /> : null}
             <Button type="submit" loading={change.isPending}>
               Save alerts
@@ -98,7 +92,7 @@ export function AlertRulesPanel({ rules }: { readonly rules: Alerts["rules"] }):
 const FOLLOWS =
   "A fifth of your last purchase, at least $5, until you set another. Leave blank for none.";
 
-/** `5.000000` as a person types it. */
+/** An amount as a person types it: exact, with at least two decimals; empty for null. */
 function plainUsd(usd: string | null): string {
   return usd === null ? "" : usd.replace(/(\.\d\d)(\d*?)0+$/, "$1$2");
 }

@@ -21,6 +21,6 @@ test.each([
   ["curl/8.5.0", "curl"],
   ["something else", "Unknown browser"],
   [null, "Unknown browser"],
-])("%s is %s", (userAgent, name) => {
+])("the user agent %s is named %s", (userAgent, name) => {
   expect(browserName(userAgent)).toBe(name);
 });

@@ -1,4 +1,4 @@
-/** "Chrome on macOS": what a person calls the browser that a user agent names. */
+/** The browser's name and system, `"Chrome on macOS"`; `"Unknown browser"` if it is not known. */
 export function browserName(userAgent: string | null): string {
   if (userAgent === null) return "Unknown browser";
   const browser = BROWSERS.find(([pattern]) => pattern.test(userAgent))?.[1];

@@ -19,7 +19,7 @@ import { Panel } from "../../ui/panel.tsx";
 import { Time } from "../../ui/time.tsx";
 import { SettingsFrame } from "./settings-frame.tsx";
 
-/** The change log of the organization, newest first. */
+/** `/settings/changes`: the organization's change log, newest first. */
 export function ChangesPage(): ReactElement {
   const [filter, setFilter] = useState<ChangesFilter>({});
   const changes = useChanges(filter);
@@ -166,7 +166,7 @@ const COLUMNS: readonly Column<ShownChange>[] = [
   { id: "from", label: "From", render: ({ client_network }) => client_network ?? "" },
 ];
 
-/** The sentence, with the name of the thing as the way to its page. */
+/** The change as a sentence, in which the target's name links to its page. */
 function Sentence({ change }: { readonly change: ShownChange }): ReactElement {
   const { actor, says, target_name: name } = change;
   const place = toTarget(change);

@@ -4,10 +4,10 @@ import { useState, type ReactNode } from "react";
 import type { AlertDestination, Alerts } from "../../../../src/account/console-api/contract.ts";
 import { useChange } from "../../api/use-answer.ts";
 import { useMay } from "../../api/use-may.ts";
-import { notifyDone, notifyFault } from "../../ui/notice.ts";
+import { notices } from "../../ui/notice.ts";
 import { EditDestinationDialog } from "./edit-destination-dialog.tsx";
 
-/** The actions on one destination. */
+/** The actions on a destination of alerts. */
 export function DestinationActions(props: {
   readonly destination: AlertDestination;
   readonly kinds: Alerts["kinds"];
@@ -24,19 +24,7 @@ export function DestinationActions(props: {
   const remove = useChange("POST /api/console/alerts/destinations/:destination_id/remove", {
     refreshes: ["GET /api/console/alerts", "GET /api/console/alerts/deliveries"],
   });
-  const sendTest = (): void =>
-    test.mutate(
-      { params },
-      {
-        onSuccess: () => notifyDone(`A test to ${address} was queued; its result is listed below`),
-        onError: notifyFault,
-      },
-    );
-  const removeIt = (): void =>
-    remove.mutate(
-      { params },
-      { onSuccess: () => notifyDone(`${address} was removed`), onError: notifyFault },
-    );
+  const queued = `A test to ${address} was queued; its result is listed below`;
   const common = { size: "compact-xs", variant: "default" } as const;
   if (!mayChange) return null;
   return (
@@ -46,7 +34,7 @@ export function DestinationActions(props: {
           {...common}
           aria-label={`Send test to ${address}`}
           loading={test.isPending}
-          onClick={sendTest}
+          onClick={() => test.mutate({ params }, notices(queued))}
         >
           Send test
         </Button>
@@ -58,7 +46,7 @@ export function DestinationActions(props: {
         {...common}
         aria-label={`Remove ${address}`}
         loading={remove.isPending}
-        onClick={removeIt}
+        onClick={() => remove.mutate({ params }, notices(`${address} was removed`))}
       >
         Remove
       </Button>

@@ -7,21 +7,20 @@ import { useMay } from "../../api/use-may.ts";
 import { useSession } from "../../api/use-session.ts";
 import { AppLink } from "../../ui/app-link.tsx";
 import { StatusBadge } from "../../ui/badge.tsx";
+import { timeColumn } from "../../ui/columns.tsx";
 import { DataTable, type Column } from "../../ui/data-table.tsx";
-import { Empty } from "../../ui/empty.tsx";
 import { Panel } from "../../ui/panel.tsx";
 import { SecretOnce } from "../../ui/secret-once.tsx";
-import { Time } from "../../ui/time.tsx";
 import { AddDestinationDialog } from "./add-destination-dialog.tsx";
 import { DestinationActions } from "./destination-actions.tsx";
 
-/** Where alerts go. */
+/** The destinations of alerts. */
 export function DestinationPanel({ alerts }: { readonly alerts: Alerts }): ReactNode {
   const mayChange = useMay("billing");
   const own = useSession().user?.email ?? "";
   const isThere = alerts.destinations.some(({ address }) => address === own);
   const [adding, setAdding] = useState<AlertDestination["channel"]>();
-  // Kept until the reader has it, and nowhere else.
+  // Only kept here, until the reader has saved it.
   const [secret, setSecret] = useState<string>();
   return (
     <Panel
@@ -47,7 +46,7 @@ export function DestinationPanel({ alerts }: { readonly alerts: Alerts }): React
         columns={buildColumns(alerts, setSecret)}
         rows={alerts.destinations}
         rowKey={({ destination_id: id }) => id}
-        empty={<Empty title="No destinations yet. Alerts are only listed below." />}
+        empty="No destinations yet. Alerts are only listed below."
       />
       <AddDestinationDialog
         opened={adding !== undefined}
@@ -105,11 +104,7 @@ function buildColumns(
       render: (destination) => describeEvents(destination, kinds),
     },
     { id: "status", label: "Status", render: (each) => <Status destination={each} /> },
-    {
-      id: "created",
-      label: "Added",
-      render: ({ created_at: at }) => <Time at={at} precision="day" />,
-    },
+    timeColumn("created", "Added", ({ created_at: at }) => at, { precision: "day" }),
     {
       id: "actions",
       label: "Actions",

@@ -5,10 +5,11 @@ import { useState, type ReactNode } from "react";
 import type { AlertDestination, Alerts } from "../../../../src/account/console-api/contract.ts";
 import { call } from "../../api/client.ts";
 import { refreshAnswers } from "../../api/use-answer.ts";
+import { Dialog } from "../../ui/dialog.tsx";
 import { fieldError } from "../../ui/field-errors.ts";
 import { notifyDone } from "../../ui/notice.ts";
 import { Time } from "../../ui/time.tsx";
-import { DialogForm, FormDialog, UnplacedFault } from "../keys/form-dialog.tsx";
+import { DialogForm, UnplacedFault } from "../keys/form-dialog.tsx";
 import { useSubmission } from "../keys/use-submission.ts";
 import { KindsField, type ChosenKinds } from "./kinds-field.tsx";
 
@@ -16,24 +17,24 @@ interface EditProps {
   readonly destination: AlertDestination;
   readonly kinds: Alerts["kinds"];
   readonly onClose: () => void;
-  /** With the new secret, which is shown once. */
+  /** Gets the new signing secret, which is shown once. */
   readonly onRotated: (secret: string) => void;
 }
 
 const REFRESHED = ["GET /api/console/alerts", "GET /api/console/alerts/deliveries"] as const;
 
-/** Disables and enables a destination, chooses its events, and makes a new secret. */
+/** Enables or disables a destination, chooses its events, and rotates its secret. */
 export function EditDestinationDialog({
   opened,
   ...props
 }: EditProps & { readonly opened: boolean }): ReactNode {
   return (
-    <FormDialog opened={opened} title="Edit destination" onClose={props.onClose}>
+    <Dialog opened={opened} title="Edit destination" onClose={props.onClose}>
       <Stack gap="lg">
         <EditForm {...props} />
         {props.destination.channel === "webhook" ? <SecretPart {...props} /> : null}
       </Stack>
-    </FormDialog>
+    </Dialog>
   );
 }
 

@@ -6,7 +6,7 @@ import { CodeBlock } from "../../ui/code-block.tsx";
 import { Dialog } from "../../ui/dialog.tsx";
 import { useLast } from "../keys/use-last.ts";
 
-/** Shows the link of an invitation; it cannot be shown again. */
+/** Shows the link of an invitation, which cannot be shown again. */
 export function InvitationLink(props: {
   readonly sent: SentInvitation | undefined;
   readonly onClose: () => void;
@@ -17,7 +17,6 @@ export function InvitationLink(props: {
       opened={props.sent !== undefined}
       onClose={props.onClose}
       title={`Invitation for ${shown?.invitation.email ?? ""}`}
-      closeButtonProps={{ "aria-label": "Close dialog" }}
     >
       {shown === undefined ? null : (
         <Stack gap="md">

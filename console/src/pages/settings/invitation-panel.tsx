@@ -10,14 +10,14 @@ import type {
 import { useChange } from "../../api/use-answer.ts";
 import { useMay } from "../../api/use-may.ts";
 import { StatusBadge } from "../../ui/badge.tsx";
+import { timeColumn } from "../../ui/columns.tsx";
 import { DataTable, type Column } from "../../ui/data-table.tsx";
-import { Empty } from "../../ui/empty.tsx";
-import { notifyDone, notifyFault } from "../../ui/notice.ts";
+import { notices, notifyFault } from "../../ui/notice.ts";
 import { Panel } from "../../ui/panel.tsx";
 import { Time } from "../../ui/time.tsx";
 import { InvitationLink } from "./invitation-link.tsx";
 
-/** The invitations that have not been accepted yet. */
+/** The open invitations. */
 export function InvitationPanel({ team }: { readonly team: Team }): ReactNode {
   const mayManage = useMay("members");
   const [sent, setSent] = useState<SentInvitation>();
@@ -28,7 +28,7 @@ export function InvitationPanel({ team }: { readonly team: Team }): ReactNode {
         columns={mayManage ? [...COLUMNS, actionsColumn(setSent)] : COLUMNS}
         rows={team.invitations}
         rowKey={({ invitation_id: id }) => id}
-        empty={<Empty title="No open invitations." />}
+        empty="No open invitations."
       />
       <InvitationLink sent={sent} onClose={() => setSent(undefined)} />
     </Panel>
@@ -48,11 +48,7 @@ const COLUMNS: readonly Column<Invitation>[] = [
     render: ({ expires_at: at, is_expired: isExpired }) =>
       isExpired ? <StatusBadge tone="warn">Expired</StatusBadge> : <Time at={at} />,
   },
-  {
-    id: "mailed",
-    label: "Sent by email",
-    render: ({ mailed_at: at }) => (at === null ? "No" : <Time at={at} />),
-  },
+  timeColumn("mailed", "Sent by email", ({ mailed_at: at }) => at, { otherwise: "No" }),
 ];
 
 function actionsColumn(onSent: (sent: SentInvitation) => void): Column<Invitation> {
@@ -84,7 +80,7 @@ function Actions(props: {
           renew.mutate(asked, {
             onSuccess: (sent) => {
               props.onSent(sent);
-              // The link is in that dialog alone.
+              // The answer has the link, which only the dialog may keep.
               renew.reset();
             },
             onError: notifyFault,
@@ -98,12 +94,7 @@ function Actions(props: {
         variant="default"
         aria-label={`Revoke the invitation of ${email}`}
         loading={revoke.isPending}
-        onClick={() =>
-          revoke.mutate(asked, {
-            onSuccess: () => notifyDone(`The invitation of ${email} was revoked`),
-            onError: notifyFault,
-          })
-        }
+        onClick={() => revoke.mutate(asked, notices(`The invitation of ${email} was revoked`))}
       >
         Revoke
       </Button>

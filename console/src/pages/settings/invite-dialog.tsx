@@ -6,12 +6,14 @@ import { ROLES, ROLE_WORDS } from "../../../../src/kernel/core/roles.ts";
 import type { RoleName, SentInvitation } from "../../../../src/account/console-api/contract.ts";
 import { call } from "../../api/client.ts";
 import { refreshAnswers } from "../../api/use-answer.ts";
+import { controlled } from "../../ui/controlled.ts";
+import { Dialog } from "../../ui/dialog.tsx";
 import { fieldError } from "../../ui/field-errors.ts";
-import { DialogForm, FormDialog } from "../keys/form-dialog.tsx";
+import { DialogForm } from "../keys/form-dialog.tsx";
 import { useSubmission } from "../keys/use-submission.ts";
 import { InvitationLink } from "./invitation-link.tsx";
 
-/** Invites an address with a role, then shows the link once. */
+/** Invites an e-mail address with a role, then shows the link once. */
 export function InviteDialog(props: {
   readonly opened: boolean;
   readonly canEmail: boolean;
@@ -24,13 +26,13 @@ export function InviteDialog(props: {
   };
   return (
     <>
-      <FormDialog
+      <Dialog
         opened={props.opened && sent === undefined}
         title="Invite to the organization"
         onClose={close}
       >
         <InviteForm canEmail={props.canEmail} onSent={setSent} onCancel={close} />
-      </FormDialog>
+      </Dialog>
       <InvitationLink sent={sent} onClose={close} />
     </>
   );
@@ -64,9 +66,7 @@ function InviteForm(props: {
         label="Email"
         description="Only the person who signs in with this address can accept."
         type="email"
-        autoComplete="off"
-        value={email}
-        onChange={(event) => setEmail(event.currentTarget.value)}
+        {...controlled(email, setEmail)}
         error={fieldError(submission.fault, "email")}
         data-autofocus
       />

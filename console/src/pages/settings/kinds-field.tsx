@@ -3,10 +3,10 @@ import type { ReactNode } from "react";
 
 import type { Alerts } from "../../../../src/account/console-api/contract.ts";
 
-/** Null: all of them. */
+/** The chosen kinds of events; null for all. */
 export type ChosenKinds = readonly string[] | null;
 
-/** Which events go to a destination. */
+/** The field for the events that a destination gets. */
 export function KindsField(props: {
   readonly kinds: Alerts["kinds"];
   readonly value: ChosenKinds;

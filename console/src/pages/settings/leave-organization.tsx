@@ -7,7 +7,7 @@ import { useSession } from "../../api/use-session.ts";
 import { MovedNote } from "../../app/moved-note.ts";
 import { ConfirmName } from "../../ui/confirm-name.tsx";
 
-/** Leaves after the organization's name was typed; its only owner cannot, and is told why. */
+/** A button to leave the organization; a note for its only owner, who cannot leave. */
 export function LeaveOrganization({ members }: { readonly members: readonly Member[] }): ReactNode {
   const { org } = useSession();
   const [isOpen, setOpen] = useState(false);

@@ -6,12 +6,12 @@ import type { Member } from "../../../../src/account/console-api/contract.ts";
 import { useAnswer, useChange } from "../../api/use-answer.ts";
 import { useMay } from "../../api/use-may.ts";
 import { ConfirmName } from "../../ui/confirm-name.tsx";
+import { timeColumn } from "../../ui/columns.tsx";
 import { DataTable, type Column } from "../../ui/data-table.tsx";
 import { Fault } from "../../ui/fault.tsx";
-import { notifyDone, notifyFault } from "../../ui/notice.ts";
-import { Time } from "../../ui/time.tsx";
+import { notices, notifyDone } from "../../ui/notice.ts";
 
-/** The members of the organization; for owners with their roles to choose. */
+/** The members of the organization; owners can change roles and remove members. */
 export function MemberTable({ members }: { readonly members: readonly Member[] }): ReactNode {
   const mayManage = useMay("members");
   const [removed, setRemoved] = useState<Member>();
@@ -40,16 +40,8 @@ function columnsFor(
       render: (member) =>
         mayManage && !member.is_you ? <RoleChoice member={member} /> : ROLE_WORDS[member.role].name,
     },
-    {
-      id: "joined",
-      label: "Joined",
-      render: ({ joined_at: at }) => <Time at={at} precision="day" />,
-    },
-    {
-      id: "seen",
-      label: "Last seen",
-      render: ({ last_seen_at: at }) => (at === null ? "Not recently" : <Time at={at} />),
-    },
+    timeColumn("joined", "Joined", ({ joined_at: at }) => at, { precision: "day" }),
+    timeColumn("seen", "Last seen", ({ last_seen_at: at }) => at, { otherwise: "Not recently" }),
   ];
   if (!mayManage) return columns;
   return [
@@ -107,10 +99,7 @@ function RoleChoice({ member }: { readonly member: Member }): ReactNode {
       onChange={(to) =>
         change.mutate(
           { params: { account_id }, body: { role: to ?? role } },
-          {
-            onSuccess: ({ members }) => notifyDone(nowSentence(members, account_id)),
-            onError: notifyFault,
-          },
+          notices(({ members }) => nowSentence(members, account_id)),
         )
       }
     />
@@ -151,7 +140,7 @@ function RemoveDialog(props: {
   );
 }
 
-/** The things that the member made and leaves behind, by name. */
+/** The keys and webhooks that the member created, which stay. */
 function Staying({ accountId }: { readonly accountId: string }): ReactNode {
   const made = useAnswer("GET /api/console/members/:account_id/made", {
     params: { account_id: accountId },

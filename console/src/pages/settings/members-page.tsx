@@ -4,7 +4,6 @@ import { useState, type ReactNode } from "react";
 import { useAnswer } from "../../api/use-answer.ts";
 import { useMay } from "../../api/use-may.ts";
 import { Answer } from "../../ui/answer.tsx";
-import { Loading } from "../../ui/loading.tsx";
 import { Panel } from "../../ui/panel.tsx";
 import { RoleNote } from "../../ui/role-note.tsx";
 import { InvitationPanel } from "./invitation-panel.tsx";
@@ -13,7 +12,7 @@ import { LeaveOrganization } from "./leave-organization.tsx";
 import { MemberTable } from "./member-table.tsx";
 import { SettingsFrame } from "./settings-frame.tsx";
 
-/** `/settings/members`: who belongs to the organization, and who is invited. */
+/** `/settings/members`: the organization's members and open invitations. */
 export function MembersPage(): ReactNode {
   const answer = useAnswer("GET /api/console/members");
   const mayManage = useMay("members");
@@ -29,7 +28,7 @@ export function MembersPage(): ReactNode {
       }
     >
       <RoleNote need="members" what="invite and change members" />
-      <Answer of={answer} skeleton={<Loading rows={6} />}>
+      <Answer of={answer} rows={6}>
         {(team) => (
           <>
             <Panel title="Members">

@@ -5,12 +5,12 @@ import type { Settings } from "../../../../src/account/console-api/contract.ts";
 import { useAnswer, useChange } from "../../api/use-answer.ts";
 import { useMay } from "../../api/use-may.ts";
 import { Answer } from "../../ui/answer.tsx";
+import { controlled } from "../../ui/controlled.ts";
 import { Copyable } from "../../ui/copyable.tsx";
 import { Fault } from "../../ui/fault.tsx";
 import { fieldError } from "../../ui/field-errors.ts";
 import { ForRole } from "../../ui/for-role.tsx";
-import { Loading } from "../../ui/loading.tsx";
-import { notifyDone, notifyFault } from "../../ui/notice.ts";
+import { notices, notifyDone } from "../../ui/notice.ts";
 import { Panel } from "../../ui/panel.tsx";
 import { RoleNote } from "../../ui/role-note.tsx";
 import { Time } from "../../ui/time.tsx";
@@ -18,13 +18,13 @@ import { Facts } from "../../ui/facts.tsx";
 import { DataPanel } from "./data-panel.tsx";
 import { SettingsFrame } from "./settings-frame.tsx";
 
-/** `/settings/organization`: its name, what its keys may do, and its stored data. */
+/** `/settings/organization`: the name, a rule for keys, and the stored data. */
 export function OrganizationPage(): ReactElement {
   const settings = useAnswer("GET /api/console/settings");
   return (
     <SettingsFrame title="Organization">
       <RoleNote need="organization" what="change the organization" />
-      <Answer of={settings} skeleton={<Loading rows={6} />}>
+      <Answer of={settings} rows={6}>
         {({ org }) => (
           <Panel title="Name and rules">
             <Stack gap="lg">
@@ -73,8 +73,7 @@ function NameForm({ name }: { readonly name: string }): ReactElement {
             <TextInput
               label="Name"
               description="1 to 64 characters. Shown on receipts and in the page header."
-              value={typed}
-              onChange={(event) => setTyped(event.currentTarget.value)}
+              {...controlled(typed, setTyped)}
               maxLength={64}
               required
               withAsterisk={false}
@@ -112,10 +111,7 @@ function KeyPowers({ org }: { readonly org: Settings["org"] }): ReactElement {
       onChange={(event) =>
         change.mutate(
           { body: { keys_may_set_org_limits: event.currentTarget.checked } },
-          {
-            onSuccess: () => notifyDone(`Settings of “${org.name}” were saved`),
-            onError: notifyFault,
-          },
+          notices(`Settings of “${org.name}” were saved`),
         )
       }
     />

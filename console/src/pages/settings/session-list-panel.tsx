@@ -6,20 +6,20 @@ import { useAnswer, useChange } from "../../api/use-answer.ts";
 import { useSession } from "../../api/use-session.ts";
 import { signOut } from "../../app/sign-out.ts";
 import { Answer } from "../../ui/answer.tsx";
+import { timeColumn } from "../../ui/columns.tsx";
 import { DataTable, type Column } from "../../ui/data-table.tsx";
-import { Loading } from "../../ui/loading.tsx";
-import { notifyDone, notifyFault } from "../../ui/notice.ts";
+import { notices, notifyFault } from "../../ui/notice.ts";
 import { Panel } from "../../ui/panel.tsx";
 import { Time } from "../../ui/time.tsx";
 import { browserName } from "./browser-name.ts";
 
-/** Every browser in which this account is signed in. */
+/** The browsers in which this account is signed in. */
 export function SessionListPanel(): ReactNode {
   const answer = useAnswer("GET /api/console/sessions");
   const { expires_at } = useSession();
   return (
     <Panel title="Signed-in browsers">
-      <Answer of={answer} skeleton={<Loading rows={3} />}>
+      <Answer of={answer} rows={3}>
         {({ sessions }) => (
           <>
             <DataTable
@@ -51,8 +51,8 @@ const COLUMNS: readonly Column<BrowserSession>[] = [
     render: ({ user_agent: agent, is_this: isThis }) =>
       `${browserName(agent)}${isThis ? " (this browser)" : ""}`,
   },
-  { id: "started", label: "Signed in", render: ({ started_at: at }) => <Time at={at} /> },
-  { id: "seen", label: "Last seen", render: ({ last_seen_at: at }) => <Time at={at} /> },
+  timeColumn("started", "Signed in", ({ started_at: at }) => at),
+  timeColumn("seen", "Last seen", ({ last_seen_at: at }) => at),
   {
     id: "actions",
     label: "Actions",
@@ -88,7 +88,7 @@ function EndButton({ session }: { readonly session: BrowserSession }): ReactNode
       onClick={() =>
         end.mutate(
           { params: { session_id: session.session_id } },
-          { onSuccess: () => notifyDone(`${name} was signed out`), onError: notifyFault },
+          notices(`${name} was signed out`),
         )
       }
     >

@@ -15,7 +15,7 @@ const GROUPS = [
   },
 ] as const;
 
-/** One of the pages of settings, with the way to the others. */
+/** A settings page with a menu of the others. */
 export function SettingsFrame(page: PageProps): ReactElement {
   return (
     <SidePages label="Settings" groups={GROUPS}>

@@ -24,31 +24,31 @@ const attempt: Attempt = {
 };
 const next: Attempt = { ...attempt, n: 2, provider: "lab-b" };
 
-describe("why the gateway moved on, as a sentence", () => {
-  test("names what the provider did, its status and where the request went", () => {
+describe("the sentence about a failover", () => {
+  test("names the provider, its status and the next provider", () => {
     expect(failoverReason(attempt, next)).toBe(
       "lab-a failed (status 503), so the gateway continued with lab-b.",
     );
   });
 
-  test("a wait that was too long has no status", () => {
+  test("has no status after a timeout", () => {
     expect(failoverReason({ ...attempt, outcome: "timeout" }, next)).toContain(
       "did not answer in time",
     );
   });
 
-  test("an answer that broke off says after how long", () => {
+  test("has the time after which an answer broke off", () => {
     expect(failoverReason({ ...attempt, outcome: "stream_died", duration_ms: 2 }, next)).toBe(
       "lab-a stopped after 2 ms, before the answer was complete, so the gateway continued with lab-b.",
     );
   });
 
-  test("a class that is not known yet is not blank", () => {
+  test("is not blank for an unknown error class", () => {
     const odd = { ...attempt, error_class: "brand_new", upstream_status: null };
     expect(failoverReason(odd, next)).toContain("could not serve the request,");
   });
 
-  test("the last attempt moved nowhere", () => {
+  test("is undefined for the last attempt", () => {
     expect(failoverReason(attempt, undefined)).toBeUndefined();
   });
 });

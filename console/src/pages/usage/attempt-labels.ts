@@ -2,7 +2,7 @@ import { explainRefusal } from "../../../../src/kernel/core/explain-refusal.ts";
 import type { Attempt, RequestRow } from "../../../../src/account/console-api/contract.ts";
 import { formatMs } from "../../ui/count.tsx";
 
-/** Why the gateway tried another provider after this attempt; undefined if it did not. */
+/** A sentence about why another attempt followed this one; undefined if none did. */
 export function failoverReason(attempt: Attempt, next: Attempt | undefined): string | undefined {
   if (next === undefined) return undefined;
   const reason = `${attempt.provider} ${whatHappened(attempt)}`;
@@ -50,7 +50,7 @@ export function errorAdvice(row: RequestRow): string | undefined {
   }
 }
 
-/** Whatever the provider did afterwards, it was the caller who ended it. */
+/** The client ended the request, no matter what the provider did afterwards. */
 function clientClosed({ attempts, first_byte_ms, duration_ms }: RequestRow): string {
   if (attempts === 0) return "Your client closed the connection before any provider was asked.";
   const after = duration_ms === null ? "" : ` after ${formatMs(duration_ms)}`;
@@ -68,7 +68,9 @@ const ENDINGS: Readonly<Partial<Record<RequestRow["outcome"], string>>> = {
     "The database was restored to a point before this request ended. Nothing was charged.",
 };
 
-/** Where the provider and not the gateway says it. */
+/**
+ * Advice by error class for refusals of the provider; the gateway's own are explained elsewhere.
+ */
 const PROVIDER_ADVICE: Readonly<Record<string, string>> = {
   content_policy:
     "The provider rejected the content under its policy. No other provider was tried and nothing was charged. Change the content.",

@@ -18,7 +18,7 @@ import { endingOfAttempt, settlementLabel } from "./outcome-labels.ts";
 import { EndingBadge } from "./ending-badge.tsx";
 import styles from "./usage.module.css";
 
-/** Every provider that was asked, in order, with what it cost and why the next one was asked. */
+/** The attempts in order, with their cost and the reason for the next one. */
 export function AttemptTimeline(props: { readonly attempts: readonly Attempt[] }): ReactElement {
   const { attempts } = props;
   return (
@@ -56,7 +56,7 @@ function AttemptItem(props: {
           { label: "Model reported", value: <ReportedModel attempt={attempt} /> },
           { label: "Started", value: <Time at={attempt.started_at} precision="second" /> },
           {
-            // The first byte of a refused attempt was that of its error.
+            // The first byte of a refused attempt belongs to its error.
             label: isRefusal(attempt) ? "First byte" : "First token",
             value: formatMs(attempt.first_byte_ms),
           },
@@ -79,7 +79,7 @@ function isRefusal({ outcome }: Attempt): boolean {
   return outcome === "failed" || outcome === "refused";
 }
 
-/** The model that the provider reports; another one than the listed model is marked. */
+/** The model that the provider reported, marked if it is not the listed model. */
 function ReportedModel({ attempt }: { readonly attempt: Attempt }): ReactElement {
   const { served_model, substituted } = attempt;
   if (served_model === null) return <>none</>;

@@ -6,7 +6,7 @@ import { formatMs } from "../../ui/count.tsx";
 import styles from "./usage.module.css";
 import { buildWaterfall, type WaterfallBar } from "./waterfall.ts";
 
-/** When each attempt ran, by the milliseconds after the first one began. */
+/** Draws when each attempt ran, in milliseconds after the first one began. */
 export function AttemptWaterfall(props: { readonly detail: RequestDetail }): ReactElement {
   const { request, attempts } = props.detail;
   return (

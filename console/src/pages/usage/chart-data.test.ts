@@ -49,14 +49,14 @@ const usage: Usage = {
 };
 
 describe("the bars of the usage page", () => {
-  test("the largest groups by name, and all others last", () => {
+  test("have the largest groups by name, and all others last", () => {
     expect(chartData(usage, "spend", "model").parts).toEqual([
       { id: "lab/one", name: "One" },
       { id: "other", name: "All others" },
     ]);
   });
 
-  test("those with most of the metric on show come first, and those without any are left out", () => {
+  test("are ordered by the chosen metric, without groups that have none of it", () => {
     const step = usage.series[0]?.parts["lab/one"];
     if (step === undefined) throw new Error("the example has lost its model");
     const many = { ...step, requests: 9, spent_usd: "0.000001", by_status };
@@ -69,7 +69,7 @@ describe("the bars of the usage page", () => {
     expect(ids("errors")).toEqual(["lab/one"]);
   });
 
-  test("each metric shows its own figures", () => {
+  test("have the figures of the chosen metric", () => {
     const first = (metric: "spend" | "requests" | "tokens" | "errors" | "ttft") =>
       chartData(usage, metric, "model").buckets[0]?.values;
     expect(first("spend")).toEqual({ "lab/one": "0.100001", other: "0.000002" });
@@ -79,13 +79,13 @@ describe("the bars of the usage page", () => {
     expect(first("ttft")).toEqual({ p50: 120, p95: 480 });
   });
 
-  test("by day every bar is one sum, exact to the micro-dollar", () => {
+  test("are one sum per bar if grouped by day, exact to the micro-dollar", () => {
     const { parts, buckets } = chartData(usage, "spend", "day");
     expect(parts).toEqual([{ id: "all", name: "Spend", isWhole: true }]);
     expect(buckets.map(({ values }) => values["all"])).toEqual(["0.100003", "0.000000"]);
   });
 
-  test("days are labelled as days, hours as hours, in UTC", () => {
+  test("are labelled by day or by hour, in UTC", () => {
     expect(chartData(usage, "spend", "model").buckets[0]).toMatchObject({
       label: "21 Nov 2026",
       tick: "21 Nov",
@@ -98,14 +98,14 @@ describe("the bars of the usage page", () => {
   });
 });
 
-test("requests without a model or a provider have a name too, and states are readable", () => {
+test("groups without a model or provider have a name, and statuses are readable", () => {
   expect(groupName("model", { group: "none", name: "none" })).toBe("No known model");
   expect(groupName("provider", { group: "none", name: "none" })).toBe("No provider");
   expect(groupName("status", { group: "in_flight", name: "in_flight" })).toBe("In progress");
   expect(groupName("key", { group: "key_1", name: "Production" })).toBe("Production");
 });
 
-test("opening a bar takes exactly its time", () => {
+test("choosing a bar selects exactly its time range", () => {
   const at = "2026-11-21T00:00:00.000Z";
   expect(spanOfBucket(at, "day").toMs - spanOfBucket(at, "day").fromMs).toBe(86_400_000);
   expect(spanOfBucket(at, "hour").toMs - spanOfBucket(at, "hour").fromMs).toBe(3_600_000);

@@ -14,7 +14,7 @@ export interface UsageChartData {
 
 type Figures = Usage["series"][number]["parts"][string];
 
-/** The bars of one metric. The largest groups are parts of their own, all others are one. */
+/** The bars of a metric. The largest groups are separate parts; all others are one part. */
 export function chartData(usage: Usage, metric: Metric, by: GroupBy): UsageChartData {
   const isTimes = metric === "ttft";
   const isWhole = by === "day";
@@ -36,7 +36,7 @@ export function chartData(usage: Usage, metric: Metric, by: GroupBy): UsageChart
   return { unit: unitOf(metric), parts, buckets };
 }
 
-/** The name of a group; requests without a value are a group too. */
+/** The name of a group, including the group of requests without a value. */
 export function groupName(
   by: GroupBy,
   { group, name }: Pick<Usage["groups"][number], "group" | "name">,
@@ -51,7 +51,7 @@ const NONE_NAMES: Readonly<Partial<Record<GroupBy, string>>> = {
   provider: "No provider",
 };
 
-/** Lines of their own: a half and a twentieth do not add up. */
+/** The parts of the chart of times: separate lines, since percentiles do not add up. */
 const TIMES: readonly ChartPart[] = [
   { id: "p50", name: "p50", isWhole: true },
   { id: "p95", name: "p95" },
@@ -80,7 +80,7 @@ const UNITS: Readonly<Record<Metric, Unit>> = {
 };
 const OTHER = "other";
 
-/** The groups with most of the metric first, at the bottom; the rest on top of them. */
+/** The groups by the metric, largest first (at the bottom), then all others. */
 function rankParts(usage: Usage, by: GroupBy, metric: Metric): readonly ChartPart[] {
   const sums = new Map<string, bigint>();
   for (const { parts } of usage.series) {
@@ -111,7 +111,7 @@ function pickAmount(figures: Figures, metric: Metric): Amount {
   return metric === "rejected" ? countRejected(figures) : figures.by_status.failed;
 }
 
-/** Turned away, by the gateway or by a provider: never among what failed. */
+/** Requests rejected by the gateway or by a provider; they do not count as failed. */
 export function countRejected({ by_status }: Pick<Figures, "by_status">): number {
   return by_status.rejected_by_gateway + by_status.rejected_by_provider;
 }
@@ -127,7 +127,7 @@ function formatTick(at: string, bucket: Usage["bucket"]): string {
   return showUtc(at, "day").split(" ").slice(0, 2).join(" ");
 }
 
-/** Where a bar begins and ends, in milliseconds, to show its requests. */
+/** The time range of a bar, in milliseconds. */
 export function spanOfBucket(
   at: string,
   bucket: Usage["bucket"],

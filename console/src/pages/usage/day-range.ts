@@ -2,14 +2,14 @@ import type { UsageSearch } from "./usage-search.ts";
 
 const DAY_MS = 86_400_000;
 
-/** `"2026-11-22T10:30"`, in UTC, as the address has an instant. */
+/** Formats an instant for the address: `"2026-11-22T10:30"`, in UTC. */
 export function writeMinute(ms: number): string {
   return new Date(ms).toISOString().slice(0, 16);
 }
 
 /**
- * The range of one UTC day, `"2026-11-22"`; undefined for any other text. It has its own file
- * because the overview, which many people load first, needs nothing else of the usage page.
+ * The range of a UTC day, `"2026-11-22"`; undefined for any other text. In a separate file, so that
+ * the overview, which most people load first, does not load the usage page.
  */
 export function dayRange(
   day: string,

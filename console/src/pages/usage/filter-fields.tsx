@@ -18,13 +18,13 @@ export interface FilterFieldsProps {
   readonly change: ChangeSearch;
 }
 
-/** Which requests are shown: a line of menus, and what is chosen in them. */
+/** The filters of the usage page: a line of menus and the chosen values. */
 export function FilterFields({ search, change }: FilterFieldsProps): ReactElement {
   const tags = useChoices("tag");
   const chosen = FILTERS.map(({ name }) => ({ name, values: readValues(search, name) }));
   const isAny = chosen.some(({ values }) => values.length > 0);
   const hasTags = readValues(search, "tag").length > 0;
-  // Where no key has a tag there is nothing to choose.
+  // The menu of tags is hidden if no key has one.
   const menus = FILTERS.filter(({ name }) => name !== "tag" || (tags ?? []).length > 0);
   return (
     <>
@@ -35,7 +35,7 @@ export function FilterFields({ search, change }: FilterFieldsProps): ReactElemen
             name={name}
             label={label}
             values={readValues(search, name)}
-            // Several ticks in one menu, one after the other, are one step of Back.
+            // Back undoes several consecutive choices in one menu at once.
             onChange={(values) => change({ [name]: writeValues(values) }, { history: "typed" })}
           />
         ))}

@@ -2,6 +2,7 @@ import { Button, Text, TextInput } from "@mantine/core";
 import { ChevronDown } from "lucide-react";
 import { useEffect, useRef, useState, type ReactElement } from "react";
 
+import { controlled } from "../../ui/controlled.ts";
 import kit from "../../ui/kit.module.css";
 import { MenuButton } from "../../ui/menu-button.tsx";
 import { FILTER_VALUES_MAX, type FilterName } from "./usage-search.ts";
@@ -15,11 +16,11 @@ export interface FilterMenuProps {
   readonly onChange: (values: readonly string[]) => void;
 }
 
-/** More than these are found by typing. */
+/** The most choices that are listed; the others are found by typing. */
 const SHOWN_MAX = 100;
 const SEARCHED_FROM = 8;
 
-/** A button that opens the values of a filter, to tick several of them. */
+/** A button that opens a filter's values as checkboxes. */
 export function FilterMenu(props: FilterMenuProps): ReactElement {
   const { label, values } = props;
   const count = values.length === 0 ? "" : ` · ${values.length}`;
@@ -48,7 +49,7 @@ function Choices({ name, label, values, onChange }: FilterMenuProps): ReactEleme
   const choices = useChoices(name);
   const search = useRef<HTMLInputElement>(null);
   const isKnown = choices !== undefined;
-  // The menu may have opened before its choices were known, and the field was not there yet.
+  // The search field appears with the choices, which may load after the menu has opened.
   useEffect(() => {
     if (isKnown) search.current?.focus({ preventScroll: true });
   }, [isKnown]);
@@ -65,8 +66,7 @@ function Choices({ name, label, values, onChange }: FilterMenuProps): ReactEleme
           placeholder="Search"
           size="xs"
           data-autofocus
-          value={typed}
-          onChange={(event) => setTyped(event.currentTarget.value)}
+          {...controlled(typed, setTyped)}
         />
       )}
       <fieldset className={styles.choices}>
@@ -108,7 +108,7 @@ function describeMatches({
   return found > SHOWN_MAX ? `${SHOWN_MAX} of ${found} are shown. Type to find the others.` : "";
 }
 
-/** A model that has left, or a key of a shared address, still shows what is filtered by. */
+/** Adds chosen values that are not among the choices, such as a model that is no longer listed. */
 function withChosen(choices: readonly Choice[], values: readonly string[]): readonly Choice[] {
   const known = new Set(choices.map(({ value }) => value));
   const gone = values.filter((value) => !known.has(value));

@@ -4,7 +4,7 @@ import { useState, type ReactElement, type SyntheticEvent } from "react";
 
 import { findId } from "../../app/find-id.ts";
 
-/** Goes to one request by its id, from the header of an answer or the body of an error. */
+/** A field that opens a request by its pasted id. */
 export function FindRequest(): ReactElement {
   const navigate = useNavigate();
   const [typed, setTyped] = useState("");
@@ -24,7 +24,6 @@ export function FindRequest(): ReactElement {
           size="xs"
           w="14rem"
           maw="100%"
-          autoComplete="off"
           spellCheck={false}
           maxLength={200}
           value={typed}

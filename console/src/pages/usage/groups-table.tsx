@@ -5,7 +5,6 @@ import { useMemo, type ReactElement } from "react";
 import type { Usage, UsageFigures } from "../../../../src/account/console-api/contract.ts";
 import { formatCount, formatMs } from "../../ui/count.tsx";
 import { DataTable, type Column } from "../../ui/data-table.tsx";
-import { Empty } from "../../ui/empty.tsx";
 import kit from "../../ui/kit.module.css";
 import charts from "../../ui/charts/charts.module.css";
 import { measureLength, toWhole } from "../../ui/charts/measure.ts";
@@ -28,17 +27,17 @@ import styles from "./usage.module.css";
 export interface GroupsTableProps {
   readonly usage: Usage;
   readonly by: GroupBy;
-  /** The bars below the names show it. */
+  /** The metric of the bars below the names. */
   readonly metric: Metric;
   readonly change: ChangeSearch;
 }
 
 type Group = Usage["groups"][number];
 
-/** The log on the same page has the plain names of the address. */
+/** With a prefix, because the request log on this page uses the plain names in the address. */
 const KEPT: Kept = { id: "usage-groups", rows: ["group", "groups"], prefix: "group-" };
 
-/** Every group's figures, and the totals of the range below them. Choosing a group filters by it. */
+/** The figures of each group, with totals. Choosing a group filters the page by it. */
 export function GroupsTable({ usage, by, metric, change }: GroupsTableProps): ReactElement {
   const { groups } = usage;
   const bars = useMemo(() => barsOf(usage, metric, by), [usage, metric, by]);
@@ -53,7 +52,7 @@ export function GroupsTable({ usage, by, metric, change }: GroupsTableProps): Re
       columns={columns}
       rows={groups}
       rowKey={({ group }) => group}
-      empty={<Empty title="No requests in this time range." />}
+      empty="No requests in this time range."
     />
   );
 }
@@ -141,7 +140,7 @@ function duration(
 
 type Bars = ReadonlyMap<string, ReactElement>;
 
-/** A bar for each group, as long as its part of the largest, in its colour of the chart above. */
+/** A bar for each group, relative to the largest, in the group's colour of the chart. */
 function barsOf(usage: Usage, metric: Metric, by: GroupBy): Bars {
   const unit = unitOf(metric);
   const amounts = usage.groups.map(({ figures }) => toWhole(unit, metricOf(figures, metric)));
@@ -185,7 +184,7 @@ function GroupName(props: {
   );
 }
 
-/** The filter that choosing a group sets; undefined where it is not a filter. */
+/** The filter that choosing a group sets; undefined if the group cannot be filtered by. */
 function filterBy(by: GroupBy, group: string): Partial<UsageSearch> | undefined {
   if (group === "other" || group === NONE) return undefined;
   if (by === "model") return { model: group };

@@ -29,12 +29,12 @@ const attempt: Attempt = {
   },
 };
 
-test("the lines of a charge are exact, and add up to it rounded down once", () => {
+test("the lines of a charge are exact, and their sum rounded down is the charge", () => {
   // 7 × 0.15 + 3 × 7.5 = 23.55 micro-dollars.
   expect(lineAmounts(attempt).map(({ amount }) => amount)).toEqual(["0.00000105", "0.0000225"]);
 });
 
-test("cache writes of an hour have a line of their own, at their own price", () => {
+test("1-hour cache writes have a separate line with their own price", () => {
   const tokens = {
     prompt: 0,
     cached_prompt: 0,
@@ -61,12 +61,12 @@ test("cache writes of an hour have a line of their own, at their own price", () 
   expect(unpriced.map(({ amount }) => amount)).toEqual(["0.000375", "0.000250"]);
 });
 
-test("where the provider's own cost is charged, no line claims to make it up", () => {
+test("lines have no amounts if the provider's reported cost is charged", () => {
   const reported = lineAmounts({ ...attempt, settled_usd: "0.500000" });
   expect(reported.map(({ amount }) => amount)).toEqual([undefined, undefined]);
 });
 
-test("without prices or tokens there are no lines", () => {
+test("there are no lines without prices or tokens", () => {
   expect(lineAmounts({ ...attempt, prices: null })).toEqual([]);
   expect(lineAmounts({ ...attempt, tokens: null })).toEqual([]);
 });

@@ -20,7 +20,7 @@ export interface RangeFieldsProps {
   readonly nowMs: number;
 }
 
-/** Which time range is shown. */
+/** The choice of the time range. */
 export function RangeFields({ search, change, nowMs }: RangeFieldsProps): ReactElement {
   const range = readRange(search);
 
@@ -45,7 +45,7 @@ export function RangeFields({ search, change, nowMs }: RangeFieldsProps): ReactE
   );
 }
 
-/** A custom range. It takes effect when the form is submitted, not with every typed digit. */
+/** The fields of a custom range, which takes effect when the form is submitted. */
 function CustomRange(props: {
   readonly search: UsageSearch;
   readonly change: ChangeSearch;

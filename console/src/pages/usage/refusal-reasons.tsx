@@ -14,7 +14,7 @@ import { FactList, type FactListProps } from "../models/fact-list.tsx";
 import { errorAdvice } from "./attempt-labels.ts";
 import styles from "./usage.module.css";
 
-/** Why a request ended as it did, and what to do about it; nothing where it succeeded. */
+/** The reason for a request's failure or refusal, and the next step; nothing if it succeeded. */
 export function EndingReasons({ detail }: { readonly detail: RequestDetail }): ReactElement | null {
   const { request, refusal } = detail;
   if (refusal !== null) return <RefusalReasons refusal={refusal} />;
@@ -22,7 +22,7 @@ export function EndingReasons({ detail }: { readonly detail: RequestDetail }): R
   return advice === undefined ? null : <div className={styles.moved}>{advice}</div>;
 }
 
-/** Why the gateway refused a request: the explanation, what to do, and the figures it compared. */
+/** The explanation of a refusal by the gateway, with a next step and the compared figures. */
 export function RefusalReasons({ refusal }: { readonly refusal: Refusal }): ReactElement {
   const { explanation, action, key_id: target, reason } = refusal;
   return (

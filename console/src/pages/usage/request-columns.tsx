@@ -3,18 +3,18 @@ import type { ReactElement } from "react";
 import type { RequestRow } from "../../../../src/account/console-api/contract.ts";
 import { AppLink } from "../../ui/app-link.tsx";
 import { Copyable } from "../../ui/copyable.tsx";
+import { numberColumn } from "../../ui/columns.tsx";
 import { formatCount, formatMs } from "../../ui/count.tsx";
 import type { Column } from "../../ui/data-table.tsx";
 import kit from "../../ui/kit.module.css";
 import { parseUsd } from "../../ui/money-math.ts";
 import { Money } from "../../ui/money.tsx";
-import type { ShownFrom } from "../../ui/table-state.ts";
 import { showUtc } from "../../ui/time.tsx";
 import { errorAdvice } from "./attempt-labels.ts";
 import { EndingBadge } from "./ending-badge.tsx";
 import { endingOfRequest, inAndOut } from "./outcome-labels.ts";
 
-/** The columns of a list of requests; the time leads to the request. */
+/** The columns of a list of requests; the time links to the request's page. */
 export const REQUEST_COLUMNS: readonly Column<RequestRow>[] = [
   {
     id: "time",
@@ -78,39 +78,29 @@ export const REQUEST_COLUMNS: readonly Column<RequestRow>[] = [
     sortValue: ({ cost_usd }) => parseUsd(cost_usd),
     render: ({ attempts, cost_usd }) => (attempts === 0 ? "–" : <Money usd={cost_usd} />),
   },
-  figures({
-    id: "tokens",
-    label: "Tokens",
+  numberColumn("tokens", "Tokens", ({ tokens }) => tokens && sumTokens(tokens), {
     phone: "plain",
-    show: ({ tokens }) => tokens && inToOut(tokens),
-    valueOf: ({ tokens }) => tokens && inAndOut(tokens).in + inAndOut(tokens).out,
+    isSortable: true,
+    render: ({ tokens }) => (
+      <span className={kit.figures}>{tokens === null ? "–" : inToOut(tokens)}</span>
+    ),
   }),
-  figures({
-    id: "cached",
-    label: "Cached",
+  numberColumn("cached", "Cached", ({ tokens }) => tokens?.cached_prompt, {
     shownFrom: "wide",
-    show: ({ tokens }) => tokens && formatCount(tokens.cached_prompt),
-    valueOf: ({ tokens }) => tokens && tokens.cached_prompt,
+    isSortable: true,
   }),
-  figures({
-    id: "first",
-    label: "First token",
+  numberColumn("first", "First token", ({ first_byte_ms: ms }) => ms, {
+    show: formatMs,
     shownFrom: "wide",
-    show: ({ first_byte_ms }) => formatMs(first_byte_ms),
-    valueOf: ({ first_byte_ms }) => first_byte_ms,
+    isSortable: true,
   }),
-  figures({
-    id: "duration",
-    label: "Duration",
-    show: ({ duration_ms }) => formatMs(duration_ms),
-    valueOf: ({ duration_ms }) => duration_ms,
+  numberColumn("duration", "Duration", ({ duration_ms: ms }) => ms, {
+    show: formatMs,
+    isSortable: true,
   }),
-  figures({
-    id: "attempts",
-    label: "Attempts",
+  numberColumn("attempts", "Attempts", ({ attempts }) => attempts, {
     shownFrom: "wide",
-    show: ({ attempts }) => formatCount(attempts),
-    valueOf: ({ attempts }) => attempts,
+    isSortable: true,
   }),
   {
     id: "route",
@@ -128,30 +118,18 @@ export const REQUEST_COLUMNS: readonly Column<RequestRow>[] = [
   },
 ];
 
-/** `"1,204 → 512"`: what went in, and what came out. */
+/** Input and output tokens: `"1,204 → 512"`. */
 function inToOut(tokens: NonNullable<RequestRow["tokens"]>): string {
   const sums = inAndOut(tokens);
   return `${formatCount(sums.in)} → ${formatCount(sums.out)}`;
 }
 
-function figures(of: {
-  readonly id: string;
-  readonly label: string;
-  readonly show: (row: RequestRow) => string | null;
-  readonly valueOf: (row: RequestRow) => number | null;
-  readonly shownFrom?: ShownFrom;
-  readonly phone?: "plain";
-}): Column<RequestRow> {
-  const { show, valueOf, ...column } = of;
-  return {
-    ...column,
-    align: "right",
-    sortValue: (row) => valueOf(row) ?? undefined,
-    render: (row) => <span className={kit.figures}>{show(row) ?? "–"}</span>,
-  };
+function sumTokens(tokens: NonNullable<RequestRow["tokens"]>): number {
+  const sums = inAndOut(tokens);
+  return sums.in + sums.out;
 }
 
-/** Without year and zone, which the heading says: a log is read down its first column. */
+/** The time without year and zone, to keep the column narrow; its label has the zone. */
 function ShortTime({ at }: { readonly at: string }): ReactElement {
   const text = showUtc(at, "second")
     .replace(/ \d{4},/, ",")

@@ -1,5 +1,4 @@
 import { Button, Group, Switch, Text } from "@mantine/core";
-import { Download } from "lucide-react";
 import { useState, type ReactElement } from "react";
 
 import type { QueryOf } from "../../../../src/account/console-api/contract.ts";
@@ -12,8 +11,8 @@ import { LinkButton } from "../../ui/app-link.tsx";
 import { AsOf } from "../../ui/as-of.tsx";
 import { Answer } from "../../ui/answer.tsx";
 import { DataTable } from "../../ui/data-table.tsx";
+import { DownloadLink } from "../../ui/download-link.tsx";
 import { Empty } from "../../ui/empty.tsx";
-import { Loading } from "../../ui/loading.tsx";
 import { Panel } from "../../ui/panel.tsx";
 import { PageSize } from "../../ui/table-pages.tsx";
 import type { Sort } from "../../ui/sort-rows.ts";
@@ -32,14 +31,14 @@ export interface RequestLogProps {
   readonly onChange: (wanted: Pick<UsageSearch, "cursor" | "rows" | "sort">) => void;
 }
 
-/** While the page is hidden, nothing is asked. */
+/** How often the live log is refreshed while the page is visible. */
 const LIVE_MS = 3_000;
 const KEPT: Kept = { id: "requests", rows: ["request", "requests"], pages: "server" };
-/** Each page is one query of the journal, so there is no page with all requests. */
+/** Without "All", because each page is one query of the journal. */
 const SIZES = PAGE_SIZES.filter((size) => size > 0);
 const NONE = "No requests match this time range and these filters.";
 
-/** The server's sort keys by the columns of the table. */
+/** The server's sort keys by column id. */
 const SORTS: Readonly<Record<string, NonNullable<QueryOf<"GET /api/console/requests">["sort"]>>> = {
   time: "time",
   cost: "cost",
@@ -51,9 +50,9 @@ const SORTS: Readonly<Record<string, NonNullable<QueryOf<"GET /api/console/reque
 };
 const NEWEST_FIRST: Sort = { id: "time", direction: "descending" };
 
-/** Requests one by one, newest first or as they are sorted, and the same as a file. */
+/** The request log, newest first or sorted, page by page, with a download of all of it. */
 export function RequestLog({ filters, cursor, rows, onChange }: RequestLogProps): ReactElement {
-  /** A cursor only leads to older requests, so the passed cursors are kept here in order. */
+  /** The cursors of visited pages, in order, because a cursor only leads to the next page. */
   const [passed, setPassed] = useState<readonly string[]>([]);
   const usual = useUsualRows();
   const limit = readSize(rows, usual) === 0 ? usual : readSize(rows, usual);
@@ -81,20 +80,13 @@ export function RequestLog({ filters, cursor, rows, onChange }: RequestLogProps)
             disabled={!mayBeLive}
             onChange={(event) => setLive(event.currentTarget.checked)}
           />
-          <Button
-            component="a"
-            href={buildAddress("/api/console/requests.csv", {}, filters)}
-            download
-            variant="default"
-            size="xs"
-            leftSection={<Download size={14} aria-hidden />}
-          >
+          <DownloadLink href={buildAddress("/api/console/requests.csv", {}, filters)}>
             Download CSV
-          </Button>
+          </DownloadLink>
         </Group>
       }
     >
-      <Answer of={requests} skeleton={<Loading rows={10} />}>
+      <Answer of={requests} rows={10}>
         {({ data, next_cursor, as_of }) => (
           <>
             <AsOf at={as_of} />
@@ -135,7 +127,7 @@ export function RequestLog({ filters, cursor, rows, onChange }: RequestLogProps)
 
 const DIRECTIONS = { ascending: "asc", descending: "desc" } as const;
 
-/** Without a filter, nothing was asked at all lately: then how to ask is said. */
+/** Shown instead of the table; without filters, with an example of a first request. */
 function NoRequests({ filters }: { readonly filters: Filters }): ReactElement {
   const { model, key, provider, status } = filters;
   const isFiltered = [model, key, provider, status].some((each) => each !== undefined);

@@ -1,4 +1,4 @@
-import { Button, CopyButton, Text } from "@mantine/core";
+import { Button, Code, CopyButton, Text } from "@mantine/core";
 import { useParams } from "@tanstack/react-router";
 import { Check, Copy } from "lucide-react";
 import type { ReactElement } from "react";
@@ -11,7 +11,7 @@ import { Copyable } from "../../ui/copyable.tsx";
 import { formatCount, formatMs } from "../../ui/count.tsx";
 import { Empty } from "../../ui/empty.tsx";
 import { FigureCard } from "../../ui/figure-card.tsx";
-import { Loading } from "../../ui/loading.tsx";
+import kit from "../../ui/kit.module.css";
 import { addUsd, showUsd } from "../../ui/money-math.ts";
 import { Money } from "../../ui/money.tsx";
 import { Page } from "../../ui/page.tsx";
@@ -20,17 +20,16 @@ import { Time } from "../../ui/time.tsx";
 import { FactList } from "../models/fact-list.tsx";
 import { AttemptTimeline } from "./attempt-timeline.tsx";
 import { AttemptWaterfall } from "./attempt-waterfall.tsx";
-import { AnswerHeaders } from "./answer-headers.tsx";
+import { EndingBadge } from "./ending-badge.tsx";
 import { endingOfRequest, inAndOut } from "./outcome-labels.ts";
 import { EndingReasons } from "./refusal-reasons.tsx";
-import { EndingBadge } from "./ending-badge.tsx";
 import { supportText } from "./support-text.ts";
 import styles from "./usage.module.css";
 
 const CRUMBS = [{ label: "Usage", to: "/usage" }];
 const IN_FLIGHT_MS = 2_000;
 
-/** One request with every attempt at it, to the micro-dollar. */
+/** `/requests/$requestId`: a request with all its attempts. */
 export function RequestPage(): ReactElement {
   const { requestId = "" } = useParams({ strict: false });
   const asked = { params: { request_id: requestId } };
@@ -48,7 +47,7 @@ export function RequestPage(): ReactElement {
       lead={<Copyable value={requestId} label="request ID" />}
       actions={detail.data === undefined ? undefined : <SupportButton detail={detail.data} />}
     >
-      <Answer of={detail} skeleton={<Loading rows={12} />}>
+      <Answer of={detail} rows={12}>
         {(data) => <RequestParts detail={data} />}
       </Answer>
     </Page>
@@ -121,7 +120,7 @@ function Cards({
       <FigureCard
         label="Duration"
         value={formatMs(duration_ms)}
-        // The first byte of a request without tokens was that of its error.
+        // Without tokens, the first byte belongs to an error.
         hint={
           first_byte_ms === null || tokens === null
             ? undefined
@@ -146,7 +145,7 @@ function Cards({
   );
 }
 
-/** The rate of a stream: the tokens of a whole answer do not arrive one after the other. */
+/** Output tokens per second after the first token; undefined for answers that were not streamed. */
 function tokensPerSecond(request: RequestRow): number | undefined {
   const { tokens, first_byte_ms, duration_ms } = request;
   if (!request.stream || tokens === null || first_byte_ms === null || duration_ms === null)
@@ -189,5 +188,30 @@ function RequestFacts({ request }: { readonly request: RequestRow }): ReactEleme
         { label: "Streaming", value: request.stream ? "Yes" : "No" },
       ]}
     />
+  );
+}
+
+/** The response headers, and the parameters that were not sent to the provider. */
+function AnswerHeaders({
+  detail: { dropped_params: dropped, response_headers: headers },
+}: {
+  readonly detail: RequestDetail;
+}): ReactElement | null {
+  if (headers.length === 0) return null;
+  return (
+    <div className={styles.headers}>
+      {dropped.length === 0 ? null : (
+        <Text mb="md">
+          Parameters that were dropped: <Code>{dropped.join(", ")}</Code>. They were not sent to the
+          provider, which does not take them.
+        </Text>
+      )}
+      <details className={kit.more}>
+        <summary>Response headers ({headers.length})</summary>
+        <FactList
+          facts={headers.map(({ name, value }) => ({ label: name, value: <Code>{value}</Code> }))}
+        />
+      </details>
+    </div>
   );
 }

@@ -37,12 +37,12 @@ import {
 import { UsageTotals } from "./usage-totals.tsx";
 import styles from "./usage.module.css";
 
-/** The usage page: spend by group, and every single request. All of its state is in the address. */
+/** `/usage`: figures by group, and the request log. The page's state is in the address. */
 export function UsagePage(): ReactElement {
   const [search, setSearch] = useFilters<UsageSearch>();
   const [nowMs, setNow] = useState(() => Date.now());
   const filters = useMemo(() => readFilters(search, nowMs), [search, nowMs]);
-  /** Another view of the log begins with its newest request. */
+  /** Every change also returns to the first page of the log. */
   const change = useCallback<ChangeSearch>(
     (wanted, how = STEP) => setSearch({ cursor: undefined, ...wanted }, how),
     [setSearch],
@@ -74,7 +74,7 @@ export function UsagePage(): ReactElement {
   );
 }
 
-/** Every range, filter, drill-down and page is undone by Back. */
+/** Back undoes every change of ranges, filters and pages. */
 const STEP = { history: "step" } as const;
 
 const ROUTES: readonly RouteName[] = ["GET /api/console/usage", "GET /api/console/requests"];
@@ -126,7 +126,7 @@ function Figures({ filters, search, change, nowMs }: FiguresProps): ReactElement
       />
     </div>
   );
-  // Times are not added up by group: there the choice is for the table alone.
+  // The chart of times has no groups, so the choice then belongs to the table.
   const isTimes = metric === "ttft";
   return (
     <Answer of={usage} skeleton={<FiguresSkeleton />}>
@@ -159,7 +159,7 @@ function Figures({ filters, search, change, nowMs }: FiguresProps): ReactElement
   );
 }
 
-/** Asked for once the figures are there: they never wait for what they are compared with. */
+/** The figures of the previous time range; loaded after the current ones, which do not wait. */
 function useFiguresBefore(
   { from: _from, to: _to, ...filters }: Filters,
   search: UsageSearch,

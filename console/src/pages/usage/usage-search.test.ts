@@ -18,7 +18,7 @@ import {
 const NOW = Date.UTC(2026, 10, 22, 13, 45);
 
 describe("a range", () => {
-  test("of days is whole UTC days with today", () => {
+  test("of days has whole UTC days and includes today", () => {
     expect(readFilters({ range: "7d" }, NOW)).toEqual({
       from: "2026-11-16T00:00:00.000Z",
       to: "2026-11-23T00:00:00.000Z",
@@ -26,22 +26,22 @@ describe("a range", () => {
     expect(readFilters({ range: "30d" }, NOW).from).toBe("2026-10-24T00:00:00.000Z");
   });
 
-  test("of the last hour ends with the server's clock, and 90 days are whole ones", () => {
+  test("of the last hour has no end, and 90 days are whole days", () => {
     expect(readFilters({ range: "1h" }, NOW + 30_000)).toEqual({
       from: "2026-11-22T12:45:00.000Z",
     });
     expect(readFilters({ range: "90d" }, NOW).from).toBe("2026-08-25T00:00:00.000Z");
   });
 
-  test("this month begins with the first of the UTC month", () => {
+  test("of this month begins on the first of the UTC month", () => {
     expect(readFilters({ range: "month" }, NOW).from).toBe("2026-11-01T00:00:00.000Z");
   });
 
-  test("the last 24 hours are the server's to reckon", () => {
+  test("of the last 24 hours is left to the server", () => {
     expect(readFilters({}, NOW)).toEqual({});
   });
 
-  test("of one's own is taken as UTC", () => {
+  test("with custom times is read as UTC", () => {
     const search = { range: "custom", from: "2026-11-20T10:00", to: "2026-11-20T11:00" };
     expect(readFilters(search, NOW)).toEqual({
       from: "2026-11-20T10:00:00.000Z",
@@ -49,7 +49,7 @@ describe("a range", () => {
     });
   });
 
-  test("that ends before it begins is said to be wrong, and not asked for", () => {
+  test("that is invalid has a problem and is not sent", () => {
     const search = { range: "custom", from: "2026-11-20T10:00", to: "2026-11-20T10:00" };
     expect(customFault(search)).toContain("after the start");
     expect(readFilters(search, NOW)).toEqual({});
@@ -58,12 +58,12 @@ describe("a range", () => {
   });
 });
 
-test("figures, log and file are asked with the same filters", () => {
+test("figures, log and file have the same filters", () => {
   const search = { model: "lab/one", key: "playground", provider: "p", status: "failed" };
   expect(readFilters({ ...search, cursor: "c", by: "day", metric: "ttft" }, NOW)).toEqual(search);
 });
 
-test("a filter of several values is asked for with each once, in one text", () => {
+test("several values of a filter are sent as one text, each once", () => {
   const search = { model: "lab/one,lab/two,lab/one,", status: "ok,refused,nonsense,failed" };
   expect(readFilters(search, NOW)).toEqual({
     model: "lab/one,lab/two",
@@ -74,42 +74,42 @@ test("a filter of several values is asked for with each once, in one text", () =
   expect(FILTER_VALUES_MAX).toBe(SERVER_VALUES_MAX);
 });
 
-describe("the time range before", () => {
+describe("the previous time range", () => {
   const before = (search: UsageSearch, from: string, to: string): readonly string[] => {
     const span = spanBefore(search, { from: `${from}:00.000Z`, to: `${to}:00.000Z` }, NOW);
     return span === undefined ? [] : [span.from.slice(0, 16), span.to.slice(0, 16)];
   };
 
-  test("is as long, and as far gone as the one that is shown", () => {
+  test("has the same length, cut at the same point if the shown range is not over", () => {
     expect(before({}, "2026-11-21T13:45", "2026-11-22T13:45")).toEqual([
       "2026-11-20T13:45",
       "2026-11-21T13:45",
     ]);
-    // Seven days until midnight, of which ten hours and a quarter are still to come.
+    // Seven days until midnight; ten hours and a quarter of them are still to come.
     expect(before({ range: "7d" }, "2026-11-16T00:00", "2026-11-23T00:00")).toEqual([
       "2026-11-09T00:00",
       "2026-11-15T13:45",
     ]);
   });
 
-  test("of a month is the month before up to the same point", () => {
+  test("is the previous month up to the same point for a month", () => {
     expect(before({ range: "month" }, "2026-11-01T00:00", "2026-11-23T00:00")).toEqual([
       "2026-10-01T00:00",
       "2026-10-22T13:45",
     ]);
   });
 
-  test("is none where the range is still to come", () => {
+  test("is undefined for a range in the future", () => {
     expect(before({ range: "custom" }, "2026-12-01T00:00", "2026-12-02T00:00")).toEqual([]);
   });
 });
 
-test("an edited address breaks nothing", () => {
+test("invalid values in the address are replaced by defaults", () => {
   expect(readRange({ range: "a year" })).toBe("24h");
   expect(chosen(METRICS, "beauty")).toBe("spend");
   expect(readFilters({ status: "nonsense" }, NOW)).toEqual({});
 });
 
-test("a minute is read as it was written", () => {
+test("a minute survives writing and reading", () => {
   expect(readMinute(writeMinute(NOW))).toBe(NOW);
 });

@@ -27,7 +27,7 @@ export type UsageSearch = Readonly<
   >
 >;
 
-/** Changes parts of the address; undefined takes a part out. Each change is a step of Back. */
+/** Changes parts of the address; undefined removes a part. Back undoes each change. */
 export type ChangeSearch = (change: Partial<UsageSearch>, how?: ChangeHow) => void;
 
 export type Range = "1h" | "24h" | "7d" | "30d" | "90d" | "month" | "custom";
@@ -35,7 +35,7 @@ export type Metric = "spend" | "requests" | "tokens" | "errors" | "rejected" | "
 export type GroupBy = NonNullable<QueryOf<"GET /api/console/usage">["group_by"]>;
 export type Status = RequestStatus;
 
-/** The metric by which the largest groups are chosen; times have no sum, so requests decide. */
+/** The metric that selects the largest groups; for times, which have no sum, it is requests. */
 export const RANKS: Readonly<
   Record<Metric, NonNullable<QueryOf<"GET /api/console/usage">["rank_by"]>>
 > = {
@@ -77,23 +77,22 @@ export const STATUSES: Option<Status> = (Object.keys(REQUEST_STATUSES) as Status
   (value) => ({ value, label: REQUEST_STATUSES[value].label }),
 );
 
-/** The names of statuses in links of earlier releases. */
+/** Names of statuses in older links. */
 const OLD_STATUSES: Readonly<Record<string, Status>> = {
   ok: "succeeded",
   refused: "rejected_by_gateway",
 };
 
-/** The time range of an address; the last 24 hours where it names none. */
+/** The time range in the address; default: the last 24 hours. */
 export function readRange({ range }: UsageSearch): Range {
   return RANGES.find(({ value }) => value === range)?.value ?? "24h";
 }
 
-/** A name by which the page can filter. */
 export type FilterName = "model" | "key" | "tag" | "provider" | "status";
-/** As the server has it. */
+/** The server's limit; a test compares them. */
 export const FILTER_VALUES_MAX = 20;
 
-/** The values of a filter, each once; statuses that there are not are left out. */
+/** The values of a filter, each once, without unknown statuses. */
 export function readValues(search: UsageSearch, name: FilterName): readonly string[] {
   const values = (search[name] ?? "").split(",").filter((value) => value !== "");
   const known = name === "status" ? values.flatMap(parseStatus) : values;
@@ -105,12 +104,12 @@ function parseStatus(value: string): readonly Status[] {
   return STATUSES.flatMap((status) => (status.value === wanted ? [status.value] : []));
 }
 
-/** The other way round; undefined if it is not a filter. */
+/** The text of a filter in the address; undefined without values. */
 export function writeValues(values: readonly string[]): string | undefined {
   return values.length === 0 ? undefined : values.join();
 }
 
-/** A known value of the address, or the first option: an edited address breaks nothing. */
+/** The option with this value, or the first option if the value in the address is unknown. */
 export function chosen<V extends string>(options: Option<V>, value: string | undefined): V {
   return (options.find((option) => option.value === value) ?? options[0])?.value as V;
 }
@@ -119,7 +118,7 @@ export type Filters = Partial<
   Record<"from" | "to" | FilterName, NonNullable<QueryOf<"GET /api/console/usage">["model"]>>
 >;
 
-/** The filters that the figures, the log and its file have in common. */
+/** The filters for the figures, the log and its download. */
 export function readFilters(search: UsageSearch, nowMs: number): Filters {
   const filters = { ...readSpan(search, nowMs) };
   for (const name of ["model", "provider", "key", "tag", "status"] as const) {
@@ -130,8 +129,8 @@ export function readFilters(search: UsageSearch, nowMs: number): Filters {
 }
 
 /**
- * Ranges of days are whole UTC days, today included, as caps and months are. The last 24 hours are
- * left to the server, so that they move on with its clock, and so is the end of the last hour.
+ * Ranges of days are whole UTC days and include today. The last 24 hours and the end of the last
+ * hour are left to the server, so that they advance with its clock.
  */
 function readSpan(search: UsageSearch, nowMs: number): Filters {
   const today = Math.floor(nowMs / DAY_MS) * DAY_MS;
@@ -149,7 +148,7 @@ function readSpan(search: UsageSearch, nowMs: number): Filters {
 export const DAY_MS = 86_400_000;
 export const HOUR_MS = 3_600_000;
 
-/** To the minute, so that what is asked for does not change with every drawing of the page. */
+/** Rounds down to the minute, so that the query does not change with every rendering. */
 function floorToMinute(ms: number): number {
   return Math.floor(ms / 60_000) * 60_000;
 }
@@ -164,8 +163,8 @@ function monthStart(nowMs: number, monthsBefore = 0): number {
 }
 
 /**
- * The time range before the one that is shown, as far into it as that one is; undefined if the
- * range begins in the future.
+ * The previous time range, cut at the same point if the shown range is not over yet. Undefined if
+ * the shown range begins in the future.
  */
 export function spanBefore(
   search: UsageSearch,
@@ -180,7 +179,7 @@ export function spanBefore(
   return span(beforeMs, Math.min(beforeMs + goneMs, fromMs));
 }
 
-/** The name of the previous time range, as it follows "higher than". */
+/** The name of the previous time range, to follow "higher than". */
 export function nameBefore(search: UsageSearch): string {
   const range = readRange(search);
   if (range === "month") return "at this point of last month";
@@ -189,7 +188,7 @@ export function nameBefore(search: UsageSearch): string {
   return `in the ${RANGES.find(({ value }) => value === range)?.label ?? ""} before`;
 }
 
-/** The problem with a custom range; undefined where there is none. */
+/** The problem with a custom range; undefined if there is none. */
 export function customFault(search: UsageSearch): string | undefined {
   const fromMs = readMinute(search.from);
   const toMs = readMinute(search.to);

@@ -21,7 +21,7 @@ export interface UsageTotalsProps {
   readonly than: string;
 }
 
-/** The range in six figures, and how each of them went. */
+/** Six figures of the range, each with its change and a sparkline. */
 export function UsageTotals(props: UsageTotalsProps): ReactElement {
   const { usage, before, than } = props;
   const { totals } = usage;

@@ -9,9 +9,8 @@ export interface Choice {
 }
 
 /**
- * The values that a filter can have, by the catalog and the organization's keys; undefined until
- * they are known. The catalog is long, so it is asked for with the menu that shows it and not with
- * the page.
+ * The values that a filter can have, from the catalog or the organization's keys; undefined while
+ * they load. The long catalog is loaded with the menu that needs it, not with the page.
  */
 export function useChoices(name: FilterName): readonly Choice[] | undefined {
   const isOfCatalog = name === "model" || name === "provider";
@@ -57,7 +56,7 @@ function listTags(keys: readonly { readonly tags: readonly string[] }[]): readon
   return [...tags].sort().map((value) => ({ value, label: value }));
 }
 
-/** The marketplace's own keys have no row among the keys, but their spend is the customer's. */
+/** Keys of the gateway itself, which the list of keys lacks but whose spend the customer pays. */
 const OWN_KEYS = [
   { value: "playground", label: "Playground" },
   { value: "optimize", label: "Optimize searches" },

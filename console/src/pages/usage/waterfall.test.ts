@@ -10,8 +10,8 @@ function attempt(n: number, fromMs: number, rest: Partial<Attempt>): Attempt {
   return { n, provider: `p${n}`, started_at, first_byte_ms: null, ...rest } as Attempt;
 }
 
-describe("attempts on the time line of their request", () => {
-  test("begin where they began, as long as they took", () => {
+describe("the bars of a request's attempts", () => {
+  test("follow each other and are as long as the attempts took", () => {
     const bars = buildWaterfall(request, [
       attempt(1, 0, { duration_ms: 250, outcome: "failed" }),
       attempt(2, 250, { duration_ms: 750, first_byte_ms: 300, outcome: "completed" }),
@@ -22,7 +22,7 @@ describe("attempts on the time line of their request", () => {
     ]);
   });
 
-  test("never leave the line, though the wall clock says that they began late or too early", () => {
+  test("stay within the request even if the wall clock contradicts the durations", () => {
     const late = [
       attempt(1, 400, { duration_ms: 250, outcome: "failed" }),
       attempt(2, -5, { duration_ms: 750, outcome: "completed" }),
@@ -36,7 +36,7 @@ describe("attempts on the time line of their request", () => {
     expect(none).toMatchObject([{ from: 0, width: 0, firstToken: null }]);
   });
 
-  test("end with the line while one is running", () => {
+  test("fill the line while an attempt is running", () => {
     const bars = buildWaterfall({ duration_ms: 1_500 }, [
       attempt(1, 0, { duration_ms: 1_500, outcome: "failed" }),
       attempt(2, 1_200, { duration_ms: null, outcome: "in_flight" }),

@@ -1,10 +1,10 @@
 import type { Attempt, RequestRow } from "../../../../src/account/console-api/contract.ts";
 
-/** One attempt on the time line of its request; shares are of the whole line, 0 to 1. */
+/** An attempt on the time line of its request; `from` and `width` are shares of it, 0 to 1. */
 export interface WaterfallBar {
   readonly n: number;
   readonly provider: string;
-  /** After the first attempt began. */
+  /** Milliseconds after the first attempt began. */
   readonly fromMs: number;
   /** Null if it has not ended. */
   readonly durationMs: number | null;
@@ -12,18 +12,18 @@ export interface WaterfallBar {
   readonly isServed: boolean;
   readonly from: number;
   readonly width: number;
-  /** Where its first token came, of the bar. */
+  /** The share of the bar at which the first token arrived. */
   readonly firstToken: number | null;
 }
 
-/** A running attempt is drawn as long as this share of what is over, so that it is seen. */
+/** The length of a running attempt, relative to the time so far, so that it is visible. */
 const RUNNING_SHARE = 0.25;
 
 /**
- * The attempts at a request one after the other, as they run. One clock: a request's duration is the
- * sum of its attempts' durations, which are measured by a steady clock. The instants at which attempts
- * began are of the wall clock and include the gateway's own time, so that an attempt that is
- * placed by them may end after its request.
+ * Places the attempts of a request one after the other, by their durations alone. Durations are
+ * measured by a steady clock and add up to the request's duration. The attempts' start times are
+ * from the wall clock and include the gateway's own time, so an attempt placed by them could end
+ * after its request.
  */
 export function buildWaterfall(
   { duration_ms }: Pick<RequestRow, "duration_ms">,

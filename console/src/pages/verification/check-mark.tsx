@@ -6,7 +6,7 @@ import kit from "../../ui/kit.module.css";
 import { CHECK_STATUS } from "./verification-labels.ts";
 import styles from "./verification.module.css";
 
-/** How a check ended; shape and colour say the same, and so does a text beside it. */
+/** An icon for the status of a check, which differs in shape as well as colour. */
 export function CheckMark(props: { readonly status: CheckFinding["status"] }): ReactElement {
   const Mark = MARKS[props.status];
   const tone = kit[`tone-${CHECK_STATUS[props.status].tone}`];

@@ -17,7 +17,7 @@ interface CheckTableProps {
   readonly onChoose: (model: string, check: string | undefined) => void;
 }
 
-/** Listings by checks: a mark for each, which opens what was found. */
+/** A table of listings and checks; each mark opens the findings of that check. */
 export function CheckTable({ listings, shown, onChoose }: CheckTableProps): ReactElement {
   const columns = [
     ...FIRST_COLUMNS,

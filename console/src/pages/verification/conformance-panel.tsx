@@ -1,4 +1,5 @@
 import { Button, Stack, Text, Title } from "@mantine/core";
+import { CircleAlert } from "lucide-react";
 import { useId, useState, type ReactElement } from "react";
 
 import type { ListingTrust } from "../../../../src/account/console-api/contract.ts";
@@ -8,18 +9,17 @@ import { signInAddress } from "../../app/sign-in-address.ts";
 import { useFilters } from "../../app/use-filters.ts";
 import { Answer } from "../../ui/answer.tsx";
 import { Empty } from "../../ui/empty.tsx";
-import { Loading } from "../../ui/loading.tsx";
 import { Panel } from "../../ui/panel.tsx";
+import { Time } from "../../ui/time.tsx";
 import { CheckTable } from "./check-table.tsx";
 import { FindingList } from "./finding-list.tsx";
 import { RunHistory } from "./run-history.tsx";
-import { SuspectNote } from "./suspect-note.tsx";
-import { listingToShow, trustSentence } from "./verification-labels.ts";
+import { breachLines, listingToShow, trustSentence } from "./verification-labels.ts";
 import styles from "./verification.module.css";
 
 type Chosen = Readonly<Partial<Record<"listing" | "check", string | undefined>>>;
 
-/** The findings of runs and live answers about a provider's listings; for signed-in readers. */
+/** Findings of conformance runs and live answers about a provider's listings. */
 export function ConformancePanel({ provider }: { readonly provider: string }): ReactElement {
   const isSignedIn = useMaybeSession()?.state === "signed_in";
   return (
@@ -55,7 +55,7 @@ function Listings({ provider }: { readonly provider: string }): ReactElement {
   const [chosen, choose] = useFilters<Chosen>();
   const [choices, setChoices] = useState(0);
   return (
-    <Answer of={answer} skeleton={<Loading rows={8} />}>
+    <Answer of={answer} rows={8}>
       {({ listings }) => {
         const shown = listingToShow(listings, chosen.listing);
         if (shown === undefined) return <Empty title="No models listed." />;
@@ -106,5 +106,29 @@ function ListingFindings(props: {
         <RunHistory {...trust} />
       </Stack>
     </section>
+  );
+}
+
+/** The promises that live answers broke; nothing if the listing is not suspect. */
+function SuspectNote({ suspect }: Pick<ListingTrust, "suspect">): ReactElement | null {
+  if (suspect === null) return null;
+  return (
+    <div className={styles.suspect} role="note" aria-label="Suspect by live answers">
+      <CircleAlert size={18} aria-hidden className={styles.mark} />
+      <div>
+        <Text size="sm" fw={600}>
+          Suspect since <Time at={suspect.since} />
+        </Text>
+        <Text size="sm">
+          Live answers do not match what the listing promises, so it is tried last until a run
+          passes. Of the latest answers:
+        </Text>
+        <ul className={styles.breaches}>
+          {breachLines(suspect).map((line) => (
+            <li key={line}>{line}</li>
+          ))}
+        </ul>
+      </div>
+    </div>
   );
 }

@@ -7,12 +7,12 @@ import { CheckMark } from "./check-mark.tsx";
 import { CHECK_STATUS, checkName } from "./verification-labels.ts";
 import styles from "./verification.module.css";
 
-/** Every check of a run; what did not pass is open at first, and so is the chosen one. */
+/** The checks of a run. Checks that did not pass, and the chosen one, are open at first. */
 export function FindingList(props: {
   readonly checks: readonly CheckFinding[];
-  /** The id of a check that was chosen elsewhere on the page: it is open. */
+  /** The id of the check chosen in the table. */
   readonly chosen: string | undefined;
-  /** How often the reader has chosen one since the page was opened: each time it gets the focus. */
+  /** Counts the reader's choices; each new one moves the focus to the chosen check. */
   readonly choices: number;
 }): ReactElement {
   return (
@@ -28,7 +28,7 @@ export function FindingList(props: {
 
 function Finding(props: {
   readonly check: CheckFinding;
-  /** Undefined if it is not the chosen one. */
+  /** Undefined unless this is the chosen check. */
   readonly choices: number | undefined;
 }): ReactElement {
   const { check, choices } = props;

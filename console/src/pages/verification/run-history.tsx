@@ -8,26 +8,24 @@ import type {
 import { useAnswer } from "../../api/use-answer.ts";
 import { Answer } from "../../ui/answer.tsx";
 import { StatusBadge } from "../../ui/badge.tsx";
+import { timeColumn } from "../../ui/columns.tsx";
 import { DataTable, type Column } from "../../ui/data-table.tsx";
-import { Empty } from "../../ui/empty.tsx";
-import { Loading } from "../../ui/loading.tsx";
-import { Time } from "../../ui/time.tsx";
 import { CheckMark } from "./check-mark.tsx";
 import { CHECK_STATUS, checkName, RUN_SOURCE, RUN_VERDICT } from "./verification-labels.ts";
 import styles from "./verification.module.css";
 
-/** The last runs of one listing, newest first. */
+/** The last conformance runs of a listing, newest first. */
 export function RunHistory({ provider, model }: ListingTrust): ReactElement {
   const runs = useAnswer("GET /api/console/verification/runs", { query: { provider, model } });
   return (
-    <Answer of={runs} skeleton={<Loading rows={3} />}>
+    <Answer of={runs} rows={3}>
       {(answer) => (
         <DataTable
           caption={`Last conformance runs of ${model}`}
           columns={COLUMNS}
           rows={answer.runs}
           rowKey={({ checked_at, source }) => `${checked_at} ${source}`}
-          empty={<Empty title="No conformance runs yet." />}
+          empty="No conformance runs yet."
         />
       )}
     </Answer>
@@ -51,7 +49,7 @@ function Flaws({ flaws }: { readonly flaws: readonly CheckFlaw[] }): ReactElemen
 }
 
 const COLUMNS: readonly Column<ConformanceRun>[] = [
-  { id: "at", label: "Run", render: ({ checked_at }) => <Time at={checked_at} /> },
+  timeColumn("at", "Run", ({ checked_at }) => checked_at),
   {
     id: "verdict",
     label: "Verdict",

@@ -6,7 +6,7 @@ import kit from "../../ui/kit.module.css";
 import { overbilledWords, type TrustCount } from "./verification-labels.ts";
 import styles from "./verification.module.css";
 
-/** Counts a provider's verified listings and those with a problem. */
+/** The numbers of a provider's verified, failed and suspect listings. */
 export function TrustSummary({ count }: { readonly count: TrustCount }): ReactElement {
   const { listed, verified, failed, suspect } = count;
   const billing = overbilledWords(count.overbilledPercent);

@@ -41,7 +41,7 @@ function checksOf(...ids: readonly string[]): ListingTrust["checks"] {
   return ids.map((id) => ({ id, title: "", status: "pass", message: "", evidence: [] }));
 }
 
-test("a mark without a text says which check it is of, and how that ended", () => {
+test("the label of a mark names the check and its status", () => {
   const check = { id: "C7", title: "no silent substitution" };
   expect(checkLabel({ ...check, status: "fail" })).toBe("C7 no silent substitution: failed");
   expect(checkLabel({ ...check, status: "skip" })).toBe(
@@ -49,7 +49,7 @@ test("a mark without a text says which check it is of, and how that ended", () =
   );
 });
 
-test("checks are in the order of their numbers, each once", () => {
+test("check ids are sorted by number, each once", () => {
   const listings = [
     { checks: checksOf("C1", "C10", "C2") },
     { checks: checksOf("C12", "C2", "C3") },
@@ -57,11 +57,11 @@ test("checks are in the order of their numbers, each once", () => {
   expect(checkIds(listings)).toEqual(["C1", "C2", "C3", "C10", "C12"]);
 });
 
-test("what live answers broke is named with its share, and what they kept is not", () => {
+test("broken promises are listed with their share, without those that were kept", () => {
   expect(breachLines(SUSPICION)).toEqual(["5% named another model", "1% could not be read"]);
 });
 
-test("a provider's listings are counted without those of others", () => {
+test("only the provider's own listings are counted", () => {
   const listings = [
     listing("a"),
     listing("b", { state: "failed", suspect: SUSPICION, overbilled_percent: 17 }),
@@ -76,7 +76,7 @@ test("a provider's listings are counted without those of others", () => {
   });
 });
 
-test("a state is explained with what its run was", () => {
+test("the sentence about a state names the source of its run", () => {
   expect(
     trustSentence(listing("a", { state: "verified_in_part", verdict: "warn", source: "watch" })),
   ).toBe("The latest conformance run passed but for its warnings. Recorded from a scheduled run.");
@@ -87,22 +87,22 @@ test("a state is explained with what its run was", () => {
   );
 });
 
-describe("the page opens with", () => {
+describe("the listing shown first", () => {
   const failed = listing("b", { state: "failed" });
   const suspect = listing("s", { suspect: SUSPICION });
   const listings = [listing("a"), suspect, failed, listing("c")];
 
-  test("the listing of its address", () => {
+  test("is the one in the address", () => {
     expect(listingToShow(listings, "c")?.model).toBe("c");
   });
 
-  test("else with one that failed, then one that is suspect", () => {
+  test("is otherwise a failed one, then a suspect one", () => {
     expect(listingToShow(listings, undefined)).toBe(failed);
     expect(listingToShow([listing("a"), suspect], undefined)).toBe(suspect);
     expect(listingToShow(listings, "unknown")).toBe(failed);
   });
 
-  test("else with the first one, if there is one", () => {
+  test("is otherwise the first one, if there is any", () => {
     expect(listingToShow([listing("a"), listing("c")], undefined)?.model).toBe("a");
     expect(listingToShow([], undefined)).toBeUndefined();
   });

@@ -7,7 +7,7 @@ import type {
 } from "../../../../src/account/console-api/contract.ts";
 import type { Tone } from "../../ui/badge.tsx";
 
-/** The trust in a listing as a word, with its meaning. */
+/** The badge of each verification state, with its meaning. */
 export const TRUST: Readonly<
   Record<ListingTrust["state"], { word: string; tone: Tone; meaning: string }>
 > = {
@@ -73,12 +73,12 @@ export function checkName({ id, title }: Pick<CheckFlaw, "id" | "title">): strin
   return `${id} ${title}`;
 }
 
-/** The text of a small mark for people who do not see it: `"C7 no silent substitution: failed"`. */
+/** The accessible name of a check's mark: `"C7 no silent substitution: failed"`. */
 export function checkLabel(check: Pick<CheckFlaw, "id" | "title" | "status">): string {
   return `${checkName(check)}: ${CHECK_STATUS[check.status].word}`;
 }
 
-/** The ids of all checks that a table of these listings needs, by their number. */
+/** The ids of all checks of these listings, sorted by number. */
 export function checkIds(listings: readonly Pick<ListingTrust, "checks">[]): readonly string[] {
   const ids = new Set(listings.flatMap(({ checks }) => checks.map(({ id }) => id)));
   return [...ids].sort((a, b) => parseCheckNumber(a) - parseCheckNumber(b));
@@ -88,7 +88,7 @@ function parseCheckNumber(id: string): number {
   return Number(id.slice(1));
 }
 
-/** The broken promises, one line each: `"5% named another model"`. */
+/** The broken promises with their share of answers: `"5% named another model"`. */
 export function breachLines(suspicion: Suspicion): readonly string[] {
   return BREACHES.filter(([name]) => suspicion[name] > 0).map(
     ([name, what]) => `${suspicion[name]}% ${what}`,
@@ -114,13 +114,13 @@ const BREACHES: readonly (readonly [
   ["unreadable_percent", "could not be read"],
 ];
 
-/** Counts a provider's verified and suspect listings. */
+/** The numbers of a provider's listings by verification state. */
 export interface TrustCount {
   readonly listed: number;
   readonly verified: number;
   readonly failed: number;
   readonly suspect: number;
-  /** By how many percent the worst of its listings overbills; null if none does. */
+  /** The percentage by which the worst listing overbills; null if none does. */
   readonly overbilledPercent: number | null;
 }
 
@@ -136,18 +136,18 @@ export function countTrust(listings: readonly ListingTrust[], provider: string):
   };
 }
 
-/** `"bills 17 % too much"`; undefined: no run has found that. */
+/** `"bills 17% too much"`; undefined for null. */
 export function overbilledWords(percent: number | null): string | undefined {
   return percent === null ? undefined : `bills ${percent}% too much`;
 }
 
-/** Its place in the order, or that the others are tried before it. */
+/** The listing's place in the routing order; `"tried last"` if it failed or is suspect. */
 export function orderLabel(place: string | number, trust: ListingTrust | undefined): string {
   const isLast = trust !== undefined && (trust.state === "failed" || trust.suspect !== null);
   return isLast ? "tried last" : String(place);
 }
 
-/** The meaning of the state, and the run that it comes from. */
+/** Sentences about the meaning of the state and the run that it comes from. */
 export function trustSentence({ state, verdict, source }: ListingTrust): string {
   const { meaning } = TRUST[state];
   if (verdict === null || source === null) return meaning;

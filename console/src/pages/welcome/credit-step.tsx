@@ -8,7 +8,7 @@ import { AppLink } from "../../ui/app-link.tsx";
 import { Money } from "../../ui/money.tsx";
 import { AddCredit } from "../billing/add-credit-panel.tsx";
 
-/** First, because without it every request is refused. The payment page leads back here. */
+/** The step to add credit, without which every request is refused. The payment leads back here. */
 export function CreditStep(props: {
   readonly hasCredit: boolean;
   readonly onLeave: () => void;

@@ -4,7 +4,7 @@ import type { ReactElement, RefObject } from "react";
 
 import { Dialog } from "../../ui/dialog.tsx";
 
-/** Asks before a key that is not saved goes out of sight; the way to the checkout leads back to it. */
+/** Asks before the reader leaves an unsaved key, except for the checkout, which leads back. */
 export function LeaveGuard(props: {
   readonly isUnsaved: boolean;
   readonly isAtCheckout: RefObject<boolean>;
@@ -17,12 +17,7 @@ export function LeaveGuard(props: {
   });
   const isBlocked = status === "blocked";
   return (
-    <Dialog
-      opened={isBlocked}
-      onClose={() => reset?.()}
-      title="Have you saved your key?"
-      closeButtonProps={{ "aria-label": "Close dialog" }}
-    >
+    <Dialog opened={isBlocked} onClose={() => reset?.()} title="Have you saved your key?">
       <Stack gap="md">
         <Text size="sm">
           Your key is readable on this page while this tab is open. After that it cannot be shown

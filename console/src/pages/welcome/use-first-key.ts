@@ -13,10 +13,7 @@ export type FirstKey =
   | { readonly state: "saved"; readonly secret: string }
   | { readonly state: "failed"; readonly error: unknown; readonly retry: () => void };
 
-/**
- * The first key of the page: the trial key, requested when the page opens, or one that is created
- * here.
- */
+/** The key of the welcome page: the trial key, requested when the page opens, or a new one. */
 export function useFirstKey(): FirstKey {
   const { has_reveal: hasReveal, org } = useSession();
   const orgId = org?.org_id ?? "";

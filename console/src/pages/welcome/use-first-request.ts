@@ -7,13 +7,13 @@ import { useAnswer } from "../../api/use-answer.ts";
 const LISTEN_MS = 2_000;
 
 export interface First {
-  /** The id of one that succeeded; undefined if none has yet. */
+  /** The id of a request that succeeded; undefined if none has yet. */
   readonly succeeded: string | undefined;
-  /** The newest that did not. */
+  /** The newest request that was refused. */
   readonly refused: FirstRequest["refused"];
 }
 
-/** Waits for the first request that succeeds. */
+/** Polls until a request succeeds. */
 export function useFirstRequest(): First {
   const [succeeded, setSucceeded] = useState<string>();
   const { data } = useAnswer("GET /api/console/first-request", undefined, {

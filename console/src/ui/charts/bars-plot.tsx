@@ -20,7 +20,9 @@ export interface BarsPlotProps {
   readonly onPick: ((bucket: ChartBucket) => void) | undefined;
 }
 
-/** The drawn bars. All lengths are percentages, so that the drawing follows the page's width. */
+/**
+ * Draws the bars or lines. All lengths are percentages, so the drawing follows the page's width.
+ */
 export function BarsPlot(props: BarsPlotProps): ReactElement {
   const { unit, stacks, heightPx } = props;
   const [at, setAt] = useState<number>();
@@ -91,7 +93,7 @@ function GridLines({ scale }: { readonly scale: Scale }) {
   });
 }
 
-/** The bar's share of the width of a bucket; the rest is air. */
+/** The bar's share of the width of a bucket; the rest is the gap to the next bar. */
 const BAR_SHARE = 0.76;
 
 function Bars(props: BarsPlotProps & { readonly scale: Scale; readonly at: number | undefined }) {

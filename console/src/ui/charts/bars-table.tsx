@@ -11,11 +11,11 @@ export interface BarsTableProps {
   readonly parts: readonly ChartPart[];
   readonly stacks: readonly Stack[];
   readonly bucketLabel: string;
-  /** The parts do not add up to anything: there is no total. */
+  /** True: the parts do not add up, so there is no total. */
   readonly isLines: boolean;
 }
 
-/** The bars as a table: a row a bar, a column a part, exact figures. */
+/** The chart as a table with exact figures: a row for each bar, a column for each part. */
 export function BarsTable(props: BarsTableProps): ReactElement {
   const { unit, parts, stacks, bucketLabel, isLines } = props;
   const columns = useMemo(

@@ -13,11 +13,11 @@ export interface BarsTipProps {
   readonly chartId: string;
   /** The bar's position, 0 to 1 from the left. */
   readonly place: number;
-  /** The parts do not add up to anything. */
+  /** True: the parts do not add up, so there is no total. */
   readonly isLines: boolean;
 }
 
-/** The figures of the focused bar; the bar's text says the same to a screen reader. */
+/** The figures of the focused bar. Screen readers get the same figures from `aria-valuetext`. */
 export function BarsTip({
   unit,
   stack,

@@ -11,7 +11,7 @@ export interface ChartLegendProps {
   readonly paints: readonly Paint[];
 }
 
-/** Which colour and which pattern is which part. */
+/** Shows the colour and pattern of each part. */
 export function ChartLegend({ chartId, parts, paints }: ChartLegendProps): ReactElement {
   const ownId = `${chartId}-legend`;
   return (
@@ -26,7 +26,7 @@ export function ChartLegend({ chartId, parts, paints }: ChartLegendProps): React
   );
 }
 
-/** A square of a part's colour and pattern. */
+/** A square in a part's colour and pattern. */
 export function Swatch(props: {
   readonly chartId: string;
   readonly paint: Paint | undefined;

@@ -1,20 +1,17 @@
 import { useSyncExternalStore } from "react";
 
+import { recall, remember } from "../browser-memory.ts";
+
 const NAME = "tm-hatching";
 const listeners = new Set<() => void>();
 
-/** True if the person has chosen patterns besides colours for charts in this browser. */
+/** True if the reader chose patterns in addition to colours for charts in this browser. */
 export function useHatching(): boolean {
   return useSyncExternalStore(listen, isOn);
 }
 
 export function setHatching(isWanted: boolean): void {
-  try {
-    if (isWanted) globalThis.localStorage.setItem(NAME, "on");
-    else globalThis.localStorage.removeItem(NAME);
-  } catch {
-    // A browser that keeps nothing draws plain charts.
-  }
+  remember("localStorage", NAME, isWanted ? "on" : undefined);
   for (const tell of listeners) tell();
 }
 
@@ -24,9 +21,5 @@ function listen(tell: () => void): () => void {
 }
 
 function isOn(): boolean {
-  try {
-    return globalThis.localStorage.getItem(NAME) === "on";
-  } catch {
-    return false;
-  }
+  return recall("localStorage", NAME) === "on";
 }

@@ -13,7 +13,9 @@ export interface LinesProps {
   readonly top: bigint;
 }
 
-/** A line a part, broken where nothing was measured: no traffic is not zero milliseconds. */
+/**
+ * One line per part, with a gap where nothing was measured: no traffic is not zero milliseconds.
+ */
 export function Lines({ parts, stacks, paints, top }: LinesProps): ReactElement {
   return (
     <svg width="100%" height="100%" viewBox="0 0 1 1" preserveAspectRatio="none" aria-hidden>
@@ -34,7 +36,7 @@ export function Lines({ parts, stacks, paints, top }: LinesProps): ReactElement 
   );
 }
 
-/** A point between gaps is a dot: a line of one point would not be seen. */
+/** A point between two gaps becomes a dot, because a line through one point is invisible. */
 function pathsOf(
   stacks: readonly Stack[],
   id: string,

@@ -3,17 +3,17 @@ import { describe, expect, test } from "vitest";
 import { measureLength, scaleFor, showTick, showWhole, toWhole } from "./measure.ts";
 
 describe("an amount of a chart", () => {
-  test("dollars keep every micro-dollar", () => {
+  test("keeps every micro-dollar", () => {
     const sum = toWhole("usd", "90071992547.409931") + toWhole("usd", "0.000001");
     expect(showWhole("usd", sum)).toBe("$90,071,992,547.409932");
   });
 
-  test("nothing measured adds nothing", () => {
+  test("is 0 where nothing was measured", () => {
     expect(toWhole("ms", null)).toBe(0n);
     expect(toWhole("usd", undefined)).toBe(0n);
   });
 
-  test("lines of the scale are short and say the same", () => {
+  test("is shortened on the scale without losing digits", () => {
     expect(showTick("usd", 2_000_000n)).toBe("$2");
     expect(showTick("usd", 500_000n)).toBe("$0.50");
     expect(showTick("usd", 2_500n)).toBe("$0.0025");
@@ -36,7 +36,7 @@ describe("a scale", () => {
     }
   });
 
-  test("of nothing still has a height", () => {
+  test("still has a height if every amount is 0", () => {
     expect(scaleFor(0n)).toEqual({ top: 1n, ticks: [0n, 1n] });
   });
 });

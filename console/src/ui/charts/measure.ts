@@ -4,14 +4,14 @@ import { parseUsd, showUsd, writeUsd } from "../money-math.ts";
 /** The unit of a chart's values. */
 export type Unit = "usd" | "count" | "ms" | "share";
 /**
- * Dollars as a decimal text; counts, milliseconds and thousandths of a share as whole numbers; null:
- * nothing measured.
+ * Dollars as a decimal text; counts, milliseconds and thousandths of a share as whole numbers; null
+ * if nothing was measured.
  */
 export type Amount = string | number | null;
 
 /**
- * The amount as a whole number that sums stay exact with: micro-dollars, pieces or milliseconds.
- * Throws a RangeError for dollars that are not a decimal text and for broken counts.
+ * The amount as a whole number, so that sums stay exact: micro-dollars, counts, milliseconds or
+ * thousandths. Throws a RangeError for dollars that are not a decimal text and fractional counts.
  */
 export function toWhole(unit: Unit, amount: Amount | undefined): bigint {
   if (amount === null || amount === undefined) return 0n;
@@ -19,14 +19,14 @@ export function toWhole(unit: Unit, amount: Amount | undefined): bigint {
   return BigInt(amount);
 }
 
-/** As a reader wants it, exact: `"$0.001932"`, `"1,204"`, `"840 ms"`. */
+/** The exact amount with its unit: `"$0.001932"`, `"1,204"`, `"840 ms"`. */
 export function showWhole(unit: Unit, whole: bigint): string {
   if (unit === "usd") return showUsd(writeUsd(whole));
   if (unit === "share") return showShare(whole);
   return unit === "ms" ? formatMs(Number(whole)) : formatCount(Number(whole));
 }
 
-/** Shorter, for the lines of a scale: `"$0.50"`, `"$2"`, `"1.2K"`. */
+/** The amount in short form, for the lines of a scale: `"$0.50"`, `"$2"`, `"1.2K"`. */
 export function showTick(unit: Unit, whole: bigint): string {
   if (unit === "ms") return formatMs(Number(whole));
   if (unit === "share") return showShare(whole);
@@ -45,11 +45,11 @@ function showShare(whole: bigint): string {
 export interface Scale {
   /** The whole height of the chart; never 0. */
   readonly top: bigint;
-  /** The lines of the scale, lowest first, with 0 and the top. */
+  /** The lines of the scale, lowest first, including 0 and the top. */
   readonly ticks: readonly bigint[];
 }
 
-/** A scale in round steps of 1, 2 or 5 that the highest amount fits under, four steps at most. */
+/** A scale for amounts up to `highest`, with at most four round steps (1, 2 or 5 times 10^n). */
 export function scaleFor(highest: bigint): Scale {
   const step = roundStep(highest);
   const steps = highest <= 0n ? 1n : (highest + step - 1n) / step;
@@ -68,7 +68,7 @@ function roundStep(highest: bigint): bigint {
   }
 }
 
-/** `part` as a share of `whole`, 0 to 1: for lengths alone, never for sums. */
+/** `part` as a share of `whole`, 0 to 1. For drawn lengths only, never for sums. */
 export function measureLength(part: bigint, whole: bigint): number {
   if (whole <= 0n || part <= 0n) return 0;
   return Math.min(1, Number((part * 1_000_000n) / whole) / 1_000_000);

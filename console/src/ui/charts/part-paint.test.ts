@@ -7,7 +7,7 @@ const KEYS = Array.from({ length: 200 }, (_none, at) => `key-${at}`);
 const MANY = Array.from({ length: 200 }, (_none, at) => `lab/model-${at}`);
 
 describe("the paint of a part", () => {
-  test("is that of its id and not of its rank", () => {
+  test("depends on its id and not on its rank", () => {
     const ids = MANY.slice(0, COLOURS);
     const colours = (some: readonly string[]): Readonly<Record<string, unknown>> =>
       Object.fromEntries(
@@ -16,7 +16,7 @@ describe("the paint of a part", () => {
     expect(colours(ids.toReversed())).toEqual(colours(ids));
   });
 
-  test("differs from that of every other part of a chart, in colour as long as there are any", () => {
+  test("differs between the parts of a chart, by colour until all colours are used", () => {
     for (const isHatched of [false, true]) {
       for (let from = 0; from + 12 <= MANY.length; from += 1) {
         const some = MANY.slice(from, from + 12);
@@ -30,7 +30,7 @@ describe("the paint of a part", () => {
       expect(mark).toBe(0);
   });
 
-  test("is that of its maker where no other stands before it, whatever else is in the chart", () => {
+  test("is its maker's colour for one model of each maker, whatever else is in the chart", () => {
     const ids = ["openai/a", "openai/b", "anthropic/a", "anthropic/b", "google/a"];
     const colours = choosePaints(parts(...ids), false).map(({ colour }) => colour);
     expect(new Set(colours).size).toBe(ids.length);
@@ -40,7 +40,7 @@ describe("the paint of a part", () => {
     }
   });
 
-  test("uses all colours, and patterns everywhere when they are asked for", () => {
+  test("uses all colours, and a pattern for every part if patterns are chosen", () => {
     const colours = new Set(KEYS.map((id) => choosePaints(parts(id), false)[0]?.colour));
     expect(colours.size).toBe(COLOURS);
     for (const { mark } of choosePaints(parts(...MANY), true)) {
@@ -49,7 +49,7 @@ describe("the paint of a part", () => {
     }
   });
 
-  test("of what is left is grey, and of a whole the chart's own", () => {
+  test("is grey for the rest, and the chart's own colour for a whole", () => {
     expect(choosePaints([{ id: "other" }, { id: "all", isWhole: true }], true)).toEqual([
       { colour: "other", mark: 0 },
       { colour: "own", mark: 0 },

@@ -1,19 +1,19 @@
 /** The colour of a part, with a pattern if two parts would have the same colour. */
 export interface Paint {
-  /** `own`: of a chart that has one part; `other`: what is left; else the place in the palette. */
+  /** `own` in a chart of one part, `other` for the rest, else an index into the palette. */
   readonly colour: "own" | "other" | number;
-  /** 0: plain. */
+  /** The pattern; 0 is plain. */
   readonly mark: number;
 }
 
-/** Chosen so that every two are distinct with any kind of colour blindness: `chart-colours.test.ts`. */
+/** Any two are distinct under every kind of colour blindness (see `chart-colours.test.ts`). */
 export const COLOURS = 8;
 export const MARKS = 6;
 
 /**
- * The paint of each part. A part prefers the colour of its family, so that a maker's models mostly have the
- * same one in every chart, whatever they rank; parts of one chart differ in colour as long as there are colours, then
- * by pattern.
+ * The paint of each part. A part prefers the colour of its family, so that a maker's models mostly
+ * have the same colour in every chart, whatever their rank. Parts of one chart differ in colour
+ * until all colours are used, then in pattern.
  */
 export function choosePaints(
   parts: readonly { readonly id: string; readonly isWhole?: boolean }[],
@@ -34,14 +34,14 @@ export function choosePaints(
   });
 }
 
-/** By the ids alone and not by their order: a chart that ranks anew paints the same. */
+/** Depends on the ids but not on their order, so a new ranking keeps the colours. */
 function assignColours(ids: readonly string[]): ReadonlyMap<string, number> {
   const colours = new Map<string, number>();
   const taken = new Set<number>();
   const sorted = ids.toSorted((a, b) => hashId(a) - hashId(b));
   const isFirst = (id: string, at: number): boolean =>
     sorted.findIndex((other) => familyColour(other) === familyColour(id)) === at;
-  // No maker's second model takes the colour of another maker.
+  // Each family's first part comes first, so that no second part takes another family's colour.
   const firsts = sorted.filter(isFirst);
   for (const id of [...firsts, ...sorted.filter((each) => !firsts.includes(each))]) {
     let colour = familyColour(id);
@@ -53,13 +53,13 @@ function assignColours(ids: readonly string[]): ReadonlyMap<string, number> {
   return colours;
 }
 
-/** By what is before the `/`: the maker of a model. */
+/** The preferred colour of an id, by the text before its `/` (the maker of a model). */
 export function familyColour(id: string): number {
   const [family = ""] = id.split("/");
   return FAMILIES.get(family) ?? hashId(family) % COLOURS;
 }
 
-/** Makers that often stand in one chart: told apart even where hashes would not. */
+/** Fixed colours for makers that often share a chart; their hashes could collide. */
 const FAMILIES: ReadonlyMap<string, number> = new Map(
   ["google", "openai", "anthropic", "deepseek", "mistralai", "moonshotai", "qwen", "z-ai"].map(
     (family, colour) => [family, colour],
@@ -70,7 +70,7 @@ export function toColour({ colour }: Paint): string {
   return `var(--part-${colour})`;
 }
 
-/** FNV-1a: ids that differ by one letter are far from each other. */
+/** FNV-1a: ids that differ by one letter get hashes that are far apart. */
 function hashId(id: string): number {
   let hash = 0x811c9dc5;
   for (const byte of new TextEncoder().encode(id)) {

@@ -12,11 +12,11 @@ export interface SparklineProps {
   readonly heightPx?: number;
 }
 
-/** A line without a scale: how something went, beside its figure. */
+/** A small line without a scale that shows the trend next to a figure. */
 export function Sparkline({ label, unit, values, heightPx = 32 }: SparklineProps): ReactElement {
   const amounts = values.map((value) => toWhole(unit, value));
   const highest = amounts.reduce((a, b) => (b > a ? b : a), 0n);
-  // A bucket without a measurement is left out: a time to first token without traffic is not zero.
+  // Buckets without a measurement are skipped: without traffic, time to first token is not zero.
   const places = amounts.flatMap((amount, at) => {
     if (values[at] === null) return [];
     const x = amounts.length < 2 ? 0 : (at / (amounts.length - 1)) * WIDTH;

@@ -7,7 +7,7 @@ const parts = [
   { id: "b", name: "B" },
 ];
 
-test("parts stand on each other, and the sum of a bar is exact", () => {
+test("parts are stacked, and the sum of a bar is exact", () => {
   const [stack] = stackParts("usd", parts, [
     { id: "1", label: "1", tick: "1", values: { a: "0.100001", b: "0.200002" } },
   ]);
@@ -15,12 +15,12 @@ test("parts stand on each other, and the sum of a bar is exact", () => {
   expect(stack?.pieces.map(({ below }) => below)).toEqual([0n, 100_001n]);
 });
 
-test("a part keeps its colour where another one is missing", () => {
+test("a part keeps its colour in bars that lack another part", () => {
   const [stack] = stackParts("count", parts, [{ id: "1", label: "", tick: "", values: { b: 3 } }]);
   expect(stack?.pieces.map(({ at }) => at)).toEqual([1]);
 });
 
-test("what was not measured is distinguished from zero", () => {
+test("a missing measurement is not zero", () => {
   const one = parts.slice(0, 1);
   const [none, zero] = stackParts("ms", one, [
     { id: "1", label: "", tick: "", values: { a: null } },
@@ -29,7 +29,7 @@ test("what was not measured is distinguished from zero", () => {
   expect([none?.isMeasured, zero?.isMeasured]).toEqual([false, true]);
 });
 
-test("labels below the bars are few and evenly spread", () => {
+test("the labels below the bars are few and evenly spread", () => {
   expect(tickPlaces(24, 6)).toEqual([0, 4, 8, 12, 16, 20]);
   expect(tickPlaces(3, 6)).toEqual([0, 1, 2]);
   expect(tickPlaces(0, 6)).toEqual([]);

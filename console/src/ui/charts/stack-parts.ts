@@ -4,7 +4,7 @@ export interface ChartPart {
   readonly id: string;
   /** The name that people see. */
   readonly name: string;
-  /** Not one of several: drawn in the colour of charts that have one part. */
+  /** True: it is the chart's only part, drawn in the colour of charts with one part. */
   readonly isWhole?: boolean;
 }
 
@@ -21,7 +21,7 @@ export interface ChartBucket {
 
 export interface StackPiece {
   readonly part: ChartPart;
-  /** The part's place among all parts: its colour and its pattern. */
+  /** The part's index among all parts, which selects its paint. */
   readonly at: number;
   readonly whole: bigint;
   /** The sum of the pieces below this one in the bar. */
@@ -33,11 +33,11 @@ export interface Stack {
   /** The pieces of the bar, bottom first; empty ones are left out. */
   readonly pieces: readonly StackPiece[];
   readonly total: bigint;
-  /** False: nothing was measured, which is not the same as 0. */
+  /** False if nothing was measured, which is different from 0. */
   readonly isMeasured: boolean;
 }
 
-/** Puts the parts of every bucket on top of each other, with exact sums. */
+/** Stacks the parts of every bucket, with exact sums. */
 export function stackParts(
   unit: Unit,
   parts: readonly ChartPart[],
@@ -56,14 +56,14 @@ export function stackParts(
   });
 }
 
-/** Places the parts side by side, each from zero, with the highest as the total. */
+/** Starts every part at zero, for lines; `total` is the highest part. */
 export function sideBySide(
   unit: Unit,
   parts: readonly ChartPart[],
   buckets: readonly ChartBucket[],
 ): readonly Stack[] {
   return stackParts(unit, parts, buckets).map((stack) => {
-    // A line may have a gap where the others go on, and 0 is a point of its line.
+    // Null is a gap in the line; 0 is a point of it, unlike in stacked bars.
     const pieces = parts.flatMap((part, at) => {
       const amount = stack.bucket.values[part.id];
       return amount === null ? [] : [{ part, at, whole: toWhole(unit, amount), below: 0n }];

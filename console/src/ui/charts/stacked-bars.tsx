@@ -14,22 +14,24 @@ export interface StackedBarsProps {
   /** The metric, its groups and the step: `"Spend by model, per hour"`. */
   readonly label: string;
   readonly unit: Unit;
-  /** From the bottom up, eight at most; one alone needs no legend. */
+  /** From the bottom up, at most eight; a single part has no legend. */
   readonly parts: readonly ChartPart[];
   /** From left to right; dollars are decimal texts. */
   readonly buckets: readonly ChartBucket[];
-  /** The common property of the bars, for a column of the table: `"Hour (UTC)"`. */
+  /** The heading of the table's first column: `"Hour (UTC)"`. */
   readonly bucketLabel?: string;
   readonly heightPx?: number;
   /** `lines`: the parts do not add up, such as percentiles of times. */
   readonly shape?: "bars" | "lines";
-  /** Chosen by a click or by Enter. */
+  /** Called when the reader clicks a bar or presses Enter on it. */
   readonly onPick?: (bucket: ChartBucket) => void;
 }
 
 const HEIGHT_PX = 220;
 
-/** Parts over time, and the same figures as a table behind a switch. Of nothing there is no axis. */
+/**
+ * Parts over time, and the same figures as a table behind a switch. If all are 0, a note instead.
+ */
 export function StackedBars(props: StackedBarsProps): ReactElement {
   const { label, unit, parts, buckets, heightPx = HEIGHT_PX } = props;
   const chartId = useId();

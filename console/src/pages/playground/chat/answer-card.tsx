@@ -1,31 +1,31 @@
 import { ActionIcon, Group, Loader, Text } from "@mantine/core";
 import { Pencil, RefreshCw, type LucideIcon } from "lucide-react";
-import { memo, useState, type ReactElement } from "react";
+import { lazy, memo, Suspense, useState, type ReactElement } from "react";
 
 import { StatusBadge, type Tone } from "../../../ui/badge.tsx";
+import { CodeBlock } from "../../../ui/code-block.tsx";
 import { Copyable, CopyIcon } from "../../../ui/copyable.tsx";
 import { formatCount, formatMs } from "../../../ui/count.tsx";
 import { sentence } from "../../../ui/sentence.ts";
 import { Tip } from "../../../ui/tip.tsx";
 import { CallFigures } from "../call-figures.tsx";
 import { GatewayTrouble } from "../gateway-trouble.tsx";
-import { ModelText } from "../model-text.tsx";
 import shared from "../playground.module.css";
 import { tokensPerSecond } from "./answer-speed.ts";
-import classes from "./chat.module.css";
 import type { ChatAnswer, ToolResult } from "./chat-types.ts";
+import classes from "./chat.module.css";
 import { EditForm } from "./edit-form.tsx";
 import { ToolCalls } from "./tool-calls.tsx";
 
-/** The actions on an answer while nothing is running. */
+/** The actions on an answer. */
 export interface AnswerActions {
   readonly onRegenerate: (modelId: string) => void;
   readonly onEdit: (modelId: string, text: string) => void;
-  /** Undefined if its calls have results already, or none are due. */
+  /** Undefined if the answer's tool calls need no results (any more). */
   readonly onResults: ((modelId: string, results: readonly ToolResult[]) => void) | undefined;
 }
 
-/** One model's answer, and what it took: who served, tokens, time and cost. */
+/** A model's answer with its provider, tokens, times and cost. */
 export const AnswerCard = memo(function AnswerCard(props: {
   readonly answer: ChatAnswer;
   readonly name: string;
@@ -187,12 +187,45 @@ function Figures({ answer }: { readonly answer: ChatAnswer }): ReactElement {
   );
 }
 
-/** The provider may go on after a stop, and is paid for what it makes until then. */
+/** True if the cost is not known yet: after a stop, the provider may continue for a while. */
 function isUnsettled({ state, requestId }: ChatAnswer): boolean {
   return requestId !== undefined && (state === "stopped" || state === "ended_early");
 }
 
-/** Where something went wrong, the id is shown beside the message. */
+/** True if the error message already shows the request ID. */
 function hasOwnId({ state }: ChatAnswer): boolean {
   return state === "ended_early" || state === "refused";
+}
+
+/** Loaded with the first answer, because the Markdown parser is larger than the playground. */
+const MarkdownText = lazy(() => import("../markdown-text.tsx"));
+
+/** Longer answers are shown as plain text, so that the page stays fast. */
+const MARKDOWN_CHARS_MAX = 200_000;
+
+/** A model's answer as Markdown. HTML in it stays text, and nothing is loaded from other sites. */
+const ModelText = memo(function ModelText(props: { readonly text: string }): ReactElement | null {
+  const { text } = props;
+  if (text === "") return null;
+  const written = <p className={shared.prose}>{text}</p>;
+  if (text.length > MARKDOWN_CHARS_MAX) return written;
+  const json = findJson(text);
+  if (json !== undefined) return <CodeBlock code={json} label="JSON answer" />;
+  return (
+    <Suspense fallback={written}>
+      <MarkdownText text={text} />
+    </Suspense>
+  );
+});
+
+/** The unchanged answer if it is a single JSON object or list, else undefined. */
+function findJson(text: string): string | undefined {
+  const trimmed = text.trim();
+  if (!/^[{[][^]*[}\]]$/.test(trimmed)) return undefined;
+  try {
+    JSON.parse(trimmed);
+    return trimmed;
+  } catch {
+    return undefined;
+  }
 }

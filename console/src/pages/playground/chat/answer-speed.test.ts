@@ -14,7 +14,7 @@ const answer: ChatAnswer = {
   costUsd: "0.000001",
 };
 
-test("tokens a second are counted from the first token on", () => {
+test("tokens per second are counted from the first token on", () => {
   expect(tokensPerSecond(answer)).toBe(50);
   expect(tokensPerSecond({ ...answer, durationMs: 500 })).toBeUndefined();
   expect(tokensPerSecond({ modelId: "a", text: "", reasoning: "", state: "waiting" })).toBe(

@@ -52,13 +52,13 @@ const reasoner = model("b", {
   parameters: { reasoning_effort: { type: "enum", values: ["low", "high"] } },
 });
 
-describe("parameters", () => {
-  test("only what a model declares is shown, and nothing that no field can set", () => {
+describe("the parameters", () => {
+  test("shown are those that a model declares and a field can set", () => {
     const names = presentParameters([temperate, reasoner]).map(({ name }) => name);
     expect(names).toEqual(["temperature", "reasoning_effort", "response_format", "stop"]);
   });
 
-  test("only what this model declares is sent, within its bounds", () => {
+  test("sent are those that the model declares, within its bounds", () => {
     const values = { temperature: 1.5, reasoning_effort: "high", stop: "END\n", seed: 3 };
     expect(sentParameters(temperate, values)).toEqual({ temperature: 1, stop: ["END"] });
     expect(sentParameters(reasoner, values)).toEqual({ reasoning_effort: "high" });
@@ -69,8 +69,8 @@ describe("parameters", () => {
   });
 });
 
-describe("the conversation that is sent", () => {
-  test("is each model's own, and another's answer where it was not asked", () => {
+describe("the conversation sent to a model", () => {
+  test("has the model's own answers, or another's to messages that it did not get", () => {
     const turns = [
       turn("hi", { a: "hello from a", b: "hello from b" }),
       turn("more", { a: "only a" }),
@@ -84,14 +84,14 @@ describe("the conversation that is sent", () => {
     ]);
   });
 
-  test("leaves out what has no answer, so that speakers alternate", () => {
+  test("leaves out messages without an answer, so that the roles alternate", () => {
     expect(chatMessages("a", "be brief", [turn("lost", { a: "" }), turn("now")])).toEqual([
       { role: "system", content: "be brief" },
       { role: "user", content: "now" },
     ]);
   });
 
-  test("carries files in the parts that the route takes", () => {
+  test("has files in the format of the route", () => {
     const attachments = [
       { kind: "image", name: "a.png", dataUrl: "data:image/png;base64,AAAA" },
       { kind: "audio", name: "a.wav", dataUrl: "data:audio/wav;base64,BBBB" },
@@ -114,7 +114,7 @@ describe("the conversation that is sent", () => {
   });
 });
 
-test("files may be attached only when every model takes their kind", () => {
+test("a kind of file may be attached only if every model accepts it", () => {
   const seeing = model("c", { input_modalities: ["text", "image", "file"] });
   expect(takenKinds([seeing])).toEqual(["image", "file"]);
   expect(takenKinds([seeing, temperate])).toEqual([]);

@@ -3,6 +3,7 @@ import { Plus, X } from "lucide-react";
 import { useState, type ReactElement } from "react";
 
 import type { Model } from "../../../../../src/account/console-api/contract.ts";
+import { controlled } from "../../../ui/controlled.ts";
 import { FilterChips } from "../../../ui/filter-chips.tsx";
 import { ModelNote, ModelPicker } from "../model-picker.tsx";
 import { ParameterField } from "../parameter-field.tsx";
@@ -13,7 +14,7 @@ import { StructureFields } from "./structure-fields.tsx";
 
 const MODELS_MAX = 4;
 
-/** Which models are asked, and how. */
+/** The settings of a conversation: models, system prompt, parameters. */
 export function ChatSettingsPanel(props: {
   readonly models: readonly Model[];
   readonly settings: ChatSettings;
@@ -49,8 +50,7 @@ export function ChatSettingsPanel(props: {
       <Textarea
         label="System prompt"
         placeholder="Instructions for the model"
-        value={settings.system}
-        onChange={(event) => onChange({ system: event.currentTarget.value })}
+        {...controlled(settings.system, (system) => onChange({ system }))}
         autosize
         minRows={2}
         maxRows={8}
@@ -72,7 +72,7 @@ function Parameters(props: {
   const { chosen, settings, onChange } = props;
   const { parameters, own = {} } = settings;
   const [picked, setPicked] = useState(ALL);
-  // A model that is chosen no more has no parameters to show.
+  // `picked` may be a model that is no longer chosen.
   const one = chosen.length > 1 ? chosen.find(({ id }) => id === picked) : undefined;
   const shown = presentParameters(one === undefined ? chosen : [one]);
   if (shown.length === 0) return null;

@@ -21,7 +21,7 @@ const CodeDialog = lazy(() => import("./code-dialog.tsx"));
 const HistoryDrawer = lazy(() => import("./history-drawer.tsx"));
 const PresetDialog = lazy(() => import("./preset-dialog.tsx"));
 
-/** Conversations with one model, or the same prompt to several side by side. */
+/** The chat tab: conversations with one or several models at the same time. */
 export default function ChatTab(props: TabProps): ReactElement {
   const { models, modelIds, isNamed, onModels } = props;
   const { org } = useSession();
@@ -117,18 +117,18 @@ export default function ChatTab(props: TabProps): ReactElement {
   );
 }
 
-/** The part of the conversation that one of the chosen models does not take. */
+/** The problem if one of the chosen models does not accept a file of the conversation. */
 function untakenBy(chosen: readonly Model[], turns: readonly Turn[]): string | undefined {
   return chosen.map((model) => untakenProblem(model, turns)).find((each) => each !== undefined);
 }
 
-/** A preset replaces what was set before, also where it sets nothing. */
+/** Clears the optional settings, so that a preset replaces all of them. */
 const NOTHING_SET = { own: {}, tools: "", schema: "", isReasoningOff: false, routing: {} };
 
-/** On a narrower window the settings lie over the conversation, and are closed at first. */
+/** In narrower windows the settings cover the conversation, so they are closed at first. */
 const WIDE = "(min-width: 62.01em)";
 
-/** The call that was made last, or would be made first. */
+/** The call for the conversation so far; with a sample message if it is empty. */
 function buildCode(chat: Chat, model: Model): CodeCall {
   const { settings, turns } = chat.conversation;
   const spoken = turns.length > 0 ? turns : [HELLO];

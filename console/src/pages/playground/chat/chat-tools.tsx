@@ -6,7 +6,7 @@ import classes from "./chat.module.css";
 
 export type ChatDialog = "code" | "history" | "presets";
 
-/** The actions on the conversation as a whole. */
+/** The buttons above a conversation. */
 export function ChatTools(props: {
   readonly isEmpty: boolean;
   readonly hasModel: boolean;
@@ -55,7 +55,7 @@ export function ChatTools(props: {
   );
 }
 
-/** On a phone the icon alone; its label stays its accessible name. */
+/** A button that shows only its icon on phones; the label stays its accessible name. */
 function Tool(props: {
   readonly icon: ReactNode;
   readonly label: string;

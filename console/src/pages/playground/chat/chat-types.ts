@@ -1,11 +1,11 @@
-/** A file that a message carries: it stays in this browser and goes to the model with the message. */
+/** A file attached to a message; stored in this browser and sent to the model with the message. */
 export interface Attachment {
   readonly kind: "image" | "file" | "audio";
   readonly name: string;
   readonly dataUrl: string;
 }
 
-/** A call of a tool that a model asks for. */
+/** A tool call in a model's answer. */
 export interface ToolCall {
   readonly id: string;
   readonly name: string;
@@ -13,7 +13,7 @@ export interface ToolCall {
   readonly arguments: string;
 }
 
-/** A person's text that stands for the result of a tool. */
+/** The result of a tool call, typed by the reader. */
 export interface ToolResult {
   readonly callId: string;
   readonly content: string;
@@ -21,7 +21,7 @@ export interface ToolResult {
 
 export interface ChatAnswer {
   readonly modelId: string;
-  /** The attempt that this answer belongs to: late events of an earlier one are dropped. */
+  /** Identifies the attempt, so that late events of an earlier attempt can be dropped. */
   readonly attemptId?: string;
   readonly text: string;
   readonly reasoning: string;
@@ -36,24 +36,24 @@ export interface ChatAnswer {
   readonly costUsd?: string;
   readonly firstByteMs?: number;
   readonly durationMs?: number;
-  /** It was cut off by its token bound. */
+  /** True if the answer was cut off at the output limit. */
   readonly isCutOff?: boolean;
   readonly toolCalls?: readonly ToolCall[];
-  /** A person has changed its text. */
+  /** True if the reader edited the text. */
   readonly isEdited?: boolean;
 }
 
-/** One message of the person, or results of tools, and what every model said to it. */
+/** A message of the reader, or results of tools, with the answer of each model. */
 export interface Turn {
   readonly id: string;
   readonly text: string;
   readonly attachments: readonly Attachment[];
   readonly answers: readonly ChatAnswer[];
-  /** In place of a message: by model, the results of the calls in its answer before. */
+  /** Instead of a message: by model id, the results of the tool calls in its previous answer. */
   readonly toolResults?: Readonly<Record<string, readonly ToolResult[]>>;
 }
 
-/** The values of the parameters; an absent one is the provider's own default. */
+/** The values of parameters; an absent one means the provider's default. */
 export type ParameterValues = Readonly<Record<string, string | number | boolean>>;
 
 /** Which providers serve a request: the `provider` object of its body. */
@@ -61,22 +61,22 @@ export interface Routing {
   readonly order?: readonly string[];
   readonly only?: readonly string[];
   readonly ignore?: readonly string[];
-  /** True: the first provider that serves, or none. */
+  /** True: no fallback to other providers. */
   readonly isFirstOnly?: boolean;
-  /** True: only providers that take every parameter of the request. */
+  /** True: only providers that accept every parameter of the request. */
   readonly isStrict?: boolean;
 }
 
-/** The request's settings besides the messages; an absent one is not sent. */
+/** The settings of a conversation; absent ones are not sent. */
 export interface ChatSettings {
   readonly modelIds: readonly string[];
   readonly system: string;
   readonly parameters: ParameterValues;
-  /** By model: what differs from `parameters` for it. */
+  /** By model id: values that override `parameters`. */
   readonly own?: Readonly<Record<string, ParameterValues>>;
-  /** A JSON list of tools, as it was typed. */
+  /** A JSON list of tools as typed. */
   readonly tools?: string;
-  /** A JSON schema that answers follow, as it was typed. */
+  /** A JSON schema for the answers as typed. */
   readonly schema?: string;
   readonly isReasoningOff?: boolean;
   readonly routing?: Routing;

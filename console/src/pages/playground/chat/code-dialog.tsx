@@ -13,7 +13,7 @@ export interface CodeCall {
   readonly of: Omit<SnippetOf, "gatewayUrl">;
 }
 
-/** This conversation as a program would send it, to each of the models. */
+/** Code that sends this conversation to one of the models. */
 export default function CodeDialog(props: {
   readonly calls: readonly CodeCall[];
   readonly onClose: () => void;
@@ -23,13 +23,7 @@ export default function CodeDialog(props: {
   const [modelId, setModelId] = useState(calls[0]?.of.modelId ?? "");
   const call = calls.find(({ of }) => of.modelId === modelId) ?? calls[0];
   return (
-    <Modal
-      opened
-      onClose={props.onClose}
-      title="Code for this request"
-      size="xl"
-      closeButtonProps={{ "aria-label": "Close dialog" }}
-    >
+    <Modal opened onClose={props.onClose} title="Code for this request" size="xl">
       <Stack gap="sm">
         {calls.length > 1 ? (
           <FilterChips

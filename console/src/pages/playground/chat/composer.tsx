@@ -6,6 +6,7 @@ import { useMay } from "../../../api/use-may.ts";
 import shared from "../playground.module.css";
 import classes from "./chat.module.css";
 import type { Attachment } from "./chat-types.ts";
+import { controlled } from "../../../ui/controlled.ts";
 import { acceptedTypes, readAttachment, attachmentProblem } from "./read-attachment.ts";
 
 export interface ComposerProps {
@@ -13,17 +14,17 @@ export interface ComposerProps {
   readonly onText: (text: string) => void;
   readonly isBusy: boolean;
   readonly canSend: boolean;
-  /** The setting that has to be mended before a message can be sent. */
+  /** A problem of the settings that prevents sending. */
   readonly settingsProblem?: string | undefined;
-  /** Kinds of files that the chosen models take. */
+  /** The kinds of files that the chosen models accept. */
   readonly kinds: readonly Attachment["kind"][];
-  /** The files of earlier messages: they are sent again with this one. */
+  /** The files of earlier messages, which are sent again with every message. */
   readonly sent: readonly Attachment[];
   readonly onSend: (text: string, attachments: readonly Attachment[]) => void;
   readonly onStop: () => void;
 }
 
-/** Where a message is written. */
+/** The form to write a message and attach files. */
 export function Composer(props: ComposerProps): ReactElement {
   const { isBusy, canSend, kinds, settingsProblem, text, onText } = props;
   const mayCall = useMay("keys");
@@ -77,8 +78,7 @@ export function Composer(props: ComposerProps): ReactElement {
         aria-label="Message"
         className={shared.message}
         placeholder="Write a message"
-        value={text}
-        onChange={(event) => onText(event.currentTarget.value)}
+        {...controlled(text, onText)}
         onKeyDown={onKeyDown}
         autosize
         minRows={2}
@@ -111,7 +111,7 @@ export function Composer(props: ComposerProps): ReactElement {
           </Text>
         </Group>
         {isBusy ? (
-          // Keys: a press that began on one of the two never ends as a click on the other.
+          // Separate keys, so that a press begun on one button is no click on the other.
           <Button
             key="stop"
             variant="default"
@@ -159,7 +159,7 @@ function AttachedFiles(props: {
   );
 }
 
-/** A picture, or the name of another file. */
+/** A thumbnail of an image, or the name of another file. */
 export function FilePreview({ attachment }: { readonly attachment: Attachment }): ReactElement {
   const { kind, name, dataUrl } = attachment;
   return kind === "image" ? (

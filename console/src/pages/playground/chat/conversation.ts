@@ -33,8 +33,8 @@ function waitingAnswer(modelId: string): ChatAnswer {
 }
 
 /**
- * The turns up to this one, to ask for its answers again: from one model, or from all of them.
- * Later turns are dropped, because they replied to the former answer.
+ * The turns up to this one, with answers waiting again for one model or for all. Later turns are
+ * dropped, because they reply to the former answer. Undefined if there is no such turn.
  */
 export function turnsBefore(
   turns: readonly Turn[],
@@ -51,8 +51,8 @@ export function turnsBefore(
 }
 
 /**
- * The turns with the results of one model's calls, which it is asked to go on with. Results for
- * several models that were asked at once stand in one turn.
+ * Adds a turn with the results of a model's tool calls, to which the model then replies. Results
+ * for several models share a turn. Undefined if there is no such turn.
  */
 export function answeredTools(
   turns: readonly Turn[],
@@ -84,12 +84,12 @@ export function chooseTitle(turns: readonly Turn[]): string {
   return said.slice(0, TITLE_CHARS) || first?.attachments[0]?.name || "New conversation";
 }
 
-/** Its text is complete; its cost may come later. */
+/** True if the text of an answer is complete; its cost may follow later. */
 export function isEnd(state: ChatAnswer["state"] | undefined): boolean {
   return state !== undefined && state !== "waiting" && state !== "streaming";
 }
 
-/** An answer that was still coming when its page was left comes no more. */
+/** Marks answers that were incomplete when the page was left as ended early. */
 export function withEnds(kept: Conversation): Conversation {
   return {
     ...kept,
@@ -108,7 +108,7 @@ export function withEnds(kept: Conversation): Conversation {
   };
 }
 
-/** Undefined as the attempt: whichever it is. */
+/** Changes an answer; nothing happens if `attemptId` is given and not the answer's attempt. */
 export function withAnswer(
   conversation: Conversation,
   of: {

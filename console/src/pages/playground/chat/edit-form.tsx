@@ -1,13 +1,14 @@
 import { Button, Group, Textarea } from "@mantine/core";
 import { useState, type ReactElement } from "react";
 
+import { controlled } from "../../../ui/controlled.ts";
 import shared from "../playground.module.css";
 
-/** A message or an answer while it is edited. */
+/** A form to edit a message or an answer. */
 export function EditForm(props: {
   readonly label: string;
   readonly text: string;
-  /** On the button that takes the new text. */
+  /** The label of the submit button. */
   readonly doing: string;
   readonly isBusy: boolean;
   readonly onText: (text: string) => void;
@@ -25,8 +26,7 @@ export function EditForm(props: {
     >
       <Textarea
         aria-label={props.label}
-        value={text}
-        onChange={(event) => setText(event.currentTarget.value)}
+        {...controlled(text, setText)}
         autosize
         minRows={2}
         maxRows={16}

@@ -20,7 +20,7 @@ interface Preset {
 
 const presets = new BrowserShelf<Preset>("presets", PRESETS_MAX);
 
-/** Settings to use again, under a name in this browser. */
+/** Saves settings under a name in this browser, and restores them. */
 export default function PresetDialog(props: {
   readonly orgId: string;
   readonly settings: ChatSettings;
@@ -40,13 +40,7 @@ export default function PresetDialog(props: {
   }
 
   return (
-    <Modal
-      opened
-      onClose={props.onClose}
-      title="Presets"
-      size="lg"
-      closeButtonProps={{ "aria-label": "Close dialog" }}
-    >
+    <Modal opened onClose={props.onClose} title="Presets" size="lg">
       <Stack gap="md">
         <form onSubmit={save}>
           <Group align="flex-end" gap="xs">

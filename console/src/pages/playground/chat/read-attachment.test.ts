@@ -12,7 +12,7 @@ const png = { name: "a.png", type: "image/png", size: 1_000 };
 const nothing = { attached: [], sent: [] };
 const large = { kind: "image", name: "b", dataUrl: "x".repeat(4_000_000) } as const;
 
-test("a file of a kind that the models do not take is refused by its name, with what they take", () => {
+test("a file of an unsupported kind is refused with its name and the supported kinds", () => {
   expect(attachmentProblem([png], nothing, ["image"])).toBeUndefined();
   expect(attachmentProblem([png], nothing, ["file"])).toBe(
     "a.png cannot be attached. The selected models accept PDF files.",
@@ -21,13 +21,13 @@ test("a file of a kind that the models do not take is refused by its name, with 
   expect(attachmentProblem([png, page], nothing, ["image", "file"])).toMatch(/^a\.html cannot/);
 });
 
-test("an empty file is refused by its name", () => {
+test("an empty file is refused with its name", () => {
   expect(attachmentProblem([{ ...png, size: 0 }], nothing, ["image"])).toBe(
     "a.png is empty. Choose another file.",
   );
 });
 
-test("files are bounded in number and in bytes, those attached before included", () => {
+test("files are limited in number and total size, including those already attached", () => {
   const before = { ...nothing, attached: [large] };
   expect(attachmentProblem([{ ...png, size: 2_900_000 }], before, ["image"])).toBeUndefined();
   expect(attachmentProblem([{ ...png, size: 3_100_000 }], before, ["image"])).toBe(
@@ -37,7 +37,7 @@ test("files are bounded in number and in bytes, those attached before included",
   expect(attachmentProblem(nine, nothing, ["image"])).toMatch(/at most 8 files/);
 });
 
-test("what earlier messages carry counts, as it is sent again", () => {
+test("files of earlier messages count toward the total size", () => {
   const before = { ...nothing, sent: [large] };
   expect(attachmentProblem([{ ...png, size: 2_900_000 }], before, ["image"])).toBeUndefined();
   expect(attachmentProblem([{ ...png, size: 3_100_000 }], before, ["image"])).toMatch(
@@ -45,7 +45,7 @@ test("what earlier messages carry counts, as it is sent again", () => {
   );
 });
 
-test("what only calls itself an image, or has too many pixels, is refused in plain words", async () => {
+test("a damaged image and one with too many pixels are refused", async () => {
   const file = new File(["text"], "cat.png", { type: "image/png" });
   const is =
     (width: number, height: number): Decode =>
@@ -59,7 +59,7 @@ test("what only calls itself an image, or has too many pixels, is refused in pla
   expect(await readAttachment(file, is(10, 8_001))).toMatch(/8,001 pixels/);
 });
 
-test("a model is not sent a conversation with a file that it does not take", () => {
+test("a conversation with a file that the model does not accept is a problem", () => {
   const image = { kind: "image", name: "cat.png", dataUrl: "" } as const;
   const turns = [{ attachments: [] }, { attachments: [image] }];
   const model = (...kinds: string[]) => ({ name: "Plain", input_modalities: kinds });
@@ -70,7 +70,7 @@ test("a model is not sent a conversation with a file that it does not take", () 
   expect(untakenProblem(model("text"), [{ attachments: [] }])).toBeUndefined();
 });
 
-test("the file dialog offers the types of the declared kinds only", () => {
+test("the file dialog offers only the types of the given kinds", () => {
   expect(acceptedTypes(["file"])).toBe("application/pdf");
   expect(acceptedTypes([])).toBe("");
 });

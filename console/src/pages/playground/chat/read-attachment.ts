@@ -2,11 +2,11 @@ import type { Attachment } from "./chat-types.ts";
 
 export const ATTACHMENTS_MAX = 8;
 /**
- * The most bytes of all files of a conversation, as each request carries them all: as text they
- * grow by a third, and a request has 10 MB at most.
+ * The most bytes of all files of a conversation, because each request has them all. Base64 adds a
+ * third, and a request can have at most 10 MB.
  */
 export const ATTACHMENT_BYTES_MAX = 6_000_000;
-/** The longest side of a picture in pixels: providers refuse larger ones. */
+/** The longest side of an image in pixels; providers refuse larger ones. */
 export const IMAGE_SIDE_PX_MAX = 8_000;
 
 const KINDS: Readonly<Record<string, Attachment["kind"]>> = {
@@ -27,20 +27,20 @@ const FORMATS: Readonly<Record<Attachment["kind"], string>> = {
   audio: "WAV and MP3 audio",
 };
 
-/** For the file dialog: the types of these kinds. */
+/** The media types of these kinds, for the file dialog. */
 export function acceptedTypes(kinds: readonly Attachment["kind"][]): string {
   return Object.keys(KINDS)
     .filter((type) => kinds.includes(KINDS[type] ?? "file"))
     .join(",");
 }
 
-/** Why these files cannot be attached too; undefined if they can. */
+/** The reason why these files cannot be attached; undefined if they can. */
 export function attachmentProblem(
   files: readonly Pick<File, "name" | "type" | "size">[],
   before: {
-    /** To the message that is being written. */
+    /** The files already attached to the current message. */
     readonly attached: readonly Attachment[];
-    /** With earlier messages of the conversation. */
+    /** The files of earlier messages of the conversation. */
     readonly sent: readonly Attachment[];
   },
   kinds: readonly Attachment["kind"][],
@@ -85,13 +85,10 @@ function megabytes(bytes: number): string {
   return `${Math.ceil(bytes / 100_000) / 10} MB`;
 }
 
-/** Reads the size of a picture; rejects a file that is none. */
+/** Reads the size of an image; rejects if the file is not one. */
 export type Decode = (file: File) => Promise<{ readonly width: number; readonly height: number }>;
 
-/**
- * Reads the file for sending, or says why it cannot be sent. A file that only looks like a picture
- * would waste a request.
- */
+/** Reads a file for sending; returns a sentence if it cannot be sent, such as a damaged image. */
 export async function readAttachment(
   file: File,
   decode: Decode = decodeInBrowser,
@@ -139,7 +136,7 @@ async function readAsDataUrl(file: File): Promise<string> {
   });
 }
 
-/** Why a model cannot be sent these messages: a file in them that it does not take. */
+/** The problem if a message has a file that the model does not accept. */
 export function untakenProblem(
   model: { readonly name: string; readonly input_modalities: readonly string[] },
   turns: readonly { readonly attachments: readonly Attachment[] }[],

@@ -43,7 +43,7 @@ describe("the request of a conversation", () => {
     });
   });
 
-  test("leaves out what the model does not declare", () => {
+  test("leaves out parameters that the model does not declare", () => {
     const provider = { order: ["p"], allow_fallbacks: false };
     expect(requestParameters(plain, settings)).toEqual({ provider });
     expect(requestParameters(thinking, settings)).toEqual({
@@ -53,7 +53,7 @@ describe("the request of a conversation", () => {
     expect(routingBody({ order: [], isStrict: false })).toBeUndefined();
   });
 
-  test("is not sent while a structure is wrong, and the message says where", () => {
+  test("is not sent with invalid JSON, and the message names the field", () => {
     expect(readTools("{}").problem).toMatch(/list/);
     expect(readTools('[{"name": "a b"}]').problem).toMatch(/Tool 1 needs a name/);
     expect(readTools('[{"name": "a"}, {"name": "a"}]').problem).toMatch(/Two tools/);
@@ -81,7 +81,7 @@ describe("a conversation with tools", () => {
   };
   const results = [{ callId: "c1", content: "seen" }];
 
-  test("sends each call with its result, to the model that made it only", () => {
+  test("sends each call with its result only to the model that made it", () => {
     const turns = answeredTools([first], { turnId: "t1", modelId: "a", results }) ?? [];
     expect(chatMessages("a", "", turns)).toEqual([
       { role: "user", content: "go" },
@@ -100,19 +100,19 @@ describe("a conversation with tools", () => {
     ]);
   });
 
-  test("sends no call whose result was never given", () => {
+  test("sends no call without a result", () => {
     const next: Turn = { id: "t2", text: "never mind", attachments: [], answers: [] };
     expect(JSON.stringify(chatMessages("a", "", [first, next]))).not.toContain("tool_calls");
   });
 
-  test("is asked again without what came after", () => {
+  test("drops later turns when an answer is regenerated", () => {
     const later: Turn = { id: "t2", text: "later", attachments: [], answers: [] };
     const again = turnsBefore([first, later], "t1", "b") ?? [];
     expect(again.map(({ id }) => id)).toEqual(["t1"]);
     expect(again[0]?.answers.map(({ state }) => state)).toEqual(["done", "waiting"]);
   });
 
-  test("takes nothing from an attempt that was given up", () => {
+  test("ignores events of an abandoned attempt", () => {
     const now: Turn = { ...first, answers: [answer("a", { attemptId: "new" })] };
     const of = { turnId: "t1", modelId: "a", attemptId: "old" };
     const kept = { id: "k", orgId: "o", title: "", updatedAtMs: 1, settings, turns: [now] };

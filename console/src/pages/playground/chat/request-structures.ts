@@ -6,13 +6,13 @@ const TOOLS_MAX = 64;
 const JSON_CHARS_MAX = 100_000;
 const TOOL_NAME = /^[A-Za-z0-9_-]{1,64}$/;
 
-/** A value that was typed as JSON, or what is wrong with it; neither: nothing was typed. */
+/** A value typed as JSON, or its problem; neither if the field is blank. */
 export interface Read<T> {
   readonly value?: T;
   readonly problem?: string;
 }
 
-/** The structures of a request: tools, a schema, the providers, and reasoning off. */
+/** The parts of a request without a parameter field: tools, schema, routing, reasoning off. */
 export function buildStructures(model: Model, settings: ChatSettings): Record<string, unknown> {
   const { value: tools } = readTools(settings.tools ?? "");
   const { value: schema } = readSchema(settings.schema ?? "");
@@ -32,7 +32,7 @@ export function buildStructures(model: Model, settings: ChatSettings): Record<st
   };
 }
 
-/** The first thing that keeps these settings from being sent. */
+/** The first problem that prevents sending; undefined if there is none. */
 export function settingsProblem(settings: ChatSettings): string | undefined {
   const tools = readTools(settings.tools ?? "").problem;
   if (tools !== undefined) return `Tools: ${tools}`;
@@ -55,7 +55,7 @@ function reasoningOff({ parameters }: Model): Record<string, unknown> {
   return parameters["thinking"] === undefined ? {} : { thinking: { type: "disabled" } };
 }
 
-/** Tools as the chat-completions route wants them; those of the messages route are rewritten. */
+/** Parses tools for the chat-completions route; tools in the messages format are converted. */
 export function readTools(typed: string): Read<readonly object[]> {
   const { value, problem } = readJson(typed);
   if (problem !== undefined || value === undefined) return { ...(problem && { problem }) };
@@ -110,7 +110,7 @@ function isObject(value: unknown): value is object {
   return typeof value === "object" && value !== null && !Array.isArray(value);
 }
 
-/** The `provider` object of a request; undefined: the gateway's own order. */
+/** The `provider` object of a request; undefined for the gateway's default routing. */
 export function routingBody(routing: Routing | undefined): object | undefined {
   if (routing === undefined) return undefined;
   const { order, only, ignore, isFirstOnly, isStrict } = routing;

@@ -4,7 +4,7 @@ import type { ReactElement } from "react";
 import type { Model } from "../../../../../src/account/console-api/contract.ts";
 import type { Routing } from "./chat-types.ts";
 
-/** Which providers may serve, and in which order. */
+/** Fields for the providers that may serve, and their order. */
 export default function RoutingFields(props: {
   readonly models: readonly Model[];
   readonly routing: Routing;
@@ -12,7 +12,7 @@ export default function RoutingFields(props: {
 }): ReactElement {
   const { models, routing, onChange } = props;
   const ids = new Set(models.flatMap(({ providers }) => providers.map((each) => each.provider)));
-  // An entry that a preset brought stays visible, also where no chosen model has it.
+  // Providers of a preset stay visible even if no chosen model has them.
   for (const id of [routing.order, routing.only, routing.ignore].flat()) {
     if (id !== undefined) ids.add(id);
   }

@@ -7,7 +7,7 @@ afterEach(() => vi.unstubAllGlobals());
 
 const REQUEST_ID = "01934b2c-7f00-7abc-8def-0123456789ab";
 
-/** The network, which answers these in turn. */
+/** Stubs the network with these answers, in order. */
 function network(...answers: readonly (() => Response)[]): void {
   const queue = [...answers];
   vi.stubGlobal("fetch", () => {
@@ -37,7 +37,7 @@ async function answerOf(): Promise<Partial<ChatAnswer>> {
 }
 
 describe("an answer", () => {
-  test("that ends well has its provider, its tokens and its exact cost", async () => {
+  test("that completes has its provider, its tokens and its exact cost", async () => {
     network(
       events(
         delta("Hel"),
@@ -57,7 +57,7 @@ describe("an answer", () => {
     });
   });
 
-  test("that fails in the middle stays as far as it came, and its cost comes from its record", async () => {
+  test("that fails midway keeps its text so far and gets its cost from its record", async () => {
     network(
       events(delta("half an ans"), {
         choices: [{ index: 0, delta: { content: "" }, finish_reason: "error" }],
@@ -80,7 +80,7 @@ describe("an answer", () => {
     });
   });
 
-  test("whose stream breaks off without a word ended early", async () => {
+  test("whose stream breaks off ended early", async () => {
     network(
       events(delta("half")),
       () => new Response('{"data":{"outcome":"reset","cost_micro_usd":7}}'),
@@ -92,7 +92,7 @@ describe("an answer", () => {
     });
   });
 
-  test("that is refused has the class and the request ID of the body", async () => {
+  test("that is refused has the error class and the request ID of the body", async () => {
     const body = {
       error: {
         code: "insufficient_quota",

@@ -6,9 +6,9 @@ import type { ChatAnswer, ToolCall } from "./chat-types.ts";
 export type AnswerChange = Partial<ChatAnswer>;
 
 /**
- * Streams one answer and reports each change of it. Never rejects: a failure is a state of the
- * answer, and the text so far is kept. The cost of an answer that ended early is read from its
- * record later.
+ * Streams an answer and reports each change of it. Never rejects: a failure becomes a state of the
+ * answer, and the text so far is kept. If the stream has no cost, it is read from the request's
+ * record.
  */
 export async function streamChat(
   body: object,
@@ -52,7 +52,7 @@ async function readStream(
   }
 }
 
-/** Puts an answer together from the chunks of its stream. */
+/** Assembles an answer from the chunks of its stream. */
 export class AnswerAssembler {
   costUsd: string | undefined;
   #text = "";
@@ -102,12 +102,12 @@ export class AnswerAssembler {
     };
   }
 
-  /** A stream that ended without its last word ended early, whether it said why or not. */
+  /** `done` only after `[DONE]` and without an error. */
   endState(): ChatAnswer["state"] {
     return this.#isDone && this.#error === undefined ? "done" : "ended_early";
   }
 
-  /** The parts of a call come one by one, under the number of the call. */
+  /** The parts of a tool call arrive in several chunks, identified by `index`. */
   #readCalls(parts: unknown): void {
     if (!Array.isArray(parts)) return;
     for (const part of parts as readonly unknown[]) {
@@ -152,7 +152,7 @@ function failed(fault: unknown, signal: AbortSignal): AnswerChange {
   return { state: "refused", message, ...dropUndefined({ errorType, requestId }) };
 }
 
-/** Without the members that nothing is known of. */
+/** Drops undefined members. */
 function dropUndefined<T extends object>(values: T): { [K in keyof T]?: NonNullable<T[K]> } {
   return Object.fromEntries(Object.entries(values).filter(([, value]) => value !== undefined)) as {
     [K in keyof T]?: NonNullable<T[K]>;

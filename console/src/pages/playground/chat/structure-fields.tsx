@@ -2,6 +2,7 @@ import { Button, Stack, Switch, Text, Textarea } from "@mantine/core";
 import { lazy, useState, type ReactElement, type ReactNode } from "react";
 
 import type { Model } from "../../../../../src/account/console-api/contract.ts";
+import { controlled } from "../../../ui/controlled.ts";
 import { WhenOpened } from "../../../ui/when-opened.tsx";
 import shared from "../playground.module.css";
 import classes from "./chat.module.css";
@@ -17,7 +18,7 @@ export interface StructureFieldsProps {
   readonly onChange: (change: Partial<ChatSettings>) => void;
 }
 
-/** Tools, the schema of answers, reasoning, and the providers that may serve. */
+/** Fields for reasoning, tools, the schema of answers, and routing. */
 export function StructureFields(props: StructureFieldsProps): ReactElement {
   const { models, settings, onChange } = props;
   return (
@@ -108,8 +109,7 @@ function JsonField(props: {
         description={notTaken(others)}
         className={shared.mono}
         spellCheck={false}
-        value={value}
-        onChange={(event) => props.onChange(event.currentTarget.value)}
+        {...controlled(value, props.onChange)}
         error={problem}
         autosize
         minRows={3}

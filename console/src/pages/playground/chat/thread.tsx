@@ -9,17 +9,17 @@ import type { ChatAnswer, Turn } from "./chat-types.ts";
 import { TurnView } from "./turn-view.tsx";
 import type { Chat } from "./use-chat.ts";
 
-/** How near to the end a reader counts as following it. */
+/** A thread scrolled this close to its end follows new text. */
 const NEAR_PX = 80;
 
 export interface ThreadProps {
   readonly chat: Chat;
   readonly models: readonly Model[];
-  /** Puts a prompt where messages are written. */
+  /** Puts a prompt into the message field. */
   readonly onExample: (prompt: string) => void;
 }
 
-/** The conversation, oldest message first: in one column, or in one for each of several models. */
+/** The conversation, oldest message first; with several models, a column for each. */
 export function Thread(props: ThreadProps): ReactElement {
   const { conversation, isBusy } = props.chat;
   const { turns, settings } = conversation;
@@ -33,7 +33,7 @@ export function Thread(props: ThreadProps): ReactElement {
   );
 }
 
-/** Beside each other, each scrolled by itself. */
+/** A column for each model; each scrolls separately. */
 function Columns(props: ThreadProps): ReactElement {
   const { settings } = props.chat.conversation;
   const names = useNames(props.models);
@@ -54,7 +54,7 @@ function Columns(props: ThreadProps): ReactElement {
   );
 }
 
-/** Scrolls with the newest text while the reader is at the end. */
+/** The messages of a conversation; scrolls with new text while the reader is at the end. */
 function Messages(props: ThreadProps & { readonly modelId?: string }): ReactElement {
   const { chat, models, modelId } = props;
   const { turns } = chat.conversation;
@@ -128,7 +128,7 @@ function useNames(models: readonly Model[]): ReadonlyMap<string, string> {
 
 type Actions = Pick<Chat, "sayAgain" | "regenerate" | "editAnswer" | "giveResults">;
 
-/** The same functions while an answer comes in, so that only what has changed is drawn again. */
+/** Functions that stay the same while an answer streams in, so that other turns are not redrawn. */
 function useActions(chat: Chat): Actions {
   const now = useRef(chat);
   now.current = chat;
@@ -143,7 +143,7 @@ function useActions(chat: Chat): Actions {
   );
 }
 
-/** The announcement of a screen reader for each answer, once all of them have ended. */
+/** What a screen reader announces after all answers have ended. */
 function announceEnds(turns: readonly Turn[]): string {
   const answers = turns.at(-1)?.answers ?? [];
   return answers.map(describeEnd).join(" ");

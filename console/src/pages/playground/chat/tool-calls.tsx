@@ -5,10 +5,10 @@ import { CodeBlock } from "../../../ui/code-block.tsx";
 import classes from "./chat.module.css";
 import type { ToolCall, ToolResult } from "./chat-types.ts";
 
-/** The calls that a model asks for, and what they gave: a person answers in place of the tools. */
+/** The tool calls of an answer, with fields in which the reader types their results. */
 export function ToolCalls(props: {
   readonly calls: readonly ToolCall[];
-  /** Undefined if they have results, or cannot have any now. */
+  /** Undefined if the calls already have results, or cannot get any now. */
   readonly onResults: ((results: readonly ToolResult[]) => void) | undefined;
 }): ReactElement {
   const { calls, onResults } = props;

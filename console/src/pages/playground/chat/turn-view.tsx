@@ -13,7 +13,7 @@ import type { Chat } from "./use-chat.ts";
 
 export interface TurnViewProps {
   readonly turn: Turn;
-  /** The turn that follows: where it carries results, the calls of this one are answered. */
+  /** The next turn, which may have the results of this turn's tool calls. */
   readonly next: Turn | undefined;
   /** The model of the column; undefined for the answers of all models. */
   readonly modelId?: string | undefined;
@@ -22,7 +22,7 @@ export interface TurnViewProps {
   readonly chat: Pick<Chat, "sayAgain" | "regenerate" | "editAnswer" | "giveResults">;
 }
 
-/** One message, or results of tools, and what was said to it. */
+/** A message, or results of tools, with the answers to it. */
 export const TurnView = memo(function TurnView(props: TurnViewProps): ReactElement | null {
   const { turn, next, modelId, names, isBusy, chat } = props;
   const answers = turn.answers.filter((each) => modelId === undefined || each.modelId === modelId);

@@ -1,21 +1,21 @@
 import { useCallback, useEffect, useMemo, useRef, useState } from "react";
 
 import type { Model } from "../../../../../src/account/console-api/contract.ts";
+import { recall, remember } from "../../../ui/browser-memory.ts";
 import { BrowserShelf } from "../browser-store.ts";
 import { useFreshBalance } from "../use-fresh-balance.ts";
 import { chatBody } from "./chat-request.ts";
 import type { Attachment, ChatSettings, Conversation, ToolResult, Turn } from "./chat-types.ts";
 import {
   answeredTools,
-  turnsBefore,
+  chooseTitle,
+  createTurn,
   emptyConversation,
   isEnd,
-  createTurn,
-  chooseTitle,
+  turnsBefore,
   withAnswer,
   withEnds,
 } from "./conversation.ts";
-import { OpenThread } from "./open-thread.ts";
 import { untakenProblem } from "./read-attachment.ts";
 import { streamChat } from "./stream-chat.ts";
 
@@ -26,15 +26,15 @@ export const conversations = new BrowserShelf<Conversation>("conversations", KEP
 export interface Chat {
   readonly conversation: Conversation;
   readonly isBusy: boolean;
-  /** False: this browser keeps nothing, as in a private window. */
+  /** False if this browser stores nothing, as in some private windows. */
   readonly isKept: boolean;
   readonly change: (settings: Partial<ChatSettings>) => void;
   readonly say: (text: string, attachments: readonly Attachment[]) => void;
-  /** Says something else in place of a message; what came after it is dropped. */
+  /** Replaces a message and drops all later turns. */
   readonly sayAgain: (turnId: string, text: string) => void;
-  /** Asks one model once more; what came after it is dropped. */
+  /** Asks one model again and drops all later turns. */
   readonly regenerate: (turnId: string, modelId: string) => void;
-  /** Changes what a model has said, for what it is asked next. */
+  /** Changes the text of an answer, which later messages then send along. */
   readonly editAnswer: (turnId: string, modelId: string, text: string) => void;
   readonly giveResults: (turnId: string, modelId: string, results: readonly ToolResult[]) => void;
   readonly stop: () => void;
@@ -42,13 +42,13 @@ export interface Chat {
   readonly startNew: () => void;
 }
 
-/** One conversation with up to four models, streamed, and kept in this browser alone. */
+/** A conversation with up to four models, streamed, and stored only in this browser. */
 export function useChat(options: {
   readonly orgId: string;
   readonly models: readonly Model[];
   /** The settings of a new conversation. */
   readonly settings: ChatSettings;
-  /** Whether the conversation that this tab of the browser had open may be shown. */
+  /** Decides if the conversation that this tab had open before a reload is shown again. */
   readonly mayReopen: (kept: Conversation) => boolean;
 }): Chat {
   const { orgId, models, settings, mayReopen } = options;
@@ -67,13 +67,13 @@ export function useChat(options: {
       const next = { ...conversation, title: chooseTitle(turns), updatedAtMs: Date.now(), turns };
       setConversation(next);
       OpenThread.remember(orgId, next.id);
-      // A message is kept at once: whoever leaves the page before the answer loses only the answer.
+      // Stored at once, so that leaving the page before the answer does not lose the message.
       void conversations.keep(next).then(setKept);
       ask(turns, conversation.settings);
     };
     const say = (before: readonly Turn[], said: string, files: readonly Attachment[]): void =>
       go([...before, createTurn(said, files, conversation.settings.modelIds)]);
-    /** An answer that is still coming in ends here; its text so far is kept. */
+    /** Stops streaming answers and stores their text so far. */
     const leave = (): void => {
       stop();
       if (isBusy) void conversations.keep(conversation);
@@ -116,7 +116,7 @@ export function useChat(options: {
 
 type SetConversation = (change: (before: Conversation) => Conversation) => void;
 
-/** Asks the models that the last turn waits for, each in a stream of its own. */
+/** Streams the waiting answers of the last turn, one stream per model. */
 function useAnswers(
   models: readonly Model[],
   setConversation: SetConversation,
@@ -129,7 +129,7 @@ function useAnswers(
   const freshBalance = useFreshBalance();
   const abort = useRef<AbortController>(undefined);
   const stop = useCallback(() => abort.current?.abort(), []);
-  // Leaving the page ends what is running: no one would see it, and it costs.
+  // Leaving the page stops running answers, which would cost money unseen.
   useEffect(() => stop, [stop]);
   const ask = useCallback(
     (turns: readonly Turn[], settings: ChatSettings) => {
@@ -163,7 +163,7 @@ function useAnswers(
   return { ask, isBusy: running > 0, stop };
 }
 
-/** After a reload the conversation that was open is open again. */
+/** Opens the conversation again that was open before a reload. */
 function useReopened(
   orgId: string,
   mayReopen: (kept: Conversation) => boolean,
@@ -176,8 +176,25 @@ function useReopened(
     void conversations.list(orgId).then((kept) => {
       const found = kept.find(({ id }) => id === openId);
       if (found === undefined || !atFirst.current(found)) return;
-      // A message that was sent before it was read is kept.
+      // Unless the reader has already sent a message.
       setConversation((before) => (before.turns.length === 0 ? withEnds(found) : before));
     });
   }, [orgId, setConversation]);
+}
+
+/** The conversation that this tab shows, so that a reload shows it again. */
+const OpenThread = {
+  recall(orgId: string): string | undefined {
+    const id = recall("sessionStorage", toStorageName(orgId));
+    return typeof id === "string" ? id : undefined;
+  },
+
+  /** Undefined forgets it. */
+  remember(orgId: string, conversationId: string | undefined): void {
+    remember("sessionStorage", toStorageName(orgId), conversationId);
+  },
+};
+
+function toStorageName(orgId: string): string {
+  return `tm-playground-open:${orgId}`;
 }

@@ -50,7 +50,7 @@ describe("a call of a systemone model", () => {
 });
 
 describe("a call of a gliner model", () => {
-  test("has the type and what it needs in each question", () => {
+  test("has the type and its fields in each question", () => {
     const made = decisionBody(
       "lab/tag",
       "gliner",
@@ -77,7 +77,7 @@ describe("a call of a gliner model", () => {
   });
 });
 
-describe("what is wrong with the form is said at its field", () => {
+describe("a problem of the form", () => {
   test.each([
     ["state", { ...draft(question({})), state: " " }],
     ["state", { ...draft(question({})), isJsonState: true, state: "{" }],
@@ -88,17 +88,17 @@ describe("what is wrong with the form is said at its field", () => {
     ["labels", draft(question({ type: "enum", labels: "one" }))],
     ["range", draft(question({ type: "integer", min: "5", max: "5" }))],
     ["range", draft(question({ type: "number", min: "", max: "5" }))],
-  ] as const)("%s", (field, wrong) => {
+  ] as const)("is reported at the field %s", (field, wrong) => {
     expect(decisionBody("lab/decide", "systemone", wrong)).toMatchObject({ field });
   });
 
-  test("a question named like a member of every object is a question like any other", () => {
+  test("is not a question named like a member of every object", () => {
     const made = decisionBody("m", "systemone", draft(question({ name: "constructor" })));
     expect(made).toHaveProperty("body");
   });
 });
 
-test("a state in JSON goes as JSON", () => {
+test("a state in JSON is sent as JSON", () => {
   const json = { ...draft(question({})), isJsonState: true, state: '{"plan":"enterprise"}' };
   expect(decisionBody("m", "systemone", json)).toMatchObject({
     body: { state: { plan: "enterprise" } },

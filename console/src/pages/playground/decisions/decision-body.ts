@@ -1,10 +1,10 @@
-/** A question as it is in the form: only the fields of its type count. */
+/** A question as typed; fields that its type does not need are ignored. */
 export interface QuestionDraft {
   readonly id: string;
   readonly name: string;
   readonly type: string;
   readonly instructions: string;
-  /** One label or level a line; behind a colon what it means. */
+  /** One label or level per line, optionally with a colon and its meaning. */
   readonly labels: string;
   readonly min: string;
   readonly max: string;
@@ -19,14 +19,14 @@ export interface DecisionDraft {
 
 export type DecisionWire = "systemone" | "gliner";
 
-/** A problem of the form, with the field that has it. */
+/** A problem of the form and its field. */
 export interface DraftProblem {
   readonly field: "state" | "questions" | "name" | "labels" | "range";
   readonly questionId?: string;
   readonly message: string;
 }
 
-/** The types of questions by the wire, with what each needs. */
+/** The types of questions of each wire, and the fields that each type needs. */
 export const QUESTION_TYPES: Readonly<
   Record<
     DecisionWire,
@@ -55,7 +55,7 @@ export const QUESTION_TYPES: Readonly<
   ],
 };
 
-/** The body of the call, or the first thing that is wrong with the form. */
+/** The body of the call, or the first problem of the form. */
 export function decisionBody(
   modelId: string,
   wire: DecisionWire,

@@ -3,6 +3,7 @@ import { Play, Plus } from "lucide-react";
 import { useState, type FormEvent, type ReactElement } from "react";
 
 import { useMay } from "../../../api/use-may.ts";
+import { controlled } from "../../../ui/controlled.ts";
 import { FilterChips } from "../../../ui/filter-chips.tsx";
 import { Panel } from "../../../ui/panel.tsx";
 import { FaultTrouble } from "../gateway-trouble.tsx";
@@ -23,7 +24,7 @@ import {
 import { DecisionAnswers } from "./decision-answers.tsx";
 import { QuestionFields } from "./question-fields.tsx";
 
-/** Asks a decision model typed questions about one state. */
+/** The decisions tab: asks a model typed questions about a state. */
 export default function DecisionsTab(props: TabProps): ReactElement {
   const { models } = props;
   const [model, choose] = usePickedModel(props);
@@ -91,8 +92,7 @@ export default function DecisionsTab(props: TabProps): ReactElement {
             />
             <Textarea
               label="What the questions are about"
-              value={draft.state}
-              onChange={(event) => change({ state: event.currentTarget.value })}
+              {...controlled(draft.state, (state) => change({ state }))}
               error={problem?.field === "state" ? problem.message : undefined}
               className={draft.isJsonState ? classes.mono : undefined}
               spellCheck={!draft.isJsonState}
@@ -162,7 +162,7 @@ function createQuestion(wire: DecisionWire): QuestionDraft {
 
 const BLANK = { instructions: "", labels: "", min: "", max: "", isMulti: false };
 
-/** The example with which the form begins: runnable, and easily written over. */
+/** The initial contents of the form: an example that runs as it is. */
 const EXAMPLES: Readonly<Record<DecisionWire, DecisionDraft>> = {
   systemone: {
     isJsonState: true,

@@ -3,6 +3,7 @@ import { X } from "lucide-react";
 import type { ReactElement } from "react";
 
 import classes from "../playground.module.css";
+import { controlled } from "../../../ui/controlled.ts";
 import {
   QUESTION_TYPES,
   type DecisionWire,
@@ -10,7 +11,7 @@ import {
   type QuestionDraft,
 } from "./decision-body.ts";
 
-/** The fields of one question, which depend on its type. */
+/** The fields of a question, which depend on its type. */
 export function QuestionFields(props: {
   readonly number: number;
   readonly wire: DecisionWire;
@@ -30,10 +31,8 @@ export function QuestionFields(props: {
           className={classes.grow}
           label="Name"
           description="The answer uses this name"
-          value={question.name}
-          onChange={(event) => onChange({ name: event.currentTarget.value })}
+          {...controlled(question.name, (name) => onChange({ name }))}
           error={problem?.field === "name" ? problem.message : undefined}
-          autoComplete="off"
           spellCheck={false}
         />
         <ActionIcon
@@ -47,8 +46,7 @@ export function QuestionFields(props: {
       </Group>
       <NativeSelect
         label="Answer"
-        value={question.type}
-        onChange={(event) => onChange({ type: event.currentTarget.value })}
+        {...controlled(question.type, (type) => onChange({ type }))}
         data={types.map(({ value, label }) => ({ value, label }))}
       />
       {needs === "labels" ? (
@@ -59,8 +57,7 @@ export function QuestionFields(props: {
               ? "One per line, then a colon and when it applies"
               : "One per line"
           }
-          value={question.labels}
-          onChange={(event) => onChange({ labels: event.currentTarget.value })}
+          {...controlled(question.labels, (labels) => onChange({ labels }))}
           error={problem?.field === "labels" ? problem.message : undefined}
           autosize
           minRows={2}
@@ -72,15 +69,13 @@ export function QuestionFields(props: {
           <TextInput
             label="Minimum"
             inputMode="decimal"
-            value={question.min}
-            onChange={(event) => onChange({ min: event.currentTarget.value })}
+            {...controlled(question.min, (min) => onChange({ min }))}
             error={problem?.field === "range" ? problem.message : undefined}
           />
           <TextInput
             label="Maximum"
             inputMode="decimal"
-            value={question.max}
-            onChange={(event) => onChange({ max: event.currentTarget.value })}
+            {...controlled(question.max, (max) => onChange({ max }))}
             error={problem?.field === "range"}
           />
         </Group>
@@ -96,8 +91,7 @@ export function QuestionFields(props: {
         <TextInput
           label="Instructions"
           placeholder="The question, in one sentence"
-          value={question.instructions}
-          onChange={(event) => onChange({ instructions: event.currentTarget.value })}
+          {...controlled(question.instructions, (instructions) => onChange({ instructions }))}
         />
       ) : null}
     </fieldset>

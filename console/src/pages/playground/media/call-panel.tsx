@@ -7,14 +7,14 @@ import { ParameterField } from "../parameter-field.tsx";
 
 export type FieldValues = Readonly<Record<string, string | number | boolean>>;
 
-/** The model of a tab and the fields that its listing declares. */
+/** Fields for the model of a tab and for the parameters that it declares. */
 export function CallPanel(props: {
   readonly models: readonly Model[];
   readonly model: Model;
   readonly onModel: (modelId: string) => void;
   readonly values: FieldValues;
   readonly onValues: (values: FieldValues) => void;
-  /** Declared fields that are not shown. */
+  /** Declared parameters without a field. */
   readonly hidden?: ReadonlySet<string>;
   readonly children?: ReactNode;
 }): ReactElement {
@@ -44,7 +44,7 @@ export function CallPanel(props: {
   );
 }
 
-/** The values that this model declares; those of another model are not sent. */
+/** The values that this model accepts, without those set for another model. */
 export function declaredValues(model: Model, values: FieldValues): FieldValues {
   return Object.fromEntries(
     Object.entries(values).filter(([name, value]) => {

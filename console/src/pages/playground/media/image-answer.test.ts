@@ -2,7 +2,7 @@ import { expect, test } from "vitest";
 
 import { readPictures } from "./image-answer.ts";
 
-test("every picture has the type of its bytes and a name to be saved under", () => {
+test("every image has the media type of its bytes and a file name", () => {
   const bytes = {
     png: [0x89, 0x50, 0x4e, 0x47, 0x0d, 0x0a],
     jpg: [0xff, 0xd8, 0xff, 0xe0, 0x00, 0x10],
@@ -24,7 +24,7 @@ test("every picture has the type of its bytes and a name to be saved under", () 
   ]);
 });
 
-test("an answer without pictures has none", () => {
+test("an answer without image data has no images", () => {
   expect(readPictures(undefined, undefined)).toEqual([]);
   expect(readPictures({ data: [{ url: "https://example.com" }] }, undefined)).toEqual([]);
 });

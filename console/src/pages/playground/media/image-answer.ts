@@ -2,11 +2,11 @@ import { member, text } from "../gateway.ts";
 
 export interface Picture {
   readonly dataUrl: string;
-  /** With the ending of its format. */
+  /** With the extension of its format. */
   readonly fileName: string;
 }
 
-/** The pictures of an answer of the images route. */
+/** The images in an answer of the images route. */
 export function readPictures(answer: unknown, requestId: string | undefined): readonly Picture[] {
   const data = member(answer, "data");
   if (!Array.isArray(data)) return [];
@@ -19,7 +19,7 @@ export function readPictures(answer: unknown, requestId: string | undefined): re
   });
 }
 
-/** By the first bytes, as base64 writes them: what a provider says of its files is not needed. */
+/** Detects the format from the first bytes, since answers do not name it. */
 export function detectFormat(base64: string): "png" | "jpeg" | "webp" {
   if (base64.startsWith("/9j/")) return "jpeg";
   return base64.startsWith("UklGR") ? "webp" : "png";

@@ -1,8 +1,8 @@
-import { Button, Skeleton, Stack, Text } from "@mantine/core";
-import { Download } from "lucide-react";
+import { Skeleton, Stack, Text } from "@mantine/core";
 import type { ReactElement } from "react";
 
 import { useSession } from "../../../api/use-session.ts";
+import { DownloadLink } from "../../../ui/download-link.tsx";
 import { Empty } from "../../../ui/empty.tsx";
 import { CallFigures } from "../call-figures.tsx";
 import { BrowserShelf } from "../browser-store.ts";
@@ -13,12 +13,12 @@ import { useShelf } from "../use-shelf.ts";
 import { readPictures, type Picture } from "./image-answer.ts";
 import { MediaForm } from "./media-form.tsx";
 
-/** The page reads the files out of the answer itself, and a call makes whole answers only. */
+/** Parameters without a field, because the tab needs whole answers with the images inside. */
 const HIDDEN = new Set(["response_format", "stream", "partial_images"]);
-/** Pictures are large: so many calls are shown and kept, the newest first. */
+/** The number of calls that are stored and shown; few, because images are large. */
 const CALLS_MAX = 12;
 
-/** The result of one request. */
+/** The images of one request. */
 interface ImageCall extends Pick<JsonAnswer, "costUsd" | "provider" | "requestId"> {
   readonly id: string;
   readonly orgId: string;
@@ -30,7 +30,7 @@ interface ImageCall extends Pick<JsonAnswer, "costUsd" | "provider" | "requestId
 
 const shelf = new BrowserShelf<ImageCall>("images", CALLS_MAX);
 
-/** Makes pictures from a text. */
+/** The images tab: generates images from a text. */
 export default function ImagesTab(props: TabProps): ReactElement {
   const orgId = useSession().org?.org_id ?? "";
   const { records: calls = [], keep, isSaved } = useShelf(shelf, orgId);
@@ -99,17 +99,9 @@ function Pictures({ call }: { readonly call: ImageCall }): ReactElement {
           <figure key={fileName} className={classes.picture}>
             <img src={dataUrl} alt={`${call.prompt}, image ${at + 1}`} />
             <figcaption>
-              <Button
-                component="a"
-                href={dataUrl}
-                download={fileName}
-                variant="default"
-                size="xs"
-                leftSection={<Download size={14} aria-hidden />}
-                aria-label={`Download image ${at + 1}`}
-              >
+              <DownloadLink href={dataUrl} fileName={fileName} label={`Download image ${at + 1}`}>
                 Download
-              </Button>
+              </DownloadLink>
             </figcaption>
           </figure>
         ))}

@@ -16,6 +16,7 @@ import { MediaCode } from "../media-code.tsx";
 import { usePickedModel, type TabProps } from "../tab-props.ts";
 import classes from "../playground.module.css";
 import { useFreshBalance } from "../use-fresh-balance.ts";
+import { controlled } from "../../../ui/controlled.ts";
 import { CallPanel, declaredValues, type FieldValues } from "./call-panel.tsx";
 
 export interface MediaCall {
@@ -24,19 +25,19 @@ export interface MediaCall {
   readonly signal: AbortSignal;
 }
 
-/** Makes something from a text: the prompt, the fields of the model, and below what was made. */
+/** A form that generates media from a prompt, with the model's parameters and the results. */
 export function MediaForm(props: {
   readonly tab: TabProps;
   readonly title: string;
   readonly modality: Extract<Model["modality"], "image" | "video">;
   readonly placeholder: string;
-  /** In the code of a form without a prompt. */
+  /** The prompt in the sample code while the form has none. */
   readonly example: string;
-  /** Declared fields that are not shown. */
+  /** Declared parameters without a field. */
   readonly hidden?: ReadonlySet<string>;
   /** Rejects with `GatewayFault`. */
   readonly make: (call: MediaCall) => Promise<void>;
-  /** The call that is being made, if one is, and whether the last one failed. */
+  /** Renders the results; gets the running call, if any, and if the last call failed. */
   readonly children: (running: MediaCall | undefined, isFailed: boolean) => ReactNode;
 }): ReactElement {
   const { tab, modality, placeholder, make } = props;
@@ -50,7 +51,7 @@ export function MediaForm(props: {
   const abort = useRef<AbortController>(undefined);
   useEffect(() => () => abort.current?.abort(), []);
   const isBlank = prompt.trim() === "";
-  // A job that was sent goes on by itself, and its answer says which it is.
+  // A video is a job that would continue after a stop, with an id that nobody knows.
   const canStop = modality === "image";
 
   async function send(event: FormEvent): Promise<void> {
@@ -80,8 +81,7 @@ export function MediaForm(props: {
           <Textarea
             label="Prompt"
             placeholder={placeholder}
-            value={prompt}
-            onChange={(event) => setPrompt(event.currentTarget.value)}
+            {...controlled(prompt, setPrompt)}
             autosize
             minRows={2}
             maxRows={8}

@@ -17,14 +17,14 @@ export interface Videos {
   readonly forget: (id: string) => void;
 }
 
-/** The video jobs of this browser, polled until each has ended. */
+/** The video jobs of this browser, each polled until it has ended. */
 export function useVideos(orgId: string): Videos {
   const { records: jobs = [], keep, forget } = useShelf(shelf, orgId);
   const freshBalance = useFreshBalance();
   const reported = useCallback(
     (job: VideoJob) => {
       keep(job);
-      // The job's hold is settled or released.
+      // An ended job's hold has been settled or voided.
       if (!isRunning(job)) freshBalance();
     },
     [keep, freshBalance],
@@ -42,7 +42,7 @@ export function useVideos(orgId: string): Videos {
   };
 }
 
-/** Polls every running job, with growing pauses, and not while the page is hidden. */
+/** Polls every running job at growing intervals, but not while the page is hidden. */
 function usePolls(jobs: readonly VideoJob[], reported: (job: VideoJob) => void): void {
   const latest = useRef(jobs);
   latest.current = jobs;
@@ -89,7 +89,7 @@ function keepLooking(
   };
 }
 
-/** The present state of a job; undefined when it could not be asked. */
+/** The current state of a job; undefined if it could not be read. */
 async function pollJob(job: VideoJob, signal: AbortSignal): Promise<VideoJob | undefined> {
   try {
     const read = readJob(await sendJson(`/videos/${encodeURIComponent(job.id)}`, { signal }));

@@ -12,7 +12,7 @@ function reported(json: unknown): ReturnType<typeof readJob> {
   });
 }
 
-test("a job is read with its state, its cost and when its file goes", () => {
+test("a job is read with its state, cost and the expiry of its file", () => {
   const job = {
     id: "video_1",
     status: "completed",
@@ -36,19 +36,19 @@ test("a job is read with its state, its cost and when its file goes", () => {
   });
 });
 
-test("what is not a job is refused", () => {
+test("an answer that is not a job is undefined", () => {
   expect(reported({ id: "video_1", status: "dreaming" })).toBeUndefined();
   expect(reported(null)).toBeUndefined();
 });
 
-test("polls become rarer, from 3 seconds to 30", () => {
+test("the wait between polls grows from 3 to 30 seconds", () => {
   const waits = Array.from({ length: 12 }, (_none, polls) => chooseWaitMs(polls));
   expect(waits[0]).toBe(3_000);
   expect(waits.at(-1)).toBe(30_000);
   expect(waits).toEqual(waits.toSorted((a, b) => a - b));
 });
 
-test("every way a video can fail has its own next step", () => {
+test("every error code of a video has a separate message", () => {
   const codes = [
     "video_generation_failed",
     "content_policy_violation",

@@ -12,7 +12,7 @@ export interface VideoJob {
   readonly progress: number;
   readonly seconds: string | undefined;
   readonly createdAtMs: number;
-  /** Null if the provider does not say. */
+  /** When the file expires; null if the provider does not say. */
   readonly expiresAtMs: number | null;
   readonly errorCode: string | undefined;
   readonly costUsd: string | undefined;
@@ -24,7 +24,7 @@ type Reported = Pick<
   "status" | "progress" | "seconds" | "expiresAtMs" | "errorCode" | "costUsd" | "requestId"
 > & { readonly id: string; readonly createdAtMs: number };
 
-/** The state of a job as the videos route reported it; undefined when the answer is not a job. */
+/** Parses a job from an answer of the videos route; undefined if the answer is not a job. */
 export function readJob({ json, costUsd }: JsonAnswer): Reported | undefined {
   const id = text(member(json, "id"));
   const status = STATES.find((each) => each === member(json, "status"));
@@ -59,12 +59,12 @@ export function isRunning({ status }: Pick<VideoJob, "status">): boolean {
 const FIRST_WAIT_MS = 3_000;
 const WAIT_MS_MAX = 30_000;
 
-/** The wait before the next poll. The provider itself is polled at most every three seconds. */
+/** The wait before the next poll; the gateway polls the provider at most every three seconds. */
 export function chooseWaitMs(polls: number): number {
   return Math.min(WAIT_MS_MAX, Math.round(FIRST_WAIT_MS * 1.5 ** polls));
 }
 
-/** Why there is no video, and what to do. */
+/** A message for a failed video: the reason and the next step. */
 export function failureMessage(code: string | undefined): string {
   return (
     FAILURES[code ?? ""] ??

@@ -1,10 +1,11 @@
-import { ActionIcon, Button, Group, Progress, Stack, Text } from "@mantine/core";
-import { Download, Trash2 } from "lucide-react";
+import { ActionIcon, Group, Progress, Stack, Text } from "@mantine/core";
+import { Trash2 } from "lucide-react";
 import type { ReactElement } from "react";
 
 import { useSession } from "../../../api/use-session.ts";
 import { StatusBadge, type Tone } from "../../../ui/badge.tsx";
 import { Copyable } from "../../../ui/copyable.tsx";
+import { DownloadLink } from "../../../ui/download-link.tsx";
 import { Empty } from "../../../ui/empty.tsx";
 import { Time } from "../../../ui/time.tsx";
 import { CallFigures } from "../call-figures.tsx";
@@ -15,7 +16,7 @@ import { MediaForm } from "./media-form.tsx";
 import { useVideos } from "./use-videos.ts";
 import { failureMessage, type VideoJob } from "./video-job.ts";
 
-/** Makes videos from a text: each is a job that continues without this page. */
+/** The videos tab: generates videos from a text. Each is a job that continues without this page. */
 export default function VideosTab(props: TabProps): ReactElement {
   const { org } = useSession();
   const { jobs, make, forget } = useVideos(org?.org_id ?? "");
@@ -117,16 +118,9 @@ function JobBody({ job }: { readonly job: VideoJob }): ReactElement {
           aria-label={job.prompt}
         />
         <div>
-          <Button
-            component="a"
-            href={contentAddress(job.id)}
-            download={`${job.id}.mp4`}
-            variant="default"
-            size="xs"
-            leftSection={<Download size={14} aria-hidden />}
-          >
+          <DownloadLink href={contentAddress(job.id)} fileName={`${job.id}.mp4`}>
             Download
-          </Button>
+          </DownloadLink>
         </div>
       </>
     );

@@ -1,0 +1,44 @@
+import { useRef, type ComponentType } from "react";
+
+import { Dialog } from "../../ui/dialog.tsx";
+import type { Closable } from "./form-dialog.tsx";
+import { useLast } from "./use-last.ts";
+import { isConfirmNeeded, type Submission } from "./use-submission.ts";
+
+/** The properties of a form that changes `edited`. */
+export interface EditProps<T> extends Closable {
+  readonly edited: T;
+}
+
+/** Returns a dialog around `Form`, open while `edited` is defined. The form is new for each `id`. */
+export function editDialog<T>(
+  title: (edited: T) => string,
+  Form: ComponentType<EditProps<T>>,
+  id: (edited: T) => string = title,
+): ComponentType<EditProps<T | undefined>> {
+  return function FormDialog({ edited, onClose }) {
+    const shown = useLast(edited);
+    return (
+      <Dialog
+        opened={edited !== undefined}
+        title={shown === undefined ? "" : title(shown)}
+        onClose={onClose}
+      >
+        {shown === undefined ? null : <Form key={id(shown)} edited={shown} onClose={onClose} />}
+      </Dialog>
+    );
+  };
+}
+
+/**
+ * Returns a function that is true if the reader has confirmed exactly this change after its refusal.
+ * It compares the change with the last one, because a form can change while it is being sent.
+ */
+export function useConfirmation({ fault }: Submission): (asked: string) => boolean {
+  const sent = useRef<string>(undefined);
+  return (asked) => {
+    const isSame = asked === sent.current;
+    sent.current = asked;
+    return isSame && isConfirmNeeded(fault);
+  };
+}

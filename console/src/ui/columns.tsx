@@ -1,0 +1,66 @@
+import type { ReactNode } from "react";
+
+import { formatCount } from "./count.tsx";
+import type { Column } from "./data-table.tsx";
+import kit from "./kit.module.css";
+import { parseUsd } from "./money-math.ts";
+import { Money, type MoneyProps } from "./money.tsx";
+import type { SortValue } from "./sort-rows.ts";
+import { Time, type TimeProps } from "./time.tsx";
+
+interface More<T> extends Partial<Column<T>> {
+  /** Lets the reader sort by the values; rows without one come last. */
+  readonly isSortable?: true;
+  /** Shown without a value. Default: a dash. */
+  readonly otherwise?: string;
+}
+
+/** A column of numbers, aligned to the right; without `show`, they are whole. */
+export function numberColumn<T>(
+  id: string,
+  label: string,
+  read: (row: T) => number | null | undefined,
+  { show = formatCount, ...more }: More<T> & { readonly show?: (value: number) => string } = {},
+): Column<T> {
+  const draw = (value: number): ReactNode => <span className={kit.figures}>{show(value)}</span>;
+  return { id, label, align: "right", ...drawValues(read, draw, more) };
+}
+
+/** A column of dollar amounts, aligned to the right. */
+export function moneyColumn<T>(
+  id: string,
+  label: string,
+  read: (row: T) => string | null | undefined,
+  more: More<T> & Omit<MoneyProps, "usd"> = {},
+): Column<T> {
+  const { isBrief = false, headline = false, signed = false, ...rest } = more;
+  const draw = (usd: string): ReactNode => <Money {...{ usd, isBrief, headline, signed }} />;
+  return { id, label, align: "right", ...drawValues(read, draw, rest, parseUsd) };
+}
+
+/** A column of times. */
+export function timeColumn<T>(
+  id: string,
+  label: string,
+  read: (row: T) => string | null | undefined,
+  { precision = "minute", ...more }: More<T> & Pick<TimeProps, "precision"> = {},
+): Column<T> {
+  return { id, label, ...drawValues(read, (at) => <Time {...{ at, precision }} />, more) };
+}
+
+function drawValues<T, V extends string | number>(
+  read: (row: T) => V | null | undefined,
+  draw: (value: V) => ReactNode,
+  { isSortable, otherwise = "–", ...more }: More<T>,
+  toSorted: (value: V) => SortValue = (value) => value,
+): Partial<Column<T>> & Pick<Column<T>, "render"> {
+  const map = <R,>(row: T, change: (value: V) => R, none: R): R => {
+    const value = read(row);
+    return value === null || value === undefined ? none : change(value);
+  };
+  return {
+    render: (row) => map<ReactNode>(row, draw, otherwise),
+    ...(isSortable && { sortValue: (row: T) => map<SortValue>(row, toSorted, undefined) }),
+    ...more,
+  };
+}

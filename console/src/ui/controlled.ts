@@ -1,0 +1,11 @@
+interface Changed {
+  readonly currentTarget: { readonly value: string };
+}
+
+/** The properties of a text field or select whose text the page keeps. */
+export function controlled<T extends string>(value: T, onChange: (text: T) => void) {
+  return {
+    value,
+    onChange: ({ currentTarget }: Changed): void => onChange(currentTarget.value as T),
+  };
+}
