@@ -5,6 +5,7 @@ import { beforeAll, describe, expect, test } from "vitest";
 
 import { parseMonth } from "../../../src/account/index.ts";
 import { ask, at, get } from "../../support/ask.ts";
+import { callUntil } from "../../support/books.ts";
 import { withGateway, withAccount } from "../../support/gateway.ts";
 import { jsonCommand, OPERATOR_ENV, type JsonAnswer } from "../../support/operator.ts";
 import { killCommand, runCommand } from "../../support/program.ts";
@@ -18,6 +19,7 @@ const AGO_DAYS = 100;
 
 const gateway = withGateway();
 const account = withAccount(gateway, "5.00");
+const neighbour = withAccount(gateway, "5.00");
 const root = newFolder("retire");
 let env: Readonly<Record<string, string>>;
 let oldIds: readonly string[];
@@ -52,6 +54,13 @@ async function makeOld(): Promise<string> {
   ];
   await runSql(gateway, steps.join(";"), []);
   await gateway.backend.settlementStore.closeDuePeriods({ listed: new Map() }, testOperator);
+  // A new partition makes the journal plan its statements anew: the first reserve may come too late.
+  const { key } = neighbour;
+  await callUntil(
+    "the journal answers again",
+    () => ask(gateway.url, { key, wire: "wire_a", model: "test/a", text: "hello" }),
+    ({ status }) => status === 200,
+  );
   return then;
 }
 
