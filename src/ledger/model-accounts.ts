@@ -89,8 +89,8 @@ export interface ModelCharge {
 export const NOTHING: ModelCharge = { costPico: 0n, debit: 0n, overrun: 0n, margin: 0n };
 
 /**
- * Computes the charge of an end: the debit is the floor of the exact cost, at most the reserve, and
- * the platform bears the excess.
+ * Computes what an ended attempt is charged: its exact cost rounded down to whole micro-dollars, and
+ * at most its reserve. The platform bears the excess.
  */
 export function computeCharge(reserve: bigint, row: ModelClose): ModelCharge {
   const costPico = row.kind === "usage" ? row.costPico : 0n;

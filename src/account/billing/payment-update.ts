@@ -30,8 +30,9 @@ export interface CardUpdate {
   readonly intent: { readonly kind: "setup" | "payment"; readonly id: string };
 }
 
-/** The payment provider's report about an automatic purchase; its session is the payment itself. */
+/** The payment provider's report about an automatic purchase, which has no checkout session. */
 export interface ChargeUpdate {
+  /** Describes the payment, in the form of a session. */
   readonly session: SessionUpdate;
   /** Why the payment failed; null if it did not. */
   readonly failure: PauseReason | null;

@@ -93,7 +93,7 @@ function lettersOf(letter: string, text: string): Letters {
   return KANA.test(text) ? "Japan1" : "GB1";
 }
 
-/** A font of the reader, in which each letter is as wide as it is high. */
+/** A font that the PDF viewer supplies, not embedded; every glyph is one em wide. */
 function readerFont(pdf: Pdf, letters: Letters, ascender: number): Font {
   let dictionary: object | undefined;
   const place = { xAdvance: EM, yAdvance: 0, xOffset: 0, yOffset: 0, advanceWidth: EM };

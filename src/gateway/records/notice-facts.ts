@@ -49,7 +49,10 @@ export interface NoticeFacts {
    * The smallest reserve that the organization's cap refused in that time; null if there is none.
    */
   readonly neededUnderCapMicroUsd: MicroUsd | null;
-  /** The first request that was refused for lack of money since the last dispatched one. */
+  /**
+   * When the first request after the last dispatched one was refused for lack of money; null if none
+   * was.
+   */
   readonly refusedSinceMs: number | null;
   /** Caps of keys that are used by 80% or more, fullest first. */
   readonly cappedKeys: readonly CappedKey[];

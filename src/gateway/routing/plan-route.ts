@@ -187,7 +187,8 @@ function applyOrder(
 }
 
 /**
- * Moves the deployment before its equals: those with the same priority, price age and key owner.
+ * Moves the deployment that served this conversation last before its equals: those with the same
+ * priority, equally old prices and the same owner of the provider key.
  */
 function putServedLastFirst(
   deployments: readonly Deployment[],

@@ -54,9 +54,9 @@ function lastPort(home: EmbeddedHome): number | undefined {
 }
 
 /**
- * Picks a random free port, so that two folders that start together do not choose the same. Avoids
- * the system's ephemeral ports if possible: while the server is down, any outgoing connection could
- * take such a port.
+ * Picks a random free port, so that the servers of two data folders that start together do not choose
+ * the same one. Avoids the system's ephemeral ports if possible: while the server is down, any
+ * outgoing connection could take such a port.
  */
 async function freshPort(): Promise<number> {
   const [first, last] = ownPorts(lentPorts());

@@ -64,7 +64,7 @@ export function ratesAbove(tiers: readonly RateTier[], bound: number): Rates {
   return tier.rates;
 }
 
-/** Fills in default prices: an hour-long cache write costs as much as any cache write. */
+/** Fills in default prices: writes to the one-hour cache cost the price of other cache writes. */
 function computeRates(
   pricing: readonly ManifestPrice[],
   extra: ManifestTermPrices["extra_pricing"],

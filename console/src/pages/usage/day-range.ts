@@ -2,7 +2,7 @@ import type { UsageSearch } from "./usage-search.ts";
 
 const DAY_MS = 86_400_000;
 
-/** Formats an instant for the address: `"2026-11-22T10:30"`, in UTC. */
+/** Formats an instant for the page's URL, to the minute and in UTC: `"2026-11-22T10:30"`. */
 export function writeMinute(ms: number): string {
   return new Date(ms).toISOString().slice(0, 16);
 }

@@ -137,8 +137,9 @@ function webpParts(canvas: Canvas, colour: Buffer): Parts {
 }
 
 /*
- * A lossless picture in which each of green, red, blue, alpha and distance has one symbol only, so
- * that no pixel takes a bit. Bits are written from the lowest one up.
+ * The pixels of a lossless WebP picture of one colour. Each of the five prefix codes (green, red,
+ * blue, alpha, distance) has a single symbol, so a pixel takes no bits. Bits are written least
+ * significant first.
  */
 function webpPixels({ width, height }: Canvas, colour: Buffer): Buffer {
   const [red = 0, green = 0, blue = 0] = colour;

@@ -73,7 +73,7 @@ export function blockKind(doc: JsonDocument, block: JsonNode): MediaPart["kind"]
   return type === ABSENT || !doc.isString(type) ? undefined : kindByWord[doc.word(type)];
 }
 
-/** Bytes of the base64 text of an inline image; 0 if it has none. */
+/** Length in bytes of the base64 text of a block's inline image; 0 if the block has none. */
 function inlineBytes(doc: JsonDocument, block: JsonNode): number {
   const source = doc.member(block, word.source);
   if (source === ABSENT || !doc.isObject(source)) return 0;

@@ -164,7 +164,7 @@ export const contextOverflowWording: Wording = {
   ],
 };
 
-/** A string that is too long. It is an overflow only if the field is the conversation. */
+/** A provider's code for an overlong string: a context overflow only in the list of messages. */
 export const OVERLONG_STRING_CODE = "string_above_max_length";
 
 /** The HTTP status of a code inside a 200. A map, because providers choose the codes. */

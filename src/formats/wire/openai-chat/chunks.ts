@@ -142,7 +142,7 @@ const REASONS: Readonly<Record<string, FinishReason>> = {
   model_context_window_exceeded: "length",
   // Mistral's word.
   model_length: "length",
-  // Words of the other wire, which other gateways pass through.
+  // Stop reasons of wire_b, which some gateways pass on in answers of wire_a.
   max_tokens: "length",
   refusal: "refusal",
   tool_use: "tool_calls",

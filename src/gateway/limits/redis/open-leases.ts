@@ -10,7 +10,7 @@ export class RedisLease implements LimitLease {
   heldIn: ClaimSpec;
   /** The estimate that was charged. */
   readonly charged: TokenCount;
-  /** Second of the store's clock in which it was charged. */
+  /** The second, by the store's clock, in which this lease was charged. */
   readonly second: number;
   readonly remainingRequests: number;
   readonly remainingTokens: number;

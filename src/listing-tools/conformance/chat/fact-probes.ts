@@ -27,7 +27,7 @@ export interface FactProbe extends Probe {
   readonly copies: number;
   /** Copies in the definition of a tool, out of `copies`. */
   readonly toolCopies: number;
-  /** Describes the row of the table, for findings. */
+  /** Names the row that the prompt asks about, in the text of a finding. */
   readonly about: string;
   /** The same prompt with other values and one question, in case the model disobeyed. */
   readonly again: (of: string) => FactProbe;

@@ -43,7 +43,7 @@ export interface ChatAnswer {
   readonly isEdited?: boolean;
 }
 
-/** A message of the reader, or results of tools, with the answer of each model. */
+/** One turn: the user's message or the results of tools, with the answer of each model. */
 export interface Turn {
   readonly id: string;
   readonly text: string;
