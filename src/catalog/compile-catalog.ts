@@ -247,8 +247,9 @@ function listProviders(
 ): readonly ListedProvider[] {
   const byId = new Map<string, { manifest: Manifest; deployments: Deployment[] }>();
   for (const { manifest, deployment } of routed) {
-    const known = byId.get(deployment.providerId)?.deployments ?? [];
-    byId.set(deployment.providerId, { manifest, deployments: [...known, deployment] });
+    const known = byId.get(deployment.providerId);
+    if (known !== undefined) known.deployments.push(deployment);
+    else byId.set(deployment.providerId, { manifest, deployments: [deployment] });
   }
   return [...byId.values()].flatMap(listedProviders).sort(byNameThenId);
 }

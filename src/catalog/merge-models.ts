@@ -56,7 +56,9 @@ function typicalPrice({ prices, billing }: Deployment): bigint | undefined {
 export function mergeModels(routed: readonly Listing[]): readonly ListedModel[] {
   const byId = new Map<string, Listing[]>();
   for (const listing of routed) {
-    byId.set(listing.model.id, [...(byId.get(listing.model.id) ?? []), listing]);
+    const known = byId.get(listing.model.id);
+    if (known !== undefined) known.push(listing);
+    else byId.set(listing.model.id, [listing]);
   }
   return [...byId.values()]
     .map((each) => mergeOne(each.sort(byRoutingOrder)))
