@@ -130,7 +130,7 @@ function presentListings(
   const shown = of.isRounded ? computeRounded : computeExact;
   const at = (sums: readonly ListingSums[]): FiguresAt[] =>
     of.hasHistory ? sums.map((each) => ({ at: instant(each.fromMs), ...shown([each]) })) : [];
-  const hoursOf = groupSums(of.hours, toListingKey);
+  const hoursByListing = groupSums(of.hours, toListingKey);
   return [...groupSums(days, toListingKey)].map(([key, ofListing]) => {
     const [{ providerId, modelId }] = ofListing as readonly [ListingSums];
     return {
@@ -140,7 +140,7 @@ function presentListings(
       share_of_calls: computeShare(ofListing, days, of.isRounded),
       ...shown(ofListing),
       days: at(ofListing),
-      hours: at(hoursOf.get(key) ?? []),
+      hours: at(hoursByListing.get(key) ?? []),
     };
   });
 }

@@ -98,7 +98,7 @@ interface UsedModel {
 
 /** Finds the chat among sized attempts: none is of media, also of unlisted models. */
 function findChatBySize(catalog: Catalog, { groups, sized = [] }: KnownUse): Chat {
-  const modalityOf = mapModalities(catalog);
+  const modalityByModel = mapModalities(catalog);
   const seen = new Set(sized.map(({ modelId }) => modelId));
   const counted = sized.filter(({ isOwnKey }) => !isOwnKey);
   const ofOwnKeys = sized.filter(({ isOwnKey }) => isOwnKey);
@@ -106,7 +106,7 @@ function findChatBySize(catalog: Catalog, { groups, sized = [] }: KnownUse): Cha
     used: sumByModel(counted).toSorted(compareSpend),
     notCounted: [
       ...groups.filter(hasTokens).flatMap(({ group, figures: { requests } }): NotCounted[] => {
-        const modality = modalityOf.get(group) ?? (seen.has(group) ? "text" : undefined);
+        const modality = modalityByModel.get(group) ?? (seen.has(group) ? "text" : undefined);
         if (modality === "text" || group === OTHER_GROUPS) return [];
         return [
           { model: group, requests, reason: modality === undefined ? "unlisted" : "modality" },
@@ -141,10 +141,10 @@ function compareSpend(a: UsedModel, b: UsedModel): number {
 
 /** Finds the chat in sums of days, which do not tell whether an unlisted model was a chat model. */
 function findChatInSums(catalog: Catalog, { groups }: KnownUse): Chat {
-  const modalityOf = mapModalities(catalog);
+  const modalityByModel = mapModalities(catalog);
   const findReason = (model: string): NotCounted["reason"] | undefined => {
     if (model === OTHER_GROUPS) return "too_many";
-    const modality = modalityOf.get(model);
+    const modality = modalityByModel.get(model);
     if (modality === undefined) return "unlisted";
     return modality === "text" ? undefined : "modality";
   };

@@ -119,7 +119,7 @@ export function askJudge(
   return { question, modelIds: shuffled.map(({ modelId }) => modelId) };
 }
 
-/** A question that is, as JSON, at least as long as any other about answers of these models. */
+/** Builds a question whose JSON is at least as long as any other about answers of these models. */
 export function longestQuestion(prompt: string, modelIds: readonly string[]): string {
   const text = LONGEST_CHAR.repeat(ANSWER_CHARS_MAX);
   return askJudge(

@@ -33,7 +33,7 @@ const credentials = new Set([
   "host", "password", "proxy", "secret", "token", "url", "xapikey",
 ]); // prettier-ignore
 
-/** A key as any reader could take it: without case, underscores and hyphens. */
+/** Folds a key as lenient parsers do: without case, underscores and hyphens. */
 function plainName(name: string): string {
   return foldName(name).replaceAll(/[_-]/g, "");
 }

@@ -237,7 +237,7 @@ export function mostTokens(scopes: readonly ScopeClaim[]): TokenCount {
   };
 }
 
-const departedOf = new WeakMap<
+const builtScopes = new WeakMap<
   readonly ScopeClaim[],
   Map<string | undefined, readonly ScopeClaim[]>
 >();
@@ -253,8 +253,8 @@ export function departedScopes(
   { slot, scopes }: Pick<LimitClaim, "slot" | "scopes">,
   modelId: string | undefined,
 ): readonly ScopeClaim[] {
-  let byModel = departedOf.get(scopes);
-  if (byModel === undefined) departedOf.set(scopes, (byModel = new Map()));
+  let byModel = builtScopes.get(scopes);
+  if (byModel === undefined) builtScopes.set(scopes, (byModel = new Map()));
   const known = byModel.get(modelId) ?? buildDepartedScopes({ slot, scopes }, modelId);
   byModel.set(modelId, known);
   return known;

@@ -2,7 +2,7 @@ import { word } from "../fields/chat-vocabulary.ts";
 import {
   type Check,
   type Fields,
-  filledListOf,
+  checkFilledList,
   isBoolean,
   isFilledText,
   isNumber,
@@ -92,7 +92,7 @@ const tool: Check = shape({
 export const checkBody: Check = shape(
   {
     ...commonFields,
-    messages: filledListOf(roleAndMessage, "must have at least one message"),
+    messages: checkFilledList(roleAndMessage, "must have at least one message"),
     system: optional(textOr(listOf(block), BLOCKS_MESSAGE)),
     stop_sequences: optional(textList),
     tools: optional(listOf(tool)),

@@ -99,7 +99,7 @@ export function listOf(check: Check): Check {
 const mustBeArray = problem("must be an array");
 
 /** Accepts a list of at least one value. */
-export function filledListOf(check: Check, emptyMessage: string): Check {
+export function checkFilledList(check: Check, emptyMessage: string): Check {
   const checkAll = listOf(check);
   const empty = problem(emptyMessage);
   return (doc, node) => (isEmptyArray(doc, node) ? empty : checkAll(doc, node));

@@ -4,7 +4,7 @@ import {
   anything,
   type Check,
   type Fields,
-  filledListOf,
+  checkFilledList,
   isArray,
   isBoolean,
   isFilledText,
@@ -144,7 +144,7 @@ const toolChoice: Check = textOr(
 export const checkBody: Check = shape(
   {
     ...commonFields,
-    messages: filledListOf(message, "must have at least one message"),
+    messages: checkFilledList(message, "must have at least one message"),
     stream_options: optional(shape({ include_usage: optional(isBoolean) })),
     stop: optional(textOr(textList, "must be a string or an array of strings")),
     tools: optional(listOf(tool)),
