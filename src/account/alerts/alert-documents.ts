@@ -16,7 +16,10 @@ interface DocumentStores {
   readonly accountStore: Pick<AccountStore, "findOrg">;
 }
 
-/** The receipt of a purchase or the statement of a month, for the mail that reports it. */
+/**
+ * Makes the PDF for an alert's e-mail: the receipt of a purchase, or the statement of a month.
+ * Undefined for any other event.
+ */
 export function openAlertDocuments(
   stores: DocumentStores,
   seller: () => Seller,

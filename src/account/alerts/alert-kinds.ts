@@ -6,9 +6,9 @@ type AlertFact = string | number | null;
 
 interface KindInfo {
   readonly label: string;
-  /** The event, in a sentence of the guide. */
+  /** The event in one sentence, for the guide. */
   readonly when: string;
-  /** The facts of such an event. Dollars are decimal strings; no secret. */
+  /** Facts as the guide shows them. Dollars are decimal strings; a fact is never a secret. */
   readonly example: Readonly<Record<string, AlertFact>>;
 }
 
@@ -116,20 +116,19 @@ export const ALERT_KINDS = {
 
 export type AlertKind = keyof typeof ALERT_KINDS;
 
-/** The kinds that a destination can choose; a test alert is sent to one destination only. */
+/** The kinds that a destination can choose; a test alert goes to one destination only. */
 export const CHOSEN_KINDS: readonly AlertKind[] = (Object.keys(ALERT_KINDS) as AlertKind[]).filter(
   (kind) => kind !== "alerts.test",
 );
 
-/** The kind of this name; undefined for one that a later version has added. */
+/** Undefined for a kind that a later version has added. */
 export function parseAlertKind(text: string): AlertKind | undefined {
   return Object.hasOwn(ALERT_KINDS, text) ? (text as AlertKind) : undefined;
 }
 
-/** Dollars are decimal strings; no secret. */
+/** Dollars are decimal strings. No fact is a secret, since e-mails and webhooks contain them. */
 type AlertFacts = Readonly<Record<string, AlertFact>>;
 
-/** An event that was noticed and stored. */
 export interface AlertEvent {
   readonly eventId: string;
   readonly orgId: OrgId;
@@ -143,13 +142,14 @@ export interface NewEvent {
   readonly orgId: string;
   readonly kind: AlertKind;
   readonly facts: AlertFacts;
-  /** The unique name of an event that is reported once; it begins with the kind. */
+  /** An event with this unique name is reported only once. The name begins with the kind. */
   readonly once?: string;
 }
 
 /**
- * Stores an event and a delivery for each destination that wants its kind, in the caller's
- * transaction. False if it was reported before. Wings below this one call the same function in SQL.
+ * Stores an event and one delivery per destination that wants its kind, in the caller's
+ * transaction. False if the event was reported before. Wings below this one call the same database
+ * function in SQL.
  */
 export async function reportEvent(
   client: Pick<PoolClient, "query">,

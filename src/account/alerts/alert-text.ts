@@ -9,7 +9,7 @@ import {
 } from "../../kernel/index.ts";
 import type { AlertEvent, AlertKind } from "./alert-kinds.ts";
 
-/** The address of the link in an e-mail that confirms an address, or stops the alerts to it. */
+/** The address of a link in an e-mail, which confirms an address or stops the alerts to it. */
 export function alertLink(token: string, consoleUrl: string): string {
   return `${consoleUrl}/alerts/link?t=${token}`;
 }
@@ -35,7 +35,7 @@ export function confirmationText(of: {
   });
 }
 
-/** The text of an e-mail; `consoleUrl` has no slash at its end. */
+/** `consoleUrl` must not end with a slash. */
 export function alertText(
   event: AlertEvent,
   consoleUrl: string,
@@ -86,7 +86,7 @@ function capSentence(whose: string, fact: Fact): string {
   );
 }
 
-/** A cap without a period is monthly. */
+/** Facts without a period describe a monthly cap. */
 function describePeriod(fact: Fact): { readonly adjective: string; readonly end: string } {
   switch (fact("period")) {
     case "day":
@@ -108,7 +108,7 @@ function pauseText(reason: string): string {
   return known === undefined ? "Automatic top-up is paused." : pauseSentence(known);
 }
 
-/** The text of each kind; `fact` reads a fact as text. */
+/** `fact` reads the fact of a name as text. */
 const WORDS: Readonly<Record<AlertKind, (fact: Fact) => Words>> = {
   "balance.low": (fact) => ({
     subject: "Low balance",

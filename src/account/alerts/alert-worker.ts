@@ -14,7 +14,7 @@ import type { WebhookSender } from "./webhook-sender.ts";
 const TICK_MS = 5_000;
 const NOTICE_EVERY_MS = 15_000;
 const POLL_MS = 1_000;
-/** More than the deliveries that one organization may have in flight. */
+/** More deliveries than one organization may have in flight, so that none can take all places. */
 const PLACES = 32;
 
 export interface AlertWorkerDeps {
@@ -23,13 +23,13 @@ export interface AlertWorkerDeps {
   readonly mailer: Mailer | undefined;
   readonly webhook: WebhookSender;
   readonly consoleUrl: () => string;
-  /** The document of the event, as a PDF file; undefined if it has none. */
+  /** Makes the PDF that goes with an event; undefined if there is none. */
   readonly documentOf: (event: AlertEvent) => Promise<MailAttachment | undefined>;
   readonly clock: Clock;
   readonly log: Logger;
 }
 
-/** Notices and delivers alerts in every instance; the store assigns the work. */
+/** Notices and delivers alerts. Every instance runs it; the database assigns the work. */
 export class AlertWorker {
   readonly #deps: AlertWorkerDeps;
   readonly #job: Job;
@@ -67,8 +67,8 @@ export class AlertWorker {
   }
 
   /**
-   * Delivers until nothing is due, or for `forMs`. Free places are filled at once, so that no
-   * delivery waits for a slow destination. Returns the number of tries that it began.
+   * Delivers until nothing is due, or for `forMs`. A place that becomes free is filled at once, so
+   * that a slow destination delays no other. Returns the number of tries that it began.
    */
   async deliverDue(forMs = Number.POSITIVE_INFINITY): Promise<number> {
     const { clock } = this.#deps;
@@ -82,7 +82,6 @@ export class AlertWorker {
     return tried;
   }
 
-  /** Begins a try of a due delivery on each free place. */
   async #fill(): Promise<number> {
     const free = PLACES - this.#underWay.size;
     if (free === 0 || this.#job.isStopping) return 0;
@@ -94,7 +93,7 @@ export class AlertWorker {
     return due.length;
   }
 
-  /** Resolves when a try ends, or after a second, when another delivery may be due. */
+  /** Resolves when a try ends, or after a second, since another delivery may be due by then. */
   async #waitForOne(): Promise<void> {
     let timer: NodeJS.Timeout | undefined;
     const pause = new Promise<void>((resolve) => {
@@ -104,7 +103,7 @@ export class AlertWorker {
     clearTimeout(timer);
   }
 
-  /** Never rejects: an unrecorded delivery is tried again when its lease ends. */
+  /** Never rejects: if its end cannot be recorded, the delivery is tried again after its lease. */
   async #deliver(delivery: DueDelivery): Promise<void> {
     const { queue, webhook, log } = this.#deps;
     try {
@@ -128,7 +127,7 @@ export class AlertWorker {
     return { end: MAIL_ENDS[kind], answer };
   }
 
-  /** Empty if the document cannot be made: the message also links to it. */
+  /** Empty if the document cannot be made: the e-mail also links to it. */
   async #attachmentsOf(event: AlertEvent): Promise<readonly MailAttachment[]> {
     try {
       const document = await this.#deps.documentOf(event);
@@ -158,7 +157,7 @@ const SECOND_MS = 1_000;
 const MINUTE_MS = 60 * SECOND_MS;
 const HOUR_MS = 60 * MINUTE_MS;
 
-/** Waiting times after each try, three days in all; none after the last one. */
+/** The waits after failed tries, three days in all; a try without a wait here is the last one. */
 export const RETRY_MS: readonly number[] = [
   5 * SECOND_MS,
   5 * MINUTE_MS,

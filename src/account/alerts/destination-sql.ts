@@ -1,6 +1,6 @@
 import { destinationColumns, type LinkedAddress } from "./alert-store.ts";
 
-/** The most e-mails for confirmation in 24 hours, to one mailbox and of one organization. */
+/** Limit confirmation e-mails in 24 hours: to one mailbox, and from one organization. */
 const ADDRESS_MAILS_MAX = 3;
 const ORG_MAILS_MAX = 20;
 
@@ -10,7 +10,7 @@ export const DESTINATIONS_SQL = `
   order by created_at, destination_id
   limit 50`;
 
-/** The destinations that the present transaction has added. */
+/** `now()` is the start of the transaction, so only the destinations that it added match. */
 export const NEW_DESTINATIONS_SQL = `
   select ${destinationColumns.sql} from alert_destination
   where org_id = $1 and created_at = now()`;
@@ -19,7 +19,7 @@ export const COUNT_SQL = `
   select count(*) from alert_destination
   where org_id = $1 and disabled_reason is distinct from 'removed'`;
 
-/* Letter case does not matter, and a destination that waits for its reader counts too. */
+/* E-mail addresses are compared without letter case; an unconfirmed destination counts too. */
 export const IS_THERE_SQL = `
   select from alert_destination
   where org_id = $1 and channel = $2 and (disabled_at is null or disabled_reason = 'unconfirmed')
@@ -37,8 +37,8 @@ export const LOCK_ADDRESS_SQL =
   "select pg_advisory_xact_lock(hashtextextended('tokenmarket alert address ' || lower($1), 0))";
 
 /*
- * Counts an e-mail within the bounds of 24 hours for its mailbox and its organization. It also
- * counts towards the invitations that all organizations together may send in an hour.
+ * Counts one confirmation e-mail within limits of 24 hours for its mailbox and its organization. It
+ * also counts towards the hourly limit of invitations of all organizations together.
  */
 export const CLAIM_CONFIRMATION_SQL = `
   update invitation_hour set hour = $3, mails = 1 + case when hour = $3 then mails else 0 end
@@ -53,7 +53,7 @@ export const FIND_SQL = `
   where org_id = $1 and destination_id = $2 and disabled_reason is distinct from 'removed'
   for no key update`;
 
-/* Only one destination with an address may be enabled. */
+/* Finds another destination with the address; only one of these may be enabled. */
 export const IS_TAKEN_SQL = `
   select from alert_destination t join alert_destination o using (org_id, channel)
   where t.org_id = $1 and t.destination_id = $2 and o.destination_id <> t.destination_id
@@ -76,7 +76,7 @@ export const ROTATE_SQL = `
     and disabled_reason is distinct from 'removed'
   returning ${destinationColumns.sql}`;
 
-/* Also removes a destination that was disabled after failures. Its secrets are deleted. */
+/* Also removes a destination that was disabled after failures. Deletes its secrets. */
 export const REMOVE_SQL = `
   update alert_destination
   set disabled_at = coalesce(disabled_at, now()), disabled_reason = 'removed',
@@ -91,7 +91,7 @@ export const REMOVE_ADDRESS_SQL = `
     and disabled_reason is distinct from 'removed'
   returning destination_id, address`;
 
-/** $1: the destinations; $2: the reason, for the log of deliveries. */
+/** $1: the destinations; $2: the reason that the log of deliveries shows. */
 export const DROP_WAITING_SQL = `
   update alert_delivery set state = 'failed', last_answer = $2
   where destination_id = any ($1) and state = 'waiting'`;
@@ -110,7 +110,7 @@ export const INSERT_TEST_SQL = `
   )
   insert into alert_delivery (event_id, destination_id) select event_id, $3 from made`;
 
-/** One row if there is such a delivery, whose tries start over. */
+/** Starts the tries of a failed delivery over. Returns one row if the delivery exists. */
 export const AGAIN_SQL = `
   with asked as (
     select delivery_id from alert_delivery where destination_id = $1 and event_id = $2
@@ -124,7 +124,7 @@ export const AGAIN_SQL = `
   )
   select exists (select from queued) as is_queued from asked`;
 
-/** Finds a link by its token's hash. A link that stops alerts works while its event is kept. */
+/** Finds a link by its token's hash. A link that stops alerts works while its event is stored. */
 export const FIND_LINK_SQL = `
   select link, t.destination_id, t.org_id, t.address, o.name as org_name
   from (
@@ -133,7 +133,7 @@ export const FIND_LINK_SQL = `
     union all select 'stop', destination_id from alert_delivery where stop_hash = $1
   ) l join alert_destination t using (destination_id) join org o using (org_id)`;
 
-/** No row if the link was used before, or alerts go to this address already. */
+/** Changes no row if the link was used before, or if alerts already go to this address. */
 export const USE_LINK_SQL: Readonly<Record<LinkedAddress["link"], string>> = {
   confirm: `
     update alert_destination t set disabled_at = null, disabled_reason = null, confirm_hash = null

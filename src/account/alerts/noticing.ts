@@ -12,9 +12,9 @@ import {
 import { type NewEvent, reportEvent } from "./alert-kinds.ts";
 
 /**
- * Compares the figures of every organization with its rules, in one transaction: a passed
- * threshold, its event and its deliveries are committed together. One instance at a time does this;
- * meanwhile others return 0. Returns the number of new events.
+ * Compares the figures of every organization with its rules in one transaction, which commits a
+ * passed threshold, its event and its deliveries together. One instance at a time does this; the
+ * others return 0 meanwhile. Returns the number of new events.
  */
 export async function noticeAlerts(pool: Pool): Promise<number> {
   return await inTransaction(pool, async (client) => {
@@ -50,7 +50,7 @@ interface CrossedRow {
   readonly measured: bigint;
   readonly most: bigint | null;
   readonly name: string | null;
-  /** Set if the cap is that of a key. */
+  /** Null unless the cap is a key's. */
   readonly key_id: string | null;
   readonly cap_period: CapPeriod | null;
 }
@@ -68,7 +68,7 @@ interface RestrictionRow {
   readonly until_at: Date | null;
 }
 
-/** If 50 and 80 percent are passed at once, only the higher one is reported. */
+/** If the value passes 50 and 80 percent at once, only the higher one is reported. */
 function keepHighest(rows: readonly CrossedRow[]): readonly CrossedRow[] {
   const highest = new Map<string, CrossedRow>();
   for (const row of rows) {
@@ -107,20 +107,24 @@ function purchaseEvent(
   return { orgId, kind, facts, once: `${name} ${id}` };
 }
 
-/** The reason of a restriction stays with the operator. */
+/** Leaves out the reason of the restriction, which only the operator sees. */
 function restrictionEvent(row: RestrictionRow): NewEvent {
   const facts = { calls: row.family, until: row.until_at?.toISOString() ?? null };
   const once = `restriction ${row.hold_id}`;
   return { orgId: row.org_id, kind: "requests.restricted", facts, once };
 }
 
-/* Held until the commit and taken before the figures are read: no older figures come later. */
+/*
+ * Taken before the figures are read and held until the commit, so that no later run reads older
+ * figures.
+ */
 const LOCK_SQL = "select pg_try_advisory_xact_lock(hashtext('tokenmarket alerts')) as ours";
 
 /*
- * A crossing ends once the value is back by a tenth of its threshold (of a cap's: by a twentieth),
- * the rule is gone, or the month, week or day is over. Percentages are compared as products, which
- * is exact. The subject of a key's monthly cap is the key's id; its other caps append their period.
+ * A crossing ends once the value is back by a tenth of its threshold (a cap's value: by a
+ * twentieth), its rule is gone, or its period is over. Percentages are compared as products, which
+ * is exact. The subject of a key's monthly cap is the key's id; for the key's other caps the period
+ * is appended.
  */
 const CROSSED_SQL = `
   with today as (
@@ -189,7 +193,7 @@ const CROSSED_SQL = `
     m.cap_period
   from made join measured m using (org_id, kind, subject, threshold, period)`;
 
-/* Reads three days, since a commit may come later than the instant that it wrote. */
+/* Reads three days back, since a purchase may be committed later than its `granted_at`. */
 const PURCHASES_SQL = `
   select p.org_id, p.purchase_id, p.micro_usd
   from alert_rules r join purchase p on p.org_id = r.org_id
@@ -206,7 +210,7 @@ const RESTRICTIONS_SQL = `
     and r.restrictions_since is not null and h.lifted_at is null
     and not exists (select from alert_event e where e.once = 'restriction ' || h.hold_id)`;
 
-/* Longer than a delivery is tried, and than events are read again. */
+/* Rows are kept longer than a delivery is retried, and than events are looked up again. */
 const FORGET_SQL: readonly string[] = [
   "delete from alert_event where at < now() - interval '90 days'",
   `delete from alert_destination t
@@ -214,17 +218,16 @@ const FORGET_SQL: readonly string[] = [
     and not exists (select from alert_delivery d where d.destination_id = t.destination_id)`,
 ];
 
-/** A key that expires soon or has just expired. */
 interface ExpiryRow {
   readonly org_id: OrgId;
   readonly key_id: string;
   readonly name: string;
   readonly expires_at: Date;
-  /** 0 if it has expired. */
+  /** 0 if the key has expired. */
   readonly days: number;
 }
 
-/** Reported once for each key, stage and date, so a key with a new date is reported again. */
+/** `once` contains the stage and the date, so a key with a new date is reported again. */
 function expiryEvent(row: ExpiryRow): NewEvent {
   const { org_id: orgId, key_id: keyId, name, expires_at: at, days } = row;
   const facts = { key_id: keyId, key_name: name, expires_at: at.toISOString() };
@@ -235,9 +238,9 @@ function expiryEvent(row: ExpiryRow): NewEvent {
 }
 
 /*
- * Only the last of several due stages is reported. A stage that began before the key existed is
- * skipped, because a person who creates a key for an hour knows that it expires. Three days are
- * read each time, since a commit may be late.
+ * Of several due stages only the last one is reported. A stage that began before the key existed is
+ * skipped: a person who creates a key for an hour knows that it expires. It reads three days back,
+ * since a commit may be late.
  */
 const EXPIRIES_SQL = `
   select k.org_id, k.key_id, k.name, k.expires_at, v.days
@@ -273,7 +276,7 @@ function troubleEvent(row: TroubleRow): NewEvent {
   return { orgId, kind: "provider.trouble", facts, once };
 }
 
-/* Reads hourly sums; fewer than 20 calls are no trouble. */
+/* Reads hourly sums. A provider with fewer than 20 calls in an hour is not reported. */
 const TROUBLES_SQL = `
   select org_id, provider_id, hour, attempts, failed from (
     select org_id, provider_id, hour, sum(attempts)::bigint as attempts,
@@ -291,12 +294,12 @@ interface PausedRow {
   readonly once: string;
 }
 
-/** Always reported: a customer must not find out from refused requests. */
+/** No rule turns this alert off: a customer must not find out from refused requests. */
 function pausedEvent({ org_id: orgId, reason, once }: PausedRow): NewEvent {
   return { orgId, kind: "topup.paused", facts: { reason }, once };
 }
 
-/* Three days are read each time, as for other purchases. */
+/* Reads three days back, like `PURCHASES_SQL`. */
 const CHARGED_SQL = `
   select p.org_id, p.purchase_id, p.micro_usd
   from top_up t join purchase p using (purchase_id) join alert_rules r on r.org_id = p.org_id

@@ -13,12 +13,12 @@ import { DROP_WAITING_SQL, KEEP_STOP_SQL } from "./destination-sql.ts";
 import { noticeAlerts } from "./noticing.ts";
 import { reportEvent } from "./alert-kinds.ts";
 
-/** Longer than any try takes. */
+/** The lease of a delivery lasts longer than any try. */
 const LEASE_S = 120;
-/** Low, so that a slow destination cannot occupy all places of a process. */
+/** Per destination. Low, so that a slow destination cannot take all places of a process. */
 const TRIES_AT_ONCE = 2;
 
-/** Deliveries in PostgreSQL: a lease moves the next time of one past its own end. */
+/** Queues deliveries in PostgreSQL. A lease moves the next time of a delivery past its own end. */
 export class PostgresAlertQueue {
   readonly #pool: Pool;
   readonly #changes: ChangeLog;
@@ -28,18 +28,18 @@ export class PostgresAlertQueue {
     this.#changes = changes;
   }
 
-  /** Compares the figures of organizations with their rules; returns the number of new events. */
+  /** Looks for new events and returns their number; see `noticeAlerts`. */
   async notice(): Promise<number> {
     return await noticeAlerts(this.#pool);
   }
 
   /**
-   * Leases due deliveries, of one destination at most two at a time over all processes. No other
+   * Leases due deliveries, at most two per destination at a time over all processes. No other
    * process gets a delivery before its lease ends.
    */
   async takeDue(limit: number): Promise<readonly DueDelivery[]> {
     return await inTransaction(this.#pool, async (client) => {
-      // The second statement sees the tries of the process that held these locks before.
+      // A second statement, so that it sees the tries of the process that held these locks before.
       const locked = await client.query<{ destination_id: string }>(LOCK_DUE_SQL, [
         limit,
         TRIES_AT_ONCE,
@@ -51,7 +51,7 @@ export class PostgresAlertQueue {
     });
   }
 
-  /** Records the end of a try. It changes nothing if the lease was taken over. */
+  /** Records the end of a try; changes nothing if another process has taken over the lease. */
   async end(delivery: DueDelivery, end: DeliveryEnd): Promise<void> {
     const { deliveryId, tries, destinationId } = delivery;
     const retryMs = end.isDelivered ? undefined : end.retryMs;
@@ -60,7 +60,7 @@ export class PostgresAlertQueue {
       await client.query(FORGET_TRY_SQL, [deliveryId, tries]);
       const ended = [deliveryId, tries, state, end.answer, retryMs ?? 0];
       const { rowCount } = await client.query(END_SQL, ended);
-      // Its lease was over and another process has it, or its destination was disabled.
+      // Another process has the lease, the destination was disabled, or nothing was sent.
       if (rowCount === 0 || (!end.isDelivered && end.isUnsent)) return;
       await client.query(end.isDelivered ? WELL_SQL : FAILING_SQL, [destinationId]);
       if (state !== "failed") return;
@@ -77,7 +77,7 @@ export class PostgresAlertQueue {
 
 export type AlertQueue = Public<PostgresAlertQueue>;
 
-/** Gives each e-mail its own link that stops further alerts; a later try gets another link. */
+/** Gives each e-mail a link that stops further alerts; each try gets a new link. */
 async function withStopTokens(
   client: PoolClient,
   due: readonly DueDelivery[],
@@ -104,7 +104,7 @@ async function reportDisabled(
 
 const ALERTS = byGateway("alerts");
 
-/* Skips destinations with the most tries in flight, which would hide the others. */
+/* Skips destinations with the maximum of tries in flight, which would crowd out the others. */
 const LOCK_DUE_SQL = `
   with due as (
     select destination_id, min(next_at) as since from alert_delivery

@@ -29,7 +29,7 @@ import * as sql from "./destination-sql.ts";
 
 const DESTINATIONS_MAX = 10;
 const LOG_LINES_MAX = 100;
-/** The most test alerts that may wait, however often a person presses the button. */
+/** A destination with this many waiting deliveries gets no further test alert. */
 const WAITING_FOR_TESTS_MAX = 20;
 const NO_RULES: AlertRules = {
   balanceBelowMicroUsd: null,
@@ -41,7 +41,7 @@ const NO_RULES: AlertRules = {
   isBalanceFollowing: false,
 };
 
-/** The settings and the state of alerts; every verb is limited to one organization. */
+/** Stores the alert rules and destinations of organizations, and reads their log of deliveries. */
 export class PostgresAlertStore {
   readonly #pool: Pool;
   readonly #changes: ChangeLog;
@@ -56,7 +56,7 @@ export class PostgresAlertStore {
     return rows[0] === undefined ? NO_RULES : ruleColumns.read(rows[0]);
   }
 
-  /** Changes the rules that are given; the others stay. */
+  /** Changes only the rules that `change` contains. */
   async changeRules(orgId: OrgId, change: Partial<AlertRules>, by: ChangedBy): Promise<void> {
     await this.#changes.write(by, async (client, note) => {
       await client.query(LOCK_ORG_SQL, [orgId]);
@@ -71,7 +71,7 @@ export class PostgresAlertStore {
         rules.hasRestrictions,
         rules.hasKeyExpiry,
         rules.hasTrouble,
-        // Once a person sets an amount, the threshold follows purchases no more.
+        // Once a person has set an amount, the threshold no longer follows purchases.
         known.isBalanceFollowing && rules.balanceBelowMicroUsd === known.balanceBelowMicroUsd,
       ]);
       const before = ruleFacts(known);
@@ -84,14 +84,14 @@ export class PostgresAlertStore {
     return rows.map(destinationColumns.read);
   }
 
-  /** True if the organization has the most destinations; checked before more expensive checks. */
+  /** Lets a caller refuse before more expensive checks; `addDestination` checks again. */
   async isFull(orgId: OrgId): Promise<boolean> {
     return (await this.destinations(orgId)).length >= DESTINATIONS_MAX;
   }
 
   /**
-   * `taken`: the destination exists already; `full`: the organization has the maximum number;
-   * `bound`: enough addresses were asked to confirm in this day or hour.
+   * `taken`: the address already has a destination; `full`: the organization has the maximum
+   * number; `bound`: the limit of confirmation e-mails in this day or hour is reached.
    */
   async addDestination(
     orgId: OrgId,
@@ -118,13 +118,16 @@ export class PostgresAlertStore {
     });
   }
 
-  /** Finds the destination of a link; undefined if the link has expired, was used or is none. */
+  /** Finds the destination of a link; undefined if the link is unknown, expired or used. */
   async findLink(hash: Buffer): Promise<LinkedAddress | undefined> {
     const { rows } = await this.#pool.query<Row>(sql.FIND_LINK_SQL, [hash]);
     return rows.map(linkedColumns.read)[0];
   }
 
-  /** Begins or stops the alerts to the address of a link; undefined as in `findLink`. */
+  /**
+   * Starts or stops the alerts to the address of a link; undefined if the link is unknown, expired
+   * or used.
+   */
   async useLink(hash: Buffer): Promise<LinkedAddress | undefined> {
     const found = await this.findLink(hash);
     if (found === undefined) return undefined;
@@ -132,7 +135,7 @@ export class PostgresAlertStore {
     return await this.#changes.write(byGateway("alerts"), async (client, note) => {
       await client.query(LOCK_ORG_SQL, [orgId]);
       const { rowCount } = await client.query(sql.USE_LINK_SQL[link], [target]);
-      // A second press stops nothing more, and gets the same answer.
+      // A second click on the link changes nothing and gets the same answer.
       if (rowCount === 0) return link === "stop" ? found : undefined;
       if (link === "stop")
         await client.query(sql.DROP_WAITING_SQL, [[target], "its reader stopped"]);
@@ -144,9 +147,9 @@ export class PostgresAlertStore {
   }
 
   /**
-   * Disables or enables a destination, or changes which events it gets. Waiting alerts of a
-   * disabled one are not delivered. Undefined if it does not exist; `taken` if another destination
-   * has its address; `reader` if only the reader of its address can enable it.
+   * Enables or disables a destination, or changes its kinds of events. Disabling drops its waiting
+   * deliveries. Undefined if it does not exist; `taken`: another destination has its address;
+   * `reader`: only the reader of its address can enable it.
    */
   async changeDestination(
     orgId: OrgId,
@@ -179,7 +182,10 @@ export class PostgresAlertStore {
     });
   }
 
-  /** Replaces a webhook's secret, else undefined; the former one stays valid for a day. */
+  /**
+   * Replaces a webhook's secret; the former one stays valid for a day. Undefined if the
+   * organization has no such webhook.
+   */
   async rotateSecret(
     orgId: OrgId,
     destinationId: string,
@@ -215,7 +221,10 @@ export class PostgresAlertStore {
     });
   }
 
-  /** Queues a test event for one enabled destination, else undefined; false if too many wait. */
+  /**
+   * Queues a test event for one enabled destination and returns the event's id; undefined if there
+   * is no such destination, false if too many deliveries wait.
+   */
   async sendTest(orgId: OrgId, destinationId: string): Promise<string | false | undefined> {
     return await inTransaction(this.#pool, async (client) => {
       const { rowCount } = await client.query(sql.ACTIVE_SQL, [orgId, destinationId]);
@@ -231,8 +240,8 @@ export class PostgresAlertStore {
   }
 
   /**
-   * Queues a failed delivery again under its id. `busy` if it has not failed or is being tried;
-   * undefined if it does not exist or its destination is disabled.
+   * Queues a failed delivery again with the same event id. `busy` if it has not failed or is being
+   * tried; undefined if it does not exist or its destination is disabled.
    */
   async sendAgain(
     orgId: OrgId,
@@ -257,7 +266,7 @@ export class PostgresAlertStore {
 
 export type AlertStore = Public<PostgresAlertStore>;
 
-/** Counts an e-mail for confirmation; false if a bound is reached. */
+/** Counts a confirmation e-mail; false if a limit is reached. */
 async function mayAsk(
   client: PoolClient,
   { orgId, address }: { readonly orgId: OrgId; readonly address: string },
@@ -271,8 +280,8 @@ async function mayAsk(
 const HOUR_MS = 3_600_000;
 
 /**
- * The default alerts of an organization, as changes for the log, if the caller's transaction has
- * turned them on: the database does so for the first owner with a verified address.
+ * Finds the default alerts that the caller's transaction has turned on, as changes for the log. The
+ * database turns them on for the first owner with a verified address.
  */
 export async function findNewAlerts(
   query: (sql: string, values: unknown[]) => Promise<readonly Row[]>,
@@ -295,7 +304,8 @@ export async function findNewAlerts(
 
 /**
  * Removes a former member's e-mail address from the destinations, in the transaction of the
- * removal, because no link of a message has confirmed it. Returns the changes for its record.
+ * removal: members' addresses need no confirmation, so they must not outlive the membership.
+ * Returns the changes for the log.
  */
 export async function removeMemberDestinations(
   client: Pick<PoolClient, "query">,
@@ -329,7 +339,7 @@ const RULES_SQL = `select ${ruleColumns.sql} from alert_rules where org_id = $1`
 
 const LOCK_ORG_SQL = "select from org where org_id = $1 for no key update";
 
-/* An alert that is on already keeps the instant from which it is on. */
+/* An alert that is already on keeps the time since which it is on. */
 const SET_RULES_SQL = `
   insert into alert_rules
     (org_id, balance_below, cap_percents, purchases_since, restrictions_since,

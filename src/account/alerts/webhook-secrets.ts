@@ -16,13 +16,13 @@ import {
 
 const RANDOM_BYTES = 32;
 
-/** The context that a secret is sealed with; it opens only with the same two values. */
+/** A secret opens only for the destination and the organization for which it was sealed. */
 export interface SecretOwner {
   readonly destinationId: string;
   readonly orgId: OrgId;
 }
 
-/** A new secret, as the customer is shown it once. */
+/** Shown to the customer once. */
 export function createWebhookSecret(): string {
   return `whsec_${randomBytes(RANDOM_BYTES).toString("base64")}`;
 }
@@ -31,17 +31,22 @@ export function sealSecret(vault: KeyVault, secret: string, owner: SecretOwner):
   return vault.seal(secret, toVaultContext(owner));
 }
 
-/** Throws a `SealedKeyFault` if it was not sealed for this destination, or its key is gone. */
+/**
+ * Throws a `SealedKeyFault` if the secret was sealed for another destination, or if the encryption
+ * key is gone.
+ */
 export function openSecret(vault: KeyVault, sealed: Buffer, owner: SecretOwner): string {
   return vault.open(sealed, toVaultContext(owner));
 }
 
-/** Ids of destinations and connections differ in prefix, so neither secret opens as the other. */
+/**
+ * Ids of destinations and connections differ in prefix, so neither's secret opens as the other's.
+ */
 function toVaultContext({ destinationId, orgId }: SecretOwner): Parameters<KeyVault["open"]>[1] {
   return { connectionId: destinationId, orgId, providerId: "webhook" };
 }
 
-/** Webhooks' secrets of all organizations, for `connection reseal` and `doctor`. */
+/** The webhook secrets of all organizations, for the commands `connection reseal` and `doctor`. */
 export class PostgresWebhookSecrets implements SealedRows {
   readonly #pool: Pool;
   readonly #changes: ChangeLog;
@@ -94,7 +99,7 @@ const LIST_SQL = `
   where sealed is not null
   order by destination_id, is_former`;
 
-/** Two seals are never the same bytes, so the bytes tell which column to change. */
+/** Two sealed texts never have the same bytes, so the bytes tell which column to change. */
 const RESEAL_SQL = `
   update alert_destination set
     sealed_secret = case sealed_secret when $2 then $3 else sealed_secret end,

@@ -19,14 +19,14 @@ const GONE = 410;
 
 export interface WebhookSenderDeps {
   readonly clock: Clock;
-  /** Undefined if there is no encryption key. */
+  /** Undefined if no encryption key is configured. */
   readonly vault: KeyVault | undefined;
   /** True in development and tests, where receivers may run on the same machine. */
   readonly allowPrivate: boolean;
   readonly names: ForeignNames;
 }
 
-/** Makes one try of a webhook; never rejects. */
+/** Makes one try of a delivery; never rejects. */
 export type WebhookSender = (delivery: DueDelivery) => Promise<TryAnswer>;
 
 export function openWebhookSender({
@@ -77,16 +77,16 @@ function toTryAnswer(end: PostEnd): TryAnswer {
 }
 
 export interface SignedContent {
-  /** The id of the event: the same for every try. */
+  /** The id of the event; every try has the same, so that receivers can drop repetitions. */
   readonly id: string;
   readonly timestampS: number;
   readonly body: string;
 }
 
-/** The bound that the specification recommends; bodies are far smaller. */
+/** The limit that Standard Webhooks recommends; our bodies are far smaller. */
 const BODY_BYTES_MAX = 20_000;
 
-/** The body that is posted for an event: the same bytes for every try. */
+/** Builds a webhook's body; every try of an event sends the same bytes. */
 export function webhookBody({
   kind,
   atMs,
@@ -99,7 +99,7 @@ export function webhookBody({
   return body;
 }
 
-/** The headers of the Standard Webhooks scheme, with a signature by each valid secret. */
+/** Builds the headers of Standard Webhooks, with one signature per valid secret. */
 export function webhookHeaders(
   content: SignedContent,
   secrets: readonly string[],
@@ -122,11 +122,11 @@ function signature({ id, timestampS, body }: SignedContent, secret: string): str
 }
 
 const URL_CHARS_MAX = 2_000;
-/** Ports below this one belong to services that a request in HTTP could confuse. */
+/** Lower ports belong to services that might take an HTTP request for a command of their own. */
 const UNPRIVILEGED_PORT_MIN = 1_024;
 
 /**
- * The problem with the address of a webhook, in a sentence; undefined if there is none. With
+ * Says in a sentence what is wrong with a webhook's address; undefined if it is fine. With
  * `allowPrivate`, receivers may run on the same machine.
  */
 export function webhookAddressProblem(text: string, allowPrivate: boolean): string | undefined {
@@ -151,8 +151,8 @@ export function webhookAddressProblem(text: string, allowPrivate: boolean): stri
 }
 
 /**
- * Checks the address as above, and also the addresses of its name, as every delivery does again.
- * `busy` if the organization has too many look-ups in flight.
+ * Checks like `webhookAddressProblem`, and also the addresses to which the host name resolves;
+ * every delivery checks these again. `busy` if the organization has too many look-ups in flight.
  */
 export async function checkWebhookAddress(
   text: string,

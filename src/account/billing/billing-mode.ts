@@ -13,9 +13,11 @@ export interface BillingOptions {
     | "purchaseMaxUsd"
     | "autoTopUp"
   >;
-  /** The present secrets, read at each use. Default: those of `config`. */
+  /**
+   * Called at each use, so that a secret can be replaced while the gateway runs. Default: `config`.
+   */
   readonly secrets?: () => Pick<ConsoleConfig, "stripeSecretKey" | "stripeWebhookSecret">;
-  /** A test checkout, used instead of the account that the settings name. */
+  /** If set, this test checkout replaces the Stripe account of `config`. */
   readonly testCheckout?: {
     readonly url: string;
     readonly secretKey: string;
@@ -23,9 +25,9 @@ export interface BillingOptions {
   };
   readonly store: PurchaseStore;
   readonly topUpStore: TopUpStore;
-  /** The console's address, to which people return from the checkout; read at each purchase. */
+  /** Called at each purchase, for the console address to which payers return. */
   readonly consoleUrl: () => string;
-  /** The seller, as receipts keep it permanently. */
+  /** The seller that a receipt stores when its purchase is paid. */
   readonly seller: () => Seller;
   readonly clock: Clock;
   readonly log: Logger;

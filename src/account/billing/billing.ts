@@ -11,12 +11,12 @@ export type PurchaseState =
   | "disputed"
   | "failed"
   | "expired"
-  /** Paid, but not as ordered: an operator has to review it; nothing was granted. */
+  /** Paid, but not as ordered. No credit was granted; an operator has to review it. */
   | "parked";
 
-/** The facts of a receipt, as they were when the purchase was paid. */
+/** The parties as they were when the purchase was paid; later changes do not alter a receipt. */
 export interface ReceiptFacts {
-  /** `R-000123`, without a gap among the receipts of its seller; `TEST-000123` for test money. */
+  /** `R-000123`, numbered without a gap per seller; `TEST-000123` for test money. */
   readonly number: string;
   readonly buyer: Buyer;
   readonly seller: Seller;
@@ -37,19 +37,19 @@ export class PurchaseFault extends Error {
 }
 
 export interface TopUpView {
-  /** Undefined if none was made yet. */
+  /** Undefined until the organization has set a rule. */
   readonly rule: TopUpRule | undefined;
-  /** Set while the rule is off until a person turns it on. */
+  /** Set while the rule is off after a failure, until a person turns it on again. */
   readonly pause: TopUpPause | undefined;
   readonly card: ShownCard | undefined;
-  /** True if a checkout for a card was opened and its end is not known yet. */
+  /** True if a checkout that saves a card was opened and its outcome is not known yet. */
   readonly isCardPending: boolean;
   /** Automatic purchases of this UTC month that were made or are pending. */
   readonly monthMicroUsd: MicroUsd;
   readonly hasOpenPurchase: boolean;
 }
 
-/** A rule that is not allowed; `field` is its name in the contract. */
+/** `field` is the contract's field that makes the rule invalid. */
 export class TopUpFault extends Error {
   override readonly name = "TopUpFault";
   readonly field: "below_usd" | "amount_usd" | "month_max_usd" | "card";

@@ -32,8 +32,8 @@ export class CardKeeper {
   }
 
   /**
-   * Runs `work` with the organization's customer at the payment provider. The customer is created
-   * once, and replaced if the provider no longer knows it.
+   * Runs `work` with the organization's customer at the payment provider. Creates the customer
+   * once, and replaces it if the provider no longer knows it; then `work` runs again.
    */
   async withCustomer<T>(orgId: OrgId, work: (customerId: string) => Promise<T>): Promise<T> {
     const { topUps, isTestMoney, clock } = this.#deps;
@@ -66,7 +66,7 @@ export class CardKeeper {
     return { checkoutUrl: url };
   }
 
-  /** Asks the payment provider how a checkout ended, and stores its card. */
+  /** Asks the payment provider how the checkout of a card ended, and stores the card. */
   async checkSetup(orgId: OrgId, sessionId: string): Promise<void> {
     const { topUps, cards, isTestMoney } = this.#deps;
     const update = await cards.setup(sessionId);
@@ -75,7 +75,7 @@ export class CardKeeper {
     else await this.take(update);
   }
 
-  /** Stores a saved card; a repeated report changes nothing. */
+  /** Stores a saved card; the same report again changes nothing. */
   async take(update: CardUpdate): Promise<void> {
     const { topUps, cards, isTestMoney, clock, log } = this.#deps;
     const { orgId, customerId, sessionId, isLive } = update;
@@ -90,7 +90,10 @@ export class CardKeeper {
     await topUps.endSetup(orgId, isTestMoney, sessionId);
   }
 
-  /** Removes the card, which is not charged any more. It is detached now, or by a later round. */
+  /**
+   * Removes the card, so that it is not charged any more. If the payment provider cannot detach it
+   * now, a later run of the job does.
+   */
   async remove(orgId: OrgId, by: ChangedBy): Promise<boolean> {
     const { topUps, isTestMoney } = this.#deps;
     const isRemoved = await topUps.removeCard(orgId, isTestMoney, by);

@@ -21,15 +21,15 @@ import {
 
 const companyColumns = columns({
   legalName: text("legal_name"),
-  /** Street and the like, three lines at most. */
+  /** At most three lines, such as the street. */
   addressLines: opaque<readonly string[]>("address_lines"),
   city: text("city"),
-  /** Empty if the country has none. */
+  /** Empty if the country has no postal codes. */
   postalCode: text("postal_code"),
-  /** ISO 3166-1, two capital letters. */
+  /** ISO 3166-1 alpha-2. */
   country: text("country"),
   taxId: orNull(columns({ type: text<TaxIdType>("tax_id_type"), value: text("tax_id") })),
-  /** Kept with the company data; nothing is sent there yet. Empty if there is none. */
+  /** Stored only: nothing is sent there yet. Empty if there is none. */
   billingEmail: text("billing_email"),
   /** The customer's own purchase-order number; empty if there is none. */
   purchaseOrder: text("purchase_order"),
@@ -37,7 +37,7 @@ const companyColumns = columns({
 /** The legal identity of an organization on its documents; each text is one plain line. */
 export type Company = RecordOf<typeof companyColumns>;
 
-/** The buyer on a receipt: the organization, with its company data if it had given any. */
+/** `company` is null if the organization had given no company data when it paid. */
 export interface Buyer {
   readonly name: string;
   readonly company: Company | null;
@@ -49,7 +49,7 @@ export interface Seller {
   readonly addressLines: readonly string[];
   readonly taxId: string;
   readonly note: string;
-  /** Why receipts have no tax. */
+  /** The reason that receipts print for charging no tax. */
   readonly noTaxReason: string;
   readonly url: string;
 }
@@ -66,7 +66,7 @@ export function sellerOf(config: Pick<Config, keyof IssuerConfig>, url: string):
   };
 }
 
-/** A buyer as the grant of a purchase stores it; `company` is a row of `org_company`. */
+/** A buyer as stored with the grant of a purchase; `company` is a row of `org_company`. */
 export interface StoredBuyer {
   readonly name: string;
   readonly company: Row | null;
@@ -76,7 +76,7 @@ export function buyerOf({ name, company }: StoredBuyer): Buyer {
   return { name, company: company === null ? null : companyColumns.read(company) };
 }
 
-/** The format of each kind of tax id, without blanks, dots and hyphens. */
+/** The formats match ids in capitals without separators; `isTaxId` removes these. */
 const TAX_ID_FORMATS: Readonly<Record<TaxIdType, RegExp>> = {
   eu_vat:
     /^(AT|BE|BG|CY|CZ|DE|DK|EE|EL|ES|FI|FR|HR|HU|IE|IT|LT|LU|LV|MT|NL|PL|PT|RO|SE|SI|SK|XI)[0-9A-Z+*]{2,12}$/,
@@ -94,7 +94,7 @@ const TAX_ID_FORMATS: Readonly<Record<TaxIdType, RegExp>> = {
   other: /^[0-9A-Z/]{2,30}$/,
 };
 
-/** True if the id has the format of this kind. Blanks, dots, slashes and hyphens are ignored. */
+/** Checks the format only. Ignores blanks, dots and hyphens, and slashes except for `other`. */
 export function isTaxId(type: TaxIdType, value: string): boolean {
   const bare = value.toUpperCase().replaceAll(type === "other" ? /[ .-]/g : /[ ./-]/g, "");
   return TAX_ID_FORMATS[type].test(bare);
@@ -106,7 +106,7 @@ type InvoiceData = NonNullable<
   NonNullable<Stripe.Checkout.SessionCreateParams["invoice_creation"]>["invoice_data"]
 >;
 
-/** The company data that Stripe prints on the invoice of a purchase: four fields at most. */
+/** Builds the company data that Stripe prints on an invoice; Stripe accepts four fields at most. */
 export function toInvoiceData(company: Company): InvoiceData {
   const { legalName, addressLines, postalCode, city, country, taxId, purchaseOrder } = company;
   const place = [...addressLines, [postalCode, city].filter(Boolean).join(" "), country];
@@ -134,7 +134,7 @@ export class PostgresCompanyStore {
     this.#changes = changes;
   }
 
-  /** Undefined if the organization has given none. */
+  /** Undefined if the organization has given no company data. */
   async find(orgId: OrgId): Promise<Company | undefined> {
     return await findCompany(this.#pool, orgId);
   }

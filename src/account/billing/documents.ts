@@ -64,7 +64,7 @@ export function receiptPaper(purchase: PaidPurchase): Paper {
 
 const DAY_CHARS = "2026-11-28".length;
 
-/** A statement with the parties of today: only its figures are kept. */
+/** Prints the present seller and buyer, since a statement stores figures only. */
 export function statementPaper(statement: Statement, seller: Seller, buyer: Buyer): Paper {
   const { document, number, closedAtMs, sha256 } = statement;
   return {
@@ -167,7 +167,7 @@ function usageTable<T extends UsageLine>(
   };
 }
 
-/** With cents if these are exact, else with all digits. */
+/** Prints an amount of whole cents with two decimals, any other with all its decimals. */
 function dollars(usd: string): string {
   const [, sign = "", whole = "", part = ""] = /^(-?)(\d+)\.(\d+)$/.exec(usd) ?? [];
   const cents = part.replace(/0{1,4}$/, "").padEnd(2, "0");

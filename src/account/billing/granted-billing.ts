@@ -5,7 +5,9 @@ import type { PurchaseStore } from "./postgres-purchase-store.ts";
 import type { PurchaseRecord } from "./purchase-store.ts";
 import type { Billing } from "./stripe-billing.ts";
 
-/** Billing without a payment provider: operators grant credit; former purchases can be read. */
+/**
+ * Billing without a payment provider: operators grant credit, and earlier purchases stay readable.
+ */
 export class GrantedBilling implements Billing {
   readonly mode = "none";
   readonly topUps = undefined;
@@ -69,7 +71,7 @@ export class GrantedBilling implements Billing {
 export type PurchaseEnd = "granted" | "failed" | "expired" | "parked";
 export type WebhookResult = "taken" | "bad_signature" | "not_configured" | "failed";
 
-/** Calls `note` once for each purchase that ends, however often that is reported. */
+/** Makes `store` call `note` once for each end of a purchase, however often it is reported. */
 export function notingPurchases<T extends Pick<PurchaseStore, "grant" | "decide">>(
   store: T,
   note: (end: PurchaseEnd) => void,
@@ -91,7 +93,7 @@ export function notingPurchases<T extends Pick<PurchaseStore, "grant" | "decide"
   });
 }
 
-/** Calls `note` with the outcome of each event of the payment provider. */
+/** Makes `billing` call `note` with the outcome of each event of the payment provider. */
 export function notingWebhooks<T extends Pick<Billing, "webhook">>(
   billing: T,
   note: (result: WebhookResult) => void,

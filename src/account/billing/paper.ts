@@ -2,31 +2,35 @@ import { createRequire } from "node:module";
 
 import { printForeignLetters } from "./reader-fonts.ts";
 
-/** A document for accounting: its parties, facts, tables and notes, as texts to print. */
+/** A receipt or a statement as texts, ready to be drawn. */
 export interface Paper {
-  /** `Receipt R-000123`. */
   readonly title: string;
-  /** Printed first, in red; absent if there is none. */
+  /** Printed in red under the title. */
   readonly warning?: string;
   readonly from: readonly string[];
   readonly to: readonly string[];
   readonly facts: readonly (readonly [string, string])[];
   readonly tables: readonly PaperTable[];
   readonly notes: readonly string[];
-  /** When the document became final; this date makes a second print the same file. */
+  /**
+   * When the document became final. As the PDF's creation date, it makes each print the same file.
+   */
   readonly at: Date;
 }
 
 export interface PaperTable {
   readonly title: string;
-  /** `share` is a column's part of the width, in total 1; `isFigure` aligns it to the right. */
+  /**
+   * `share` is a column's part of the width; all shares add up to 1. `isFigure` aligns to the
+   * right.
+   */
   readonly columns: readonly {
     readonly label: string;
     readonly share: number;
     readonly isFigure?: boolean;
   }[];
   readonly rows: readonly (readonly string[])[];
-  /** How many of the last rows are sums, which are bold. */
+  /** The number of last rows that are sums, which are printed bold. */
   readonly sums?: number;
 }
 
@@ -39,12 +43,12 @@ const GAP = 6;
 
 type Pdf = InstanceType<typeof import("pdfkit")>;
 
-/** Draws the document as a PDF file. It keeps the thread busy, so `printPaper` has its own. */
+/** Draws the document as a PDF file. It blocks the thread, so `printPaper` runs it in a worker. */
 export async function drawPaper(paper: Paper): Promise<Buffer> {
   const { default: PdfDocument } = await import("pdfkit");
   const { resolve } = createRequire(import.meta.url);
   const pdf = new PdfDocument({
-    // The first version with the fonts of `printForeignLetters`.
+    // Version 1.5 is the first that allows the fonts of `printForeignLetters`.
     pdfVersion: "1.5",
     size: "A4",
     margin: MARGIN,
@@ -107,7 +111,7 @@ function drawTable(pdf: Pdf, table: PaperTable): void {
   pdf.y += 2 * GAP;
 }
 
-/** Draws one row. If the page is full, a row with a head goes under that head on the next page. */
+/** Draws one row. A row with a `head` that does not fit goes to a new page, under that head. */
 function drawRow(
   pdf: Pdf,
   table: PaperTable,
@@ -121,7 +125,7 @@ function drawRow(
   pdf.font(font).fontSize(8.5);
   const cells = table.columns.map(({ share, isFigure = false }, at) => {
     const [text = "", width] = [row[at], share * WIDTH - GAP];
-    // Breaking a text into lines takes longest, and most cells have one line.
+    // Breaking a text into lines is the slowest step, so a cell that fits on one line skips it.
     const isLine = pdf.widthOfString(text) <= width;
     const height = isLine ? pdf.currentLineHeight() : pdf.heightOfString(text, { width });
     return { text, height, align: isFigure ? "right" : "left", width, lineBreak: !isLine } as const;
@@ -157,7 +161,7 @@ function numberPages(pdf: Pdf, title: string): void {
   const { count } = pdf.bufferedPageRange();
   for (let page = 0; page < count; page += 1) {
     pdf.switchToPage(page);
-    // A text below the bottom margin would begin another page.
+    // The PDF library would begin a new page for a text below the bottom margin.
     pdf.page.margins.bottom = 0;
     pdf.font("plain").fontSize(8);
     const text = `${title} · page ${page + 1} of ${count}`;

@@ -3,7 +3,7 @@ import type { MicroUsd, PauseReason } from "../../kernel/index.ts";
 /** The payment provider's report about a checkout session, by an event or on request. */
 export interface SessionUpdate {
   readonly sessionId: string;
-  /** Null if the session does not belong to one of our purchases. */
+  /** Null if the session belongs to no purchase of this installation. */
   readonly purchaseId: string | null;
   readonly orgId: string | null;
   /** `processing`: the checkout is closed and the payment in progress; `open`: not paid yet. */
@@ -13,28 +13,28 @@ export interface SessionUpdate {
   readonly isLive: boolean;
   readonly paymentId: string | null;
   readonly receiptUrl: string | null;
-  /** The name shown to people, such as `Visa 4242`; absent if it was not reported. */
+  /** A name for people, such as `Visa 4242`; absent if the provider did not report one. */
   readonly method?: string | undefined;
   /** Set if the payer saved the card. */
   readonly card?: CardUpdate | undefined;
 }
 
-/** A card that was saved at a checkout of a customer of ours. */
+/** A card that a payer saved at one of our checkouts. */
 export interface CardUpdate {
   readonly sessionId: string;
   readonly orgId: string;
   readonly customerId: string;
   readonly isLive: boolean;
   readonly openedAtMs: number;
-  /** The object from which the card can be read. */
+  /** The Stripe object from which the card can be read. */
   readonly intent: { readonly kind: "setup" | "payment"; readonly id: string };
 }
 
 /** The payment provider's report about an automatic purchase, which has no checkout session. */
 export interface ChargeUpdate {
-  /** Describes the payment, in the form of a session. */
+  /** The payment in the form of a checkout session; `sessionId` is the id of the payment. */
   readonly session: SessionUpdate;
-  /** Why the payment failed; null if it did not. */
+  /** Null if the payment did not fail. */
   readonly failure: PauseReason | null;
   readonly customerId: string | null;
   readonly cardId: string | null;
@@ -46,9 +46,12 @@ export interface ClaimUpdate {
   readonly kind: "refund" | "dispute";
   readonly paymentId: string;
   readonly amountMicroUsd: MicroUsd;
-  /** `waits`: undecided, nothing was taken; `stands`: taken; `reversed`: returned for good. */
+  /**
+   * `waits`: undecided, no credit is taken; `stands`: the amount is taken from the wallet;
+   * `reversed`: it is returned to the wallet.
+   */
   readonly state: "waits" | "stands" | "reversed";
-  /** True if the state is final. */
+  /** True if the payment provider will not change the state any more. */
   readonly isOver: boolean;
 }
 

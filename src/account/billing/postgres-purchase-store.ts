@@ -34,9 +34,9 @@ const LISTED_MAX = 1_000;
 const NAMED_ORGS_MAX = 20;
 
 /**
- * Purchases and their movements of money. The movements happen only in functions of PostgreSQL,
- * under the wallet's lock. Each method is one transaction; repeated, concurrent or reordered
- * reports change the ledger once.
+ * Stores purchases and moves their money. Only PostgreSQL functions move money, under the wallet's
+ * lock. Each method is one transaction; repeated, concurrent or reordered reports change the ledger
+ * once.
  */
 export class PostgresPurchaseStore {
   readonly #pool: Pool;
@@ -47,7 +47,7 @@ export class PostgresPurchaseStore {
     this.#changes = changes;
   }
 
-  /** `too_many` if the organization has started the maximum number; nothing was written. */
+  /** `too_many`: the organization has started the maximum number, and nothing was written. */
   async create(purchase: NewPurchase, by: ChangedBy): Promise<"created" | "too_many"> {
     const { purchaseId, orgId, amountMicroUsd, isTestMoney } = purchase;
     return await this.#changes.write(by, async (client, note) => {
@@ -75,7 +75,9 @@ export class PostgresPurchaseStore {
     ]);
   }
 
-  /** Recreates a purchase that a restore lost; with any other answer, nothing was written. */
+  /**
+   * Recreates a purchase that a restored backup lacks. Only `recovered` means that it was written.
+   */
   async recover(
     purchase: RecoveredPurchase,
     by: ChangedBy,
@@ -101,7 +103,6 @@ export class PostgresPurchaseStore {
     return (await this.find(purchase.purchaseId)) === undefined ? "unknown_org" : "known";
   }
 
-  /** Newest first, at most 1,000. */
   async list(orgId: OrgId): Promise<readonly PurchaseRecord[]> {
     return await this.#select(
       "where p.org_id = $1 order by p.created_at desc, p.purchase_id limit $2",
@@ -109,7 +110,10 @@ export class PostgresPurchaseStore {
     );
   }
 
-  /** Waiting purchases of all organizations: parked ones without a grant first, then the newest. */
+  /**
+   * Lists parked and pending purchases of all organizations: parked ones first, and among these the
+   * ones without credit granted by hand.
+   */
   async listWaiting(limit: number): Promise<readonly WaitingPurchase[]> {
     const { rows } = await this.#pool.query<Row>(WAITING_SQL, [limit]);
     return rows.map((row) => {
@@ -119,13 +123,12 @@ export class PostgresPurchaseStore {
     });
   }
 
-  /** Undefined if the organization has no such purchase. */
   async findOwn(orgId: OrgId, purchaseId: string): Promise<KnownPurchase | undefined> {
     const where = "where p.org_id = $1 and p.purchase_id = $2";
     return (await this.#select(where, [orgId, purchaseId]))[0];
   }
 
-  /** For events of the payment provider, which name no organization. */
+  /** Finds a purchase of any organization, for events of the payment provider. */
   async find(purchaseId: string): Promise<KnownPurchase | undefined> {
     return (await this.#select("where p.purchase_id = $1", [purchaseId]))[0];
   }
@@ -134,13 +137,16 @@ export class PostgresPurchaseStore {
     return (await this.#select("where p.payment_id = $1", [paymentId]))[0];
   }
 
-  /** Credits the wallet once, and applies claims that wait for it; true if this call did it. */
+  /**
+   * Credits the wallet once, and applies claims that came before the grant; true if this call did
+   * it.
+   */
   async grant(paid: {
     readonly purchaseId: string;
     readonly paymentId: string | null;
     readonly receiptUrl: string | null;
     readonly method?: string | undefined;
-    /** The seller as the receipt names it. Default: a seller without a name. */
+    /** The seller that the receipt stores. Default: a seller without a name. */
     readonly seller?: Seller;
   }): Promise<boolean> {
     const { purchaseId, paymentId, receiptUrl, method = null, seller = NOBODY } = paid;
@@ -161,7 +167,9 @@ export class PostgresPurchaseStore {
     });
   }
 
-  /** Sets the state, but reverts no grant, nor a final state to `pending`; true if it changed. */
+  /**
+   * Sets the state; true if it changed. It never reverts a grant, nor a final state to `pending`.
+   */
   async decide(purchaseId: string, state: UngrantedState): Promise<boolean> {
     const from =
       state === "pending" ? "('created')" : "('created', 'pending', 'failed', 'expired')";
@@ -185,8 +193,8 @@ export class PostgresPurchaseStore {
   }
 
   /**
-   * Takes the claimed amount, or returns it. All claims of a purchase together never take more than
-   * it gave. Returns true if this claim is new.
+   * Takes a claimed amount from the wallet, or returns it. All claims of a purchase together never
+   * take more than the purchase gave. True if the claim is new.
    */
   async claim(claim: PurchaseClaim): Promise<boolean> {
     const { purchaseId, claimId, kind, amountMicroUsd } = claim;
@@ -215,7 +223,10 @@ export class PostgresPurchaseStore {
     return microUsd(result.rows[0]?.owed ?? 0n);
   }
 
-  /** Takes purchases that are undecided or granted without a receipt; unchecked ones come first. */
+  /**
+   * Takes purchases that are undecided, or granted without a receipt URL, and notes the time of the
+   * check; those never checked come first.
+   */
   async takeUnfinished(asked: {
     readonly beforeMs: number;
     readonly sinceMs: number;
@@ -232,7 +243,10 @@ export class PostgresPurchaseStore {
     return await this.#select("where p.purchase_id = any ($1)", [ids]);
   }
 
-  /** Takes claims that are not final; those never checked come first. */
+  /**
+   * Takes refunds and disputes that are not final, and notes the time of the check; those never
+   * checked come first.
+   */
   async takeOpenClaims(asked: {
     readonly sinceMs: number;
     readonly nowMs: number;
@@ -261,7 +275,7 @@ export class PostgresPurchaseStore {
     await this.#pool.query("delete from payment_event where done_at < $1", [new Date(beforeMs)]);
   }
 
-  /** True for one process in `everyMs`. */
+  /** True for only one process within `everyMs`, which then does the work named `name`. */
   async claimRun(name: string, nowMs: number, everyMs: number): Promise<boolean> {
     const result = await this.#pool.query(
       `insert into billing_schedule as t (name, next_at) values ($1, $3)
@@ -271,7 +285,7 @@ export class PostgresPurchaseStore {
     return result.rowCount === 1;
   }
 
-  /** Granted purchases without real money, and the first organizations that have some. */
+  /** Counts granted purchases of test money, and names the first organizations that have some. */
   async testMoney(): Promise<{ readonly purchases: number; readonly orgIds: readonly OrgId[] }> {
     const result = await this.#pool.query<{ purchases: bigint; org_ids: OrgId[] }>(TEST_MONEY_SQL, [
       NAMED_ORGS_MAX,
@@ -300,7 +314,7 @@ const NOBODY: Seller = {
 /** The author of changes that the payment provider reported, by an event or when asked. */
 const PAYMENT_NEWS = byProviderNews("stripe");
 
-// Claims are not read, since nothing was granted that could be taken back.
+// Claims are not joined: without a grant there is nothing to take back.
 const WAITING_SQL = `
   select p.*, 0::bigint as refunded, 0::bigint as disputed,
     exists (select from top_up t where t.purchase_id = p.purchase_id) as is_automatic,
@@ -340,7 +354,7 @@ function claimFacts({ claimId, kind, amountMicroUsd }: PurchaseClaim, row: Claim
   return { claim: claimId, kind, amount_usd, is_reversed: row.is_reversed, is_over: row.is_over };
 }
 
-// Two concurrent purchases may both be the last one: the bound only has to stop floods.
+// Two concurrent purchases may both pass the count; the limit only has to stop floods.
 const CREATE_SQL = `
   insert into purchase (purchase_id, org_id, micro_usd, cents, is_test_money, created_at,
     expires_at)

@@ -15,17 +15,18 @@ import { hasMovement, StatementKeeping } from "./statement-keeping.ts";
 import { type Month, spanOfMonth } from "./statements.ts";
 
 const EXAMINED_PER_PIECE = 200;
-/** After this a piece begins no organization; the lease is much longer than one takes. */
+/** No further organization is begun after this time; the lease lasts much longer than one takes. */
 const PIECE_MAX_MS = 10_000;
 const MONTHS_PER_CALL = 24;
-/** More days than a request can last. */
+/**
+ * How long before a month its requests may have been admitted; more days than a request can last.
+ */
 const DAYS_BEFORE = 7;
 const DAY_MS = 86_400_000;
 
 /**
- * Closes statements of months that are over, of every organization that had movement. It goes
- * through the organizations in the order of their ids, once for each month; a process leases the
- * row of that progress.
+ * Closes statements of past months for every organization with movement. It goes through the
+ * organizations by id, once per month; a process leases the row with the month's progress.
  */
 export class PostgresStatementClosing {
   readonly #pool: Pool;
@@ -36,7 +37,7 @@ export class PostgresStatementClosing {
     this.#keeping = new StatementKeeping(pool, sources);
   }
 
-  /** Does a bounded piece of the work. A piece that was cut off is done again, without harm. */
+  /** Does a bounded piece of the work. A piece that a crash cut off can safely be done again. */
   async closeSome(isClosed: () => boolean = () => false): Promise<ClosedPiece> {
     await this.#pool.query(BEGIN_SQL, [STATEMENT_DELAY_MS]);
     const taken = await this.#pool.query<PassRow>(TAKE_SQL);
@@ -64,14 +65,17 @@ export class PostgresStatementClosing {
     return { examined, failed, hasMore: true };
   }
 
-  /** The oldest month that is over and not yet closed for all; undefined if there is none. */
+  /** The oldest past month that is not closed for all organizations; undefined if there is none. */
   async oldestOpen(): Promise<Month | undefined> {
     await this.#pool.query(BEGIN_SQL, [STATEMENT_DELAY_MS]);
     const { rows } = await this.#pool.query<{ month: Month | null }>(OLDEST_OPEN_SQL);
     return rows[0]?.month ?? undefined;
   }
 
-  /** Closes a month and those before it, so that each begins where the one before ended. */
+  /**
+   * Also closes earlier months, since a statement opens with the closing balance of the previous
+   * one.
+   */
   async #closeMoved(orgId: OrgId, through: Month): Promise<void> {
     const months = await this.#keeping.months(orgId);
     if (months === undefined || !months.all.includes(through)) return;
@@ -107,7 +111,7 @@ interface NextRow {
   readonly may_have_moved: boolean;
 }
 
-/* $1: the delay of closing, in milliseconds. Adds all months that may be closed. */
+/* Adds all months that may be closed. $1: the delay of closing in milliseconds. */
 const BEGIN_SQL = `
   insert into org_statement_pass (month)
   select month::date from generate_series(
@@ -129,9 +133,9 @@ const OLDEST_OPEN_SQL = `
   select to_char(min(month), 'YYYY-MM') as month from org_statement_pass where ended_at is null`;
 
 /*
- * $1: the last organization of the piece before; $2 and $3: the month; $4: the limit; $5 and $6:
- * the ids of attempts admitted in the month or some days before. Older attempts that were charged
- * in the month are few, and found by the time of the charge.
+ * $1: the last organization of the previous piece; $2, $3: start and end of the month; $4: the
+ * limit; $5, $6: the attempt ids from some days before the month to its end. Older attempts that
+ * were charged in the month are few; the time of the charge finds them.
  */
 const NEXT_SQL = `
   with late as (
@@ -160,7 +164,7 @@ const NEXT_SQL = `
   from org o where o.org_id > $1 and o.created_at < $3::timestamptz
   order by o.org_id limit $4`;
 
-/* These change nothing if another process has taken over the month meanwhile. */
+/* Both updates change nothing if another process has taken over the month: the lease differs. */
 const GO_ON_SQL = `
   update org_statement_pass
   set after_org_id = $3, has_failed = $4, until_at = '-infinity'
@@ -175,21 +179,23 @@ const END_SQL = `
 
 interface ClosedPiece {
   readonly examined: number;
-  /** Organizations whose statement could not be made; the month is gone through once more. */
+  /**
+   * Organizations whose statement could not be made; an hour later the month is gone through again.
+   */
   readonly failed: readonly {
     readonly orgId: OrgId;
     readonly month: Month;
     readonly fault: unknown;
   }[];
-  /** False if nothing is left to do now, or another process does it. */
+  /** False if nothing is left to do now, or if another process does it. */
   readonly hasMore: boolean;
 }
 
 const EVERY_MS = 60_000;
-/** Less than `EVERY_MS`, since reports use the same connections. */
+/** Shorter than `EVERY_MS`, because reports need the same connections. */
 const WORK_MAX_MS = 30_000;
 
-/** Starts the closing of statements. Of all processes that run it, one works at a time. */
+/** Starts the job that closes statements. Of all processes that run it, one works at a time. */
 export function startStatementClosing(options: {
   readonly closing: StatementClosing;
   readonly clock: Clock;

@@ -34,7 +34,9 @@ export class PostgresStatementStore {
     this.#keeping = new StatementKeeping(pool, sources);
   }
 
-  /** All months up to the running one, newest first; undefined if there is no organization. */
+  /**
+   * Lists all months up to the running one, newest first; undefined for an unknown organization.
+   */
   async list(orgId: OrgId): Promise<readonly StatementSummary[] | undefined> {
     const months = await this.#keeping.months(orgId);
     if (months === undefined) return undefined;
@@ -54,9 +56,9 @@ export class PostgresStatementStore {
   }
 
   /**
-   * Reads the statement of one month. If the month is over, it and the earlier ones are closed
-   * first, in order. `unknown`: no month of the organization; `later`: one call cannot close all
-   * earlier months, so ask again.
+   * Reads the statement of one month. First closes this and earlier months that are over, in order.
+   * `unknown`: the organization has no such month; `later`: one call cannot close all earlier
+   * months, so call again.
    */
   async read(orgId: OrgId, month: Month): Promise<Statement | "unknown" | "later"> {
     const months = await this.#keeping.months(orgId);
@@ -91,7 +93,7 @@ function stateAt(month: Month, nowMs: number): StatementState {
   return isOver(month, nowMs) ? "due" : "closing";
 }
 
-/** Reads the stored text of a statement, and compares it with its hash and the ledger. */
+/** Reads a stored statement, and reports how it differs from its hash and from the ledger. */
 async function checkKept(
   client: PoolClient,
   of: { readonly orgId: OrgId; readonly own: KeptRow; readonly now: StatementDocument },

@@ -32,8 +32,8 @@ import {
 import * as sql from "./top-up-sql.ts";
 
 /**
- * Cards, rules and automatic purchases. Each method is one transaction; one that decides about a
- * purchase locks the row of its rule.
+ * Stores cards, rules and automatic purchases. Each method is one transaction; a method that
+ * decides about a purchase locks the row of the rule.
  */
 export class PostgresTopUpStore {
   readonly #pool: Pool;
@@ -56,7 +56,7 @@ export class PostgresTopUpStore {
     return rows[0] === undefined ? undefined : pauseColumns.read(rows[0]);
   }
 
-  /** Waits for a purchase that is being decided. Turning a rule on ends its pause. */
+  /** Waits while a purchase under this rule is being decided. Turning a rule on ends its pause. */
   async setRule(orgId: OrgId, rule: TopUpRule, by: ChangedBy): Promise<void> {
     await this.#changes.write(by, async (client, note) => {
       const was = await lockRule(client, orgId);
@@ -73,7 +73,7 @@ export class PostgresTopUpStore {
     return await this.#changes.write(by, (client, note) => pause(client, note, { orgId, reason }));
   }
 
-  /** Stores the organization's customer at the payment provider; a new customer has no card. */
+  /** Stores the payment provider's customer of the organization; a new customer has no card. */
   async keepCustomer(orgId: OrgId, isTestMoney: boolean, customerId: string): Promise<void> {
     await this.#pool.query(sql.KEEP_CUSTOMER, [orgId, isTestMoney, customerId]);
   }
@@ -86,7 +86,7 @@ export class PostgresTopUpStore {
     await this.#pool.query(sql.END_SETUP, [orgId, isTestMoney, sessionId]);
   }
 
-  /** Stores a card; false if it is of another customer, or of no newer checkout. */
+  /** Stores a card; false if it belongs to another customer, or if no newer checkout saved it. */
   async saveCard(
     saved: {
       readonly orgId: string;
@@ -125,7 +125,7 @@ export class PostgresTopUpStore {
     });
   }
 
-  /** Turns the rule off, and has the card detached; false if there was none. */
+  /** Turns the rule off and queues the card to be detached; false if there was no card. */
   async removeCard(orgId: OrgId, isTestMoney: boolean, by: ChangedBy): Promise<boolean> {
     return await this.#changes.write(by, async (client, note) => {
       const rule = await lockRule(client, orgId);
@@ -145,7 +145,7 @@ export class PostgresTopUpStore {
     });
   }
 
-  /** Cards to detach that were not tried recently. */
+  /** Takes removed cards whose detachment was not tried within the last minute. */
   async takeDetachments(isTestMoney: boolean, limit: number): Promise<readonly string[]> {
     const values = [isTestMoney, limit];
     const { rows } = await this.#pool.query<{ card_id: string }>(sql.TAKE_DETACHMENTS, values);
@@ -156,7 +156,7 @@ export class PostgresTopUpStore {
     await this.#pool.query("delete from card_detachment where card_id = $1", [cardId]);
   }
 
-  /** Organizations whose rule asks for a purchase now. */
+  /** Lists organizations whose rule requires a purchase now. */
   async due(
     isTestMoney: boolean,
     { nowMs, monthMs }: TopUpTimes,
@@ -168,8 +168,8 @@ export class PostgresTopUpStore {
   }
 
   /**
-   * Decides about a purchase under the rule's lock; undefined if none is due any more. The returned
-   * charge is committed, and not sent yet.
+   * Commits a purchase under the rule's lock and returns its charge, which is not sent yet;
+   * undefined if no purchase is due any more.
    */
   async begin(
     wanted: {
@@ -187,7 +187,7 @@ export class PostgresTopUpStore {
       const rule = await lockRule(client, orgId);
       if (rule?.isOn !== true) return undefined;
       const { amountMicroUsd } = rule;
-      // Read again under the lock, to see what another instance has committed in the meantime.
+      // Read again under the lock, because another instance may have made the purchase meanwhile.
       const asked = [isTestMoney, new Date(nowMs), new Date(monthMs), orgId, 1];
       const due = await client.query<DueRow>(sql.DUE, asked);
       const [card] = due.rows;
@@ -210,7 +210,7 @@ export class PostgresTopUpStore {
     });
   }
 
-  /** Undecided automatic purchases that were not asked about since `beforeMs`. */
+  /** Takes undecided automatic purchases that were not checked at the provider since `beforeMs`. */
   async takeOpen(asked: {
     readonly isTestMoney: boolean;
     readonly beforeMs: number;
@@ -235,7 +235,7 @@ export class PostgresTopUpStore {
     return row === undefined ? undefined : chargeColumns.read(row);
   }
 
-  /** Marks a recovered purchase as automatic; doing it again changes nothing. */
+  /** Marks a recovered purchase as automatic; repeating this changes nothing. */
   async recover(made: {
     readonly purchaseId: string;
     readonly customerId: string;
@@ -244,7 +244,7 @@ export class PostgresTopUpStore {
     await this.#pool.query(sql.RECOVER, [made.purchaseId, made.customerId, made.cardId]);
   }
 
-  /** Ends a purchase whose charge failed, and pauses its rule, once. */
+  /** Ends a purchase whose charge failed, and pauses its rule; false if that was done before. */
   async fail(
     purchaseId: string,
     state: "failed" | "parked",
@@ -268,13 +268,13 @@ export class PostgresTopUpStore {
     });
   }
 
-  /** For operators: paused rules by their reason, the longest paused first. */
+  /** Counts paused rules by reason, the reason that has lasted longest first. */
   async paused(): Promise<readonly PausedTopUps[]> {
     const { rows } = await this.#pool.query<Row>(sql.PAUSED);
     return rows.map(pausedColumns.read);
   }
 
-  /** For operators: paused ones first. */
+  /** Lists rules of all organizations, the most recently paused first. */
   async list(monthMs: number, limit: number): Promise<readonly ListedTopUp[]> {
     const { rows } = await this.#pool.query<Row>(sql.LIST, [new Date(monthMs), limit]);
     return rows.map(listedColumns.read);

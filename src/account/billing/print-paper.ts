@@ -9,8 +9,8 @@ const HEAP_MIB_MAX = 256;
 const PRINT_MS_MAX = 60_000;
 
 /**
- * Prints a document as a PDF file, one at a time, in a thread that starts with the first one:
- * loading the library and its fonts takes half a second, during which calls would wait.
+ * Prints documents as PDF files, one at a time, in a thread that starts with the first one: loading
+ * the library and its fonts takes half a second, which would block all calls.
  */
 export async function printPaper(paper: Paper): Promise<Buffer> {
   const printed = last.then(() => printInThread(paper));
@@ -49,7 +49,7 @@ function startThread(): Worker {
   return worker;
 }
 
-/** Loads the printer; from the sources a thread needs the loader of TypeScript as well. */
+/** The code that loads the printer. Run from TypeScript sources, a thread needs `tsx` first. */
 function loadText(): string {
   const isSource = import.meta.url.endsWith(".ts");
   const printer = new URL(`./print-worker.${isSource ? "ts" : "js"}`, import.meta.url).href;

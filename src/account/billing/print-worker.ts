@@ -4,7 +4,7 @@ import { drawPaper, type Paper } from "./paper.ts";
 
 parentPort?.on("message", (paper: Paper) => void answer(paper));
 
-/** A fault ends the thread, and so fails the one document that it was printing. */
+/** A fault ends the thread, and so fails only the document that it was printing. */
 async function answer(paper: Paper): Promise<void> {
   parentPort?.postMessage(await drawPaper(paper), []);
 }

@@ -8,20 +8,20 @@ const MINUTE_MS = 60_000;
 const DAY_MS = 24 * 60 * MINUTE_MS;
 const TICK_MS = MINUTE_MS;
 const PURCHASES_EVERY_MS = 10 * MINUTE_MS;
-/** Grace period for the redirect and the webhook. */
+/** Time for the returning browser or the webhook to report the payment first. */
 const PURCHASE_WAIT_MS = 10 * MINUTE_MS;
-/** Only an event reports a payment that took longer than that. */
+/** Older purchases are not polled; only an event can still report their payment. */
 const PURCHASE_AGE_MAX_MS = 30 * DAY_MS;
 const PURCHASES_PER_QUERY = 50;
 const PURCHASES_PER_ROUND = 500;
 const CLAIMS_EVERY_MS = DAY_MS;
 const CLAIMS_SINCE_MS = 3 * DAY_MS;
 const CLAIMS_PER_ROUND = 5_000;
-/** Disputes are decided, and failed refunds come back, within months. */
+/** Older claims are not polled: disputes are decided, and refunds fail, within months. */
 const OPEN_CLAIM_AGE_MAX_MS = 180 * DAY_MS;
 const OPEN_CLAIMS_PER_ROUND = 500;
 const EVENTS_KEPT_MS = 40 * DAY_MS;
-/** After so many failures in a row the provider counts as down, and the next round asks again. */
+/** After this many failures in a row the provider counts as down, and the round ends. */
 const FAILURES_MAX = 5;
 
 export interface ReconcilerDeps extends Pick<
@@ -33,8 +33,8 @@ export interface ReconcilerDeps extends Pick<
 }
 
 /**
- * Checks purchases without a reported end, refunds and disputes. One process at a time holds the
- * lease; if it dies, the next one continues.
+ * Polls purchases, refunds and disputes whose end was not reported. One process does each round; if
+ * it dies, the next round continues.
  */
 export class PurchaseReconciler {
   readonly #deps: ReconcilerDeps;
@@ -58,7 +58,7 @@ export class PurchaseReconciler {
     return this.#job.close();
   }
 
-  /** Reconciles everything that is due, without asking for the lease. */
+  /** Reconciles everything that is due now, even if another process has this round. */
   async reconcileAll(): Promise<void> {
     await this.#reconcilePurchases();
     await this.#reconcileClaims();

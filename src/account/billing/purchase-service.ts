@@ -21,8 +21,8 @@ export interface PurchaseServiceDeps {
 }
 
 /**
- * Applies payment events to a purchase, from a webhook, the returning browser or our own poll. Each
- * may be repeated, late or missing.
+ * Applies reports about payments, from a webhook, the returning browser or our own poll. Each
+ * report may be repeated, late or missing.
  */
 export class PurchaseService {
   readonly #deps: PurchaseServiceDeps;
@@ -49,7 +49,7 @@ export class PurchaseService {
   }
 
   async takeSession(session: SessionUpdate): Promise<void> {
-    // Not one of our purchases: other programs may sell through the same account.
+    // Not one of our purchases: other programs may sell through the same Stripe account.
     if (session.purchaseId === null) return;
     const { store, log } = this.#deps;
     const purchase = await store.find(session.purchaseId);
@@ -76,7 +76,7 @@ export class PurchaseService {
     }
   }
 
-  /** The only way in which a purchase becomes credit. */
+  /** Every purchase becomes credit here and nowhere else. */
   async #grant(purchase: KnownPurchase, session: SessionUpdate): Promise<void> {
     const { store, seller, log } = this.#deps;
     const { purchaseId, orgId } = purchase;
@@ -114,7 +114,7 @@ export class PurchaseService {
     else log.warn(detail, "a purchase is disputed: review the organization");
   }
 
-  /** A claim names the payment only, and may come before the event that its purchase was paid. */
+  /** A claim names the payment only, and may arrive before the event that its purchase was paid. */
   async #findPurchase(paymentId: string): Promise<KnownPurchase | undefined> {
     const { store, payments } = this.#deps;
     const known = await store.findByPayment(paymentId);
@@ -131,7 +131,7 @@ export type SessionVerdict =
   | { readonly kind: "ungranted"; readonly state: "pending" | "failed" | "expired" }
   | { readonly kind: "nothing" };
 
-/** Decides what a session means for its purchase; only exactly what was ordered is granted. */
+/** Decides what a checkout session means for its purchase; only what was ordered is granted. */
 export function evaluateCheckout(purchase: KnownPurchase, session: SessionUpdate): SessionVerdict {
   switch (session.payment) {
     case "open":

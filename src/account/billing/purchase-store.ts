@@ -17,7 +17,7 @@ import { buyerOf, type Seller, type StoredBuyer } from "./company.ts";
 export interface NewPurchase {
   readonly purchaseId: string;
   readonly orgId: OrgId;
-  /** Whole cents. */
+  /** A multiple of 10,000: the payment provider charges whole cents. */
   readonly amountMicroUsd: MicroUsd;
   readonly isTestMoney: boolean;
   readonly nowMs: number;
@@ -27,19 +27,18 @@ export interface NewPurchase {
   readonly countedFromMs: number;
 }
 
-/** A purchase as its checkout describes it; the organization may not exist any more. */
+/** A purchase rebuilt from its checkout's metadata; the organization may not exist any more. */
 export interface RecoveredPurchase {
   readonly purchaseId: string;
   readonly orgId: string;
   readonly amountMicroUsd: MicroUsd;
   readonly isTestMoney: boolean;
-  /** Null if it was paid without a checkout. */
+  /** Null if automatic top-up paid it, without a checkout. */
   readonly sessionId: string | null;
   readonly createdAtMs: number;
   readonly expiresAtMs: number;
 }
 
-/** A purchase with the facts that are compared with the payment provider's events. */
 export interface KnownPurchase extends Omit<StoredPurchase, "state" | "receipt"> {
   readonly state: PurchaseState;
   /** Null if it was not paid. */
@@ -47,25 +46,24 @@ export interface KnownPurchase extends Omit<StoredPurchase, "state" | "receipt">
 }
 export type PurchaseRecord = Omit<KnownPurchase, "cents" | "sessionId" | "expiresAtMs">;
 
-/** A purchase that waits for a person or for a bank. */
+/** `parked` waits for an operator, `pending` for a bank. */
 export interface WaitingPurchase extends Omit<PurchaseRecord, "state"> {
   readonly state: "parked" | "pending";
-  /** True if credit was granted by hand, with the id of the purchase as the reference. */
+  /** True if an operator granted the credit, with the purchase's id as the reference. */
   readonly isGrantedByHand: boolean;
 }
 
 export type UngrantedState = "pending" | "failed" | "expired" | "parked";
 
-/** Money that a payer or a bank took back, or wants to. */
+/** A refund or dispute: money that a payer or a bank took back, or wants back. */
 export interface PurchaseClaim {
-  /** The id of the refund or the dispute at the payment provider. */
   readonly claimId: string;
   readonly purchaseId: string;
   readonly kind: "refund" | "dispute";
   readonly amountMicroUsd: MicroUsd;
   /** True if a failed refund or a won dispute has returned the amount. */
   readonly isReversed: boolean;
-  /** True if the state is final. */
+  /** True if the payment provider will not change the state any more. */
   readonly isOver: boolean;
 }
 
@@ -87,7 +85,6 @@ const purchaseColumns = columns({
   grantedAtMs: orNull(instantMs("granted_at")),
   refundedMicroUsd: micro("refunded"),
   disputedMicroUsd: micro("disputed"),
-  /** The payment's id at the payment provider; null if none is known. */
   paymentId: orNull(text("payment_id")),
   receiptUrl: orNull(text("receipt_url")),
   /** The name shown to people, such as `Visa 4242`; null until the payment provider reports it. */
@@ -101,13 +98,12 @@ const purchaseColumns = columns({
     }),
   ),
   isTestMoney: bool("is_test_money"),
-  /** True if automatic top-up made it, with the saved card. */
   isAutomatic: bool("is_automatic"),
   sessionId: orNull(text("session_id")),
 });
 type StoredPurchase = RecordOf<typeof purchaseColumns>;
 
-/** Refunds first, because refunds and disputes together cannot take more than the purchase gave. */
+/** Refunds count first: refunds and disputes together cannot take more than the purchase gave. */
 export const SELECT_PURCHASE_SQL: string = `
   select p.*, exists (select from top_up t where t.purchase_id = p.purchase_id) as is_automatic,
     case when p.granted_at is null then 0 else least(p.micro_usd, c.refunds) end as refunded,
@@ -129,7 +125,7 @@ export function readPurchaseRow(row: object): KnownPurchase {
   return { ...stored, state: toPurchaseState(stored), receipt: facts };
 }
 
-/** The number of a receipt as people read it. */
+/** Formats `R-000123`, or `TEST-000123` for test money. */
 export function receiptNumber(of: { readonly series: string; readonly number: bigint }): string {
   const { series, number } = of;
   const prefix = series.startsWith("test:") ? "TEST" : "R";

@@ -21,8 +21,8 @@ import {
 } from "./statements.ts";
 
 /**
- * Computes one month from the ledger, on the caller's snapshot. `opening` is the closing balance of
- * the statement before; without it, the opening balance is computed from the ledger.
+ * Computes one month from the ledger, in the caller's snapshot. `opening` is the closing balance of
+ * the previous statement; without it, the opening balance is computed from the ledger.
  */
 export async function readStatement(
   client: PoolClient,
@@ -100,7 +100,7 @@ function sumAmounts(rows: readonly CreditSumRow[]): bigint {
   return rows.reduce((sum, { amount }) => sum + amount, 0n);
 }
 
-/** Sums the credits by the kinds that customers see, some of which join kinds of the ledger. */
+/** Sums credits by the kinds that customers see, which merge some kinds of the ledger. */
 function creditSums(rows: readonly CreditSumRow[]): readonly CreditSum[] {
   const sums = new Map<CreditKind, CreditSum>();
   for (const { kind, count, amount } of rows) {

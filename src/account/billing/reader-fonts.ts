@@ -17,7 +17,7 @@ interface Inner {
 
 type Options = Readonly<Record<string, unknown>> & { readonly lineWidth?: number };
 
-/** Fonts that every reader of PDF files knows by name. Each has the Han letters. */
+/** Fonts that PDF viewers supply by name. Each contains the Han characters. */
 const READER_FONTS = {
   GB1: { name: "STSong-Light", encoding: "UniGB-UTF16-H" },
   Japan1: { name: "HeiseiKakuGo-W5", encoding: "UniJIS-UTF16-H" },
@@ -30,19 +30,19 @@ const KANA = /[\u3040-\u30ff\u31f0-\u31ff]/;
 const HANGUL = /[\u1100-\u11ff\u3130-\u318f\uac00-\ud7af]/;
 const WIDE =
   /[\u1100-\u11ff\u2e80-\u9fff\uac00-\ud7af\uf900-\ufaff\uff01-\uff60\uffe0-\uffe6\u{20000}-\u{3134f}]/u;
-/** Widths are in thousandths of the size of the letters. */
+/** PDF measures the widths of glyphs in thousandths of the font size. */
 const EM = 1_000;
 
-/** A part of a text in one font; `letters` is undefined for the font in force. */
+/** A part of a text in one font; `letters` is undefined for the embedded font. */
 interface Run {
   readonly letters: Letters | undefined;
   readonly text: string;
 }
 
 /**
- * Makes a document print the letters that its embedded font lacks. Chinese, Japanese and Korean
- * letters use a font of the reader's system, since a font with all of them takes 5 to 20 MB. For
- * any other letter its code is printed, so that nothing is lost silently.
+ * Makes a document print characters that its embedded font lacks. Chinese, Japanese and Korean ones
+ * use a font of the PDF viewer, since a font with all of them takes 5 to 20 MB. Any other character
+ * is printed as its code point, so that nothing is lost silently.
  */
 export function printForeignLetters(pdf: Pdf): void {
   const inner = pdf as unknown as Inner;

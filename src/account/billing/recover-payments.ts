@@ -9,16 +9,15 @@ const DAY_MS = 86_400_000;
 const CHECKOUT_AGE_MAX_MS = DAY_MS;
 const PURCHASE_ID = /^pur_[0-9A-Za-z_-]{1,60}$/;
 
-/** Payments that the payment provider knew and the ledger did not. */
 export interface RecoveredPayments {
   readonly sessions: number;
-  /** Purchases that the ledger had lost and has again. */
+  /** Purchases that the ledger had lost and now has again. */
   readonly purchases: number;
   readonly granted: number;
   readonly claims: number;
-  /** Payments of unknown organizations: recreate these, and grant the credit by hand. */
+  /** Paid checkouts of unknown organizations: recreate these, and grant the credit by hand. */
   readonly unknownOrgs: readonly UnknownPayer[];
-  /** The organizations for which it failed; run it again. */
+  /** Ids of checkouts and claims that could not be applied; run the recovery again. */
   readonly failed: readonly string[];
 }
 
@@ -38,9 +37,9 @@ export interface RecoveryDeps extends Pick<
 }
 
 /**
- * After a restore, applies every checkout, refund and dispute since `sinceMs` that the payment
- * provider knows. Whatever the ledger has already changes nothing. The metadata of a checkout name
- * its purchase and its organization.
+ * After a restore, applies every checkout, charge, refund and dispute since `sinceMs` that the
+ * payment provider knows. It changes nothing that the ledger already has. A checkout's metadata
+ * name its purchase and its organization.
  */
 export async function recoverPayments(
   deps: RecoveryDeps,
@@ -115,14 +114,14 @@ async function recoverSession(
   return await store.recover(purchase, by);
 }
 
-/** Marks a recovered purchase as automatic, so that it counts against its month's ceiling. */
+/** Marks a recovered purchase as automatic, so that it counts against the limit of its month. */
 async function keepAutomatic({ topUps }: RecoveryDeps, charge: ChargeUpdate): Promise<void> {
   const { session, customerId, cardId } = charge;
   const purchaseId = session.purchaseId ?? "";
   await topUps.recover({ purchaseId, customerId: customerId ?? "", cardId: cardId ?? "" });
 }
 
-/** Applies the state of the checkout. Returns true if that credited the wallet. */
+/** Applies the checkout's state; true if that credited the wallet. */
 async function creditIfPaid(
   { store, service }: RecoveryDeps,
   session: SessionUpdate,
@@ -133,7 +132,7 @@ async function creditIfPaid(
   return before === null && ((await store.find(purchaseId))?.grantedAtMs ?? null) !== null;
 }
 
-/** A session that was not paid needs no credit. */
+/** Empty if the session was not paid, since no credit is missing then. */
 function findUnknownPayer(session: SessionUpdate): UnknownPayer[] {
   if (session.payment !== "paid") return [];
   const { orgId, purchaseId, sessionId, cents } = session;

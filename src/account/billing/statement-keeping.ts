@@ -65,7 +65,7 @@ export class StatementKeeping {
     return (await this.#pool.query<KeptRow>(KEPT_SQL, [orgId])).rows;
   }
 
-  /** Closes due months up to `through`, oldest first, at most `max`; true if that was all. */
+  /** Closes due months up to `through`, oldest first, at most `max`; true if none is left. */
   async closeDue(
     orgId: OrgId,
     { all, nowMs }: OrgMonths,
@@ -81,7 +81,10 @@ export class StatementKeeping {
     return due.length <= max;
   }
 
-  /** Computes one month from the ledger, following the previous statement. */
+  /**
+   * Computes one month from the ledger; it opens with the closing balance of the previous
+   * statement.
+   */
   async figures(orgId: OrgId, month: Month): Promise<StatementFigures> {
     const opening = findOpening(await this.kept(orgId), month);
     const read = (client: PoolClient): Promise<StatementFigures> =>
@@ -90,8 +93,8 @@ export class StatementKeeping {
   }
 
   /**
-   * Stores a statement; if two processes close a month, the first one stays. The same SQL statement
-   * reports the event, so that a crash cannot separate the two.
+   * Stores a statement; if two processes close the same month, the first one stays. One SQL
+   * statement also reports the event, so that a crash cannot separate statement and event.
    */
   async #close(figures: StatementFigures, { isNews }: { readonly isNews: boolean }): Promise<void> {
     const { orgId, month, openingMicroUsd, closingMicroUsd, usageMicroUsd } = figures;
@@ -116,12 +119,12 @@ export function hasMovement({ credits, usageMicroUsd, models }: StatementFigures
   return credits.length > 0 || usageMicroUsd !== 0n || models.length > 0;
 }
 
-/** True if the month may be closed. */
+/** True once `STATEMENT_DELAY_MS` has passed since the end of the month. */
 export function isOver(month: Month, nowMs: number): boolean {
   return nowMs >= spanOfMonth(month).toMs + STATEMENT_DELAY_MS;
 }
 
-/** The closing balance of the month before; undefined if that has no statement. */
+/** The closing balance of the previous month; undefined if that month has no statement. */
 export function findOpening(kept: readonly KeptRow[], month: Month): MicroUsd | undefined {
   const before = kept.find((row) => monthAfter(row.month) === month);
   return before === undefined ? undefined : microUsd(before.closing);
@@ -138,7 +141,7 @@ const MONTHS_SQL = `
     floor(extract(epoch from clock_timestamp()) * 1000)::bigint as now_ms
   from org where org_id = $1`;
 
-/* $7: the id of an event; $8: its facts without the number; $9: true to report it. */
+/* $7: the id of an event; $8: its facts without the statement's number; $9: true to report it. */
 const CLOSE_SQL = `
   with closed as (
     insert into org_statement (org_id, month, opening, closing, document, sha256)
@@ -191,12 +194,14 @@ function usageLine(figures: UsageFigures): UsageLine {
   };
 }
 
-/** The SHA-256 of a statement's text, in hexadecimal. */
 export function hashOfDocument(text: string): string {
   return createHash("sha256").update(text).digest("hex");
 }
 
-/** The differences between a stored statement and the present ledger, a sentence each. */
+/**
+ * Describes how a stored statement differs from the present ledger, one sentence each. Without
+ * `isUsageThere` it compares credits only.
+ */
 export function findDifferences(
   kept: StatementDocument,
   now: StatementDocument,
@@ -218,7 +223,6 @@ export function findDifferences(
   return [...differences, ...models, ...findCostDifferences(kept.keys, now.keys)];
 }
 
-/** The first lines whose costs differ, a sentence each. */
 function findCostDifferences(was: readonly CostLine[], is: readonly CostLine[]): readonly string[] {
   const [before, after] = [indexCosts(was), indexCosts(is)];
   const names = [...new Set([...before.keys(), ...after.keys()])];

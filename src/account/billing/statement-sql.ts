@@ -14,13 +14,15 @@ import { requestIdFrom, TWO_DAYS_OF_IDS } from "../../ledger/index.ts";
 export const STATEMENT_LINES_MAX = 500;
 export const STATEMENT_GROUPS_MAX = 200;
 
-/** The organization whose ledger is read, and the days of which it has sums. */
+/** `rolledDays`: the days of which the ledger has sums. */
 export interface StatementBooks {
   readonly orgId: OrgId;
   readonly rolledDays: readonly string[];
 }
 
-/** Credits and what was taken back, by kind: within the month, and before it. */
+/**
+ * Sums purchases, grants, refunds and disputes by kind: of the month, and of the time before it.
+ */
 export function creditSumsQuery(orgId: OrgId, fromMs: number, toMs: number): ReportQuery {
   const text = `
   with line as (${CREDIT_LINES_SQL})
@@ -29,7 +31,6 @@ export function creditSumsQuery(orgId: OrgId, fromMs: number, toMs: number): Rep
   return { text, values: [orgId, fromMs, toMs] };
 }
 
-/** Lists the credits one by one, oldest first. */
 export function creditLinesQuery(orgId: OrgId, fromMs: number, toMs: number): ReportQuery {
   const text = `
   with line as (${CREDIT_LINES_SQL})
@@ -40,8 +41,8 @@ export function creditLinesQuery(orgId: OrgId, fromMs: number, toMs: number): Re
 }
 
 /**
- * The cost of all requests as it stood at a midnight. Sums the earlier attempts with their present
- * cost, then subtracts it again for those that ended or were corrected later.
+ * The cost of all requests as it stood at the midnight `atMs`. It sums earlier attempts at their
+ * present cost, and then undoes what ended or was corrected after that midnight.
  */
 export function debitsQuery(books: StatementBooks, atMs: number): ReportQuery {
   const { orgId, rolledDays } = books;
@@ -60,8 +61,9 @@ export function debitsQuery(books: StatementBooks, atMs: number): ReportQuery {
 }
 
 /**
- * The charges of a month by model and key, and its requests by their last attempt. Sums contain
- * whole requests, so those that began before midnight are moved to their own month.
+ * Sums the month's charges by model and by key, and counts requests by their last attempt. Stored
+ * sums contain whole requests, so charges of a request that lasts past midnight are moved to the
+ * month in which they were made.
  */
 export function usageQuery(books: StatementBooks, fromMs: number, toMs: number): ReportQuery {
   const { orgId, rolledDays } = books;
@@ -108,8 +110,8 @@ const OUTPUT = "coalesce(completion, 0) + coalesce(internal_reasoning, 0)";
 const HOUR_MS = 3_600_000;
 
 /**
- * The cost before a midnight of requests whose last attempt came after it, with a sign. Their ids
- * tell that they began before; the hour allows for clocks that disagree.
+ * The cost before a midnight of requests whose last attempt came after it, times `sign`. Request
+ * ids tell which requests began before it; the hour allows for clocks that disagree.
  */
 function carriedSql(atMs: number, sign: 1 | -1): string {
   const midnight = firstIdAt(atMs);
@@ -130,12 +132,15 @@ function carriedSql(atMs: number, sign: 1 | -1): string {
 const ATTEMPT_COLUMNS = `attempt_id, request_id, state, model_id, key_id, prompt, cached_prompt, cache_write,
       completion, internal_reasoning, debit`;
 
-/** The cost of an attempt at an instant: 0 before its end, its reserve before a correction. */
+/** The cost of an attempt at an instant: 0 before it ended, its reserve before it was corrected. */
 function debitAtSql(at: string): string {
   return `case when closed_at >= ${at} then 0 when corrected_at >= ${at} then reserve else debit end`;
 }
 
-/** The few attempts from before an instant that changed after it, found by that change. */
+/**
+ * Attempts admitted before an instant and changed after it. They are few, and the time of the
+ * change finds them.
+ */
 function changedSinceSql(atMs: number, end: bigint): string {
   const columns = `${ATTEMPT_COLUMNS}, reserve, final, closed_at, corrected_at`;
   const utc = new Date(atMs).toISOString().replace("Z", "");
@@ -153,12 +158,15 @@ function firstIdAt(atMs: number): bigint {
   return idsOfDay(isoDay(atMs)).first;
 }
 
-/** $1 organization, $2 keys. Reads their names, or the purpose of managed ones. */
+/** $1: organization; $2: key ids. A managed key is named by its purpose. */
 export const KEY_NAMES_SQL: string = `
   select key_id, case when ${MANAGED_SQL} then initcap(origin) else name end as name
   from api_key where org_id = $1 and key_id = any ($2)`;
 
-/** $1 organization, $2 the instant of a statement, $3 the end of its month. */
+/**
+ * True if a day of the month left the journal after the statement was closed. $1: organization; $2:
+ * when the statement was closed; $3: the end of its month.
+ */
 export const LEFT_SINCE_SQL = `
   select exists (select from retired_spend s join retired_day d using (day)
     where s.scope = 'org' and s.id = $1 and d.retired_at >= $2 and d.day < $3) as has_left`;

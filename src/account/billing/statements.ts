@@ -33,12 +33,12 @@ export interface CreditLine {
   readonly atMs: number;
   readonly kind: CreditKind;
   readonly ref: string;
-  /** The number of the receipt of a purchase; null for other movements. */
+  /** The receipt's number of a purchase; null for other movements. */
   readonly receipt: string | null;
   readonly amountMicroUsd: MicroUsd;
 }
 
-/** The sum of all movements of one kind, which belong to no request. */
+/** The sum of all wallet movements of one kind that belong to no request. */
 export interface CreditSum {
   readonly kind: CreditKind;
   readonly count: number;
@@ -53,21 +53,20 @@ export interface UsageFigures {
   readonly costMicroUsd: MicroUsd;
 }
 
-/** The figures of an organization for one month; every sum is exact. */
 export interface StatementFigures {
   readonly orgId: OrgId;
   readonly month: Month;
   readonly openingMicroUsd: MicroUsd;
   readonly closingMicroUsd: MicroUsd;
   readonly credits: readonly CreditSum[];
-  /** Oldest first, 500 at most; `linesLeftOut` of the month are only in the sums. */
+  /** Oldest first, at most 500; `linesLeftOut` more lines are in `credits` only. */
   readonly lines: readonly CreditLine[];
   readonly linesLeftOut: number;
   /** The cost of requests, so that opening + credits − usage = closing. */
   readonly usageMicroUsd: MicroUsd;
-  /** The part that no line below shows, because its days have left the journal. */
+  /** The part of the usage that `models` lacks, because its days have left the journal. */
   readonly unlistedMicroUsd: MicroUsd;
-  /** Most cost first, at most 200; the last one may be `other`, the sum of the rest. */
+  /** Highest cost first, at most 200; one of them may be `other`, the sum of the cheapest. */
   readonly models: readonly (UsageFigures & { readonly model: string })[];
   readonly keys: readonly (UsageFigures & {
     readonly keyId: KeyId | "other";
@@ -86,14 +85,17 @@ export interface Statement {
   /** The stored document of a closed statement, else one made from the present ledger. */
   readonly document: StatementDocument;
   readonly state: StatementState;
-  /** `2026-10-000123`; null if it is not closed. */
+  /** `2026-10-000123`; null until the month is closed. */
   readonly number: string | null;
   readonly closedAtMs: number | null;
-  /** The SHA-256 of the document as it is kept, in hexadecimal. */
+  /** SHA-256 of the stored document, in hexadecimal; null until the month is closed. */
   readonly sha256: string | null;
-  /** The differences between the present ledger and the statement; empty if they agree. */
+  /** How the present ledger differs from the statement, one sentence each. */
   readonly differences: readonly string[];
-  /** True if days have left the journal since, so that the usage cannot be compared. */
+  /**
+   * True if days of the month left the journal after it was closed, so that its usage cannot be
+   * compared.
+   */
   readonly hasLeft: boolean;
 }
 
@@ -107,9 +109,9 @@ export interface StatementSummary {
 }
 
 /**
- * A statement as one table: opening balance, what went in and out, usage by model, closing balance.
- * The amounts of `opening`, the credits, `usage` and `unlisted_usage` add up to `closing`; lines
- * of keys are the same usage once more.
+ * Formats a statement as one table: opening balance, credits by kind, usage by model, closing
+ * balance. The amounts of `opening`, the credits, `usage` and `unlisted_usage` add up to `closing`;
+ * `usage_by_key` repeats the same usage.
  */
 export function statementCsv({ document, number }: Statement): string {
   const name = number ?? "";
@@ -147,7 +149,6 @@ function renderLine({ line, name = "", count, usd, input, output }: Line): strin
   return csvLine([line, plainCell(name), counted ?? "", usd, sent ?? "", answered ?? ""]);
 }
 
-/** `"0.000000"` gets no sign. */
 function negated(usd: string): string {
   if (/^0\.0+$/.test(usd)) return usd;
   return usd.startsWith("-") ? usd.slice(1) : `-${usd}`;

@@ -24,7 +24,7 @@ import { MICRO_PER_CENT } from "./stripe-updates.ts";
 import { TopUpCharges } from "./top-up-charges.ts";
 import type { TopUpPause } from "./top-up-store.ts";
 
-/** Stripe accepts from 30 minutes to a day. */
+/** How long a payer can pay; Stripe accepts from 30 minutes to 24 hours. */
 const CHECKOUT_OPEN_MS = 45 * 60_000;
 const HOUR_MS = 3_600_000;
 const PURCHASES_PER_HOUR_MAX = 30;
@@ -36,8 +36,8 @@ interface StripeBillingOptions extends BillingOptions {
 }
 
 /**
- * Credit for money, through Stripe's checkout or a test server with the same API. A report that
- * comes twice changes the ledger once.
+ * Sells credit through Stripe's checkout, or through a test server with the same API. A repeated
+ * report changes the ledger once.
  */
 export class StripeBilling {
   readonly mode: "stripe" | "test" | "none";
@@ -93,27 +93,28 @@ export class StripeBilling {
     return this.#options.config.autoTopUp ? this.#topUps : undefined;
   }
 
-  /** Why and since when automatic top-up is paused; undefined while it is not. */
   async topUpPause(orgId: OrgId): Promise<TopUpPause | undefined> {
     return this.topUps === undefined ? undefined : await this.#options.topUpStore.pauseOf(orgId);
   }
 
-  /** Starts and ends automatic purchases once, on whichever instance it is called. */
+  /** Starts due automatic purchases and ends open ones, on whichever instance it is called. */
   topUpRound(): Promise<void> {
     return this.#charges.round(() => this.#topUpJob.isStopping);
   }
 
-  /** Rejects with `PurchaseFault`; nothing is owed until the payment provider says paid. */
+  /**
+   * Rejects with `PurchaseFault`. Credit is granted only after the provider reports the payment.
+   */
   async startPurchase(
     wanted: {
       readonly orgId: OrgId;
       readonly amountMicroUsd: MicroUsd;
       readonly email: string;
-      /** The console's page that the payment page leads back to. Default: billing. */
+      /** The console page to which the checkout returns the payer. Default: `billing`. */
       readonly backTo?: "billing" | "welcome";
-      /** True if the payer agreed that the card is saved for automatic top-up. */
+      /** True if the payer agreed to save the card for automatic top-up. */
       readonly savesCard?: boolean;
-      /** For the invoice; absent if the organization has given no company data. */
+      /** Printed on the invoice; absent if the organization has given no company data. */
       readonly company?: Company;
     },
     by: ChangedBy,
@@ -188,8 +189,8 @@ export class StripeBilling {
   }
 
   /**
-   * Finds one purchase; while it is undecided, asks the payment provider and applies the answer.
-   * Undefined if the organization has no such purchase.
+   * Finds a purchase of the organization; while it is unfinished, asks the payment provider first
+   * and applies the answer. Undefined if the organization has no such purchase.
    */
   async checkPurchase(orgId: OrgId, purchaseId: string): Promise<PurchaseRecord | undefined> {
     const { store, log } = this.#options;
@@ -201,18 +202,22 @@ export class StripeBilling {
     try {
       await this.#reconciler.check(purchase);
     } catch (fault) {
-      // The known state is shown; an event, the next poll or a round will report the end.
+      // The stored state is returned; an event, the next poll or the reconciler will report the
+      // end.
       log.warn({ purchaseId, err: fault }, "the payment provider did not answer");
     }
     return await store.findOwn(orgId, purchaseId);
   }
 
-  /** The money that refunds and disputes took beyond the balance. */
+  /** The organization's debt: what refunds and disputes took beyond the balance. */
   owed(orgId: OrgId): Promise<MicroUsd> {
     return this.#options.store.owed(orgId);
   }
 
-  /** `POST /webhooks/stripe`: `done` only after it is committed; `bad_signature` is a 400. */
+  /**
+   * `POST /webhooks/stripe`: `done` only after the change is committed; `bad_signature` becomes a
+   * 400.
+   */
   async webhook(asked: {
     readonly body: Buffer;
     readonly signature: string | undefined;
@@ -230,7 +235,7 @@ export class StripeBilling {
     return "done";
   }
 
-  /** Starts checking purchases whose end was not reported; runs until `close`. */
+  /** Starts polling purchases whose end was not reported, until `close`. */
   start(): void {
     const { account, store, log } = this.#options;
     if (account.webhookSecrets().length === 0) {
@@ -244,18 +249,21 @@ export class StripeBilling {
     this.#topUpJob.start();
   }
 
-  /** Checks once every purchase whose end was not reported, on whichever instance it is called. */
+  /** Polls once every purchase whose end was not reported, on whichever instance it is called. */
   reconcileAll(): Promise<void> {
     return this.#reconciler.reconcileAll();
   }
 
-  /** After a restore, applies, in effect once, what the payment provider knows since an instant. */
+  /**
+   * After a restore, applies what the payment provider knows since `sinceMs`; what the ledger
+   * already has changes nothing.
+   */
   async recover(sinceMs: number, by: ChangedBy): Promise<RecoveredPayments> {
     const { store, log } = this.#options;
     const topUps = this.#options.topUpStore;
     const deps = { store, topUps, payments: this.#payments, service: this.#service, log, by };
     const recovered = await recoverPayments(deps, sinceMs);
-    // Also ends purchases and claims that began before that instant.
+    // Also ends purchases and claims that began before `sinceMs`.
     await this.#reconciler.reconcileAll();
     return recovered;
   }
@@ -274,8 +282,8 @@ function isUnfinished({ state, receiptUrl }: KnownPurchase): boolean {
 }
 
 /**
- * Logs an error if wallets hold credit that was bought with test money, because with real payments
- * it would buy service that costs real money.
+ * Logs an error if wallets hold credit that was bought with test money: with real payments on, it
+ * would buy service that costs the operator real money.
  */
 async function announceTestMoney(store: PurchaseStore, log: Logger): Promise<void> {
   try {

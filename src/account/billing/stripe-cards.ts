@@ -11,12 +11,11 @@ const PAGE_ITEMS = 100;
 const LISTED_MAX = 1_000;
 const WITH_CHARGE: string[] = ["latest_charge"];
 
-/** The outcome of a charge. A charge that may be sent again rejects instead. */
+/** The final outcome of a charge. If the charge may be sent again, the call rejects instead. */
 export type ChargeAnswer =
   | { readonly kind: "charge"; readonly charge: ChargeUpdate }
   | { readonly kind: "refused"; readonly reason: PauseReason };
 
-/** Stripe's customers, their saved cards, and charges without the payer. */
 export class StripeCards {
   readonly #stripe: Stripe;
 
@@ -24,7 +23,10 @@ export class StripeCards {
     this.#stripe = stripe;
   }
 
-  /** Creates a customer, once for each `replaced` one that the payment provider no longer knows. */
+  /**
+   * Creates the organization's customer once, and once more for each `replaced` customer that the
+   * payment provider no longer knows.
+   */
   async createCustomer(orgId: OrgId, replaced: string | undefined): Promise<string> {
     const customer = await this.#stripe.customers.create(
       { metadata: { org_id: orgId } },
@@ -52,7 +54,7 @@ export class StripeCards {
     return { sessionId: session.id, url: session.url };
   }
 
-  /** The outcome of such a checkout; null if no card was saved. */
+  /** The outcome of a checkout that saves a card; null if no card was saved. */
   async setup(sessionId: string): Promise<CardUpdate | "open" | null> {
     try {
       const session = await this.#stripe.checkout.sessions.retrieve(sessionId);
@@ -64,7 +66,7 @@ export class StripeCards {
     }
   }
 
-  /** Undefined if another payment method was saved. */
+  /** Undefined if the payer saved a payment method other than a card. */
   async cardOf({ intent }: CardUpdate): Promise<SavedCard | undefined> {
     const expand = { expand: ["payment_method"] };
     const { payment_method: reference } =
@@ -77,7 +79,7 @@ export class StripeCards {
     return { cardId: method.id, brand, last4, expMonth, expYear };
   }
 
-  /** Detaches a card; one that is gone or has no customer counts as detached. */
+  /** Detaches a card; a card that does not exist or has no customer counts as detached. */
   async detach(cardId: string): Promise<void> {
     try {
       await this.#stripe.paymentMethods.detach(cardId);
@@ -114,9 +116,9 @@ export class StripeCards {
     }
   }
 
-  /** The present charge of a purchase; undefined if there is none. */
+  /** Finds the payment provider's charge of a purchase; undefined if there is none. */
   async findCharge(wanted: TopUpCharge): Promise<ChargeUpdate | undefined> {
-    // An hour more, since the payment provider's clock may differ.
+    // One hour earlier, since the payment provider's clock may differ.
     const since = wanted.createdAtMs - HOUR_MS;
     let seen = 0;
     for await (const charge of this.chargesSince(since, wanted.customerId)) {
@@ -126,7 +128,7 @@ export class StripeCards {
     return undefined;
   }
 
-  /** The charges of automatic purchases since an instant, newest first. */
+  /** Yields the charges of automatic purchases created since `sinceMs`, newest first. */
   async *chargesSince(sinceMs: number, customer?: string): AsyncGenerator<ChargeUpdate> {
     const range = { created: { gte: Math.floor(sinceMs / 1000) }, limit: PAGE_ITEMS };
     const expand = WITH_CHARGE.map((path) => `data.${path}`);

@@ -3,7 +3,7 @@ import type { Stripe } from "stripe";
 import type { PauseReason } from "../../kernel/index.ts";
 import type { ChargeUpdate, SessionUpdate } from "./payment-update.ts";
 
-/** The mark in a payment's metadata that a rule created it, without the payer. */
+/** The metadata key of a payment that automatic top-up made, without the payer. */
 export const TOP_UP = "top_up";
 
 export function isTopUp(intent: Stripe.PaymentIntent): boolean {
@@ -33,7 +33,7 @@ export function readCharge(intent: Stripe.PaymentIntent): ChargeUpdate {
   };
 }
 
-/** The payment method for people, such as `Visa 4242`; undefined if it is not known. */
+/** A name for people, such as `Visa 4242`; undefined if the payment method is not known. */
 export function methodOf(charge: Stripe.Charge | undefined): string | undefined {
   const details = charge?.payment_method_details;
   if (details == null) return undefined;
@@ -44,7 +44,7 @@ export function methodOf(charge: Stripe.Charge | undefined): string | undefined 
 
 const METHOD_CHARS_MAX = 60;
 
-/** The payer is absent, so a status that asks for an action counts as failed. */
+/** The payer is absent, so a status that requires an action by the payer counts as failed. */
 const PAYMENTS: Partial<Record<Stripe.PaymentIntent.Status, SessionUpdate["payment"]>> = {
   succeeded: "paid",
   processing: "processing",
@@ -60,21 +60,21 @@ function findFailure(intent: Stripe.PaymentIntent): PauseReason {
   return declineReason(code, decline);
 }
 
-/** The reason for a decline, by what the customer can do about it. */
+/** Groups declines by what the customer can do about them. */
 export function declineReason(code: string | undefined, decline: string | undefined): PauseReason {
   const said = new Set([code, decline]);
   if (said.has("authentication_required")) return "authentication_required";
   return said.has("expired_card") ? "card_expired" : "card_declined";
 }
 
-/** The id of a Stripe reference, which is an id or the whole object. */
+/** Stripe sends a reference as an id or as the whole object. */
 export function readId(
   reference: string | { readonly id: string } | null | undefined,
 ): string | null {
   return typeof reference === "string" ? reference : (reference?.id ?? null);
 }
 
-/** Undefined if the reference is only an id. */
+/** Undefined if Stripe sent the id only. */
 export function expanded<T>(reference: string | T | null | undefined): T | undefined {
   return typeof reference === "string" || reference === null ? undefined : reference;
 }

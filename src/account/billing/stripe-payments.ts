@@ -17,16 +17,16 @@ const PAGE_ITEMS = 100;
 const WEBHOOK_TOLERANCE_SECONDS = 300;
 const RECEIPT: string[] = ["payment_intent.latest_charge"];
 
-/** The credentials for Stripe, which are read at each use. */
+/** The credentials are functions, so that a new key or secret works without a restart. */
 export interface StripeAccount {
   readonly secretKey: () => string;
-  /** Several while one replaces another; without any, no event is accepted. */
+  /** Several are valid while one replaces another; without any, no event is accepted. */
   readonly webhookSecrets: () => readonly string[];
   /** `http://host:port` of a test server; empty for Stripe itself. */
   readonly apiUrl: string;
 }
 
-/** All calls to Stripe. Each ends within a minute, with an answer or an error. */
+/** Makes all calls to Stripe. Each call ends within a minute, with an answer or an error. */
 export class StripePayments {
   readonly cards: StripeCards;
   readonly #stripe: Stripe;
@@ -53,14 +53,17 @@ export class StripePayments {
     this.cards = new StripeCards(this.#stripe);
   }
 
-  /** Opens the checkout of a purchase; the same purchase again gets the same checkout. */
+  /**
+   * Opens the checkout of a purchase; called again for the same purchase, returns the same
+   * checkout.
+   */
   async openCheckout(
     purchase: Pick<KnownPurchase, "purchaseId" | "orgId" | "cents" | "expiresAtMs">,
     visit: {
       readonly email: string;
       readonly successUrl: string;
       readonly cancelUrl: string;
-      /** Set to save the card with this customer. */
+      /** If set, the card is saved with this customer. */
       readonly customerId?: string;
       readonly company?: Company;
     },
@@ -123,7 +126,7 @@ export class StripePayments {
     }
   }
 
-  /** The purchase of a payment; undefined if it is none of ours. */
+  /** Undefined if the payment belongs to none of our purchases. */
   async purchaseOfPayment(paymentId: string): Promise<string | undefined> {
     return await orMissing(async () => {
       const intent = await this.#stripe.paymentIntents.retrieve(paymentId);
@@ -139,7 +142,7 @@ export class StripePayments {
     );
   }
 
-  /** The refunds that began since an instant, then the disputes, each newest first. */
+  /** Yields the refunds created since `sinceMs`, then the disputes, each newest first. */
   async *claimsSince(sinceMs: number): AsyncGenerator<ClaimUpdate> {
     const range = { created: { gte: Math.floor(sinceMs / 1000) }, limit: PAGE_ITEMS };
     for await (const refund of this.#stripe.refunds.list(range)) {
@@ -152,7 +155,10 @@ export class StripePayments {
     }
   }
 
-  /** Undefined if no secret proves it, it is older than five minutes, or it is not an event. */
+  /**
+   * Verifies an event; undefined if no secret matches its signature, or if it is older than five
+   * minutes or malformed.
+   */
   event(body: Buffer, signature: string): PaymentEvent | undefined {
     for (const secret of this.#account.webhookSecrets()) {
       const event = this.#provenEvent(body, signature, secret);
@@ -168,7 +174,7 @@ export class StripePayments {
     try {
       return webhooks.constructEvent(body, signature, secret, tolerance, undefined, nowMs);
     } catch {
-      // Another secret may prove it.
+      // The next secret may match the signature.
       return undefined;
     }
   }

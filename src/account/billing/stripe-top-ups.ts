@@ -16,7 +16,9 @@ import { monthStartMs, type TopUpRule } from "./top-up-store.ts";
 const ASK_PAUSE_MS = 2_000;
 const ASKED_KEPT_MAX = 10_000;
 
-/** Limits the questions to the payment provider, since a page that waits for an end asks often. */
+/**
+ * Limits calls to the payment provider, since a page that waits for a purchase to end polls often.
+ */
 export class AskPauses {
   readonly #clock: Clock;
   readonly #asked = new ExpiringCache<true>(ASK_PAUSE_MS, ASKED_KEPT_MAX);
@@ -57,7 +59,7 @@ export class StripeTopUps {
       try {
         await keeper.checkSetup(orgId, setupSessionId);
       } catch (fault) {
-        // The known state is shown; an event or the next read will report the card.
+        // The stored state is shown; an event or the next read will report the card.
         log.warn({ orgId, err: fault }, "the payment provider did not answer");
       }
       state = await topUps.read(orgId, isTestMoney, monthMs);
@@ -78,7 +80,7 @@ export class StripeTopUps {
     await topUps.setRule(orgId, rule, by);
   }
 
-  /** A page of the payment provider that saves a card; rejects with `PurchaseFault`. */
+  /** Opens the payment provider's page that saves a card; rejects with `PurchaseFault`. */
   async openCardCheckout(orgId: OrgId): Promise<{ readonly checkoutUrl: string }> {
     const { keeper, log } = this.#deps;
     const page = `${this.#deps.consoleUrl().replace(/\/+$/, "")}/billing`;
@@ -92,7 +94,7 @@ export class StripeTopUps {
     }
   }
 
-  /** Turns the rule off too. False if there is no card. */
+  /** Also turns the rule off; false if there is no card. */
   removeCard(orgId: OrgId, by: ChangedBy): Promise<boolean> {
     return this.#deps.keeper.remove(orgId, by);
   }

@@ -11,11 +11,11 @@ import type {
 import { expanded, readId, isTopUp, methodOf, readCharge } from "./stripe-charges.ts";
 
 export const MICRO_PER_CENT = 10_000n;
-/** The mark in a checkout's metadata that the card is saved for automatic top-up. */
+/** The metadata key of a checkout that saves the card for automatic top-up. */
 export const SAVE_CARD = "save_card";
 const OTHER: PaymentUpdate = { kind: "other" };
 
-/** Reads an event as a state and not as a change, so order and repetition do not matter. */
+/** Reads the state of an event's object and not a change, so order and repetition do not matter. */
 export function readEvent(event: Stripe.Event): PaymentEvent {
   return { eventId: event.id, type: event.type, update: readUpdate(event) };
 }
@@ -33,7 +33,7 @@ function readUpdate(event: Stripe.Event): PaymentUpdate {
     event.type === "payment_intent.payment_failed" ||
     event.type === "payment_intent.canceled"
   ) {
-    // Payments of checkouts are reported by their sessions.
+    // Payments of checkouts are reported by their sessions, so only top-ups are read here.
     const intent = event.data.object;
     return isTopUp(intent) ? { kind: "charge", charge: readCharge(intent) } : OTHER;
   }
@@ -81,7 +81,7 @@ export function readSession(session: Stripe.Checkout.Session): SessionUpdate {
   };
 }
 
-/** Undefined if the checkout saves no card, or has not yet. */
+/** Undefined if the checkout saves no card, or if the payer has not completed it. */
 export function readCard(session: Stripe.Checkout.Session): CardUpdate | undefined {
   const isSetup = session.mode === "setup";
   const intentId = readId(isSetup ? session.setup_intent : session.payment_intent);
@@ -111,7 +111,7 @@ function judgePayment(
   return hasFailed ? "failed" : "processing";
 }
 
-/** Undefined for a charge without a payment, which belongs to no purchase. */
+/** Undefined for a refund without a payment, which belongs to no purchase. */
 export function readRefund(refund: Stripe.Refund): ClaimUpdate | undefined {
   const paymentId = readId(refund.payment_intent);
   if (paymentId === null) return undefined;
@@ -122,7 +122,7 @@ export function readRefund(refund: Stripe.Refund): ClaimUpdate | undefined {
     paymentId,
     amountMicroUsd: centsToMicroUsd(refund.amount),
     state: isReversed ? "reversed" : refund.status === "succeeded" ? "stands" : "waits",
-    // A bank may still send back a refund that went out.
+    // A successful refund is not final: a bank may still send the money back.
     isOver: isReversed,
   };
 }

@@ -18,16 +18,16 @@ const MINUTE_MS = 60_000;
 const STARTED_PER_ROUND = 50;
 const REPAIRED_PER_ROUND = 50;
 const ASK_PAUSE_MS = 20_000;
-/** An older charge is not sent any more: the process that decided it was suspended meanwhile. */
+/** The process that decided an older charge was suspended meanwhile and leaves it to `#repair`. */
 const FIRST_SEND_WITHIN_MS = MINUTE_MS;
-/** Well within the day for which the payment provider recognizes a repeated request. */
+/** Well below the day for which the payment provider recognizes a repeated idempotency key. */
 const SEND_WITHIN_MS = 60 * MINUTE_MS;
-/** Longer than any request to the payment provider can be in flight. */
+/** Exceeds the time for which a request to the payment provider can be in flight. */
 const UNWANTED_AFTER_MS = 10 * MINUTE_MS;
 const GIVEN_UP_AFTER_MS = SEND_WITHIN_MS + UNWANTED_AFTER_MS;
-/** Later than any end that this class decides. */
+/** Later than any end that `#repair` decides, so that nothing else ends the purchase before. */
 const EXPIRES_AFTER_MS = 2 * SEND_WITHIN_MS;
-/** After so many failures in a row the provider counts as down, and the next round asks again. */
+/** After this many failures in a row the provider counts as down, and the round ends. */
 const FAILURES_MAX = 3;
 
 const TOP_UP = byGateway("top-up");
@@ -38,14 +38,14 @@ export interface TopUpChargesDeps extends CardKeeperDeps {
   readonly keeper: CardKeeper;
   readonly service: PurchaseService;
   readonly bounds: PurchaseBounds;
-  /** False if no purchase is started any more; those that were started end. */
+  /** False: no purchase is started, but those that were started are brought to an end. */
   readonly isOn: boolean;
 }
 
 /**
- * Automatic purchases. The row of the purchase is committed before the charge is sent, and its id
- * is the charge's idempotency key; a process that finds it undecided asks the payment provider
- * first, and sends the same again only where the provider has no such charge.
+ * Makes automatic purchases. The purchase's row is committed before the charge is sent, and its id
+ * is the charge's idempotency key. A process that finds the purchase undecided asks the payment
+ * provider first, and sends the charge again only if the provider has none.
  */
 export class TopUpCharges {
   readonly #deps: TopUpChargesDeps;
@@ -54,7 +54,7 @@ export class TopUpCharges {
     this.#deps = deps;
   }
 
-  /** Starts what is due and ends what is open, on whichever instance; the store decides. */
+  /** Ends open purchases and starts due ones. Any instance may call it: the store decides. */
   async round(isClosed: () => boolean = () => false): Promise<void> {
     const { keeper } = this.#deps;
     await this.#repairOpen(isClosed);
@@ -74,7 +74,9 @@ export class TopUpCharges {
     }
   }
 
-  /** Only decides: the charge that it returns is committed, but not yet sent. */
+  /**
+   * Decides whether a purchase is due. The charge that it returns is committed, but not sent yet.
+   */
   async decide(orgId: OrgId): Promise<TopUpCharge | undefined> {
     const { topUps, isTestMoney, bounds, clock, log } = this.#deps;
     const purchaseId = createRecordId("pur");
@@ -119,7 +121,7 @@ export class TopUpCharges {
     });
   }
 
-  /** For the reconciler: asks Stripe about an automatic purchase, and applies the answer. */
+  /** Asks Stripe about an automatic purchase and applies the answer, for the reconciler. */
   async check(purchaseId: string): Promise<void> {
     const { topUps, cards } = this.#deps;
     const charge = await topUps.charge(purchaseId);
@@ -151,7 +153,7 @@ export class TopUpCharges {
     else await this.#failed(charge.purchaseId, "failed", answer.reason);
   }
 
-  /** Applies the payment provider's report about a charge, however often it comes. */
+  /** Applies the payment provider's report about a charge; a repeated report changes nothing. */
   async takeCharge({ session, failure }: ChargeUpdate): Promise<void> {
     const { purchaseId } = session;
     if (purchaseId === null) return;

@@ -3,7 +3,10 @@ import { takeRowsSql } from "../../kernel/index.ts";
 /** The least time between two automatic purchases of an organization. */
 const GAP = "interval '5 minutes'";
 
-/** The sum that counts towards the ceiling: completed, even if refunded, and pending purchases. */
+/**
+ * Sums the purchases that count towards the month's limit: completed ones, even if refunded, and
+ * pending ones.
+ */
 function monthSum(org: string, month: string): string {
   return `coalesce((
     select sum(t.micro_usd) from top_up t join purchase p using (purchase_id)
@@ -90,7 +93,7 @@ export const TAKE_DETACHMENTS = takeRowsSql("card_detachment", "card_id", {
   set: "tried_at = now()",
 });
 
-/** $4: of one organization; null: of all. */
+/** $4: one organization; null: all. */
 export const DUE = `
   select r.org_id, c.customer_id, c.card_id
   from top_up_rule r

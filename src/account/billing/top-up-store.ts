@@ -22,7 +22,7 @@ const ruleProperties = {
   belowMicroUsd: micro("below"),
   /** Whole cents. */
   amountMicroUsd: micro("amount"),
-  /** All automatic purchases of a UTC month together are at most this. */
+  /** Limits the sum of all automatic purchases in a UTC month. */
   monthMaxMicroUsd: micro("month_max"),
 };
 export const ruleColumns = columns(ruleProperties);
@@ -58,7 +58,6 @@ export const stateColumns = columns({
   card: orAbsent(cardColumns),
   customerId: orAbsent(text("customer_id")),
   setupSessionId: orAbsent(text("setup_session_id")),
-  /** Automatic purchases of this UTC month that were made or are pending. */
   monthMicroUsd: micro("month_sum"),
   hasOpenPurchase: bool("has_open"),
 });
@@ -73,10 +72,13 @@ export const chargeColumns = columns({
   cardId: text("card_id"),
   createdAtMs: instantMs("created_at"),
   isDecided: bool("is_decided"),
-  /** The rule is on, and the card is still the organization's. */
+  /** True while the rule is on and the organization still has this card. */
   isWanted: bool("is_wanted"),
 });
-/** One automatic purchase: committed before it is sent, and the same each time it is sent. */
+/**
+ * One automatic purchase. It is committed before its charge is sent, and each repetition sends the
+ * same charge.
+ */
 export type TopUpCharge = RecordOf<typeof chargeColumns>;
 
 export const listedColumns = columns({

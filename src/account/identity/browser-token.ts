@@ -2,9 +2,9 @@ import { createHash, randomBytes } from "node:crypto";
 
 const TOKEN_BYTES = 32;
 
-/** A secret of one browser; we keep its SHA-256 only. */
+/** A random secret that only one browser keeps; the gateway stores its SHA-256 (`hash`). */
 export interface BrowserToken {
-  /** 43 characters of base64url. */
+  /** 32 random bytes as 43 characters of base64url. */
   readonly token: string;
   readonly hash: Buffer;
 }
@@ -18,25 +18,25 @@ export function hashToken(token: string): Buffer {
   return createHash("sha256").update(token).digest();
 }
 
-/** Our cookies: `tx` of a pending sign-in, and the session. */
+/** `tx`: the cookie of a pending sign-in; `session`: the cookie of a signed-in browser. */
 export type CookieKind = "tx" | "session";
 
-/** A pending sign-in is sealed into its cookie; browsers accept 4,096 characters. */
+/** A sealed pending sign-in in base64url. Browsers accept cookies of up to 4,096 characters. */
 const SEALED = /^[A-Za-z0-9_-]{44,3800}$/;
 
 const HEADER_CHARS_MAX = 16_384;
 
-/** Names and attributes of our cookies at one address. */
 export interface CookieJar {
-  /** The token in a `cookie` header; undefined if there is none of our form. */
+  /** Reads the token from a `cookie` header; undefined if the cookie is missing or malformed. */
   read(kind: CookieKind, header: string | undefined): string | undefined;
   write(kind: CookieKind, token: string, maxAgeSeconds: number): string;
   clear(kind: CookieKind): string;
 }
 
 /**
- * The cookies of a console at `consoleUrl`. On https their names have the `__Host-` prefix, so that
- * no other host and no plain http can set them. Browsers accept that prefix on https only.
+ * Reads and writes the cookies of the console at `consoleUrl`. On https their names begin with
+ * `__Host-`, so that neither another host nor plain http can set them; browsers accept that prefix
+ * on https only.
  */
 export function cookieJar(consoleUrl: string): CookieJar {
   const isSecure = consoleUrl.startsWith("https:");
@@ -69,19 +69,19 @@ function readCookie(
   return undefined;
 }
 
-/** True for 32 bytes in base64url, the form of every secret that we give to a browser. */
+/** True for 32 bytes in base64url, the form of each secret that the gateway gives to a browser. */
 export function isToken(text: string): boolean {
   return /^[A-Za-z0-9_-]{43}$/.test(text);
 }
 
 const RETURN_PATH_CHARS_MAX = 512;
-/** Any origin serves: a path of ours stays on it, anything else leaves it. */
+/** A path of the console stays on this origin when it is resolved; any other URL leaves it. */
 const SOME_ORIGIN = "http://console.invalid";
 const OWN_ROUNDS = /^\/(auth|sign-in|api)(\/|$)/;
 
 /**
- * The path of ours that a browser may be sent to after signing in; undefined if it names another
- * origin, could be read as one, or would lead in a circle.
+ * Returns the path on this console to which a browser may go after signing in. Undefined if the
+ * path names another origin, could be parsed as one, or leads to a sign-in or API route.
  */
 export function safeReturnPath(asked: string | undefined): string | undefined {
   if (asked === undefined || asked.length > RETURN_PATH_CHARS_MAX) return undefined;
@@ -89,7 +89,7 @@ export function safeReturnPath(asked: string | undefined): string | undefined {
   if (!URL.canParse(asked, SOME_ORIGIN)) return undefined;
   const url = new URL(asked, SOME_ORIGIN);
   if (url.origin !== SOME_ORIGIN) return undefined;
-  // The dots are resolved here: `/x/..//evil` has become `//evil`.
+  // `URL` has resolved the dots: `/x/..//evil` has become `//evil`, which names another host.
   if (url.pathname.startsWith("//") || OWN_ROUNDS.test(url.pathname)) return undefined;
   return url.pathname + url.search + url.hash;
 }

@@ -1,6 +1,6 @@
 import type { Config } from "../../kernel/index.ts";
 
-/** The console would send session cookies in the clear over a network. */
+/** The console would send session cookies over a network in plain text. */
 export class InsecureConsoleFault extends Error {
   override readonly name = "InsecureConsoleFault";
 }
@@ -10,13 +10,12 @@ export class IdentitySettingFault extends Error {
   override readonly name = "IdentitySettingFault";
 }
 
-/** The facts about the console's address before it listens. */
 export type AddressConfig = Pick<
   Config,
   "consoleUrl" | "host" | "oidcIssuer" | "localSignIn" | "allowInsecureConsole"
 >;
 
-/** The way in which people sign in: a configured issuer, links of this machine, or none. */
+/** `oidc`: a configured issuer; `local`: links made on this machine; `none`: sign-in is off. */
 export type SignInKind = "oidc" | "local" | "none";
 
 export function chooseSignInKind(config: AddressConfig): SignInKind {
@@ -38,7 +37,9 @@ export function assertSafeConsole(config: AddressConfig): void {
   );
 }
 
-/** The issuer's address, or an `IdentitySettingFault`: https, plain http only on loopback. */
+/**
+ * Parses the issuer's address: https, or http on loopback. Else throws an `IdentitySettingFault`.
+ */
 export function parseIssuer(text: string): URL {
   const url = URL.canParse(text) ? new URL(text) : undefined;
   const isSafe =

@@ -17,10 +17,12 @@ export interface OwnerRow {
   readonly org_id: OrgId;
 }
 
-/** The author of a session's end by the identity provider's answer, or for want of one. */
+/**
+ * The author of a session's end if the identity provider ended the session or did not confirm it in
+ * time.
+ */
 export const SIGN_IN_CHECKS: ChangedBy = byGateway("sign-in");
 
-/** The person of an account as the author of a change. */
 export function accountBy({ account_id: id }: OwnerRow, from: AskedFrom | undefined): ChangedBy {
   const { requestId = null, clientNetwork = null } = from ?? {};
   return { kind: "account", id, requestId, clientNetwork };
@@ -43,7 +45,7 @@ function changeAccount(
   return { action, orgId, target, ...facts };
 }
 
-/** The end of a session, recorded under its account: a session's id is the hash of a cookie. */
+/** The target is the account: a session's id is the hash of a cookie and stays out of the log. */
 export function toSessionEnd(owner: OwnerRow): Change {
   const facts = { before: { session: "active" }, after: { session: "ended" } };
   return changeAccount("session.end", owner, facts);
@@ -62,7 +64,6 @@ export function savedKey(owner: OwnerRow): Change {
   return changeAccount("key.saved", owner, { before: { saved: false }, after: { saved: true } });
 }
 
-/** Starting credit, granted by the gateway itself at the first verified sign-in. */
 export function welcomeCredit(orgId: OrgId, amountMicroUsd: MicroUsd, ref: string): Change {
   const after = { amount_usd: formatUsd(amountMicroUsd), ref, is_trial: true };
   return { action: "credit.grant", orgId, target: orgId, before: null, after };

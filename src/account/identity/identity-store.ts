@@ -13,9 +13,8 @@ import {
   type RecordOf,
 } from "../../kernel/index.ts";
 
-/** The new session of a browser; its cookie's token is known to that browser only. */
 export interface NewSession {
-  /** SHA-256 of the token. */
+  /** SHA-256 of the cookie's token, which only the browser keeps. */
   readonly sessionId: Buffer;
   readonly expiresAtMs: number;
   readonly idpSid: string | null;
@@ -24,12 +23,12 @@ export interface NewSession {
 
 export type AskedFrom = Pick<ChangedBy, "requestId" | "clientNetwork">;
 
-/** The identity of the person at the browser, from the identity provider or the link that was opened. */
+/** Who the person at the browser is, according to the identity provider or the opened link. */
 export interface SignInClaim {
   readonly issuer: string;
   readonly subject: string;
   readonly email: string;
-  /** `email` in the form that two spellings of one address share. */
+  /** `email` normalized, so that two spellings of one address are equal. */
   readonly emailNorm: string;
   readonly isVerified: boolean;
   readonly name: string | null;
@@ -39,12 +38,16 @@ export interface SignInToResolve {
   readonly claim: SignInClaim;
   readonly nowMs: number;
   readonly session: NewSession;
-  /** A trial key in case one is due; its raw form is in the sealed bytes only. */
+  /**
+   * Created before it is known whether a trial key is due. Only `sealedKey` contains the raw key.
+   */
   readonly trialKey: SealedReveal & { readonly digest: Buffer; readonly ceiling: number };
-  /** The browser's former session, which ends; its unrevealed key moves to the new one. */
+  /**
+   * The browser's previous session, which this sign-in ends; its unsaved key moves to the new one.
+   */
   readonly previous?: { readonly sessionId: Buffer; readonly reveal: SealedReveal | undefined };
   readonly from?: AskedFrom;
-  /** The starting credit of an account that gets a trial key; absent for none. */
+  /** The starting credit of an account that gets a trial key; absent means none. */
   readonly welcomeMicroUsd?: MicroUsd;
 }
 
@@ -52,13 +55,19 @@ export interface ResolvedSignIn {
   readonly accountId: string;
   readonly orgId: OrgId;
   readonly isVerified: boolean;
-  /** True if the new session has a key to show. */
+  /** True if a trial key waits to be shown in the new session. */
   readonly hasReveal: boolean;
-  /** A new person whom an organization has invited: there is no trial key yet. */
+  /** True for a new person with an open invitation, who gets no trial key yet. */
   readonly isInvited: boolean;
-  /** `created`: a new account; `linked`: the account of the same verified e-mail. */
+  /**
+   * `created`: a new account; `linked`: an existing account with the same verified e-mail;
+   * `adopted`: an account in an organization that an operator made for the address; `verified`: a
+   * known account whose address is verified now.
+   */
   readonly kind: "known" | "created" | "linked" | "adopted" | "verified";
-  /** True if the identity's new e-mail is that of another account, so that the old one stayed. */
+  /**
+   * True if the provider reports an e-mail that another account has; the account keeps its old one.
+   */
   readonly isEmailTaken: boolean;
 }
 
@@ -78,19 +87,21 @@ export interface LogoutOrder {
   readonly subject: string | undefined;
   readonly sid: string | undefined;
   readonly nowMs: number;
-  /** The token's id is remembered until then. */
+  /** The token's id is stored until then, so that a replayed token has no effect. */
   readonly rememberUntilMs: number;
 }
 
-/** The columns of a session `s`, its account `a`, and the membership `m` that it works with. */
+/**
+ * SQL that uses these columns must name the session `s`, its account `a` and its membership `m`.
+ */
 export const sessionColumns = columns({
   accountId: text("account_id"),
-  /** The organization that the session is in, as long as the account is a member of it. */
+  /** An organization of which the account is a member now; see `CURRENT_MEMBER_SQL`. */
   orgId: computed("m.org_id", text<OrgId>("org_id")),
   role: computed("m.role", text<Role>("role")),
   email: computed("a.email", text("email")),
   name: computed("a.name", orNull(text("name"))),
-  /** False if the provider has not verified the e-mail; only the verify page is open then. */
+  /** False until the provider has verified the e-mail; until then only the verify page is open. */
   isVerified: computed("a.email_verified_at is not null", bool("is_verified")),
   issuer: text("issuer"),
   subject: text("subject"),
@@ -99,17 +110,20 @@ export const sessionColumns = columns({
   lastSeenAtMs: instantMs("last_seen_at"),
   idpCheckedAtMs: instantMs("idp_checked_at"),
   idpTriedAtMs: instantMs("idp_tried_at"),
-  /** Since when the browser has been expected to ask the provider; null if it is not. */
+  /**
+   * The first use of the session after a recheck at the provider became due; null if none is due.
+   */
   recheckAskedAtMs: orNull(instantMs("recheck_asked_at")),
   userAgent: orNull(text("user_agent")),
   endedReason: orNull(text<EndReason>("ended_reason")),
 });
-/** A session as it is stored, ended ones too. */
+/** Ended sessions are included: they tell a returning browser why it is signed out. */
 export type StoredSession = RecordOf<typeof sessionColumns>;
 
 /*
- * The chosen organization, or else the account's own one, unless the account was invited before it
- * used that one. Read with every request, so a removed member loses access with the next one.
+ * Chooses the organization of a session: the one that the person switched to, else the account's
+ * own unless an invitation deferred its trial key, else the one joined last. Every request reads
+ * this, so a removed member loses access with the next request.
  */
 const CURRENT_MEMBER_SQL = `
   select org_id, role from org_member
@@ -132,12 +146,12 @@ export const liveSessionColumns = columns({
 });
 export type LiveSession = RecordOf<typeof liveSessionColumns>;
 
-/** The columns of a membership `m`, its organization `o` and the account `a`. */
+/** SQL that uses these columns must name `org_member` `m`, `org` `o` and `console_account` `a`. */
 export const joinedOrgColumns = columns({
   orgId: computed("m.org_id", text<OrgId>("org_id")),
   name: computed("o.name", text("name")),
   role: computed("m.role", text<Role>("role")),
-  /** True for the account's own organization whose trial key an invitation has deferred. */
+  /** True for the account's own organization while an invitation defers its trial key. */
   isUnused: computed("a.trial_deferred_at is not null and m.org_id = a.org_id", bool("is_unused")),
 });
 export type JoinedOrg = RecordOf<typeof joinedOrgColumns>;
@@ -148,17 +162,19 @@ export const revealColumns = columns({
   name: text("name"),
   expiresAtMs: instantMs("expires_at"),
 });
-/** A key to be shown once, sealed under a key that only the browser can make. */
+/**
+ * A key to show, encrypted under a key derived from the session token, which only the browser has.
+ */
 export type SealedReveal = RecordOf<typeof revealColumns>;
 
-/** Ends a session that has not ended, and returns its owner. */
+/** Returns the owner if the session was active; no row if it had already ended. */
 export const END_SESSION_SQL = `
   update console_session s set ended_at = $3, ended_reason = $2
   from console_account a
   where s.session_id = $1 and s.ended_at is null and a.account_id = s.account_id
   returning a.account_id, a.org_id`;
 
-/** Selects accounts; the caller appends a condition. */
+/** The caller appends a join or a condition. */
 export const SELECT_ACCOUNT_SQL = `
   select a.account_id, a.org_id, a.email, a.email_norm,
     a.email_verified_at is not null as is_verified

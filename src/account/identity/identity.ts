@@ -11,16 +11,15 @@ export interface SignedIn extends Omit<
   | "recheckAskedAtMs"
   | "endedReason"
 > {
-  /** SHA-256 of the cookie's token in hexadecimal: names the session, opens nothing. */
+  /** SHA-256 of the cookie's token in hexadecimal; it names the session but cannot open it. */
   readonly sessionId: string;
-  /** From then on the browser is sent to `/auth/recheck`; absent without an identity provider. */
+  /** Page loads from this time on go to `/auth/recheck`; absent without an identity provider. */
   readonly recheckDueAtMs?: number;
 }
 
-/** The next address of a browser, and the cookies to set. */
 export interface Redirect {
   readonly location: string;
-  /** Whole `set-cookie` values. */
+  /** Complete `set-cookie` header values. */
   readonly cookies: readonly string[];
 }
 
@@ -28,7 +27,7 @@ export interface AskingBrowser {
   readonly cookieHeader: string | undefined;
   readonly userAgent: string | undefined;
   readonly requestId: string;
-  /** For the change log; default null. */
+  /** For the change log only. */
   readonly clientNetwork?: string | null;
 }
 
@@ -40,13 +39,13 @@ export interface RevealedKey {
 }
 
 export interface ListedSession extends Omit<LiveSession, "sessionId"> {
-  /** A hash of the session's own id, which is itself the hash of a cookie. */
+  /** A hash of the stored session id, which itself is the hash of the cookie's token. */
   readonly id: string;
   readonly isThis: boolean;
 }
 
 export interface AccountProfile {
   readonly identities: readonly { readonly issuer: string; readonly linkedAtMs: number }[];
-  /** Sessions of the account in other browsers that have not ended. */
+  /** The number of the account's active sessions in other browsers. */
   readonly otherSessions: number;
 }

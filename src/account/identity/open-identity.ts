@@ -54,7 +54,7 @@ export type IdentityConfig = Pick<
 
 export interface OpenIdentityOptions {
   readonly config: IdentityConfig;
-  /** The console's address; read only when requests come in. */
+  /** Called for requests only, since the address may be unknown before the console listens. */
   readonly consoleUrl: () => string;
   readonly store: IdentityStore;
   readonly clock: Clock;
@@ -64,12 +64,12 @@ export interface OpenIdentityOptions {
 }
 
 /**
- * Opens sign-in. The identity provider is first contacted at the first sign-in, so a provider that
- * is down does not stop the start. Throws an `InsecureConsoleFault` or an `IdentitySettingFault`
- * for settings that cannot work.
+ * Creates the console's sign-in. The first sign-in, not this call, contacts the identity provider,
+ * so the gateway starts while the provider is down. Rejects with an `InsecureConsoleFault` or an
+ * `IdentitySettingFault` if the settings cannot work.
  */
 export function openIdentity(options: OpenIdentityOptions): Promise<Identity> {
-  // A wrong setting rejects, like every other fault here.
+  // Inside `then`, a fault of the constructor rejects the promise instead of throwing here.
   return Promise.resolve().then(() => new OpenedIdentity(options));
 }
 
@@ -80,7 +80,10 @@ export function openIdentity(options: OpenIdentityOptions): Promise<Identity> {
 class OpenedIdentity {
   /** The text of the sign-in button; null if no identity provider is configured. */
   readonly signInName: string | null;
-  /** True if links of this machine sign in. Without these and a provider, sign-in is off. */
+  /**
+   * True if links made on this machine sign people in. If this is false and no provider is
+   * configured, sign-in is off.
+   */
   readonly isLocal: boolean;
   readonly #store: IdentityStore;
   readonly #clock: Clock;
@@ -132,12 +135,17 @@ class OpenedIdentity {
     this.#sweeping.start();
   }
 
-  /** `GET /auth/start`: leads to the identity provider; a foreign `returnPath` is dropped. */
+  /**
+   * `GET /auth/start`: redirects to the identity provider; ignores a `returnPath` off the console.
+   */
   async startSignIn(asked: { readonly returnPath: string | undefined }): Promise<Redirect> {
     return (await this.#signIns?.start(asked.returnPath)) ?? signInsDisabled;
   }
 
-  /** `GET /auth/callback`: leads to `returnPath`, `/welcome`, `/verify`, or `/sign-in?reason=…`. */
+  /**
+   * `GET /auth/callback`: redirects to `returnPath`, `/welcome`, `/join`, `/verify`, or
+   * `/sign-in?reason=…`.
+   */
   async finishSignIn(asked: AskingBrowser & { readonly url: string }): Promise<Redirect> {
     return (await this.#signIns?.finish(asked)) ?? signInsDisabled;
   }
@@ -148,11 +156,13 @@ class OpenedIdentity {
     return await this.#store.links.findClaim(hashToken(token), this.#clock.nowMs());
   }
 
-  /** Uses a link up and starts a session; undefined if it is used, expired or another address's. */
+  /**
+   * Consumes a link and starts a session; undefined if it is used, expired, or for another address.
+   */
   async signInByLink(
     asked: AskingBrowser & { readonly token: string; readonly email: string },
   ): Promise<Redirect | undefined> {
-    // An invalid token begins no transaction.
+    // The token is checked first, so that an invalid one begins no transaction.
     if ((await this.findLink(asked.token)) === undefined) return undefined;
     const email = normaliseEmail(asked.email);
     const person = { issuer: LINK_ISSUER, subject: email, email, emailNorm: email, name: null };
@@ -163,12 +173,18 @@ class OpenedIdentity {
     });
   }
 
-  /** Undefined if it was signed out, has expired, or was ended by the identity provider. */
+  /**
+   * Undefined if the cookie names no session, or if the session was signed out, has expired, or was
+   * ended by the identity provider.
+   */
   readSession(cookieHeader: string | undefined): Promise<SignedIn | undefined> {
     return this.#sessions.read(cookieHeader);
   }
 
-  /** Why a session has ended, for the sign-in page's `reason`; undefined if there never was one. */
+  /**
+   * Returns why the session has ended, for the sign-in page's `reason`; undefined if the cookie
+   * names no session or a live one.
+   */
   sessionEndReason(cookieHeader: string | undefined): ReturnType<Sessions["sessionEndReason"]> {
     return this.#sessions.sessionEndReason(cookieHeader);
   }
@@ -178,15 +194,15 @@ class OpenedIdentity {
   }
 
   /**
-   * True if the next page load of this browser has to go to `/auth/recheck`, which ends a session
-   * that has ended at the identity provider.
+   * True if the next page load must go to `/auth/recheck`, which ends a session that has ended at
+   * the identity provider.
    */
   isRecheckDue(session: SignedIn): boolean {
     const { recheckDueAtMs } = session;
     return recheckDueAtMs !== undefined && this.#clock.nowMs() >= recheckDueAtMs;
   }
 
-  /** `GET /auth/recheck`: leads to the identity provider, which asks the person nothing. */
+  /** `GET /auth/recheck`: redirects to the identity provider, which must not prompt the person. */
   async startRecheck(asked: {
     readonly cookieHeader: string | undefined;
     readonly returnPath: string | undefined;
@@ -195,7 +211,10 @@ class OpenedIdentity {
     return (await this.#signIns?.startRecheck(cookieHeader, returnPath)) ?? signInsDisabled;
   }
 
-  /** `POST /auth/backchannel-logout`: false if the token proves nothing; the answer is then 400. */
+  /**
+   * `POST /auth/backchannel-logout`: false if the token is invalid or was used before; the route
+   * then answers 400.
+   */
   async backChannelLogout(logoutToken: string): Promise<boolean> {
     const logout = await this.#relyingParty?.verifyLogoutToken(logoutToken);
     if (logout === undefined) return false;
@@ -207,12 +226,12 @@ class OpenedIdentity {
     });
   }
 
-  /** True if a key waits to be shown once in this browser. */
+  /** True if this browser's session has a key that its owner has not saved yet. */
   hasReveal(cookieHeader: string | undefined): Promise<boolean> {
     return this.#sessions.hasReveal(cookieHeader);
   }
 
-  /** The key; undefined if there is none to show. */
+  /** Returns the key to show until `endReveal` is called; undefined if there is none. */
   reveal(cookieHeader: string | undefined, from?: AskedFrom): Promise<RevealedKey | undefined> {
     return this.#sessions.reveal(cookieHeader, from);
   }
@@ -254,12 +273,15 @@ class OpenedIdentity {
     return this.#store.listOrgs(accountId);
   }
 
-  /** Moves the session to this organization; false if the account is not a member of it. */
+  /** Moves the session to another organization; false if the account is not a member of it. */
   switchOrganization({ sessionId }: SignedIn, orgId: string): Promise<boolean> {
     return this.#store.switchOrg(Buffer.from(sessionId, "hex"), orgId);
   }
 
-  /** Begins the account's own organization with the trial key that an invitation had deferred. */
+  /**
+   * Starts the account's own organization with the trial key that an invitation deferred; undefined
+   * if nothing was deferred.
+   */
   async startOwnOrganization(
     cookieHeader: string | undefined,
     { accountId }: SignedIn,
@@ -281,7 +303,7 @@ class OpenedIdentity {
   }
 }
 
-/** The id of a session for its owner: a hash of the stored id, which opens nothing. */
+/** Hashes the stored id for the list that the owner sees; the result cannot open the session. */
 function listedId(sessionHash: Buffer): string {
   const digest = createHash("sha256").update("listed session").update(sessionHash).digest("hex");
   return `session_${digest.slice(0, LISTED_ID_CHARS)}`;
@@ -290,7 +312,7 @@ const LISTED_ID_CHARS = 32;
 
 const SWEEP_EVERY_MS = 60_000;
 
-/** Longer than a logout token is accepted, so that each works once. */
+/** Exceeds the time for which a logout token is accepted, so that each token works once. */
 const LOGOUT_TOKEN_KEPT_MS = 15 * 60_000;
 
 /** The issuer of people whom a link signed in; no provider can have it, as it is not a URL. */

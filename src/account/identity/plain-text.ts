@@ -6,12 +6,12 @@ import { asText, hiddenCharacters } from "../../kernel/index.ts";
  */
 export function plainText(text: string | undefined, charsMax: number): string | null {
   const plain = (text ?? "").replaceAll(hiddenCharacters, "").trim();
-  // Drops half of a character that was cut in two.
+  // `slice` may cut a surrogate pair in two; its first half is dropped.
   const cut = plain.slice(0, charsMax).replace(/[\uD800-\uDBFF]$/, "");
   return cut === "" ? null : cut;
 }
 
-/** The name of an organization until its people choose another. */
+/** Names a new organization after the person, else after the mailbox; members can rename it. */
 export function chooseOrgName(name: string | null, email: string): string {
   const local = email.slice(0, email.lastIndexOf("@"));
   const named = plainText(name ?? undefined, ORG_NAME_CHARS_MAX);
@@ -21,8 +21,8 @@ export function chooseOrgName(name: string | null, email: string): string {
 const ORG_NAME_CHARS_MAX = 64;
 
 /**
- * The part of a sign-in fault that a log may show: names, codes and our own texts. Of its causes,
- * whose messages may contain codes and tokens, only the code or the name.
+ * Selects the parts of a sign-in fault that a log may show: its name, message and codes. Of a cause
+ * it takes only the code or the name, because the message may contain codes and tokens.
  */
 export function faultMessage(fault: unknown): Readonly<Record<string, string>> {
   if (!(fault instanceof Error)) return { fault: "unknown" };

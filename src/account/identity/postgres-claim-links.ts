@@ -13,7 +13,9 @@ import { createBrowserToken } from "./browser-token.ts";
 import type { SignInToResolve } from "./identity-store.ts";
 import type { Run } from "./postgres-identity-welcome.ts";
 
-/** The links that sign in without an identity provider, and the addresses of consoles. */
+/**
+ * Stores sign-in links, which need no identity provider, and the console address of each instance.
+ */
 export class PostgresClaimLinkStore {
   readonly #pool: Pool;
   readonly #changes: ChangeLog;
@@ -53,7 +55,6 @@ export class PostgresClaimLinkStore {
     return rows[0];
   }
 
-  /** Records the address of this instance's console. */
   async noteConsole(instanceId: string, url: string): Promise<void> {
     await this.#run(NOTE_CONSOLE_SQL, [instanceId, url]);
   }
@@ -71,7 +72,10 @@ export class PostgresClaimLinkStore {
 
 export type ClaimLinkStore = Public<PostgresClaimLinkStore>;
 
-/** Uses a link up in the transaction of its session; false if it does not sign in. */
+/**
+ * Consumes a sign-in link in the transaction that starts the session. True without a link; false if
+ * the link is used, expired, or for another address.
+ */
 export async function takeClaim(
   run: Run,
   { linkHash, claim, nowMs }: SignInToResolve & { readonly linkHash: Buffer | undefined },
@@ -81,7 +85,7 @@ export async function takeClaim(
   return taken.length === 1;
 }
 
-// The entries of instances that are gone are deleted at the next start.
+// Also deletes the entries of instances that no longer exist.
 const NOTE_CONSOLE_SQL = `
   with gone as (
     delete from console_address a where a.instance_id <> $1
@@ -90,7 +94,7 @@ const NOTE_CONSOLE_SQL = `
   insert into console_address (instance_id, url) values ($1, $2)
   on conflict (instance_id) do update set url = excluded.url`;
 
-// The instance that renewed its lease last.
+// If several instances run, the one that renewed its lease last is chosen.
 const FIND_CONSOLE_SQL = `
   select a.url from console_address a join instance_lease l using (instance_id)
   where l.lease_until > now() order by l.lease_until desc limit 1`;
@@ -109,8 +113,8 @@ export interface ClaimLink {
 }
 
 /**
- * Makes a link that signs in the browser that opens it, once, within 15 minutes. Whoever can make
- * one has a shell on the machine. With `email` the link works for that address only.
+ * Makes a link that signs in the browser that opens it, once, within 15 minutes. Only someone with
+ * a shell on the machine can make one. With `email` the link works for that address only.
  */
 export async function makeClaimLink(options: {
   readonly store: ClaimLinkStore;

@@ -34,18 +34,18 @@ import { takeClaim } from "./postgres-claim-links.ts";
 import { grantWelcome, isInvited, mintTrialKey, type Run } from "./postgres-identity-welcome.ts";
 
 const TRIES_MAX = 6;
-/** The longest time of one statement, the wait for other sign-ins with the same address included. */
+/** Limits one statement, including the wait for other sign-ins with the same address. */
 const STEP_TIMEOUT_MS = 5_000;
-/** Another transaction was first: serialization failure, deadlock, unique violation. */
+/** A concurrent transaction won: serialization failure, deadlock, unique violation. */
 const RETRIED_CODES = new Set(["40001", "40P01", "23505"]);
 
-/** A sign-in by a link, or without one by an identity provider. */
+/** `linkHash` is undefined for a sign-in by an identity provider. */
 type SignIn = SignInToResolve & { readonly linkHash: Buffer | undefined };
 
 /**
- * Signs a person in by one transaction: account, organization, trial key and session are committed
- * together. Sign-ins with one address wait for each other before their transactions begin, so that
- * each of them sees what the one before has done. Remaining conflicts are retried.
+ * Signs a person in with one transaction, which commits account, organization, trial key and
+ * session together. Sign-ins with one address wait for each other before their transactions begin,
+ * so that each sees the result of the previous one. Other conflicts are retried.
  */
 export async function resolveSignIn(
   { pool, changes }: { readonly pool: Pool; readonly changes: ChangeLog },
@@ -64,7 +64,7 @@ export async function resolveSignIn(
 }
 
 interface SignedIn {
-  /** Undefined if the link does not sign in. */
+  /** Undefined if the link is used, expired, or for another address. */
   readonly resolved: ResolvedSignIn | undefined;
   readonly recorded: readonly RecordedChange[];
 }
@@ -96,7 +96,8 @@ async function recordSignIn(
   from: AskedFrom | undefined,
 ): Promise<SignedIn> {
   const owner = { account_id: resolved.accountId, org_id: resolved.orgId };
-  // Recorded under the ended session's account: its organization does not learn of another.
+  // The end is recorded under the ended session's own account, so that neither organization learns
+  // of the other account.
   const end =
     ended === undefined
       ? []
@@ -116,7 +117,7 @@ function buildRunner(client: PoolClient): Run {
 
 interface Resolution extends ResolvedSignIn {
   readonly changes: readonly Change[];
-  /** The owner of the session that this browser had before. */
+  /** The owner of this browser's previous session; undefined if no session was ended. */
   readonly ended: OwnerRow | undefined;
 }
 
@@ -196,14 +197,14 @@ async function followEmail(
 ): Promise<Pick<FoundAccount, "isEmailTaken" | "changes">> {
   const isKept = { isEmailTaken: false, changes: [] };
   if (account.email_norm === claim.emailNorm) return isKept;
-  // A verified address is never replaced by one that is not.
+  // An unverified address never replaces a verified one.
   if (account.is_verified && !claim.isVerified) return isKept;
   const isTaken = account.is_verified && (await findVerified(run, claim)) !== undefined;
   if (isTaken) return { isEmailTaken: true, changes: [] };
   return { isEmailTaken: false, changes: [await setEmail(run, account, claim)] };
 }
 
-/** Handles a known person whose address is verified now. */
+/** Handles a known account whose address the provider now reports as verified. */
 async function verify(
   run: Run,
   account: AccountRow,
@@ -241,7 +242,10 @@ function linked(older: AccountRow, { issuer }: SignInClaim): FoundAccount {
   return { ...plain(older), isTrialDue: false, kind: "linked", changes };
 }
 
-/** Handles a new identity: joins the account of the same verified address, or makes one. */
+/**
+ * Handles an identity seen for the first time: links it to the account with the same verified
+ * address, or creates an account.
+ */
 async function findForStranger(run: Run, signIn: SignInToResolve): Promise<FoundAccount> {
   const { claim, nowMs } = signIn;
   const older = claim.isVerified ? await findVerified(run, claim) : undefined;
@@ -318,7 +322,7 @@ async function setEmail(run: Run, account: AccountRow, claim: SignInClaim): Prom
   return toEmailChange(account, { before: account.email, after: claim.email });
 }
 
-/** Moves the one identity of an unverified account to an older account. */
+/** Moves the identity and sessions of an unverified account to an older account, and deletes it. */
 async function moveIdentity(run: Run, from: AccountRow, to: AccountRow): Promise<void> {
   const both = [from.account_id, to.account_id];
   await run("update console_identity set account_id = $2 where account_id = $1", both);
@@ -327,7 +331,10 @@ async function moveIdentity(run: Run, from: AccountRow, to: AccountRow): Promise
   await dropEmptyOrg(run, from.org_id);
 }
 
-/** Removes an organization that never had anything; the ledger may know any other. */
+/**
+ * Deletes an organization that never had money, a key or a change of caps. If another table still
+ * refers to the organization, it stays.
+ */
 async function dropEmptyOrg(run: Run, orgId: string): Promise<void> {
   await run("savepoint before_drop");
   try {
@@ -372,7 +379,7 @@ async function startSession(run: Run, accountId: string, signIn: SignInToResolve
 
 interface Previous {
   readonly ended: OwnerRow | undefined;
-  /** True if a key that was not revealed has moved to the new session. */
+  /** True if a key that was not shown yet has moved to the new session. */
   readonly hasMoved: boolean;
 }
 

@@ -41,19 +41,21 @@ import { resolveSignIn } from "./postgres-identity-sign-in.ts";
 import { startOwnOrg } from "./postgres-identity-welcome.ts";
 
 const SWEPT_ROWS_MAX = 5_000;
-/** How long an ended session is kept to tell a returning browser why it is signed out. */
+/** Expired sessions are kept this long, to tell a returning browser why it is signed out. */
 const ENDED_DAYS_KEPT = 30;
 const SESSIONS_LISTED_MAX = 100;
 const ORGS_LISTED_MAX = 200;
 
-/** Accounts, identities and sessions. Every verb is one transaction; time is the caller's. */
+/**
+ * Stores accounts, identities and sessions. Each change is one transaction; callers pass the time.
+ */
 export class PostgresIdentityStore {
   readonly links: ClaimLinkStore;
   readonly #pool: Pool;
   readonly #sessions: Pool;
   readonly #changes: ChangeLog;
 
-  /** `sessions` is a pool on which a lock can outlive its transaction. */
+  /** Sign-ins hold an advisory lock beyond a transaction; only the `sessions` pool allows that. */
   constructor(pools: { readonly pool: Pool; readonly sessions: Pool }, changes: ChangeLog) {
     const { pool, sessions } = pools;
     this.#pool = pool;
@@ -62,7 +64,7 @@ export class PostgresIdentityStore {
     this.links = new PostgresClaimLinkStore(pool, changes);
   }
 
-  /** 32 random bytes that only the instances of this installation have. */
+  /** Returns 32 random bytes that the instances of this installation share and nobody else has. */
   async consoleSecret(): Promise<Buffer> {
     const { rows } = await this.#run<{ secret: Buffer }>("select secret from console_secret", []);
     const [row] = rows;
@@ -71,8 +73,8 @@ export class PostgresIdentityStore {
   }
 
   /**
-   * Finds or makes the account of a person, makes the trial key if it is due, and starts the
-   * session, in one transaction. Concurrent sign-ins get one trial key.
+   * Finds or creates the account, creates the trial key if one is due, and starts the session, in
+   * one transaction. Concurrent sign-ins with one address get one trial key together.
    */
   async resolveSignIn(signIn: SignInToResolve): Promise<ResolvedSignIn> {
     const resolved = await this.resolveLink(signIn);
@@ -81,8 +83,8 @@ export class PostgresIdentityStore {
   }
 
   /**
-   * Resolves a sign-in by a link, which it uses up. Undefined, and nothing done, if the link is
-   * used, expired or for another address.
+   * Like `resolveSignIn`, but also consumes a sign-in link. Undefined, with nothing changed, if the
+   * link is used, expired or for another address.
    */
   resolveLink(signIn: SignInToResolve, linkHash?: Buffer): Promise<ResolvedSignIn | undefined> {
     const parts = { pool: this.#sessions, changes: this.#changes };
@@ -94,7 +96,7 @@ export class PostgresIdentityStore {
     return rows[0] === undefined ? undefined : sessionColumns.read(rows[0]);
   }
 
-  /** Records the use of a session, and whether its browser is expected to ask the provider. */
+  /** Records a use of the session, and since when a recheck at the provider has been due. */
   async touchSession(
     sessionId: Buffer,
     use: { readonly nowMs: number; readonly isRecheckDue: boolean },
@@ -136,7 +138,7 @@ export class PostgresIdentityStore {
     );
   }
 
-  /** Records that the browser is sent to the identity provider, which may give no answer. */
+  /** Records that the browser is sent to the identity provider, which may never answer. */
   async noteTried(sessionId: Buffer, nowMs: number): Promise<void> {
     await this.#run(
       "update console_session set idp_tried_at = $2 where session_id = $1 and ended_at is null",
@@ -146,7 +148,7 @@ export class PostgresIdentityStore {
 
   /**
    * Ends the sessions that a logout token names: those of its `sid`, else all of its subject.
-   * False, and nothing done, if a token of this id came before.
+   * False, with nothing changed, if a token with this id was handled before.
    */
   async endByLogoutToken(logout: LogoutOrder): Promise<boolean> {
     const values = [
@@ -177,7 +179,7 @@ export class PostgresIdentityStore {
     return rows[0] === undefined ? undefined : revealColumns.read(rows[0]);
   }
 
-  /** The key to show in a session; records when it is shown first. */
+  /** Returns the key to show in a session, and records the first time it is shown. */
   async showReveal(
     sessionId: Buffer,
     nowMs: number,
@@ -229,14 +231,14 @@ export class PostgresIdentityStore {
     return rows[0]?.others ?? 0;
   }
 
-  /** The active sessions of the account, the one used last first, at most 100. */
+  /** Lists the account's active sessions, the most recently used first, at most 100. */
   async listSessions(accountId: string, nowMs: number): Promise<readonly LiveSession[]> {
     const values = [accountId, new Date(nowMs), SESSIONS_LISTED_MAX];
     const { rows } = await this.#run<Row>(LIST_SESSIONS_SQL, values);
     return rows.map(liveSessionColumns.read);
   }
 
-  /** Moves the session to this organization; false if the account is not a member of it. */
+  /** Moves the session to another organization; false if the account is not a member of it. */
   async switchOrg(sessionId: Buffer, orgId: string): Promise<boolean> {
     const { rowCount } = await this.#run(SWITCH_ORG_SQL, [sessionId, orgId]);
     return rowCount === 1;
@@ -248,8 +250,8 @@ export class PostgresIdentityStore {
   }
 
   /**
-   * Makes the trial key that an invitation had deferred, with the starting credit, in the account's
-   * own organization, and moves the session there; undefined if nothing was deferred.
+   * Creates, in the account's own organization, the trial key and the starting credit that an
+   * invitation deferred, and moves the session there; undefined if nothing was deferred.
    */
   startOwnOrg(start: OwnOrgStart): Promise<OrgId | undefined> {
     return startOwnOrg(this.#changes, start);
@@ -278,7 +280,7 @@ export class PostgresIdentityStore {
 
 export type IdentityStore = Public<PostgresIdentityStore>;
 
-/** The tables whose rows are useless after `expires_at`. */
+/** Rows of these tables are deleted as soon as they expire. */
 const EXPIRING_TABLES = ["console_reveal", "seen_logout_token", "local_claim"];
 
 function sweepSql(table: string): string {
@@ -286,7 +288,8 @@ function sweepSql(table: string): string {
     select ctid from ${table} where expires_at <= $1 limit ${SWEPT_ROWS_MAX}))`;
 }
 
-// The same statement writes the token's id: of two that come at once, one does the work.
+// The statement that ends the sessions also inserts the token's id, so only one of two concurrent
+// copies of a token has an effect.
 const END_BY_LOGOUT_TOKEN_SQL = `
   with seen as (
     insert into seen_logout_token (issuer, token_id, expires_at) values ($1, $2, $3)

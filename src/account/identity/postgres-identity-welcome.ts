@@ -19,13 +19,13 @@ import {
 import { accountBy, welcomeCredit } from "./identity-changes.ts";
 import type { OwnOrgStart, SignInToResolve } from "./identity-store.ts";
 
-/** Runs one statement of the caller's transaction. */
+/** Runs one statement in the caller's transaction. */
 export type Run = <R extends QueryResultRow>(
   text: string,
   values?: unknown[],
 ) => Promise<readonly R[]>;
 
-/** Makes the trial key, and shows it in the new session. */
+/** Creates the trial key, and stores its sealed form for the new session to show. */
 export async function mintTrialKey(
   run: Run,
   orgId: OrgId,
@@ -50,9 +50,9 @@ export async function mintTrialKey(
 }
 
 /**
- * Grants the credit once for each verified address, in whichever account and organization, because
- * the reference of the grant is derived from it. Concurrent sign-ins with one address run one after
- * the other.
+ * Grants the starting credit once per verified address, whatever the account or organization,
+ * because the reference of the grant is derived from the address. The caller holds the sign-in lock
+ * of the address, so that two grants cannot run at once.
  */
 export async function grantWelcome(
   run: Run,
@@ -71,7 +71,7 @@ export async function grantWelcome(
 }
 
 /**
- * Makes the trial key and the starting credit that an invitation had deferred, once, and moves the
+ * Creates the trial key and the starting credit that an invitation deferred, once, and moves the
  * session to the account's own organization.
  */
 export async function startOwnOrg(
@@ -84,7 +84,7 @@ export async function startOwnOrg(
     const [row] = await run<{ org_id: OrgId; email_norm: string }>(START_OWN_SQL, [accountId]);
     if (row === undefined) return { outcome: undefined, by: byGateway("sign-in"), changes: [] };
     const { org_id: orgId, email_norm: emailNorm } = row;
-    // The lock that sign-ins with this address take, so that starting credit is granted once.
+    // Sign-ins with this address take the same lock, so that starting credit is granted once.
     const lockName = `tokenmarket sign-in ${emailNorm}`;
     await run("select pg_advisory_xact_lock(hashtextextended($1, 0))", [lockName]);
     await run("update console_session set org_id = $2 where session_id = $1", [sessionId, orgId]);
@@ -101,7 +101,7 @@ const START_OWN_SQL = `
   where account_id = $1 and trial_deferred_at is not null
   returning org_id, email_norm`;
 
-/** True if the address has an open invitation, with which a new account then starts. */
+/** True if the address has an open invitation; a new account then gets no trial key yet. */
 export async function isInvited(run: Run, emailNorm: string, nowMs: number): Promise<boolean> {
   const open = await run(
     `select from org_invitation
@@ -111,7 +111,9 @@ export async function isInvited(run: Run, emailNorm: string, nowMs: number): Pro
   return open.length > 0;
 }
 
-/** A digest and not the address, since references appear in exports and files. */
+/**
+ * The reference holds a digest, because references appear in exports where the address must not.
+ */
 function welcomeRef(emailNorm: string): string {
   const digest = createHash("sha256").update(`welcome credit ${emailNorm}`).digest("hex");
   return `${WELCOME_REF_PREFIX}${digest.slice(0, WELCOME_REF_CHARS)}`;

@@ -9,13 +9,13 @@ import type { LogoutOrder } from "./identity-store.ts";
 const REQUEST_SECONDS_MAX = 10;
 /** The provider's metadata is read again after this time. */
 const DISCOVERY_MS = 3_600_000;
-/** A provider that could not be reached is not asked again within this time. */
+/** After a failed read of the provider's metadata, no request reads them again for this time. */
 const DISCOVERY_PAUSE_MS = 2_000;
 
 export interface RelyingPartyOptions {
   readonly issuer: () => URL;
   readonly clientId: string;
-  /** Empty for a public client, which has PKCE alone. */
+  /** Empty for a public client, which authenticates with PKCE alone. */
   readonly clientSecret: string;
   readonly redirectUri: () => string;
   readonly scope: string;
@@ -33,7 +33,7 @@ export interface ProviderAnswer {
   readonly subject: string;
   readonly sid: string | undefined;
   readonly claims: Readonly<Record<string, unknown>>;
-  /** Fetches the claims that the id token leaves out. */
+  /** Fetches further claims from the userinfo endpoint; empty if the provider has none. */
   moreClaims(): Promise<Readonly<Record<string, unknown>>>;
 }
 
@@ -51,8 +51,8 @@ interface Discovered {
 }
 
 /**
- * The console as a client of one identity provider. The provider's metadata are read when they are
- * needed: a provider that is down ends no session, and the next request tries again.
+ * The console as an OpenID client of one identity provider. It reads the provider's metadata on
+ * demand: a provider that is down ends no session, and the next request tries again.
  */
 export class RelyingParty {
   readonly #options: RelyingPartyOptions;
@@ -64,7 +64,9 @@ export class RelyingParty {
     this.#options = options;
   }
 
-  /** The address to send the browser to, and the secrets to keep until it is back. */
+  /**
+   * Builds the URL to which the browser goes, and the secrets to keep until the browser returns.
+   */
   async authorize(
     extra: Readonly<Record<string, string>> = {},
   ): Promise<{ readonly url: string; readonly secrets: SignInSecrets }> {
@@ -114,7 +116,7 @@ export class RelyingParty {
     };
   }
 
-  /** Undefined if the token proves nothing. Throws if the provider's keys cannot be read. */
+  /** Undefined if the token is invalid. Throws if the provider's keys cannot be read. */
   async verifyLogoutToken(token: string): Promise<LogoutToken | undefined> {
     const { logoutTokens } = await this.#discover();
     return await logoutTokens.verify(token);
@@ -126,7 +128,7 @@ export class RelyingParty {
     const known = this.#discovered;
     if (known?.issuer === issuer && nowMs < known.untilMs) return known;
     if (this.#failed !== undefined && nowMs < this.#failed.untilMs) {
-      // The former metadata stay valid while the provider is away.
+      // Metadata that were read before stay in use while the provider is unreachable.
       if (known?.issuer === issuer) return known;
       throw this.#failed.fault;
     }
@@ -167,7 +169,7 @@ export class RelyingParty {
   }
 }
 
-/** The signature is checked although the token came straight from the provider. */
+/** The id token's signature is checked although the token came straight from the provider. */
 const checkSignatures = client.enableNonRepudiationChecks;
 
 /** Sends the secret in the header, or in the body if the provider accepts only that. */
@@ -187,7 +189,7 @@ const ID_CHARS_MAX = 512;
 const AGE_SECONDS_MAX = 120;
 const KEYS_TIMEOUT_MS = 5_000;
 const LOGOUT_EVENT = "http://schemas.openid.net/event/backchannel-logout";
-/** Algorithms that sign with a key that only the provider has. */
+/** Only asymmetric algorithms, whose signing key nobody but the provider has. */
 const ASYMMETRIC = ["RS", "PS", "ES"].flatMap((kind) => ["256", "384", "512"].map((n) => kind + n));
 
 const id = Type.String({ minLength: 1, maxLength: ID_CHARS_MAX });
@@ -205,7 +207,10 @@ const isLogout = conforms(
 /** Names the sessions to end: all of the subject, or those of `sid`. */
 type LogoutToken = Omit<LogoutOrder, "nowMs" | "rememberUntilMs">;
 
-/** Checks tokens by which a provider says that its session has ended (OpenID back-channel logout). */
+/**
+ * Verifies logout tokens, with which a provider reports that its session has ended (OpenID Connect
+ * Back-Channel Logout).
+ */
 class LogoutTokenVerifier {
   readonly #metadata: ServerMetadata;
   readonly #clientId: string;
@@ -224,7 +229,7 @@ class LogoutTokenVerifier {
     this.#keys = openKeySet(options.metadata, options.fetch);
   }
 
-  /** Undefined if the token proves nothing. Throws if the provider's keys cannot be read. */
+  /** Undefined if the token is invalid. Throws if the provider's keys cannot be read. */
   async verify(token: string): Promise<LogoutToken | undefined> {
     if (this.#keys === undefined || token.length > TOKEN_CHARS_MAX) return undefined;
     try {
@@ -245,12 +250,15 @@ class LogoutTokenVerifier {
   }
 }
 
-/** The contents of a signed logout token; undefined if it is no logout token, or too old. */
+/**
+ * Reads a verified logout token; undefined if it is another kind of token, or if its time differs
+ * from `nowMs` by more than 2 minutes.
+ */
 export function readLogout(
   payload: Readonly<Record<string, unknown>>,
   nowMs: number,
 ): LogoutToken | undefined {
-  // An id token has a nonce, and must not pass for a logout token.
+  // An id token has a nonce; it must not pass for a logout token.
   if (payload["nonce"] !== undefined || !isLogout(payload)) return undefined;
   const { iss, iat, jti, sub, sid } = payload;
   if (Math.abs(nowMs / 1_000 - iat) > AGE_SECONDS_MAX) return undefined;
@@ -285,7 +293,7 @@ function chooseAlgorithms(metadata: ServerMetadata): string[] {
   return shared.length > 0 ? shared : known;
 }
 
-/** Older providers write `JWT` or nothing. */
+/** Older providers write `JWT` or no type at all. */
 function isLogoutType(type: string | undefined): boolean {
   return type === undefined || /^(application\/)?(logout\+)?jwt$/i.test(type);
 }
@@ -312,7 +320,7 @@ export const boundedFetch: CustomFetch = async (url, options) => {
   const body = answer.body === null ? null : await readAll(answer.body);
   const { status, statusText } = answer;
   const headers = new Headers(answer.headers);
-  // The body is decoded already.
+  // `fetch` has decoded the body, so these two headers no longer describe it.
   headers.delete("content-encoding");
   headers.delete("content-length");
   return new Response(isBodiless(status) ? null : body, { status, statusText, headers });
@@ -329,7 +337,7 @@ async function readAll(stream: ReadableStream<Uint8Array>): Promise<Uint8Array<A
   return new Uint8Array(Buffer.concat(parts));
 }
 
-/** A `Response` with one of these statuses accepts no body, not even an empty one. */
+/** `new Response` throws for these statuses if it gets a body, even an empty one. */
 function isBodiless(status: number): boolean {
   return status === 204 || status === 205 || status === 304;
 }

@@ -9,16 +9,16 @@ const ALGORITHM = "aes-256-gcm";
 const KEY_BYTES = 32;
 const NONCE_BYTES = 12;
 const TAG_BYTES = 16;
-/** The first byte of a sealed text; another format would have another version. */
+/** The first byte of a sealed text. A new format needs a new version. */
 const VERSION = 1;
 const HEAD_BYTES = 1 + NONCE_BYTES + TAG_BYTES;
 
-/** Derives a key from a secret for one purpose; it does not open what was sealed for another. */
+/** Derives a key for one purpose; it cannot open a text that was sealed for another purpose. */
 export function deriveKey(secret: Buffer | string, purpose: string): Buffer {
   return Buffer.from(hkdfSync("sha256", secret, "", `tokenmarket ${purpose}`, KEY_BYTES));
 }
 
-/** Encrypts a text, which opens only with the same key and for the same `owner`. */
+/** Encrypts a text, which opens only with the same key and the same `owner`. */
 export function sealText(text: string, key: Buffer, owner: Buffer): Buffer {
   const nonce = randomBytes(NONCE_BYTES);
   const cipher = createCipheriv(ALGORITHM, key, nonce, { authTagLength: TAG_BYTES });
@@ -27,7 +27,7 @@ export function sealText(text: string, key: Buffer, owner: Buffer): Buffer {
   return Buffer.concat([Buffer.of(VERSION), nonce, cipher.getAuthTag(), encrypted]);
 }
 
-/** The text; undefined if these bytes were not sealed with this key for this owner. */
+/** Decrypts a text; undefined if it was not sealed with this key for this owner. */
 export function openText(sealed: Buffer, key: Buffer, owner: Buffer): string | undefined {
   if (sealed.length < HEAD_BYTES || sealed[0] !== VERSION) return undefined;
   const nonce = sealed.subarray(1, 1 + NONCE_BYTES);
@@ -42,18 +42,19 @@ export function openText(sealed: Buffer, key: Buffer, owner: Buffer): string | u
   }
 }
 
-/** A pending sign-in, which only its browser has, sealed in a cookie. */
+/**
+ * A sign-in that has not returned from the provider. Only its browser has it, sealed in a cookie.
+ */
 export interface PendingSignIn {
   readonly state: string;
   readonly nonce: string;
   readonly codeVerifier: string;
   readonly returnPath: string | null;
-  /** The session whose state at the provider is checked; null for a sign-in. */
+  /** The session that is rechecked at the provider; null for a new sign-in. */
   readonly sessionId: Buffer | null;
   readonly expiresAtMs: number;
 }
 
-/** The key for pending sign-ins, derived from the secret that only this installation has. */
 export function pendingKey(consoleSecret: Buffer): Buffer {
   return deriveKey(consoleSecret, "pending sign-in");
 }
@@ -65,7 +66,9 @@ export function sealPending(pending: PendingSignIn, key: Buffer): string {
   return sealText(text, key, Buffer.from(pending.state)).toString("base64url");
 }
 
-/** Undefined if it was not sealed here, is for another state, or has expired. */
+/**
+ * Undefined if another installation sealed it, if it is for another `state`, or if it has expired.
+ */
 export function openPending(
   sealed: string,
   of: { readonly state: string; readonly key: Buffer; readonly nowMs: number },
@@ -83,7 +86,7 @@ const REVEAL_MS = 15 * 60_000;
 const TRIAL_KEY_NAME = "Trial key";
 const PURPOSE = "key shown once";
 
-/** Makes a trial key in case one is due; it cannot be read without the session's token. */
+/** Created before it is known whether one is due. Only the browser's session token opens it. */
 export function createTrialKey(session: BrowserToken, nowMs: number): SignInToResolve["trialKey"] {
   const { raw, digest, label } = createVirtualKey();
   return {
@@ -96,12 +99,11 @@ export function createTrialKey(session: BrowserToken, nowMs: number): SignInToRe
   };
 }
 
-/** Opens a key with the token of the session that it was sealed for. */
 export function openReveal(reveal: SealedReveal, session: BrowserToken): string | undefined {
   return openText(reveal.sealedKey, deriveKey(session.token, PURPOSE), session.hash);
 }
 
-/** Seals an unrevealed key for the next session, so that it is not lost. */
+/** Reseals a key that was not saved yet for the browser's next session, so that it is not lost. */
 export function moveReveal(
   reveal: SealedReveal,
   move: { readonly from: BrowserToken; readonly to: BrowserToken },

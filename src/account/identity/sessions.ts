@@ -20,9 +20,9 @@ export interface SessionsOptions {
   readonly store: IdentityStore;
   readonly clock: Clock;
   readonly log: Logger;
-  /** Only with `oidc` is a session checked again at a provider. */
+  /** Sessions are rechecked at the provider only with `oidc`. */
   readonly kind: SignInKind;
-  /** The starting credit of a new account; zero for none. */
+  /** Zero means no starting credit. */
   readonly welcomeMicroUsd: MicroUsd;
   /** For metrics: called with the result of each sign-in. */
   readonly onSignIn?: ((result: SignInResult) => void) | undefined;
@@ -30,17 +30,17 @@ export interface SessionsOptions {
 
 export type SignInResult = "signed_in" | "refused" | "failed";
 
-/** A person who proved who they are, and where they wanted to go. */
+/** A proven identity, and the page to open after sign-in. */
 export interface ProvedSignIn {
   readonly claim: SignInClaim;
-  /** SHA-256 of the link that proved it; absent if an identity provider did. */
+  /** SHA-256 of the opened sign-in link; absent for a sign-in by an identity provider. */
   readonly linkHash?: Buffer;
   /** The id of the session at the identity provider. */
   readonly sid?: string | undefined;
   readonly returnPath: string | null;
 }
 
-/** The sessions of browsers: who is signed in, why a session has ended, and signing out. */
+/** Starts, reads and ends the sessions of browsers. */
 export class Sessions {
   readonly #options: SessionsOptions;
 
@@ -48,15 +48,14 @@ export class Sessions {
     this.#options = options;
   }
 
-  /** The session's token in a `cookie` header, with its hash. */
   readToken(cookieHeader: string | undefined): BrowserToken | undefined {
     const token = cookieJar(this.#options.consoleUrl()).read("session", cookieHeader);
     return token === undefined ? undefined : { token, hash: hashToken(token) };
   }
 
   /**
-   * Makes or finds the account, and gives this browser its session; no other code does. Undefined
-   * if the link of the sign-in is used, expired, or for another address.
+   * Finds or creates the account and starts this browser's session; every kind of sign-in ends
+   * here. Undefined if the sign-in link is used, expired, or for another address.
    */
   async start(browser: AskingBrowser, proved: ProvedSignIn): Promise<Redirect | undefined> {
     const { store, clock, log, consoleUrl, onSignIn } = this.#options;
@@ -96,7 +95,6 @@ export class Sessions {
     return { location: landing(resolved, returnPath), cookies: [cookie] };
   }
 
-  /** The browser's former session, which the new one replaces. */
   async #previous(
     cookieHeader: string | undefined,
     to: BrowserToken,
@@ -207,7 +205,7 @@ function landing(
   returnPath: string | null,
 ): string {
   if (!isVerified) return "/verify";
-  // A person who was invited decides first whether to join.
+  // An invited person first decides whether to join.
   if (isInvited) return "/join";
   return hasReveal ? "/welcome" : (returnPath ?? "/");
 }
@@ -221,18 +219,18 @@ const HOUR_MS = 60 * MINUTE_MS;
 
 /** A session ends after this time at the latest. */
 const SESSION_MS = 7 * 24 * HOUR_MS;
-/** The use of a session is recorded at most this often. */
+/** The last use of a session is written at most this often. */
 const TOUCH_EVERY_MS = MINUTE_MS;
-/** The browser of a session in use is sent to the provider this often. */
+/** While a session is in use, its browser goes to the provider for a recheck at this interval. */
 const RECHECK_EVERY_MS = 12 * HOUR_MS;
-/** A browser that did not come back from the provider is sent again after this time. */
+/** A browser that did not return from the provider is sent again after this time. */
 const RECHECK_PAUSE_MS = HOUR_MS;
-/** A session may be used for this time although its browser brings no answer of the provider. */
+/** A session stays usable for this time while its browser brings no answer from the provider. */
 const RECHECK_PATIENCE_MS = 12 * HOUR_MS;
 
 type Checked = Pick<StoredSession, "idpCheckedAtMs" | "idpTriedAtMs" | "recheckAskedAtMs">;
 
-/** The time at which the browser has to be sent to the provider. */
+/** The time from which page loads of the browser go to the provider for a recheck. */
 export function recheckDueAtMs(session: Checked): number {
   const { idpCheckedAtMs, idpTriedAtMs } = session;
   const isTried = idpTriedAtMs > idpCheckedAtMs;
@@ -241,8 +239,9 @@ export function recheckDueAtMs(session: Checked): number {
 }
 
 /**
- * True if a browser has been active for too long since it should have returned with an answer. The
- * time begins with its next use: a person who comes back after a day is sent to the provider first.
+ * True if a browser has used its session for too long without an answer from the provider. The time
+ * begins with the first use after the recheck became due, so a person who returns after a day is
+ * sent to the provider first.
  */
 export function isRecheckOverdue(session: Checked, nowMs: number): boolean {
   const { recheckAskedAtMs } = session;

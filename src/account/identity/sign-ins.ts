@@ -43,7 +43,7 @@ export class SignIns {
     }
   }
 
-  /** Asks the provider, without a prompt, whether its session is still active. */
+  /** Redirects to the provider without a prompt, to learn whether its session is still active. */
   async startRecheck(
     cookieHeader: string | undefined,
     returnPath: string | undefined,
@@ -53,10 +53,11 @@ export class SignIns {
     const session = await sessions.read(cookieHeader);
     if (session === undefined) return { location: signInAgain("expired", back), cookies: [] };
     const sessionId = Buffer.from(session.sessionId, "hex");
-    // Stored first, so that a browser that never returns is not redirected on every page.
+    // Stored before the redirect, so that a browser that never returns is not redirected on every
+    // page.
     await store.noteTried(sessionId, clock.nowMs());
     try {
-      // A person with several accounts at the provider is not asked which one is meant.
+      // With the hint, a person with several accounts at the provider is not asked to choose one.
       const silent = { prompt: "none", login_hint: session.email };
       return await this.#leave(back, silent, sessionId);
     } catch (fault) {
@@ -102,7 +103,7 @@ export class SignIns {
     return { location: url, cookies: [cookie] };
   }
 
-  /** The sealing key, which is read once, so that starting a sign-in needs no store. */
+  /** Reads the sealing key once, so that later sign-ins can start without the store. */
   async #key(): Promise<Buffer> {
     this.#sealingKey ??= this.#options.store.consoleSecret().then(pendingKey);
     try {
@@ -113,7 +114,7 @@ export class SignIns {
     }
   }
 
-  /** A callback without a pending sign-in: an old one, a repeated one, or another user's. */
+  /** Handles a callback without a pending sign-in: it is old, repeated, or from another browser. */
   async #unexpected({ cookieHeader, requestId }: Callback): Promise<Redirect> {
     const session = await this.#options.sessions.read(cookieHeader);
     if (session !== undefined) return { location: "/", cookies: [] };
@@ -160,7 +161,8 @@ export class SignIns {
     }
     const isShort = lacksEmailClaim(claims, emailRules);
     const more = isShort ? await answer.moreClaims() : {};
-    // Address and state come from one source, or they could belong to different addresses.
+    // Address and verification must come from one source, or they could describe different
+    // addresses.
     const email = readEmailClaim(asText(more["email"]) === undefined ? claims : more, emailRules);
     if (email === undefined) return undefined;
     return {
@@ -179,7 +181,7 @@ export class SignIns {
     const { relyingParty, store, clock, log, sessions } = this.#options;
     const { sessionId } = pending;
     const back = pending.returnPath ?? "/";
-    // If this browser's session was replaced in the meantime, nothing is left to do.
+    // If this browser's session was replaced in the meantime, there is nothing to check.
     const own = sessions.readToken(callback.cookieHeader);
     const session = await store.findSession(sessionId);
     if (session === undefined || own?.hash.equals(sessionId) !== true) {
@@ -217,7 +219,7 @@ function cutQuery(url: string): string {
   return at === -1 || url.length > CALLBACK_CHARS_MAX ? "" : url.slice(at);
 }
 
-/** The path of the sign-in page, which leads back to this page of ours. */
+/** The path of the sign-in page, from which the person returns to `back`. */
 function signInAgain(reason: "expired" | "idp-ended", back: string): string {
   const query = new URLSearchParams({ reason, ...(back === "/" ? {} : { return: back }) });
   return `/sign-in?${query.toString()}`;
@@ -228,12 +230,12 @@ function failed(reason: "failed" | "denied", requestId: string): Redirect {
   return { location: `/sign-in?${query.toString()}`, cookies: [] };
 }
 
-/** True if the provider itself reported one of these errors. */
+/** True if the provider itself reported one of these OAuth errors. */
 function isProviderError(fault: unknown, errors: readonly string[]): boolean {
   return fault instanceof AuthorizationResponseError && errors.includes(fault.error);
 }
 
-/** A session's id at the provider, unless it is too long to be stored. */
+/** Drops a provider's session id that is too long to be stored. */
 function checkSid(sid: string | undefined): string | undefined {
   return sid !== undefined && sid.length <= ID_CHARS_MAX ? sid : undefined;
 }
@@ -253,7 +255,7 @@ interface EmailRules {
 
 type Claims = Readonly<Record<string, unknown>>;
 
-/** The address that a provider says a person has; undefined if it names none. */
+/** Reads the person's e-mail address; undefined if the provider names none or a malformed one. */
 export function readEmailClaim(claims: Claims, rules: EmailRules): EmailClaim | undefined {
   const { email, email_verified: verified } = claims;
   if (typeof email !== "string" || !isEmail(email.trim())) return undefined;
@@ -262,7 +264,9 @@ export function readEmailClaim(claims: Claims, rules: EmailRules): EmailClaim | 
   return { email: email.trim(), emailNorm: normaliseEmail(email), isVerified };
 }
 
-/** True if the token lacks the address or its state, so that the provider has to be asked again. */
+/**
+ * True if the id token lacks the address or `email_verified`, so that userinfo must be read too.
+ */
 export function lacksEmailClaim(claims: Claims, rules: EmailRules): boolean {
   if (typeof claims["email"] !== "string") return true;
   return claims["email_verified"] === undefined && !rules.isTrusted;

@@ -1,16 +1,15 @@
 import type { ChangedBy, MicroUsd, OrgId } from "../../kernel/index.ts";
 
-/** The most characters of answers that are held for one search. */
+/** Limits the answers that are held for one search. */
 export const FEED_CHARS_MAX = 1_000_000;
-/** The most characters of one read. */
 const PAGE_CHARS_MAX = 300_000;
 
 export interface FedAnswer {
   readonly kind: "answer";
-  /** 0 is the first prompt. */
+  /** The index of the prompt, from 0. */
   readonly promptAt: number;
   readonly modelId: string;
-  /** At most 16,000 characters; null if it did not answer. */
+  /** At most 16,000 characters; null if the model did not answer. */
   readonly text: string | null;
   readonly costMicroUsd: MicroUsd;
   readonly firstByteMs: number | null;
@@ -20,26 +19,25 @@ export interface FedAnswer {
 export interface FedVerdict {
   readonly kind: "verdict";
   readonly promptAt: number;
-  /** Null if its reply named none of them. */
+  /** Null if the judge's reply named no candidate. */
   readonly winner: string | null;
   readonly costMicroUsd: MicroUsd;
 }
 
 export type FedEvent = FedAnswer | FedVerdict;
 
-/** Some of the events of a search, in their order. */
 export interface FedEvents {
   readonly events: readonly FedEvent[];
-  /** The position after which the next read begins. */
+  /** The position to pass as `after` to the next read. */
   readonly next: number;
-  /** The number of requested events that are no longer held. */
+  /** The number of requested events that were dropped before this read. */
   readonly lost: number;
   readonly hasMore: boolean;
 }
 
 /**
- * Holds the answers of one search for the browser that started it: in memory, up to a number of
- * characters, without the oldest ones. Reading removes nothing, so that a lost answer can be read
+ * Holds the answers of one search in memory, for the browser that started it. Beyond `charsMax`
+ * characters it drops the oldest. Reading removes nothing, so that a lost response can be read
  * again.
  */
 export class AnswerFeed {
@@ -78,15 +76,17 @@ export class AnswerFeed {
   }
 }
 
-/** The characters of an event; one without a text counts too. */
+/**
+ * An event counts 100 characters more than its text, so that events without text are limited too.
+ */
 function measureEvent(event: FedEvent): number {
   return 100 + (event.kind === "answer" ? (event.text?.length ?? 0) : 0);
 }
 
-/** How long the answers of a search can be fetched after its end. */
+/** How long answers stay readable after their search has ended. */
 const HELD_AFTER_END_MS = 10 * 60_000;
 
-/** A search and the person who started it, who alone may read its answers. */
+/** Only the person `by`, who started the search, may read its answers. */
 export interface FeedOwner {
   readonly orgId: OrgId;
   readonly searchId: string;
@@ -99,7 +99,7 @@ interface Held {
   ending: NodeJS.Timeout | undefined;
 }
 
-/** The answers of this process's searches, in memory only. */
+/** Holds the answers of the searches that this process runs, in memory only. */
 export class HeldFeeds {
   readonly #endedMax: number;
   readonly #held = new Map<string, Held>();
@@ -112,7 +112,9 @@ export class HeldFeeds {
     this.#held.set(owner.searchId, { owner, feed, ending: undefined });
   }
 
-  /** Undefined if this process does not hold it, or it is not of this person. */
+  /**
+   * Undefined if this process does not hold the answers, or if another person started the search.
+   */
   find({ orgId, searchId, by }: FeedOwner): AnswerFeed | undefined {
     const held = this.#held.get(searchId);
     if (held === undefined || held.owner.orgId !== orgId) return undefined;
@@ -120,7 +122,9 @@ export class HeldFeeds {
     return kind === by.kind && id === by.id ? held.feed : undefined;
   }
 
-  /** Forgets the answers of an ended search in ten minutes, or when too many others have ended. */
+  /**
+   * Drops an ended search's answers after ten minutes, or once more than `endedMax` searches ended.
+   */
   endSoon(searchId: string): void {
     const held = this.#held.get(searchId);
     if (held === undefined) return;

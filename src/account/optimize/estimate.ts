@@ -6,10 +6,10 @@ import { longestQuestion } from "./search-tasks.ts";
 import { buildBody } from "./model-caller.ts";
 import type { SearchEstimate, WantedCalls } from "./optimize.ts";
 
-/** The token limit of a judge's reply: the verdict is one letter, but reasoning may precede it. */
+/** The token limit of a judge's reply. The verdict is one letter, but reasoning may come first. */
 export const JUDGE_TOKENS_MAX = 1_024;
 
-/** Quotes the most that could be held for a call with this body, as the gateway quotes calls. */
+/** Quotes the highest amount that the gateway would reserve for a call with this body. */
 export type Quote = (principal: Principal, body: Buffer) => Result<{ readonly most: MicroUsd }>;
 
 export interface EstimateParts {
@@ -18,8 +18,8 @@ export interface EstimateParts {
 }
 
 /**
- * Adds up what the calls of a search could cost at most, at today's prices and wherever each may be
- * served. The judge's calls are counted with the longest answers that it reads.
+ * Adds up the highest cost of a search's calls, at today's prices and wherever each may be served.
+ * For the judge it assumes the longest answers that a judge reads.
  */
 export async function estimateSearch(
   { quote, callGapMs }: EstimateParts,
@@ -50,9 +50,9 @@ export async function estimateSearch(
 }
 
 interface Most {
-  /** The highest cost of the calls that could be quoted: none of a model that would be refused. */
+  /** The highest cost of all calls that would be accepted. */
   readonly mostMicroUsd: MicroUsd;
-  /** Why its calls would be refused; null if they would be accepted. */
+  /** Why calls would be refused; null if all would be accepted. */
   readonly message: string | null;
 }
 
@@ -67,12 +67,12 @@ async function sumQuotes(
     if (quoted.ok) mostMicroUsd = microUsd(mostMicroUsd + quoted.most);
     else message ??= quoted.refusal.message;
   }
-  // Lets other requests be served between two models, since long prompts take a while to read.
+  // Quoting long prompts takes a while, so other requests get a turn after each model.
   await turn();
   return { mostMicroUsd, message };
 }
 
-/** The most that the judge could cost, if every question were as long as the longest one. */
+/** Prices each of the judge's calls as if its question were the longest one. */
 function judgeMost(
   quote: Quote,
   principal: Principal,

@@ -27,24 +27,25 @@ export type CallOutcome =
       readonly text: string;
       readonly costMicroUsd: MicroUsd;
       readonly firstByteMs: number | null;
-      /** Milliseconds until the call had ended; null if it was never made. */
+      /** Null if the call was never sent. */
       readonly totalMs: number | null;
     }
-  /** A limit, or every provider is cooling down: nothing was sent, ask again after the wait. */
+  /**
+   * A limit was hit, or every provider is in cooldown: nothing was sent, try again after the wait.
+   */
   | { readonly kind: "wait"; readonly waitMs: number }
-  /** The rest of a cap or of the balance does not cover the most that this call could cost. */
+  /** What is left of a cap or of the balance does not cover the highest cost of this call. */
   | { readonly kind: "uncovered"; readonly by: "budget" | "organization" }
   /** No later call can succeed; `message` is for people. */
   | { readonly kind: "unusable"; readonly message: string }
   | { readonly kind: "unreachable" };
 
-/** Asks a model, with the key of a search. */
 export interface ModelCaller {
-  /** One streamed chat call. Never rejects; an aborted one is `unreachable`. */
+  /** Makes one streamed chat call. Never rejects; an aborted call is `unreachable`. */
   ask(wanted: CallWanted, signal: AbortSignal): Promise<CallOutcome>;
 }
 
-/** Asks through `call`, which answers in the streamed chat format that `AnswerReader` reads. */
+/** `call` must answer in the streamed chat format that `AnswerReader` reads. */
 export function openModelCaller(
   call: (request: InProcessRequest) => Promise<InProcessEnd>,
   clock: Clock,
@@ -53,7 +54,7 @@ export function openModelCaller(
     ask: async (wanted, signal) => {
       const inTime = AbortSignal.any([signal, AbortSignal.timeout(CALL_TIMEOUT_MS)]);
       if (inTime.aborted) return UNREACHABLE;
-      // The call itself continues until it is settled; a search does not wait for that.
+      // After an abort the call continues until it is settled; the search does not wait for it.
       const left = new Promise<CallOutcome>((resolve) => {
         inTime.addEventListener("abort", () => resolve(UNREACHABLE), { once: true });
       });
@@ -98,10 +99,10 @@ function toCallOutcome(
   return refusalOutcome(refusal) ?? { ...ended, isAnswered: false, text: "" };
 }
 
-/** A refusal that affects the whole search; undefined if only this call failed. */
+/** The outcome of a refusal that affects the whole search; undefined if only this call failed. */
 function refusalOutcome(refusal: Refusal): CallOutcome | undefined {
   const { class: cls, status, origin, limit, retryable, retryAfterSeconds } = refusal;
-  // Other models may be free before the window of a pool is, which can be an hour long.
+  // Capped: other models may be free long before a pool's window ends, which can take an hour.
   const waitMs =
     Math.min(retryAfterSeconds ?? DEFAULT_WAIT_SECONDS, RETRY_AFTER_SECONDS_MAX) * 1000;
   switch (cls) {
@@ -119,7 +120,7 @@ function refusalOutcome(refusal: Refusal): CallOutcome | undefined {
     case "usage_restricted":
       return { kind: "unusable", message: `the gateway refuses these requests: ${cls}` };
     case "auth":
-      // A provider's own 401 has another origin and concerns only this model.
+      // A provider's own 401 has another origin and concerns one model only.
       return origin === "authorization"
         ? { kind: "unusable", message: "the search's key was disabled" }
         : undefined;
@@ -137,16 +138,16 @@ function refusalOutcome(refusal: Refusal): CallOutcome | undefined {
   }
 }
 
-/** The most characters of an answer that are kept; a judge reads no more. */
+/** Limits the text that is kept of an answer; a judge reads less than this. */
 const ANSWER_CHARS_MAX = 16_000;
 
 export interface ReadAnswer {
   readonly text: string;
-  /** True if the answer has its end mark and no error event. */
+  /** True if the stream ended with `[DONE]` and contained no error event. */
   readonly isWhole: boolean;
 }
 
-/** Reads a streamed chat answer, however its bytes are cut. Never throws. */
+/** Reads a streamed chat answer, wherever its bytes are cut. Never throws. */
 export class AnswerReader {
   readonly #events = new SseReader(({ data }) => this.#readEvent(data.toString("utf8")));
   #text = "";

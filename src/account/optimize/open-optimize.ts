@@ -38,16 +38,16 @@ export interface OptimizeOptions {
   readonly log: Logger;
   readonly caller: ModelCaller;
   readonly isChatModel: (modelId: string) => boolean;
-  /** Milliseconds between the starts of two calls of a search. */
+  /** The least time between the starts of two calls of a search. */
   readonly callGapMs: number;
   readonly quote: Quote;
 }
 
 /**
- * Searches for the best model of an organization's own prompts. Every search has a managed key,
- * whose cap is the budget and which is disabled when the search ends. Every method takes the
- * organization: a search of another one counts as not existing. Regularly from the start on,
- * searches whose process is gone are ended as `interrupted`.
+ * Searches for the best model for an organization's own prompts. Each search has a managed key; its
+ * cap is the budget, and it is disabled when the search ends. Every method takes the organization
+ * and treats a search of another one as unknown. A job ends searches whose process has died as
+ * `interrupted`.
  */
 export class OptimizeRuns {
   readonly #options: OptimizeOptions;
@@ -77,7 +77,7 @@ export class OptimizeRuns {
     return this.#options.store.find(orgId, searchId);
   }
 
-  /** Answers as soon as the search is running. */
+  /** Returns as soon as the search is running. */
   async start(
     orgId: OrgId,
     wanted: WantedSearch,
@@ -115,7 +115,7 @@ export class OptimizeRuns {
     return { kind: "started", search };
   }
 
-  /** Estimates the highest cost; makes and sends nothing. */
+  /** Estimates the highest cost; creates and sends nothing. */
   async estimate(
     principal: Principal,
     wanted: WantedCalls,
@@ -136,9 +136,9 @@ export class OptimizeRuns {
   }
 
   /**
-   * The answers after the first `after` events; only the person who started the search may read
-   * them. Undefined if this process has none of them. It keeps the last million characters, until
-   * ten minutes after the end.
+   * Returns the answers after the first `after` events, only to the person who started the search.
+   * Undefined if this process does not hold them. It holds the last million characters, until ten
+   * minutes after the end.
    */
   answers(
     orgId: OrgId,
@@ -148,9 +148,12 @@ export class OptimizeRuns {
     return this.#feeds.find({ orgId, searchId, by })?.since(after);
   }
 
-  /** Stops a search; one that has ended stays as it is. Undefined if there is no such search. */
+  /**
+   * Stops a search and returns it; an ended search stays as it is. Undefined if there is no such
+   * search.
+   */
   async stop(orgId: OrgId, searchId: string, by: ChangedBy): Promise<OptimizeSearch | undefined> {
-    // Found first, so that nothing of another organization's search is touched.
+    // Found first, so that nobody can stop a search of another organization.
     const search = await this.#options.store.find(orgId, searchId);
     const run = search === undefined ? undefined : this.#runs.get(searchId);
     run?.stop({ state: "stopped", message: null }, by);
@@ -213,7 +216,7 @@ export class OptimizeRuns {
       this.#runs.delete(searchId);
       this.#feeds.endSoon(searchId);
     });
-    // If this was closed while the search began, it ends with the others.
+    // If `close` was called while the search began, it ends like the others.
     if (this.#isClosed) run.stop(SHUT_DOWN, byGateway("optimize"));
   }
 

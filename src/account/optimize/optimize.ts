@@ -19,21 +19,24 @@ export type OptimizeState =
 
 export interface OptimizeResult {
   readonly modelId: string;
-  /** Calls that have ended, failed ones too. */
+  /** Calls that have ended, including failed ones. */
   readonly calls: number;
   readonly failed: number;
-  /** The debits of these calls; the judge's calls belong to no model. */
+  /** The debits of this model's calls; the judge's calls are not included. */
   readonly costMicroUsd: MicroUsd;
-  /** Cost by answered call, cut to the micro-dollar; null without an answer. */
+  /** The cost per answered call, rounded down to the micro-dollar; null if none was answered. */
   readonly costPerCallMicroUsd: MicroUsd | null;
   readonly firstByteP50Ms: number | null;
-  /** Share of judged prompts that it won, 0 to 1; null when none was judged. */
+  /** The share of its judged prompts that the model won, 0 to 1; null if none was judged. */
   readonly winRate: number | null;
-  /** The place by the objective, best is 1; null without an answer or with too few verdicts. */
+  /**
+   * The place by the objective, 1 is best; null if the model did not answer, or if the judge
+   * decided too few prompts.
+   */
   readonly rank: number | null;
 }
 
-/** A result as JSON: money as digits, for JSON has no exact numbers. */
+/** Money is stored as a string of digits, since JSON has no exact numbers. */
 export type StoredResult = Omit<OptimizeResult, "costMicroUsd" | "costPerCallMicroUsd"> & {
   readonly costMicroUsd: string;
   readonly costPerCallMicroUsd: string | null;
@@ -48,10 +51,10 @@ export const searchColumns = columns({
   objective: text<OptimizeObjective>("objective"),
   judgeModelId: orNull(text("judge_model_id")),
   modelIds: opaque<readonly string[]>("model_ids"),
-  /** The number of prompts; their texts are only in the memory of the running process. */
+  /** Only their number is stored; the texts are in the memory of the running process. */
   prompts: integer("prompts"),
   budgetMicroUsd: micro("budget"),
-  /** Settled spend of its key, the judge's calls included. */
+  /** The settled spend of the search's key, including the judge's calls. */
   spentMicroUsd: micro("spent"),
   state: text<OptimizeState>("state"),
   message: orNull(text("message")),
@@ -67,50 +70,49 @@ export type OptimizeSearch = Omit<RecordOf<typeof searchColumns>, "results"> & {
   readonly results: readonly OptimizeResult[];
 };
 
-/** The fields that decide how many calls there are and how much each can cost. */
+/** The fields that determine the number of calls and their highest cost. */
 export interface WantedCalls {
-  /** The judge, needed for `best_judged`; with another objective it adds the win rate. */
+  /** Required for `best_judged`; with another objective the judge only adds the win rate. */
   readonly judgeModelId: string | null;
-  /** 2 to 8, each once. */
+  /** 2 to 8 different models. */
   readonly modelIds: readonly string[];
   /** 3 to 50. */
   readonly prompts: readonly string[];
-  /** Longest answer in tokens, 1 to 4096; null: 512. */
+  /** The longest answer in tokens, 1 to 4,096; null means 512. */
   readonly maxTokens: number | null;
 }
 
-/** The highest cost of a search at today's prices. */
 export interface SearchEstimate {
   readonly calls: number;
-  /** In the order of the models wanted. */
+  /** In the order of `modelIds`. */
   readonly models: readonly EstimatedModel[];
   readonly judge: EstimatedModel | null;
-  /** The highest cost of all calls; a budget below it ends the search earlier. */
+  /** The highest cost of all calls; a smaller budget may end the search early. */
   readonly mostMicroUsd: MicroUsd;
-  /** The pauses between calls alone; answers that take longer than two of them add to it. */
+  /** Counts the gaps between calls only; answers that take longer than two gaps add to it. */
   readonly leastMs: number;
 }
 
 export interface EstimatedModel {
   readonly modelId: string;
   readonly mostMicroUsd: MicroUsd;
-  /** Why its calls would be refused now; null if they would be accepted. */
+  /** Why the model's calls would be refused now; null if they would be accepted. */
   readonly message: string | null;
 }
 
 export interface WantedSearch extends WantedCalls {
   readonly name: string;
   readonly objective: OptimizeObjective;
-  /** Above 0: the cap of the search's key. */
+  /** Above 0; it becomes the cap of the search's key. */
   readonly budgetMicroUsd: MicroUsd;
 }
 
-/** Why a search was not started; nothing was made. */
+/** Why a search was not started; nothing was created. */
 export interface OptimizeRefusal {
   readonly kind: "refused";
-  /** `invalid_request`: 400, `conflict`: 409 (too many are running), `unavailable`: 503. */
+  /** `invalid_request`: 400; `conflict`: 409, too many searches are running; `unavailable`: 503. */
   readonly code: "invalid_request" | "conflict" | "unavailable";
-  /** The field of the request that is meant, in the API's terms. */
+  /** The field of the API's request that is invalid. */
   readonly field?: "models" | "judge_model" | "budget_usd";
   readonly message: string;
 }

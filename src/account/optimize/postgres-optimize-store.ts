@@ -26,7 +26,10 @@ import {
 
 const LISTED_MAX = 200;
 
-/** Searches with their results, without prompts and answers; each is committed with its key. */
+/**
+ * Stores searches and their results, but no prompts or answers. A search and its key are committed
+ * together.
+ */
 export class PostgresOptimizeStore {
   readonly #pool: Pool;
   readonly #changes: ChangeLog;
@@ -36,7 +39,6 @@ export class PostgresOptimizeStore {
     this.#changes = changes;
   }
 
-  /** Newest first, 200 at most. */
   async list(orgId: OrgId): Promise<readonly OptimizeSearch[]> {
     const order = "order by s.created_at desc, s.search_id limit $2";
     const { rows } = await queryInTime<Row>(this.#pool, {
@@ -54,14 +56,17 @@ export class PostgresOptimizeStore {
     return rows[0] === undefined ? undefined : readSearchRow(rows[0]);
   }
 
-  /** Makes the search and its key, or nothing: `too_many` run for the organization already. */
+  /**
+   * Creates the search and its key; `too_many`, with nothing created, if `runningMax` searches of
+   * the organization are running.
+   */
   async begin(
     search: NewSearch,
     runningMax: number,
     by: ChangedBy,
   ): Promise<OptimizeSearch | "too_many"> {
     const isBegun = await this.#changes.write(by, async (client, note) => {
-      // When two begin at once, the second counts the first: the row is the lock.
+      // The row lock makes a concurrent `begin` wait, so that it counts this search.
       await client.query("select from org where org_id = $1 for no key update", [search.orgId]);
       const made = await client.query(BEGIN_SQL, [...beginValues(search), runningMax]);
       if (made.rowCount !== 1) return false;
@@ -76,27 +81,29 @@ export class PostgresOptimizeStore {
     return begun;
   }
 
-  /** Writes progress and renews the lease. False: the search has ended, so its process stops. */
+  /**
+   * Stores progress and renews the lease; false if the search has ended, so that its process stops.
+   */
   async keep(searchId: string, progress: SearchProgress, leaseMs: number): Promise<boolean> {
     const values = [searchId, progress.callsDone, resultsJson(progress.results), leaseMs];
     const result = await queryInTime(this.#pool, { text: KEEP_SQL, values });
     return result.rowCount === 1;
   }
 
-  /** Ends a running search. Returns false if it had ended before; it is then unchanged. */
+  /** Ends a running search; false, with nothing changed, if it had ended before. */
   async end(searchId: string, end: SearchEnd, by: ChangedBy): Promise<boolean> {
     const { state, message, callsDone, results } = end;
     const values = [searchId, state, message, callsDone, resultsJson(results)];
     return (await this.#end(by, END_SQL, values)) === 1;
   }
 
-  /** Stops a running search at its last stored results; one that has ended is unchanged. */
+  /** Stops a running search with its last stored results; an ended search stays as it is. */
   async stop(orgId: OrgId, searchId: string, by: ChangedBy): Promise<OptimizeSearch | undefined> {
     await this.#end(by, STOP_SQL, [orgId, searchId]);
     return await this.find(orgId, searchId);
   }
 
-  /** Ends as `interrupted` the searches that no process runs any more; returns how many. */
+  /** Ends searches whose lease has expired as `interrupted`; returns how many. */
   async interruptDead(message: string): Promise<number> {
     return await this.#end(byGateway("optimize"), INTERRUPT_SQL, [message]);
   }
@@ -123,13 +130,13 @@ interface EndedRow {
   readonly state: string;
 }
 
-/* Sums the spend of all months: a cap counts one month, but a search may span two. */
+/* Sums the spend of all months, because a search may span two. */
 const SELECT_SQL = `
   select s.*, coalesce((select sum(p.settled) from spend p where p.scope = 'key'
     and p.id = s.key_id), 0)::bigint as spent
   from optimize_search s`;
 
-/* $16: how many searches of the organization may run. */
+/* $16: how many searches of the organization may run at once. */
 const BEGIN_SQL = `
   with allowed as (
     select o.org_id from org o where o.org_id = $1
@@ -170,7 +177,7 @@ const KEEP_SQL = `
     lease_until = now() + $4::double precision * interval '1 ms'
   where search_id = $1 and state = 'running'`;
 
-/** Disables the keys of `ended` and returns a row for each. */
+/** Disables the keys of the `ended` searches, and returns a row for each search. */
 const DISABLE_SQL = `
   update api_key k set disabled_at = coalesce(k.disabled_at, now())
   from ended where k.key_id = ended.key_id

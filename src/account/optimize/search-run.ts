@@ -30,10 +30,10 @@ export interface RunOptions {
   readonly caller: ModelCaller;
   readonly clock: Clock;
   readonly log: Logger;
-  /** Milliseconds between the starts of two calls. */
+  /** The least time between the starts of two calls. */
   readonly callGapMs: number;
   readonly search: OptimizeSearch;
-  /** The raw key of the search, which is nowhere else. */
+  /** The raw key of the search, which is stored nowhere. */
   readonly key: string;
   readonly prompts: readonly string[];
   readonly maxTokens: number;
@@ -41,11 +41,10 @@ export interface RunOptions {
 
 type End = Pick<SearchEnd, "state" | "message">;
 
-/** One running search: it asks the models, counts, stores its progress, and ends once. */
+/** Runs one search: it sends the calls, counts the results, stores progress, and ends once. */
 export class SearchRun {
   /** Resolves when no call is running and, if possible, the end has been written. */
   readonly done: Promise<void>;
-  /** The answers, for the browser of the person who started the search. */
   readonly feed: AnswerFeed = new AnswerFeed();
   readonly #options: RunOptions;
   readonly #tasks: SearchTasks;
@@ -74,7 +73,10 @@ export class SearchRun {
     this.done = this.#run();
   }
 
-  /** Ends the search at once. Calls under way are dropped, and settled by what was observed. */
+  /**
+   * Ends the search at once. Calls in flight are aborted; the gateway settles what it observed of
+   * them.
+   */
   stop(end: End, by: ChangedBy): void {
     if (this.#end === undefined) this.#endedBy = by;
     this.#endWith(end);
@@ -103,7 +105,9 @@ export class SearchRun {
     }
   }
 
-  /** Makes a call, again if it has to wait or to be alone; undefined if the search has ended. */
+  /**
+   * Makes a call, and repeats it if it has to wait or to run alone; undefined if the search ended.
+   */
   async #ask(task: SearchTask): Promise<Extract<CallOutcome, { kind: "ended" }> | undefined> {
     let mustBeAlone = false;
     for (let tries = 1; this.#mayGoOn(); tries += 1) {
@@ -118,7 +122,7 @@ export class SearchRun {
           this.#pace.slowDown(outcome.waitMs);
           break;
         case "uncovered":
-          // Holds of other calls are released later, so only a call that is alone decides.
+          // Open holds of other calls may be the cause, so only a call that runs alone decides.
           if (mustBeAlone) this.#endWith(UNCOVERED_ENDS[outcome.by]);
           mustBeAlone = true;
           break;
@@ -147,7 +151,8 @@ export class SearchRun {
 
   async #send(task: SearchTask): Promise<CallOutcome> {
     await this.#pace.turn(this.#abort.signal);
-    // Checked after each wait, so that no call that must be alone begins before this one.
+    // Checked again after each wait, so that this call does not start beside one that must run
+    // alone.
     for (let call = this.#loneCall(); call !== undefined; call = this.#loneCall()) await call;
     return await this.#sendNow(task);
   }
@@ -227,7 +232,7 @@ export class SearchRun {
       this.#endWith({ state: "stopped", message: null });
     } catch (fault) {
       log.warn({ err: fault, search_id: search.searchId }, "a search could not be written down");
-      // After that time other processes have declared the search dead and disabled its key.
+      // By then other processes have declared the search dead and disabled its key.
       if (clock.monotonicMs() - this.#keptMs < SEARCH_LEASE_MS) return;
       this.#endWith({ state: "interrupted", message: "the database did not answer" });
     }

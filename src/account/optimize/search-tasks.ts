@@ -13,9 +13,9 @@ export type SearchTask =
     };
 
 /**
- * The calls of a search in order: one prompt goes to every candidate before the next prompt, so
- * that a search that ends early has asked all of them the same. The judge is called once the
- * answers to a prompt are complete; then they are dropped.
+ * Orders the calls of a search: one prompt goes to every candidate before the next prompt, so that
+ * a search that ends early has asked all candidates the same. The judge is called once all answers
+ * to a prompt are in; then they are dropped.
  */
 export class SearchTasks {
   readonly #searchId: string;
@@ -53,8 +53,8 @@ export class SearchTasks {
   }
 
   /**
-   * Takes an answer to a prompt; the text is undefined if the model did not answer. True if the
-   * judge's call about this prompt is left out.
+   * Takes the end of a call; `text` is undefined if the model did not answer. True if all models
+   * are done with this prompt and the judge is not called.
    */
   answered(promptAt: number, modelId: string, text: string | undefined): boolean {
     if (!this.#hasJudge) return false;
@@ -64,7 +64,7 @@ export class SearchTasks {
     if (text !== undefined && text.trim() !== "") found.answers.push({ modelId, text });
     if (found.ended < this.#modelIds.length) return false;
     this.#answers.delete(promptAt);
-    // One answer has nothing to be better than.
+    // A single answer has nothing to be compared with.
     if (found.answers.length < 2) return true;
     const prompt = this.#prompts[promptAt] ?? "";
     const seed = `${this.#searchId}:${promptAt}`;
@@ -82,17 +82,16 @@ interface JudgedAnswer {
   readonly text: string;
 }
 
-/** The question to a judge, and the letter of each model. */
 export interface JudgeCase {
   readonly question: string;
-  /** In the order of the letters from A on. */
+  /** The model of answer A comes first, then the model of B, and so on. */
   readonly modelIds: readonly string[];
 }
 
 /**
- * Writes the question to a judge. Who answered is hidden, and the order is shuffled by `seed`, so
- * that a judge who likes the first answer best favours no model; the same seed gives the same
- * order.
+ * Writes the question to a judge. It hides which model wrote which answer, and shuffles the answers
+ * by `seed`, so that a judge who likes the first answer best favors no model. The same seed gives
+ * the same order.
  */
 export function askJudge(
   prompt: string,
@@ -103,7 +102,7 @@ export function askJudge(
     .map((answer) => ({ answer, place: digest(`${seed}:${answer.modelId}`) }))
     .toSorted((a, b) => (a.place < b.place ? -1 : 1))
     .map(({ answer }) => answer);
-  // An answer cannot know this mark, so it cannot pretend to end here.
+  // A model cannot guess this mark, so its answer cannot pretend to end here.
   const mark = digest(`${seed}:mark`).slice(0, 12);
   const parts = shuffled.map(
     ({ text }, at) =>
@@ -119,7 +118,7 @@ export function askJudge(
   return { question, modelIds: shuffled.map(({ modelId }) => modelId) };
 }
 
-/** Builds a question whose JSON is at least as long as any other about answers of these models. */
+/** Builds a question whose JSON is at least as long as that of any question about these models. */
 export function longestQuestion(prompt: string, modelIds: readonly string[]): string {
   const text = LONGEST_CHAR.repeat(ANSWER_CHARS_MAX);
   return askJudge(
@@ -129,13 +128,13 @@ export function longestQuestion(prompt: string, modelIds: readonly string[]): st
   ).question;
 }
 
-/** No character needs more bytes in JSON. */
+/** No other character needs more bytes in JSON. */
 const LONGEST_CHAR = "\u0001";
 
 /** A longer reply is not clearly one letter, and would be slow to match. */
 const VERDICT_CHARS_MAX = 256;
 
-/** The model that the judge named; undefined for anything that is not clearly one letter. */
+/** Returns the model that the judge named; undefined unless the reply is clearly one letter. */
 export function readVerdict(reply: string, modelIds: readonly string[]): string | undefined {
   if (reply.length > VERDICT_CHARS_MAX) return undefined;
   const match = /^(?:(?:the )?(?:best )?answer(?: is)?\s*:?\s*)?["'*([]*([A-H])["'*)\].]*$/i.exec(
@@ -152,7 +151,7 @@ function digest(text: string): string {
 const GAP_MS_MAX = 6_000;
 const GAP_FACTOR = 3;
 
-/** Spaces the calls: with a gap between two of them, and with pauses. */
+/** Spaces the calls of a search: a gap between two calls, and pauses for all of them. */
 export class Pace {
   readonly #clock: Clock;
   #gapMs: number;
@@ -164,13 +163,13 @@ export class Pace {
     this.#gapMs = gapMs;
   }
 
-  /** Resolves when this call may be sent; at once if `signal` is aborted. */
+  /** Resolves when the call may be sent; at once if `signal` is aborted. */
   async turn(signal: AbortSignal): Promise<void> {
     const nowMs = this.#clock.monotonicMs();
     const atMs = Math.max(nowMs, this.#nextMs, this.#pausedUntilMs);
     this.#nextMs = atMs + this.#gapMs;
     await waited(atMs - nowMs, signal);
-    // A pause that another call has caused meanwhile holds for this one too.
+    // A pause that another call caused in the meantime applies to this call too.
     for (;;) {
       const cooldownMs = this.#pausedUntilMs - this.#clock.monotonicMs();
       if (cooldownMs <= 0 || signal.aborted) return;
@@ -178,7 +177,7 @@ export class Pace {
     }
   }
 
-  /** Pauses all calls for `waitMs`, and then makes the gap longer. */
+  /** Pauses all calls for `waitMs`, and then lengthens the gap between them. */
   slowDown(waitMs: number): void {
     this.#pausedUntilMs = Math.max(this.#pausedUntilMs, this.#clock.monotonicMs() + waitMs);
     this.#gapMs = Math.min(Math.max(this.#gapMs, 1) * GAP_FACTOR, GAP_MS_MAX);
@@ -193,8 +192,8 @@ async function waited(ms: number, signal: AbortSignal): Promise<void> {
 const MARGIN_MS = 2 * 60_000;
 
 /**
- * True shortly before the end of a UTC month, when a delayed call could count in the next month.
- * Caps start anew there, so the budget would not hold.
+ * True in the last two minutes of a UTC month, when a delayed call could count in the next month.
+ * Caps start anew there, so a search could spend more than its budget.
  */
 export function endsMonthSoon(nowMs: number): boolean {
   return new Date(nowMs).getUTCMonth() !== new Date(nowMs + MARGIN_MS).getUTCMonth();

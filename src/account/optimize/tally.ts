@@ -8,7 +8,7 @@ export interface EndedCall {
   readonly firstByteMs: number | null;
 }
 
-/** Counts what the candidates of a search do, and ranks them. */
+/** Adds up the calls and verdicts of each candidate, and ranks the candidates. */
 export class Tally {
   readonly #objective: OptimizeObjective;
   readonly #counts: ReadonlyMap<string, Count>;
@@ -44,7 +44,7 @@ export class Tally {
     });
   }
 
-  /** A contest that the judge decided for fewer than half of the prompts has no winner. */
+  /** If the judge decided fewer than half of the prompts, no candidate is ranked. */
   #isDecided(): boolean {
     if (this.#objective !== "best_judged") return true;
     const prompts = Math.max(...[...this.#counts.values()].map(({ calls }) => calls));
@@ -92,14 +92,14 @@ function toResult(modelId: string, count: Count): OptimizeResult {
   };
 }
 
-/** The lower of two middle values, so that it is one that was measured. */
+/** Takes the lower of two middle values, so that the median is a measured value. */
 function findMedian(values: readonly number[]): number | null {
   return values.toSorted((a, b) => a - b)[Math.ceil(values.length / 2) - 1] ?? null;
 }
 
 /**
- * A model that failed more than a fifth of its calls ranks after all that did not, since a missing
- * answer is neither cheap nor fast. Ties are broken by cost, then by speed.
+ * A model that failed more than a fifth of its calls ranks behind all models that did not, since a
+ * missing answer is neither cheap nor fast. Cost breaks ties, then speed.
  */
 function compare(objective: OptimizeObjective, a: OptimizeResult, b: OptimizeResult): number {
   return (
@@ -121,7 +121,7 @@ function compareSpeed(a: OptimizeResult, b: OptimizeResult): number {
   );
 }
 
-/** Cost by answer, exactly: the two fractions are compared, not their rounded values. */
+/** Compares cost per answer as exact fractions, not as rounded values. */
 function compareCost(a: OptimizeResult, b: OptimizeResult): number {
   const left = a.costMicroUsd * BigInt(b.calls - b.failed);
   const right = b.costMicroUsd * BigInt(a.calls - a.failed);

@@ -12,9 +12,9 @@ import { findNewAlerts } from "../alerts/postgres-alert-store.ts";
 import { chooseOrgName } from "../identity/plain-text.ts";
 
 /**
- * Creates an empty organization for an account that has left its own one, since an account must be
- * a member of the organization that `console_account` names. It gets no trial key, as it already
- * had one.
+ * Creates an empty organization for an account that has left its own organization, because
+ * `console_account.org_id` must name an organization of which the account is a member. The account
+ * gets no second trial key.
  */
 export async function giveOwnOrg(
   client: PoolClient,
@@ -28,7 +28,8 @@ export async function giveOwnOrg(
     accountId,
     orgId,
   ]);
-  // Recorded without a person: this log must not name a member of another organization.
+  // The author is the gateway: the person who removed this member belongs to another organization,
+  // which this change log must not reveal.
   const query = async (...asked: [string, unknown[]]) => (await client.query<Row>(...asked)).rows;
   return await recordChanges(client, byGateway("members"), [
     createdOrg(orgId, orgName, email),

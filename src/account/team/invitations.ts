@@ -16,18 +16,21 @@ import type { Invitation } from "./team-store.ts";
 
 const INVITATION_MS = 7 * 24 * 3_600_000;
 
-/** An invitation with its link, which is in this answer and nowhere else. */
+/** The link exists in this answer only: the database stores the hash of its token. */
 export interface SentInvitation {
   readonly invitation: Invitation;
   readonly link: string;
-  /** `off`: no mail server; `bound`: a limit of e-mails is reached; `failed`: it was refused. */
+  /**
+   * `off`: no mail server is configured; `bound`: a limit of e-mails is reached; `failed`: the mail
+   * server did not accept the e-mail.
+   */
   readonly mail: "sent" | "off" | "bound" | "failed";
 }
 
 export interface InvitationsOptions {
   readonly store: TeamStore;
   readonly mailer: Mailer | undefined;
-  /** The most e-mails per hour of all organizations together. */
+  /** Counts the e-mails of all organizations together. */
   readonly mailsPerHourMax: number;
   readonly consoleUrl: () => string;
   readonly clock: Clock;
@@ -63,7 +66,7 @@ export class Invitations {
     return typeof made === "string" ? made : await this.#send(from, made, token);
   }
 
-  /** A new link for an invitation; the one before does not work any more. */
+  /** Replaces the link of an invitation; the former link stops working. */
   async renew(
     from: Inviting,
     invitationId: string,
@@ -83,7 +86,8 @@ export class Invitations {
 
   async #send(from: Inviting, made: Invitation, token: string): Promise<SentInvitation> {
     const { store, mailer, mailsPerHourMax, consoleUrl, clock } = this.#options;
-    // The part after the `#` is sent to no server, and is in no Referer.
+    // Browsers send the part after `#` to no server and in no Referer, so no log contains the
+    // token.
     const link = `${consoleUrl()}/join#${token}`;
     if (mailer === undefined) return { invitation: made, link, mail: "off" };
     const nowMs = clock.nowMs();

@@ -54,7 +54,10 @@ const ORG_MAILS_MAX = 50;
 const ADDRESS_MAILS_MAX = 5;
 const HOUR_MS = 3_600_000;
 
-/** Members and invitations. Every verb is one transaction with its record in the change log. */
+/**
+ * Stores members and invitations. A method that takes `by` is one transaction together with its
+ * entries in the change log.
+ */
 export class PostgresTeamStore {
   readonly #pool: Pool;
   readonly #changes: ChangeLog;
@@ -64,7 +67,7 @@ export class PostgresTeamStore {
     this.#changes = changes;
   }
 
-  /** The member who joined first comes first; a bounded number. */
+  /** The member who joined first comes first. */
   async members(orgId: OrgId): Promise<readonly Member[]> {
     const { rows } = await this.#pool.query<Row>(MEMBERS_SQL, [orgId]);
     return rows.map(memberColumns.read);
@@ -76,8 +79,8 @@ export class PostgresTeamStore {
   }
 
   /**
-   * The people behind the accounts in the organization's change log, which stores no address. An
-   * account that was never a member is left out.
+   * Finds the e-mail addresses of accounts that the organization's change log names. Leaves out an
+   * account that was never a member.
    */
   async people(orgId: OrgId, accountIds: readonly string[]): Promise<PeopleById> {
     if (accountIds.length === 0) return new Map();
@@ -93,7 +96,7 @@ export class PostgresTeamStore {
     return people;
   }
 
-  /** For operators: the address of each of these accounts. */
+  /** For operators only: the accounts may belong to any organization. */
   async emails(accountIds: readonly string[]): Promise<ReadonlyMap<string, string>> {
     if (accountIds.length === 0) return new Map();
     const { rows } = await this.#pool.query<Pick<PersonRow, "account_id" | "email">>(EMAILS_SQL, [
@@ -102,7 +105,9 @@ export class PostgresTeamStore {
     return new Map(rows.map(({ account_id: id, email }) => [id, email]));
   }
 
-  /** The keys and webhooks of an account, which outlive its membership; a bounded number. */
+  /**
+   * Lists the active keys and webhooks that the account created here; they outlive its membership.
+   */
   async madeBy(orgId: OrgId, accountId: string): Promise<MadeByMember> {
     const { rows } = await this.#pool.query<MadeRow>(MADE_BY_SQL, [orgId, accountId]);
     const ofKind = (kind: MadeRow["kind"]) =>
@@ -133,9 +138,9 @@ export class PostgresTeamStore {
   }
 
   /**
-   * `left` means that the member left. If the organization was the member's own, the account gets
-   * an empty one. Open invitations by and to the member end, as they do for anyone who may no
-   * longer invite.
+   * `left`: the member leaves, for which no role is required; `removed`: another member removes
+   * them. If the organization was the account's own, the account gets a new, empty one. Open
+   * invitations from and to the member end.
    */
   async remove(
     orgId: OrgId,
@@ -153,7 +158,8 @@ export class PostgresTeamStore {
         accountId,
       ]);
       if (found.is_own) {
-        // The first key of this organization, which the account has not been shown.
+        // Deletes the sealed copy of this organization's first key, which the former member must
+        // not see.
         await client.query(DROP_REVEALS_SQL, [accountId]);
         given = await giveOwnOrg(client, { accountId, ...found });
       }
@@ -169,7 +175,10 @@ export class PostgresTeamStore {
     return outcome;
   }
 
-  /** `member` or `invited` if the address is so already; `full` if `TEAM_MAX` is reached. */
+  /**
+   * `member`: the address belongs to a member; `invited`: it has an open invitation; `full`: the
+   * team has reached `TEAM_MAX`.
+   */
   async invite(
     orgId: OrgId,
     invitation: NewInvitation,
@@ -193,7 +202,10 @@ export class PostgresTeamStore {
     });
   }
 
-  /** Makes a new link; the one before does not work any more. */
+  /**
+   * Replaces the link; the former one stops working. Undefined if the invitation is not open, or if
+   * `by` may not change the team.
+   */
   async renew(
     orgId: OrgId,
     link: InvitationLink & { readonly invitationId: string; readonly invitedBy: string },
@@ -211,7 +223,7 @@ export class PostgresTeamStore {
     });
   }
 
-  /** Counts an e-mail of the invitation; false if a bound of the day or the hour is reached. */
+  /** Counts one e-mail before it is sent; false if a limit per 24 hours or per hour is reached. */
   async claimMail(
     invitationId: string,
     { nowMs, perHourMax }: { readonly nowMs: number; readonly perHourMax: number },
@@ -229,19 +241,22 @@ export class PostgresTeamStore {
     });
   }
 
-  /** The open invitation of a link, for any account that opens it. */
+  /** Finds an open invitation by its link, whatever the address of the account that opens it. */
   async findByLink(tokenHash: Buffer, nowMs: number): Promise<ReceivedInvitation | undefined> {
     const { rows } = await this.#pool.query<Row>(BY_LINK_SQL, [tokenHash, new Date(nowMs)]);
     return rows[0] === undefined ? undefined : receivedColumns.read(rows[0]);
   }
 
-  /** The open invitations of the account's verified address. */
+  /** Lists the open invitations to the account's verified e-mail address. */
   async received(accountId: string, nowMs: number): Promise<readonly ReceivedInvitation[]> {
     const { rows } = await this.#pool.query<Row>(RECEIVED_SQL, [accountId, new Date(nowMs)]);
     return rows.map(receivedColumns.read);
   }
 
-  /** Accepts an invitation to the account's address, and moves the session to the organization. */
+  /**
+   * Accepts an invitation to the account's verified address, and moves the session to the inviting
+   * organization. Undefined if the invitation is not open, or is for another address.
+   */
   async accept(
     invitationId: string,
     of: { readonly accountId: string; readonly sessionId: Buffer; readonly nowMs: number },
@@ -267,7 +282,7 @@ export class PostgresTeamStore {
     });
   }
 
-  /** For operators: adds a member without an invitation. */
+  /** For operators: adds the account of a verified address as a member without an invitation. */
   async add(
     orgId: OrgId,
     { email, role }: { readonly email: string; readonly role: Role },
@@ -293,7 +308,10 @@ export class PostgresTeamStore {
 
 export type TeamStore = Public<PostgresTeamStore>;
 
-/** Locks out other changes of the team; false if the caller may not change it any more. */
+/**
+ * Makes changes of one team run one after another; false if the account in `by` no longer has a
+ * role that may change it.
+ */
 async function lockTeam(
   client: PoolClient,
   orgId: OrgId,
@@ -305,7 +323,7 @@ async function lockTeam(
   return rows[0] !== undefined && mayRole(rows[0].role, "members");
 }
 
-/** Ends open invitations and records it: one by its id, all by an account, or all to an address. */
+/** Ends the open invitations with this id, from this account (`by`), or to this address (`to`). */
 async function endInvitations(
   client: PoolClient,
   note: Note,
@@ -384,6 +402,6 @@ const END_INVITATIONS_SQL = `
 
 const ORG_OF_SQL = "select org_id from org_invitation where invitation_id = $1";
 
-/* A member keeps the present role. */
+/* A person who is already a member keeps the present role. */
 const JOIN_SQL = `
   insert into org_member (org_id, account_id, role) values ($1, $2, $3) on conflict do nothing`;

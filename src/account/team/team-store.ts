@@ -9,26 +9,28 @@ import {
   type RecordOf,
 } from "../../kernel/index.ts";
 
-/** Members and open invitations together, of one organization. */
+/** Limits members and open invitations of one organization, counted together. */
 export const TEAM_MAX = 50;
 
-/** Active keys and webhooks; as far back as the change log is kept. */
+/**
+ * The active keys and webhooks that a member created. The change log names the creator, so those
+ * older than its retention are missing.
+ */
 export interface MadeByMember {
   readonly keys: readonly { readonly id: string; readonly name: string }[];
-  /** `name`: the address. */
+  /** `name` is the webhook's address. */
   readonly webhooks: readonly { readonly id: string; readonly name: string }[];
 }
 
-/** An account as known to an organization of which it is or was a member. */
+/** An account as its present or former organization may see it. */
 export interface KnownPerson {
-  /** For a former member, the address at that time, or as much of it as the change log kept. */
+  /** The present address; masked as in the change log if a former member has changed it since. */
   readonly email: string;
   readonly isMember: boolean;
 }
 
 export type PeopleById = ReadonlyMap<string, KnownPerson>;
 
-/** The link of an invitation: its hash, and how long it can be used. */
 export interface InvitationLink {
   readonly tokenHash: Buffer;
   readonly nowMs: number;
@@ -42,20 +44,26 @@ export interface NewInvitation extends InvitationLink {
   readonly invitedBy: string;
 }
 
-/** `last_owner`: an organization needs an owner; `not_allowed`: the caller has lost the role. */
+/**
+ * `last_owner`: an organization must keep an owner; `not_allowed`: the caller no longer has a role
+ * that may change members.
+ */
 export type MemberChange = "done" | "unknown" | "last_owner" | "not_allowed";
 
-/** The most rows that are read; a team is smaller. */
+/** Limits each list. A team is smaller (`TEAM_MAX`), so no member is cut off. */
 const ROWS_MAX = 100;
 
-/** The columns of a membership `m` and its account `a`. */
+/** SQL that uses these columns must name `org_member` `m` and `console_account` `a`. */
 export const memberColumns = columns({
   accountId: text("account_id"),
   email: computed("a.email", text("email")),
   name: computed("a.name", orNull(text("name"))),
   role: text<Role>("role"),
   joinedAtMs: instantMs("joined_at"),
-  /** When a session in this organization was last used; null if not in the last weeks. */
+  /**
+   * The last use of one of the member's sessions in this organization; null if none is stored,
+   * since expired sessions are deleted after 30 days.
+   */
   lastSeenAtMs: computed(
     `(select max(s.last_seen_at) from console_session s where s.account_id = a.account_id
       and coalesce(s.org_id, a.org_id) = m.org_id)`,
@@ -75,7 +83,7 @@ export const invitationColumns = columns({
 /** An invitation that was neither accepted nor revoked; it may have expired. */
 export type Invitation = RecordOf<typeof invitationColumns>;
 
-/** The columns of an invitation `i` and its organization `o`. */
+/** SQL that uses these columns must name `org_invitation` `i` and `org` `o`. */
 export const receivedColumns = columns({
   invitationId: text("invitation_id"),
   orgName: computed("o.name", text("org_name")),
@@ -95,7 +103,10 @@ export const MEMBERS_SQL = `
   from org_member m join console_account a using (account_id)
   where m.org_id = $1 order by m.joined_at, m.account_id limit ${ROWS_MAX}`;
 
-/* A removed member may have a new address since, which the organization must not see. */
+/*
+ * A removed member may have changed the e-mail address, and the organization must not see the new
+ * one.
+ */
 export const PEOPLE_SQL = `
   select a.account_id, a.email, m.account_id is not null as is_member,
     case when m.account_id is null then (
@@ -113,7 +124,6 @@ export interface PersonRow {
   readonly masked: string | null;
 }
 
-/* Shows the present address of a webhook and the present name of a key. */
 export const MADE_BY_SQL = `
   with made as (
     select distinct target from change
@@ -141,7 +151,7 @@ export const INVITATIONS_SQL = `
   select ${invitationColumns.sql} from org_invitation
   where org_id = $1 and ended_at is null order by created_at, invitation_id limit ${ROWS_MAX}`;
 
-/* The creator of an open invitation `i` is still a member who may invite. */
+/* True while the creator of an open invitation `i` is still a member who may invite. */
 const INVITER_SQL = `exists (select from org_member b where b.org_id = i.org_id
     and b.account_id = i.invited_by
     and b.role in (${rolesWith("members")
@@ -159,7 +169,7 @@ export const RECEIVED_SQL = `
     and i.ended_at is null and i.expires_at > $2 and ${INVITER_SQL}
   order by i.created_at, i.invitation_id limit ${ROWS_MAX}`;
 
-/* Taken before members are read, so that changes of one team follow each other. */
+/* Lock this row before reading members, so that changes of one team run one after another. */
 export const LOCK_ORG_SQL = "select from org where org_id = $1 for no key update";
 
 export const ONE_MEMBER_SQL = `
@@ -182,8 +192,8 @@ export const COUNT_TEAM_SQL = `
       where org_id = $1 and ended_at is null and expires_at > now())::integer as size`;
 
 /*
- * Counts an e-mail within the bounds of 24 hours for its mailbox and its organization, and within
- * the bound of an hour for all organizations together, since one person can have many.
+ * Counts one e-mail if three limits allow it: per mailbox and per organization in 24 hours, and per
+ * hour over all organizations, since one person can own many.
  */
 export const CLAIM_MAIL_SQL = `
   with allowed as (
