@@ -35,7 +35,7 @@ export type AlertRules = RecordOf<typeof ruleColumns>;
 
 export type AlertChannel = "email" | "webhook";
 
-/** Names a destination in the change log, which keeps it for good: an e-mail address is masked. */
+/** Names a destination in the change log; it masks an e-mail address, which the log may outlive. */
 export function nameDestination(at: { readonly channel: string; readonly address: string }): Facts {
   const { channel, address } = at;
   return { channel, address: channel === "email" ? maskedEmail(address) : address };

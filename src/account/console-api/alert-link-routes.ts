@@ -10,10 +10,10 @@ import { findClientAddress } from "./guard-request.ts";
 import { MinuteBound } from "./minute-bound.ts";
 
 /**
- * Routes for the links in alert e-mails. Whoever has such a link reads that mailbox, so no session
- * is needed. Opening a link changes nothing, since mail scanners open links too: its page has a
- * button. No origin is checked, because mail programs press that button by themselves, and the
- * token is the proof.
+ * Routes for the links in alert e-mails. Only readers of the mailbox have such a link, so no
+ * session is needed. Opening a link changes nothing, since mail scanners open links too: its page
+ * has a button. The origin of the POST is not checked, because mail programs send it themselves
+ * (one-click unsubscribe), and the token is the proof.
  */
 export function alertLinkRoutes(app: FastifyInstance, deps: ConsoleDeps): void {
   const misses = new MinuteBound(MISSES_PER_MINUTE_MAX);
@@ -46,7 +46,7 @@ export function alertLinkRoutes(app: FastifyInstance, deps: ConsoleDeps): void {
   });
 }
 
-/** Bounds look-ups that find nothing, since each costs a query and needs no session. */
+/** Limits look-ups that find nothing, since each costs a query and needs no session. */
 const MISSES_PER_MINUTE_MAX = { ofNetwork: 60, ofAll: 3_000 };
 
 function readToken({ query }: FastifyRequest): string {

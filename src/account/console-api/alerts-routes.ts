@@ -163,7 +163,7 @@ interface Member {
 
 async function addEmail(
   deps: ConsoleDeps,
-  // The session's address was verified; the reader of another one has to confirm it.
+  // The session's own address is verified; any other address has to be confirmed by its reader.
   session: Member & { readonly email: string },
   asked: BodyOf<"POST /api/console/alerts/destinations"> & { readonly by: ChangedBy },
 ): Promise<DestinationWithSecret | ConsoleRefusal> {
@@ -215,7 +215,7 @@ async function addWebhook(
   const kinds = readKinds(asked.kinds);
   if (kinds instanceof ConsoleRefusal) return kinds;
   const { url = "" } = asked;
-  // Checks that cost nothing come before the look-up of a name.
+  // Cheap checks come before the look-up of the host name.
   if (await alerts.store.isFull(orgId)) return FULL;
   const refused = await alerts.checkAddress(url, orgId);
   if (refused === "busy") return BUSY;
@@ -257,7 +257,7 @@ function presentAdded(
   return added === "full" ? FULL : { ...presentDestination(added, role), secret };
 }
 
-/** Undefined for no change; null for all kinds. */
+/** Undefined: no change; null: all kinds. */
 function readKinds(
   kinds: readonly string[] | null | undefined,
 ): readonly string[] | null | undefined | ConsoleRefusal {
@@ -270,7 +270,7 @@ const UNKNOWN_KIND = invalidField(
   `kinds has an unknown entry; choose from ${CHOSEN_KINDS.join(", ")}`,
 );
 
-/** The choices of an organization, and the kinds to choose from, as a member may see them. */
+/** `role` decides how much of a webhook's address the answer shows. */
 export async function readAlerts(
   { alerts, vault }: ConsoleDeps,
   { orgId, role }: { readonly orgId: OrgId; readonly role: Role },

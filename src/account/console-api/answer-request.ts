@@ -41,7 +41,7 @@ export function sendRefusal(reply: FastifyReply, refusal: ConsoleRefusal): Fasti
     .send(JSON.stringify(body));
 }
 
-/** Answers a fault without its cause, which is logged under the request's id. */
+/** Answers a fault without showing its cause, which is logged under the request's id. */
 export function refuseFault(
   { log }: Pick<ConsoleDeps, "log">,
   fault: unknown,
@@ -108,8 +108,8 @@ function toRefusal(fault: unknown): ConsoleRefusal | undefined {
 }
 
 /**
- * The status below 500 that the framework or the file reader assigns to the request. Other faults
- * have a status too, but of another server: a payment provider's 401 is not this request's fault.
+ * The 4xx status that the framework or the file reader gave the request. Other faults carry the
+ * status of another server: a payment provider's 401 is not this request's fault.
  */
 function findStatus(fault: unknown): number | undefined {
   const { code, status, statusCode, expose } = fault as Readonly<Record<string, unknown>>;
@@ -135,8 +135,8 @@ function sendDocument(
 export function sendFile(reply: FastifyReply, contentType: string, file: OpenedFile): FastifyReply {
   const stream = Readable.from(file.pieces, { highWaterMark: 1 });
   stream.once("close", file.onClosed);
-  // A client that reads nothing for too long has left. The timeout is set on the response and not
-  // on the connection, which outlives it and would keep the listener.
+  // Ends the response of a client that reads nothing for too long. The timeout is set on the
+  // response and not on the connection, which outlives it and would keep the listener.
   reply.raw.setTimeout(WRITE_IDLE_TIMEOUT_MS, () => reply.raw.destroy());
   return reply
     .type(`${contentType}; charset=utf-8`)
@@ -150,7 +150,8 @@ export function sendPlainPage(reply: FastifyReply, status: number, page: PlainPa
     reply
       .code(status)
       .header("content-security-policy", page.policy)
-      // The form must send its origin, but the address with the token must not leak as a referrer.
+      // The form must send its origin, but the address contains a token and must not leak as a
+      // referrer.
       .header("referrer-policy", "strict-origin")
       .type("text/html; charset=utf-8")
       .send(page.html)

@@ -37,7 +37,7 @@ export function apiRoutes(app: FastifyInstance, deps: ConsoleDeps): void {
   for (const [name, handle] of Object.entries(handlers) as [RouteName, LooseHandler][]) {
     addRoute(app, deps, { name, contract: ROUTES[name], handle, gates });
   }
-  // Built at the first request: the address is known only once the listener is open.
+  // Built at the first request, because the address is known only once the listener is open.
   let document: PublicDocument | undefined;
   app.get("/api/openapi.json", async (request, reply) => {
     document ??= PublicDocument.of(openApiDocument(deps.consoleUrl()), KEPT_SECONDS);
@@ -56,7 +56,9 @@ interface NamedRoute {
   readonly gates: ReportGates;
 }
 
-/** This route has its own, stricter parser, which also rejects duplicate members. */
+/**
+ * This route has its own, stricter parser for the raw body, which also rejects duplicate members.
+ */
 const READS_RAW_BODY: RouteName = "POST /api/admission-limits";
 
 function addRoute(app: FastifyInstance, deps: ConsoleDeps, route: NamedRoute): void {
@@ -68,7 +70,7 @@ function addRoute(app: FastifyInstance, deps: ConsoleDeps, route: NamedRoute): v
     method,
     url,
     bodyLimit: contract.takesFile === true ? PAGE_STATEMENT_BODY_BYTES_MAX : SMALL_BODY_BYTES_MAX,
-    // Runs before the body is read, which requires a session.
+    // Runs before the body is read, so that nobody without a session can make the server read one.
     onRequest: async (request, reply) => {
       const session = await openSession(deps, contract, request);
       if (session instanceof ConsoleRefusal) return sendRefusal(reply, session);
@@ -104,13 +106,15 @@ function addRoute(app: FastifyInstance, deps: ConsoleDeps, route: NamedRoute): v
   });
 }
 
-/** The two steps of a route: reading what was sent, and acting on it. */
 interface Steps {
   readonly read: () => Parts | ConsoleRefusal;
   readonly run: (parts: Parts) => Promise<unknown>;
 }
 
-/** Answers a route that changes no setting; a body that is not JSON counts as a change. */
+/**
+ * Answers a route that changes no setting. A body that is not JSON still counts as one of the
+ * organization's settings changes per minute.
+ */
 async function answerParts(
   { limitUse }: ConsoleDeps,
   session: SignedIn | undefined,
@@ -136,8 +140,9 @@ function buildChangedBy(
 }
 
 /**
- * Answers a route that changes a setting, after it has claimed one of the organization's changes
- * per minute. A refusal gives the claim back, unless it cost a query or the body was not JSON.
+ * Answers a route that changes a setting, after it has claimed one of the organization's settings
+ * changes per minute. A refused request returns the claim, unless it cost a query or its body was
+ * not JSON.
  */
 async function changeSetting(
   { limitUse }: ConsoleDeps,
@@ -171,7 +176,9 @@ function settingsRefusal(refusal: Refusal): ConsoleRefusal {
   );
 }
 
-/** Reads the session that the route needs, else a refusal; undefined if it needs none. */
+/**
+ * Reads the session that the route requires, or a refusal; undefined if the route requires none.
+ */
 async function openSession(
   deps: ConsoleDeps,
   contract: RouteContract,
@@ -196,7 +203,7 @@ interface Parts {
   readonly rawBody: Buffer;
 }
 
-/** Reads and checks every part of a request as its contract says. */
+/** Compiles the checks of a route once; the returned function runs them for each request. */
 function partChecks(
   contract: RouteContract,
   name: RouteName,

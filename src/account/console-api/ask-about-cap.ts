@@ -14,16 +14,16 @@ import type { ConsoleDeps } from "./console-deps.ts";
 import { ConsoleRefusal } from "./console-refusal.ts";
 import { formatDay, formatDollars } from "./present-refusal.ts";
 
-/** A cap that is already exhausted, with the end of its period and the spent amount. */
+/** A cap that is already spent: when it resets, and how much was spent. */
 interface Stop {
   readonly until: string;
-  /** "$4.00 of $1.00 is already spent this month". */
+  /** Such as `$4.00 of $1.00 is already spent this month`. */
   readonly spent: string;
 }
 
 /**
- * Asks for a confirmation of a cap that this month's spend has passed, because it stops requests at
- * once. Undefined if there is nothing to confirm.
+ * Asks for confirmation of an organization's cap that this month's spend has passed, because
+ * setting it stops all requests at once. Undefined if nothing has to be confirmed.
  */
 export async function askAboutCap(
   deps: Pick<ConsoleDeps, "records">,
@@ -36,10 +36,10 @@ export async function askAboutCap(
   return stop === undefined ? undefined : question("all requests", stop);
 }
 
-/** A question names at most this many keys, and counts the others. */
+/** The question names at most this many keys, and counts the others. */
 const NAMED_MAX = 3;
 
-/** Asks for one confirmation of all caps of these keys. */
+/** Asks once for confirmation of the caps of several keys; undefined if no key would be stopped. */
 export async function askAboutCaps(
   deps: Pick<ConsoleDeps, "records" | "reports" | "clock">,
   session: Pick<SignedIn, "orgId">,
@@ -72,7 +72,7 @@ export async function askAboutCaps(
   );
 }
 
-/** The cap that stops a key's requests; of several, the one that resets last. */
+/** Finds the cap that would stop a key's requests; of several, the one that resets last. */
 async function findStop(
   deps: Pick<ConsoleDeps, "records" | "reports" | "clock">,
   session: Pick<SignedIn, "orgId">,
@@ -82,7 +82,7 @@ async function findStop(
   const ofMonth = await stopOfMonth(deps, session, { cap, keyId });
   if (ofMonth !== undefined || (week === null && ofDay === null)) return ofMonth;
   const today = utcDay(deps.clock.nowMs());
-  // The days of the reports are exact enough for a question, also of a key without a cap so far.
+  // Daily sums are exact enough for a question, and exist for a key without a cap too.
   const days = await deps.reports.keyDays(session.orgId, keyId, 7);
   const spentSince = (first: number): bigint =>
     days.reduce((sum, { day: at, debitMicroUsd }) => {
@@ -100,7 +100,10 @@ async function findStop(
   return undefined;
 }
 
-/** The end and the spend of a month whose cap is used up; without a key, of the organization. */
+/**
+ * When the month ends and how much was spent, if the cap is spent. Without `keyId`, these are the
+ * organization's.
+ */
 async function stopOfMonth(
   { records }: Pick<ConsoleDeps, "records">,
   { orgId }: Pick<SignedIn, "orgId">,

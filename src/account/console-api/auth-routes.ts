@@ -12,7 +12,6 @@ import { otherName } from "./other-name.ts";
 const FORM_BYTES_MAX = 64 * 1024;
 const RETURN_CHARS_MAX = 2_000;
 
-/** Routes for signing in, for checking a session again and for signing out. */
 export function authRoutes(app: FastifyInstance, deps: ConsoleDeps): void {
   const { identity } = deps;
   app.get("/auth/start", ONCE, async (request, reply) => {
@@ -59,7 +58,7 @@ export function authRoutes(app: FastifyInstance, deps: ConsoleDeps): void {
   });
 }
 
-/* A HEAD request would start a sign-in as GET does. */
+/* Without this, the framework would answer HEAD as well, which would start a sign-in like GET. */
 const ONCE = { exposeHeadRoute: false };
 const SIGN_IN_PAGE: Redirect = { location: "/sign-in", cookies: [] };
 const FAILED: Redirect = { location: "/sign-in?reason=failed", cookies: [] };
@@ -69,7 +68,7 @@ function readReturnPath({ query }: FastifyRequest): string | undefined {
   return typeof asked === "string" && asked.length <= RETURN_CHARS_MAX ? asked : undefined;
 }
 
-/** Redirects a browser; after a fault it goes to the sign-in page. */
+/** Redirects the browser to the result of `find`; after a fault, to the sign-in page. */
 async function redirecting(
   { log }: ConsoleDeps,
   reply: FastifyReply,
@@ -90,7 +89,9 @@ function follow(reply: FastifyReply, { location, cookies }: Redirect): FastifyRe
   return reply.redirect(location, 303);
 }
 
-/** The identity provider calls this. No origin is checked, since its signed token is the proof. */
+/**
+ * The identity provider calls this route. Its signed token is the proof, so no origin is checked.
+ */
 function backChannelLogout(scope: FastifyInstance, { identity }: ConsoleDeps): void {
   scope.post("/auth/backchannel-logout", async (request, reply) => {
     const token = readField(request, "logout_token");
@@ -107,9 +108,9 @@ const NO_PROOF = new ConsoleRefusal(
 );
 
 /**
- * Routes for a link that was printed on this machine. Opening it does not use it up, since mail
- * scanners and previews open links too. Its page has a button that no other site can press, so that
- * no other site can sign a browser in.
+ * Routes for a sign-in link that was printed on this machine. Opening the link does not use it up,
+ * since mail scanners and previews open links too. Its page has a button that works from our own
+ * origin only, so that no other site can sign a browser in.
  */
 function linkRoutes(scope: FastifyInstance, deps: ConsoleDeps): void {
   const { identity, consoleUrl } = deps;

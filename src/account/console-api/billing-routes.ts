@@ -124,7 +124,7 @@ export function presentLine(line: WalletLine): CreditEntry {
   return present(CreditEntry, line, { kind: isWelcome ? "welcome" : line.kind });
 }
 
-/** All lines of the wallet, newest first, one page at a time. */
+/** Yields all lines of the wallet, newest first, one page at a time. */
 export async function* everyWalletLine(
   { reports }: Pick<ConsoleDeps, "reports">,
   orgId: OrgId,
@@ -160,7 +160,7 @@ const NOT_PAID = conflict(
   "this purchase was not paid, so it has no receipt; see its state on the billing page",
 );
 
-/** Reads the receipt of a listed purchase, without asking the payment provider. */
+/** Reads the receipt from the database, without a call to the payment provider. */
 async function readReceipt(
   deps: ConsoleDeps,
   orgId: OrgId,

@@ -1,19 +1,18 @@
 import type { Clock } from "../../kernel/index.ts";
 
-/** After this time, later callers start a new read instead of waiting for a slow one. */
+/** A read that hangs is shared for this time; after it, callers start a new read. */
 const SHARED_MS = 10_000;
-/** How long a failure is shared, so that not every visitor queries a database that is away. */
+/** How long a failure is shared, so that not every visitor queries a database that is down. */
 const FAILED_KEPT_MS = 5_000;
 
 interface Read<T> {
   readonly answer: Promise<T>;
-  /** The result is shared until this time. */
   untilMs: number;
 }
 
 /**
- * A value that is read at most once in `keptMs`; all callers share the read. One that hangs is
- * shared for ten seconds, one that failed for five.
+ * Reads a value at most once in `keptMs`; all callers share the read. A read that hangs is shared
+ * for ten seconds, one that failed for five.
  */
 export class CachedRead<T> {
   readonly #of: () => Promise<T>;

@@ -9,13 +9,15 @@ import { dollars, formatUsd, ZERO_MICRO_USD } from "../../kernel/index.ts";
 import type { ListingLoss } from "../../gateway/index.ts";
 import type { OperatorHealth } from "./contract.ts";
 
-/** Losses are reported for a week. */
 export const LOSS_DAYS = 7;
 const NAMES_MAX = 20;
 
 type Notice = OperatorHealth["notices"][number];
 
-/** The notices to an operator about prices: sold at a loss, not confirmed for long, or waiting. */
+/**
+ * Lists an operator's notices about prices: listings sold at a loss, prices not confirmed for long,
+ * and changes that wait for an operator.
+ */
 export function catalogNotices(
   catalog: Pick<Catalog, "models">,
   losses: readonly ListingLoss[],
@@ -29,7 +31,7 @@ export function catalogNotices(
     ]),
   );
   const below = new Set(routed.filter(isBelowCost).map(({ id }) => id));
-  // A listing whose price was raised since is named too, because it has lost money.
+  // A listing whose price was raised since then is named too, because it has lost money.
   const named = [...new Set([...lostBy.keys(), ...below])].slice(0, NAMES_MAX);
   const waiting = refreshWaits
     .slice(0, NAMES_MAX)

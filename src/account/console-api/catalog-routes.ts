@@ -51,7 +51,7 @@ export function catalogHandlers(deps: ConsoleDeps): Handlers<keyof typeof catalo
 }
 
 const PROBLEMS_SHOWN_MAX = 50;
-/** The bound of all together is low, since a check takes processor time from calls. */
+/** The limit of all networks together is low, since a check takes processor time from calls. */
 const CHECKS_PER_MINUTE_MAX = { ofNetwork: 20, ofAll: 300 };
 const TOO_MANY_CHECKS = rateLimited(
   "too many manifests were checked in this minute; try again, or use `tokenmarket manifest check`",
@@ -61,7 +61,7 @@ const TOO_MANY_CHECKS = rateLimited(
 const LIST_KEPT_SECONDS = 60;
 const HEALTH_KEPT_SECONDS = 10;
 
-/** Builds a document once for each catalog, because anyone may request it at any rate. */
+/** Builds a document once per catalog, because anyone may request it at any rate. */
 function memoizeDocument(
   shown: (model: ListedModel) => object | string,
 ): (of: Catalog) => Promise<PublicDocument> {
@@ -87,7 +87,7 @@ async function buildDocument(
 /** So long that the difference of two answers does not reveal a single call or its time. */
 const FACTS_KEPT_MS = 3_600_000;
 
-/** The figures of providers over all customers; they are empty if they cannot be read. */
+/** Figures of providers over all customers; empty if they cannot be read. */
 class ProviderFacts {
   readonly #deps: Pick<ConsoleDeps, "reports" | "clock" | "log" | "config">;
   readonly #activity: CachedRead<ReadonlyMap<string, ProviderActivity>>;
@@ -102,13 +102,13 @@ class ProviderFacts {
     this.#substitutions = new CachedRead(() => reports.substitutions(), clock, FACTS_KEPT_MS);
   }
 
-  /** The activity of providers that many customers use; empty unless the operator publishes it. */
+  /** The activity of providers with many customers; empty unless the operator publishes figures. */
   async activity(): Promise<ReadonlyMap<string, ProviderActivity>> {
     if (!this.#deps.config.listingsPublicFigures) return new Map();
     return await this.#orNothing(this.#activity.get(), new Map());
   }
 
-  /** The substitutions of all providers; shares are null unless the operator publishes them. */
+  /** The substitutions of all providers; shares are null unless the operator publishes figures. */
   async substitutions(): Promise<readonly Substitution[]> {
     const found = await this.#orNothing(this.#substitutions.get(), []);
     if (this.#deps.config.listingsPublicFigures) return found;

@@ -104,7 +104,7 @@ async function* filePieces(
 
 const DAY_MS = 86_400_000;
 
-/** The day `until` is included. */
+/** `until` is the last day, inclusive. */
 function toChangeQuery(orgId: OrgId, { kind, by, until }: ChangesFilter): ChangePageFilter {
   return defined({
     orgId,
@@ -174,7 +174,7 @@ function describeActor(
 ): string {
   switch (kind) {
     case "account": {
-      // Starting credit is recorded under the account, but the gateway grants it.
+      // The change names the account as its author, but the gateway grants starting credit.
       if (action === "credit.grant") return "Token Market";
       const person = people.get(id);
       if (id === accountId) return "You";

@@ -3,17 +3,20 @@ import type { TSchema } from "typebox";
 import { pathText, schemaCheck, type SchemaFault } from "../../kernel/index.ts";
 
 export interface SchemaProblem {
-  /** The field, such as `models[1]`; undefined for the part as a whole. */
+  /** The field, such as `models[1]`; undefined for the request as a whole. */
   readonly field: string | undefined;
   readonly message: string;
 }
 
-/** Returns the first problem of a value. In a query it replaces texts by due numbers. */
+/**
+ * Returns the first problem of a value. In a query it replaces number texts of `value` by numbers.
+ */
 export type SchemaCheck = (value: unknown) => SchemaProblem | undefined;
 
 /**
- * Compiles the check of one part of a request. It adds, strips and, in bodies, converts nothing;
- * what violates the contract is refused. Numbers in a query or a path are parsed from text.
+ * Compiles the check of one part of a request. A value that violates the contract is refused; the
+ * check adds and drops nothing, and converts nothing in a body. Numbers in a query or a path are
+ * parsed from text.
  */
 export function compileCheck(schema: TSchema, part: "body" | "text"): SchemaCheck {
   const check = schemaCheck(schema, part === "body" ? WORDS : { ...WORDS, readsText: true });
@@ -26,7 +29,7 @@ export function compileCheck(schema: TSchema, part: "body" | "text"): SchemaChec
 const WORDS = { missing: "is missing", unknown: "is not a field of this route; remove it" };
 
 /**
- * Finds values that no schema refuses: U+0000, which the database stores in no text, and a number
+ * Finds values that every schema accepts: U+0000, which PostgreSQL stores in no text, and a number
  * such as 1e999 in a query, which is read as infinite.
  */
 function unstorableIn(value: unknown): SchemaProblem | undefined {

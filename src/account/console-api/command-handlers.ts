@@ -117,7 +117,7 @@ function noEmail(email: string): ConsoleRefusal {
   return invalidField("email", `email: ${email} is not an e-mail address`);
 }
 
-/** The requested policy; undefined for a request that only reads the stored one. */
+/** The requested policy; undefined if the command only shows the stored one. */
 function readPolicy(
   { config: { routingTimeoutMs } }: CommandDeps,
   body: Call<"org policy <org_id>">["body"],
@@ -187,7 +187,7 @@ function findNamedOrg(call: {
   return call.query.org_id === undefined ? undefined : call.session.orgId;
 }
 
-/** A request may not wait longer for its pace than it may search for a provider. */
+/** A request must not wait longer for its pace than the gateway may search for a provider. */
 function readLimits(
   { config: { routingTimeoutMs } }: CommandDeps,
   body: Call<"endpoint add">["body"],

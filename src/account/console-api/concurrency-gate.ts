@@ -7,8 +7,8 @@ interface Queue {
 }
 
 /**
- * Limits how many tasks of one organization run at a time; further tasks wait in order of arrival,
- * up to a bound. So an organization that opens many pages cannot occupy the database alone.
+ * Limits how many tasks of one organization run at a time, so that an organization that opens many
+ * pages cannot occupy the database alone. Further tasks wait in order of arrival, up to a limit.
  */
 export class ConcurrencyGate {
   readonly #runningMax: number;
@@ -20,7 +20,7 @@ export class ConcurrencyGate {
     this.#waitingMax = max.waiting;
   }
 
-  /** Runs the work with a permit; a refusal if too many wait for one already. */
+  /** Runs the work with a permit; returns a refusal if too many tasks already wait for one. */
   async run<T>(owner: string, work: () => Promise<T>): Promise<T | ConsoleRefusal> {
     const end = await this.take(owner);
     if (end instanceof ConsoleRefusal) return end;
@@ -31,13 +31,16 @@ export class ConcurrencyGate {
     }
   }
 
-  /** Waits for a permit, which may be released repeatedly; a refusal if too many wait already. */
+  /**
+   * Waits for a permit, and returns the function that releases it, which may be called repeatedly;
+   * a refusal if too many tasks already wait.
+   */
   async take(owner: string): Promise<(() => void) | ConsoleRefusal> {
     const queue = this.#queues.get(owner) ?? { running: 0, waiting: [] };
     this.#queues.set(owner, queue);
     if (queue.running < this.#runningMax) queue.running += 1;
     else if (queue.waiting.length >= this.#waitingMax) return tooMany(this.#runningMax);
-    // A released permit passes to the next waiter, so `running` stays as it is.
+    // A released permit passes to the next waiter, so `running` does not change.
     else await new Promise<void>((go) => queue.waiting.push(go));
     return this.#ender(owner, queue);
   }
@@ -65,11 +68,11 @@ function tooMany(runningMax: number): ConsoleRefusal {
   );
 }
 
-/** The gates for slow work of one organization: reports, and requests to other servers. */
+/** One gate per kind of slow work of an organization: reports, and requests to other servers. */
 export interface ReportGates {
-  /** Answers that are computed as a whole. */
+  /** Reports that are computed as a whole before they are sent. */
   readonly reads: ConcurrencyGate;
-  /** Files, which take as long as the client takes to read them. */
+  /** Files; one takes as long as the client takes to read it. */
   readonly files: ConcurrencyGate;
   /** Tests whether a provider accepts a key. */
   readonly checks: ConcurrencyGate;

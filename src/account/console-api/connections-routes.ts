@@ -15,7 +15,7 @@ import type { Acting, Handlers } from "./handler.ts";
 import { readName } from "./read-values.ts";
 import { present } from "./present.ts";
 
-/** Routes for the organization's own provider keys, which are never shown, and its endpoints. */
+/** Routes for the organization's own provider keys, which no answer contains, and its endpoints. */
 export function connectionHandlers(deps: OperationDeps): Handlers<keyof typeof connectionRoutes> {
   const { connections } = deps;
   return {
@@ -75,7 +75,8 @@ async function addConnection(
   const name = readName(wanted.name);
   if (name instanceof ConsoleRefusal) return name;
   const { providers, deployments } = catalog.current;
-  // A command may run without the marketplace's own keys, and then no provider would be offered.
+  // A command may run without the marketplace's own keys; no provider is listed then, so it looks
+  // for a deployment instead.
   const listed =
     session.isOperator === true
       ? deployments.find((each) => each.providerId === wanted.provider)?.providerId

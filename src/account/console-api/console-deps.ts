@@ -57,7 +57,7 @@ export type ConnectionCheck =
   /** `reason` is a code such as ECONNREFUSED, or a message. */
   | { readonly verdict: "unreachable"; readonly reason: string };
 
-/** The parts that an operation works with, in the console and in a command. */
+/** Dependencies of the operations that pages and commands share. */
 export interface OperationDeps extends Pick<
   ConsoleDeps,
   | "accounts"
@@ -85,7 +85,7 @@ export interface OperationDeps extends Pick<
   readonly operator: Pick<OperatorDeps, "orgs" | "credit" | "settlement" | "readSettlementTerms">;
 }
 
-/** The parts that commands without a page need too. */
+/** Further dependencies of commands that have no page. */
 export interface CommandDeps extends OperationDeps {
   readonly config: Config;
   readonly operator: Omit<OperationDeps["operator"], "credit" | "settlement"> & {
@@ -95,12 +95,18 @@ export interface CommandDeps extends OperationDeps {
   readonly changeStore: ChangeStore;
   readonly topUps: Pick<TopUpStore, "list" | "pause">;
   readonly sealedTables: readonly SealedRows[];
-  /** The installation's own key; `read` reads the public key of a file instead, if one is named. */
+  /**
+   * `open` returns the installation's own key. `read` returns the public key in `file`, or that of
+   * the installation if no file is named; undefined if there is none.
+   */
   readonly exportKey: {
     readonly open: () => SigningKey;
     readonly read: (file: string | undefined) => KeyObject | undefined;
   };
-  /** `isThere`: the manifests folder exists and the provider is private. */
+  /**
+   * `isThere` is false if the manifests folder does not exist and need not, as when the server runs
+   * elsewhere.
+   */
   readonly checkPrivateManifest: (
     providerId: string,
   ) =>
@@ -115,11 +121,11 @@ export interface ConsoleDeps {
   readonly statements: StatementStore;
   readonly alerts: {
     readonly store: AlertStore;
-    /** Undefined: no mail server is configured. */
+    /** Undefined if no mail server is configured. */
     readonly mailer: Mailer | undefined;
-    /** The most invitations and confirmations per hour, of all organizations together. */
+    /** Limits invitations and confirmations per hour, of all organizations together. */
     readonly mailsPerHourMax: number;
-    /** Why a webhook cannot use this address; `busy` if too many look-ups are in flight. */
+    /** Says why a webhook cannot use an address; `busy` if too many look-ups are in flight. */
     readonly checkAddress: (
       url: string,
       orgId: OrgId,
@@ -131,9 +137,12 @@ export interface ConsoleDeps {
   readonly accounts: AccountStore;
   readonly rules: RulesStore;
   readonly connections: ConnectionStore;
-  /** Undefined if there is no key to encrypt provider keys with, so none can be added. */
+  /** Undefined if no encryption key is configured, so that provider keys cannot be added. */
   readonly vault: KeyVault | undefined;
-  /** Undefined if the catalog has no such provider. Rejects with `SealedKeyFault`. */
+  /**
+   * Undefined if the catalog has no such provider. Rejects with `SealedKeyFault` if the stored key
+   * cannot be decrypted.
+   */
   readonly checkConnection: (connection: StoredConnection) => Promise<ConnectionCheck | undefined>;
   readonly records: RecordStore;
   readonly abuseRestrictions: AbuseRestrictionStore;
@@ -144,13 +153,13 @@ export interface ConsoleDeps {
   readonly health: Pick<DeploymentHealth, "mayTry">;
   readonly verification: Pick<Verification, "of">;
   readonly verdicts: Pick<VerdictStore, "history">;
-  /** The gateway's request path for a known caller; `url` is the gateway's path and query. */
+  /** Runs a request of a known caller in the gateway; `url` is the gateway's path and query. */
   readonly playground: (
     request: IncomingMessage,
     response: ServerResponse,
     call: { readonly principal: Principal; readonly url: string },
   ) => void;
-  /** The class of responses: while the instance drains, each closes its connection. */
+  /** While the instance drains, responses of this class close their connections. */
   readonly serverResponse: typeof ServerResponse;
   readonly optimize: OptimizeSearches;
   readonly operator: OperatorDeps;
@@ -160,7 +169,7 @@ export interface ConsoleDeps {
   >;
   readonly clock: Clock;
   readonly log: Logger & { debug(detail: object, message: string): void };
-  /** Folder of the built pages; they answer 503 where it does not exist. */
+  /** The folder of the built pages; without it, pages answer 503. */
   readonly staticDir: string;
   readonly openApiFile: string;
   /** Base addresses without a trailing slash; known once the listeners are open. */
@@ -168,9 +177,9 @@ export interface ConsoleDeps {
   readonly gatewayUrl: () => string;
 }
 
-/** The reads and actions of operators; every change is the function that the command calls. */
+/** Reads and actions for operators; each action is the function that its command calls. */
 export interface OperatorDeps {
-  /** The verified, normalised e-mail addresses of operators, from the present settings. */
+  /** E-mail addresses of operators, normalized, from the present settings. */
   readonly emails: ReadonlySet<string>;
   readonly orgs: OrgDirectory;
   readonly credit: Pick<CreditStore, "grant">;
@@ -200,10 +209,10 @@ export interface Installation {
   readonly hasGoneBack: () => boolean;
   readonly readInstances: () => Promise<readonly KnownInstance[]>;
   readonly readBooks: () => Promise<BooksFigures>;
-  /** The listings that were sold for less than is owed in the last days. */
+  /** Listings that were sold for less than their provider is owed in the last `days` days. */
   readonly readLosses: (days: number) => Promise<readonly ListingLoss[]>;
-  /** What the last scheduled refresh of the catalog left to an operator, a sentence each. */
+  /** One sentence for each thing that the last scheduled catalog refresh left to an operator. */
   readonly readRefreshWaits: () => readonly string[];
-  /** The age of reports; undefined if the replica does not serve them now. */
+  /** The age of reports; undefined while the replica does not serve them. */
   readonly readReplicaLagMs: () => Promise<number | undefined>;
 }

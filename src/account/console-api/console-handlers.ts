@@ -20,7 +20,7 @@ import { statementHandlers } from "./statement-routes.ts";
 import { usageHandlers } from "./usage-routes.ts";
 import { verificationHandlers } from "./verification-routes.ts";
 
-/** One handler for each route of the contract, and no other, as the type ensures. */
+/** The type requires exactly one handler for each route of the contract. */
 export function consoleHandlers(deps: ConsoleDeps, gates: ReportGates): Handlers {
   return {
     ...sessionHandlers(deps),

@@ -1,6 +1,6 @@
 import { type Refusal, RETRY_AFTER_SECONDS_MAX } from "../../kernel/index.ts";
 
-/** The codes that only the console has, besides the gateway's error classes. */
+/** The gateway's error classes, and further codes that only the console has. */
 type ConsoleCode =
   | Refusal["class"]
   | "signed_out"
@@ -10,16 +10,21 @@ type ConsoleCode =
   | "other_organization"
   | "confirm_needed";
 
-/** A refusal by the console; it becomes a `ConsoleError` answer. */
+/** A refusal by the console, which is sent as a `ConsoleError`. */
 export class ConsoleRefusal {
   readonly status: number;
   readonly code: ConsoleCode;
-  /** The problem, its place, and the next step; never a secret, never an id of another organization. */
+  /**
+   * Says what is wrong, where, and the next step; never contains a secret or an id of another
+   * organization.
+   */
   readonly message: string;
   readonly field: string | undefined;
-  /** Always set for 429 and 503, by default to a minute. */
+  /** Always set for 429 and 503; the default is a minute. */
   readonly retryAfterSeconds: number | undefined;
-  /** True if the refusal cost a query, so that it counts as a change of a setting. */
+  /**
+   * True if the refusal cost a query, so that it counts as a settings change of the organization.
+   */
   readonly isCounted: boolean;
 
   constructor(
@@ -47,7 +52,7 @@ export function invalidField(field: string, message: string): ConsoleRefusal {
   return new ConsoleRefusal(400, "invalid_request", message, { field });
 }
 
-/** 404 for an object that does not exist, belongs to another organization, or is never shown. */
+/** 404 also for an object of another organization or a hidden one, so that nobody learns of it. */
 export function notFound(what: string): ConsoleRefusal {
   const message = `there is no such ${what} in your organization; check the ID`;
   return new ConsoleRefusal(404, "not_found", message);
@@ -61,13 +66,13 @@ export function rateLimited(message: string, retryAfterSeconds: number): Console
   return new ConsoleRefusal(429, "rate_limit", message, { retryAfterSeconds });
 }
 
-/** A refusal of the gateway in the console's format: the same status, class and message. */
+/** Puts a refusal of the gateway in the console's format: same status, class and message. */
 export function ofGateway(refusal: Refusal): ConsoleRefusal {
   const { status, class: code, message, retryAfterSeconds } = refusal;
   return new ConsoleRefusal(status, code, message, { retryAfterSeconds });
 }
 
-/** 409 for a reference that names another payment or grant already. */
+/** 409 for a reference that another payment or grant already has. */
 export function refTaken(fault: Error): ConsoleRefusal {
   return new ConsoleRefusal(409, "conflict", fault.message, { field: "ref" });
 }

@@ -21,17 +21,17 @@ import { securityHeaders } from "./security-headers.ts";
 import { webhookRoutes } from "./webhook-routes.ts";
 
 const KEEP_ALIVE_MS = 65_000;
-/** An id of 200 characters may come percent-encoded. */
+/** An id of 200 characters may arrive percent-encoded, which is up to three times as long. */
 const PARAM_CHARS_MAX = 1_000;
 
 export interface ConsoleServer {
-  /** Not listening yet. */
+  /** Created, but not listening yet. */
   readonly server: Server;
-  /** Closes every connection, also in the middle of a request. */
+  /** Closes every connection, even in the middle of a request. */
   close(): Promise<void>;
 }
 
-/** The console's listener: its pages, its API, signing in and out, the playground, the webhooks. */
+/** Creates the console's server: its pages, its API, sign-in, the playground and webhooks. */
 export async function createConsoleServer(deps: ConsoleDeps): Promise<ConsoleServer> {
   const app = fastify({
     logger: false,
@@ -56,7 +56,8 @@ export async function createConsoleServer(deps: ConsoleDeps): Promise<ConsoleSer
   app.addHook("onRequest", async (request, reply) => setHeaders(deps, request.id, reply));
   app.addHook("onResponse", async (request, reply) => {
     const { method, id, routeOptions } = request;
-    // The route's pattern and not the address, since the addresses of callbacks contain codes.
+    // The route's pattern is logged and not the address, since addresses of callbacks contain
+    // codes.
     const detail = { request_id: id, method, route: routeOptions.url ?? null };
     const status = reply.statusCode;
     const isRead = method === "GET" || method === "HEAD";

@@ -1,10 +1,10 @@
 /**
- * The contract between the console's pages and its API, and the only file of the program that
- * `console/` may import; it imports the types alone. Requests are checked against these schemas,
+ * The contract between the console's pages and its API. It is the only file of the program that
+ * `console/` may import, and only for its types. Requests are checked against these schemas,
  * answers are typed by them, and the OpenAPI document at `/api/openapi.json` is made from them.
  *
  * The name of a route is its method and path. Every route that needs a session refuses with 401
- * `signed_out` and 403 `email_not_verified`; the body of every refusal is `ConsoleError`.
+ * `signed_out` or 403 `email_not_verified`; the body of every refusal is a `ConsoleError`.
  *
  * The playground is not in this contract: `/playground/v1/…` is the gateway's own `/v1/…` with a
  * session instead of a key, billed to the organization's managed Playground key.
@@ -85,5 +85,5 @@ export type PartOf<C, P extends "params" | "query" | "body" | "answer"> =
 export type ParamsOf<N extends RouteName> = PartOf<Routes[N], "params">;
 export type QueryOf<N extends RouteName> = PartOf<Routes[N], "query">;
 export type BodyOf<N extends RouteName> = PartOf<Routes[N], "body">;
-/** Undefined where the answer is a file. */
+/** Undefined for a route that answers with a file. */
 export type AnswerOf<N extends RouteName> = PartOf<Routes[N], "answer">;

@@ -8,12 +8,12 @@ import type { ConsoleDeps } from "./console-deps.ts";
 import { PublicDocument } from "./public-document.ts";
 
 const KEPT_SECONDS = 60;
-/** The gateway of `npm start`, for which the guides are written. */
+/** The gateway's address in the text of the guides; it is replaced by that of this installation. */
 const WRITTEN_FOR = "http://127.0.0.1:8080";
 
-/** The documents for programmers and their tools: the guides as text, and the OpenAPI document. */
+/** Routes for the guides as text, and for the gateway's OpenAPI document. */
 export function docsRoutes(app: FastifyInstance, deps: ConsoleDeps): void {
-  // Built at the first request: the address is known only once the listener is open.
+  // Built at the first request, because the address is known only once the listener is open.
   let document: Promise<PublicDocument> | undefined;
   app.get("/api/openapi-v1.json", async (request, reply) => {
     document ??= gatewayDocument(deps);
@@ -44,7 +44,7 @@ async function allGuides(deps: ConsoleDeps): Promise<string> {
   return texts.join("\n\n");
 }
 
-/** The published OpenAPI document, with the address of this installation. */
+/** The published OpenAPI document with the gateway address of this installation. */
 async function gatewayDocument(deps: ConsoleDeps): Promise<PublicDocument> {
   const published = JSON.parse(await readFile(deps.openApiFile, "utf8")) as object;
   const servers = [{ url: deps.gatewayUrl() }];
@@ -62,7 +62,7 @@ async function guideNames(deps: ConsoleDeps): Promise<readonly string[]> {
   return files.toSorted((a, b) => (a < b ? -1 : 1)).map((file) => file.replace(/\.md$/, ""));
 }
 
-/** The guides by title, for models that read about this place (llmstxt.org). */
+/** Lists the guides by title in the format of llmstxt.org, for language models. */
 async function listForModels(deps: ConsoleDeps): Promise<string> {
   const names = await guideNames(deps);
   const root = deps.consoleUrl();

@@ -16,8 +16,8 @@ import { presentSearch } from "./optimize-routes.ts";
 import { readAlerts } from "./alerts-routes.ts";
 
 /**
- * Everything that is stored about an organization but its attempts (`requests.csv` has those), as one
- * JSON document in pieces. No key, own or a provider's, is in it.
+ * Yields everything that is stored about an organization as one JSON document, except its attempts,
+ * which are in `requests.csv`, and any key, its own or a provider's.
  */
 export async function* exportPieces(deps: ConsoleDeps, session: SignedIn): AsyncIterable<string> {
   const head = JSON.stringify(await readAccount(deps, session)).slice(0, -1);
@@ -68,7 +68,7 @@ async function readAccount(deps: ConsoleDeps, session: SignedIn): Promise<object
       ...present(ExportedKey, key, { origin: presentOrigin(key.origin) }),
       ...capsInUsd(key.caps),
     })),
-    // Limits of managed keys would name them.
+    // Limits of managed keys are left out, because they would name these keys.
     limits: limits
       .filter(({ keyId }) => keyId === undefined || known.has(keyId))
       .map(presentOperatorLimit),

@@ -6,27 +6,27 @@ import type { UsageFilters } from "./contract.ts";
 import type { Paper } from "../billing/paper.ts";
 import { printPaper } from "../billing/print-paper.ts";
 
-/** A file that is made while it is sent; the contract names its type. */
+/** A file that is produced while it is sent; the contract names its content type. */
 export interface FileAnswer {
   readonly fileName: string;
   readonly pieces: AsyncIterable<string | Buffer>;
-  /** Further headers, read after the first piece was made. */
+  /** Further headers; called after the first piece was produced. */
   readonly headers?: () => Readonly<Record<string, string>>;
 }
 
-/** A file whose first piece is made; it holds a permit of its organization until it is closed. */
+/** A file whose first piece exists. It holds a permit of its organization until it is closed. */
 export interface OpenedFile {
   readonly fileName: string;
   readonly pieces: AsyncIterable<string | Buffer>;
   readonly headers: Readonly<Record<string, string>>;
-  /** Called when the client has left or has the whole file. */
+  /** Must be called when the client has left or has the whole file. */
   readonly onClosed: () => void;
 }
 
 /**
  * Starts a file within the organization's concurrency limit. The first piece is produced before the
- * first byte is sent, so an early fault is an ordinary error answer; a file that takes too long
- * ends with a reset.
+ * first byte is sent, so that an early fault is an ordinary error answer. A file that takes too
+ * long ends with a reset connection.
  */
 export async function openFile(
   { gate, clock }: { readonly gate: ConcurrencyGate; readonly clock: Clock },
@@ -68,7 +68,8 @@ async function* streamRest(of: {
       yield step.value;
     }
   } finally {
-    // Before the last byte, so that a client with the whole file can request the next one.
+    // Releases the permit before the last byte, so that a client with the whole file can request
+    // the next one.
     of.end();
   }
 }
@@ -78,8 +79,8 @@ const DAY_CHARS = "2026-01-01".length;
 const FILTER_CHARS_MAX = 40;
 
 /**
- * The name of a file of requests, with its time range and its filters: files of several views do
- * not overwrite each other. Whole days are dates, other ranges have the time of day in UTC.
+ * Names a file of requests after its time range and filters, so that files of different views do
+ * not overwrite each other. Whole days are dates; other ranges have the time of day in UTC.
  */
 export function buildFileName(
   { fromMs, toMs }: Pick<ReportFilter, "fromMs" | "toMs">,
@@ -103,7 +104,7 @@ function spanName(fromMs: number, toMs: number): string {
   return from === to ? from : `${from}-to-${to}`;
 }
 
-/** `"2026-11-24T1030"`. */
+/** Formats `2026-11-24T1030`, without a colon, which not every file system accepts. */
 function minuteName(ms: number): string {
   return instant(ms).slice(0, "2026-01-01T00:00".length).replace(":", "");
 }

@@ -3,7 +3,7 @@ import type { SignedIn } from "../identity/identity.ts";
 import type { Identity } from "../identity/open-identity.ts";
 import { ConsoleRefusal } from "./console-refusal.ts";
 
-/** A change needs a sign-in that is not older than this. */
+/** A change requires a sign-in that is at most this old. */
 const FRESH_MS = 12 * 3_600_000;
 
 /** True for an operator. Only an e-mail address that the identity provider has verified counts. */
@@ -14,7 +14,7 @@ export function isOperator(
   return isVerified && operators.has(normaliseEmail(email));
 }
 
-/** Reads the session of an operator; for all others the path does not exist. */
+/** Reads the session of an operator; everyone else gets the answer for an unknown path. */
 export async function readOperatorSession(
   identity: Pick<Identity, "readSession">,
   cookieHeader: string | undefined,
@@ -33,7 +33,7 @@ export function staleSignInProblem(
   return nowMs - startedAtMs <= FRESH_MS ? undefined : STALE;
 }
 
-/** The answer for every path that no route has, and for a path that the caller may not see. */
+/** The answer for an unknown path, and for a path that the caller may not see. */
 export const NO_SUCH_PATH: ConsoleRefusal = new ConsoleRefusal(
   404,
   "not_found",

@@ -22,8 +22,8 @@ export interface GuardedRequest {
 }
 
 /**
- * True if the request comes from a page of the console. Browsers say so in `sec-fetch-site`, older
- * ones and programs in `origin`.
+ * True if the request comes from a page of the console. Browsers report that in `sec-fetch-site`;
+ * older browsers and programs send `origin`.
  */
 export function isFromOwnPage(headers: IncomingHttpHeaders, consoleUrl: string): boolean {
   const site = headers["sec-fetch-site"];
@@ -32,7 +32,7 @@ export function isFromOwnPage(headers: IncomingHttpHeaders, consoleUrl: string):
     : site === "same-origin";
 }
 
-/** Refuses a change unless it comes from our own page and as JSON, which no form can send. */
+/** Refuses a change unless it comes from our own page and as JSON, which no HTML form can send. */
 export function foreignOriginProblem(
   { method, headers }: GuardedRequest,
   consoleUrl: string,
@@ -56,10 +56,10 @@ const NOT_JSON = new ConsoleRefusal(
   "content-type must be application/json",
 );
 
-/** The organization that the page shows; another tab may have switched the session since. */
+/** Names the organization that the page shows; another tab may have switched the session since. */
 const SHOWN_ORG_HEADER = "x-tm-org";
 
-/** The browser's session, if its role has the right. No other code compares roles. */
+/** Reads the browser's session if its role has the right `need`. No other code compares roles. */
 export async function readOpenSession(
   identity: Pick<Identity, "readSession">,
   headers: IncomingHttpHeaders,
@@ -73,7 +73,6 @@ export async function readOpenSession(
   return mayRole(session.role, need) ? session : roleRefusal(session.role, need);
 }
 
-/** 403 that names the roles with this right. */
 function roleRefusal(role: Role, need: Need): ConsoleRefusal {
   return new ConsoleRefusal(403, "forbidden", roleNote(need, "do this", role));
 }
@@ -96,7 +95,7 @@ const NOT_VERIFIED = new ConsoleRefusal(
   "your email is not verified; open the link in your identity provider's verification email, then sign in again",
 );
 
-/** The client's own address, if the request came through trusted proxies that report it. */
+/** The client's address; behind trusted proxies, the one that they report. */
 export function findClientAddress(
   addresses: ClientAddresses,
   { ip, headers }: Pick<FastifyRequest, "ip" | "headers">,
@@ -105,7 +104,7 @@ export function findClientAddress(
   return addresses.of(ip, asText(forwarded));
 }
 
-/** The origin of a request that begins or ends a session, for the change log. */
+/** The request id and the client's network for the change log, when a session begins or ends. */
 export function readOrigin(
   { clientAddresses }: { readonly clientAddresses: ClientAddresses },
   request: Pick<FastifyRequest, "id" | "ip" | "headers">,

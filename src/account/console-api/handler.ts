@@ -6,12 +6,12 @@ import type { CommandName, Commands } from "./contract/commands.ts";
 import type { FileAnswer } from "./file-answer.ts";
 import type { PublicDocument } from "./public-document.ts";
 
-/** The organization, and who acts for it: a member in the console, or an operator by a command. */
+/** Who acts for an organization: a member in the console, or an operator by a command. */
 export interface Acting {
   readonly orgId: OrgId;
   /** Undefined for an operator's command. */
   readonly accountId?: string;
-  /** True for an operator's command, without the bounds and confirmations of members. */
+  /** True for an operator's command, to which members' limits and confirmations do not apply. */
   readonly isOperator?: boolean;
 }
 
@@ -22,7 +22,7 @@ export type CommandedName =
   | CommandName
   | { [N in RouteName]: Routes[N] extends { readonly command: object } ? N : never }[RouteName];
 
-/** A request whose session, proof of origin and shape were checked. */
+/** A request whose session, origin and fields were checked. */
 export interface Call<N extends OperationName> {
   readonly params: PartOf<Operations[N], "params">;
   readonly query: PartOf<Operations[N], "query">;
@@ -30,15 +30,15 @@ export interface Call<N extends OperationName> {
   /** The bytes of the body, for the one route that has its own, stricter parser. */
   readonly rawBody: Buffer;
   readonly cookieHeader: string | undefined;
-  /** The client's network, for bounds: an IPv4 address, or the first 64 bits of an IPv6 one. */
+  /** The client's network, for limits: an IPv4 address, or the first 64 bits of an IPv6 address. */
   readonly network: string;
-  /** Undefined on public routes, which read the session themselves if they need it. */
+  /** Undefined on public routes; their handlers read the session themselves if they need it. */
   readonly session: Operations[N] extends Public
     ? undefined
     : N extends CommandedName
       ? Acting
       : SignedIn;
-  /** The author of a change: the person of the session. */
+  /** The author that the change log records: the person of the session, or the operator. */
   readonly by: Operations[N] extends Public ? undefined : ChangedBy;
 }
 
@@ -48,13 +48,12 @@ interface Public {
 
 type AnswerOf<N extends OperationName> = PartOf<Operations[N], "answer">;
 
-/** The answer of an operation as its contract says, or a refusal. */
 export type Answered<N extends OperationName> =
   ConsoleRefusal | ([AnswerOf<N>] extends [undefined] ? FileAnswer : AnswerOf<N> | PublicDocument);
 
 export type Handler<N extends OperationName> = (call: Call<N>) => Promise<Answered<N>>;
 
-/** The handlers of these operations; by default, of all routes. */
+/** One handler per operation; by default for all routes. */
 export type Handlers<N extends OperationName = RouteName> = {
   readonly [Name in N]: Handler<Name>;
 };

@@ -38,7 +38,9 @@ import { readKeyFields } from "./read-key.ts";
 import { readName } from "./read-values.ts";
 import { presentKey, type LimitContext } from "./present-key.ts";
 
-/** Routes for keys of the organization. Managed keys are in no answer, and no id finds them. */
+/**
+ * Routes for the organization's keys. Managed keys appear in no answer, and their ids find nothing.
+ */
 export function keyHandlers(deps: OperationDeps): Handlers<keyof typeof keyRoutes> {
   const { accounts, reports, clock } = deps;
   return {
@@ -159,7 +161,7 @@ async function createKey(
   const name = readName(wanted.name);
   if (name instanceof ConsoleRefusal) return name;
   const { isOperator = false } = session;
-  // The operator's own value is the ceiling.
+  // For an operator, the requested value is the ceiling.
   const own = findRequestsPerMinuteCeiling(origin);
   const requestsPerMinuteCeiling = isOperator ? (wanted.rpm ?? own) : own;
   const ceiling = ceilingOfNew(requestsPerMinuteCeiling, await loadLimitContext(deps, session));
@@ -193,7 +195,7 @@ function ceilingOfNew(own: number, { limits, limitDefaults }: LimitContext): num
   return newKeyCeilings(own, limits, limitDefaults).requestsPerMinute;
 }
 
-/** Sets the limit of a new key; if that fails, disables the key, whose secret nobody has seen. */
+/** Sets the limit of a new key. If that fails, disables the key, whose secret nobody has seen. */
 async function limitNewKey(
   deps: OperationDeps,
   key: KeySummary,
@@ -211,7 +213,7 @@ async function limitNewKey(
   }
 }
 
-/** Changes one key, after every field was checked. */
+/** Checks every field before it changes any. */
 async function changeKey(
   deps: OperationDeps,
   session: Acting,
@@ -234,7 +236,7 @@ async function changeKey(
   return changed === undefined ? NO_SUCH_KEY : await show(deps, session, changed);
 }
 
-/** Changes caps, expiry and tags of several keys in one transaction. */
+/** Changes several keys in one transaction: all or none. */
 async function changeKeys(
   deps: OperationDeps,
   session: Acting,
@@ -254,7 +256,10 @@ async function changeKeys(
   return changed === undefined ? NO_SUCH_KEYS : { changed: changed.length };
 }
 
-/** Gives a key a new secret; the last one may work on, any before that one ends at once. */
+/**
+ * Gives a key a new secret. The last secret may keep working for some hours; any secret before it
+ * ends at once.
+ */
 async function rotateKey(
   deps: OperationDeps,
   session: Acting,
@@ -283,7 +288,7 @@ async function rotateKey(
 
 const HOUR_MS = 3_600_000;
 
-/** Plans the key's own limit; 0 removes it. */
+/** Plans a change of the key's own limit; an `rpm` of 0 removes it. */
 async function planRpm(
   { limitUse, rules }: OperationDeps,
   { orgId, keyId }: KeySummary,
@@ -320,7 +325,7 @@ async function show(deps: OperationDeps, session: Acting, key: KeySummary): Prom
   return presentKey(key, context, { ...used, nowMs: deps.clock.nowMs() });
 }
 
-/** Null if the journal is slow to answer: the change has committed, so the answer must not fail. */
+/** Null if the journal is slow to answer: the change is committed, so the answer must not fail. */
 async function readLastUse(
   { reports }: OperationDeps,
   { orgId, keyId }: KeySummary,

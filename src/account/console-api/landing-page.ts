@@ -3,13 +3,12 @@ import { escapeHtml, plainPage, type PlainPage } from "../../kernel/index.ts";
 import { PRINT_LINK } from "./link-pages.ts";
 import { perMillion } from "./present-request.ts";
 
-/** The facts that the landing page shows of this installation and of the visitor. */
 export interface Landing {
   /** Null if no identity provider is configured. */
   readonly signInName: string | null;
-  /** Links of this machine sign in. */
+  /** True if links made on this machine sign people in. */
   readonly isLocal: boolean;
-  /** The path of ours to open after signing in; undefined for the first page. */
+  /** The console's path to open after signing in; undefined for the start page. */
   readonly back: string | undefined;
   readonly reason: string | undefined;
   readonly requestId: string | undefined;
@@ -17,13 +16,13 @@ export interface Landing {
   readonly privacyUrl: string;
   readonly termsUrl: string;
   readonly gatewayUrl: string;
-  /** For sale, newest first. */
+  /** Models for sale, newest first. */
   readonly models: readonly ListedModel[];
 }
 
 /**
- * The first page of a visitor without a session: the product, the models for sale, and the sign-in.
- * Its one script copies the sample; everything else works without it.
+ * The first page for a visitor without a session: the product, the models for sale, and sign-in.
+ * Its one script copies the sample; everything else works without scripts.
  */
 export function landingPage(landing: Landing): PlainPage {
   return plainPage({
@@ -90,7 +89,7 @@ function findPrices({ deployments: [first] }: ListedModel): Deployment["prices"]
   return first?.billing === "token" ? first.prices : undefined;
 }
 
-/** The price in dollars with at least two decimals: `$0.15`, `$3.00`, `$0.0375`. */
+/** Formats dollars with at least two decimals: `$0.15`, `$3.00`, `$0.0375`. */
 function formatPrice(price: bigint): string {
   const [whole = "0", fraction = ""] = perMillion(price).split(".");
   return `$${whole}.${fraction.padEnd(2, "0")}`;
@@ -182,7 +181,7 @@ function renderReason({ reason, requestId = "" }: Landing): string {
   return `<p ${attributes}>${words}${id}</p>\n`;
 }
 
-/** Only these reasons are shown, so that an address cannot put its own text on this page. */
+/** Only these reasons are shown, so that a crafted address cannot put its own text on this page. */
 const REASONS: ReadonlyMap<string, string> = new Map([
   ["expired", "Your session expired. Sign in again to continue."],
   ["signed-out", "You are signed out. Other browsers stay signed in."],
@@ -202,7 +201,7 @@ function renderLink(label: string, url: string): string {
   return /^https?:\/\//.test(url) ? `<a href="${escapeHtml(url)}">${label}</a>` : "";
 }
 
-/** A link, an email address, or a text of the operator. */
+/** `support` is a link, an e-mail address, or a text of the operator. */
 function renderSupport(support: string): string {
   if (support === "") return "";
   if (/^https?:\/\//.test(support)) return renderLink("Support", support);

@@ -25,7 +25,7 @@ import { requireOrg } from "./known-org.ts";
 import { readLimits } from "./read-limits.ts";
 import { readCap } from "./read-values.ts";
 
-/** Routes that the commands `limits show` and `org cap` run too. */
+/** Handlers that the commands `limits show` and `org cap` share with the pages. */
 export function capHandlers(
   deps: OperationDeps,
 ): Handlers<"GET /api/console/limits" | "PATCH /api/console/org-cap"> {
@@ -56,7 +56,7 @@ export function limitHandlers(deps: ConsoleDeps): Handlers<keyof typeof limitRou
       const found = await reports.request(session.orgId, requestId);
       if (found === undefined) return notFound("request");
       const { createdAtMs, errorClass, status } = found.request;
-      // A served request can have an error class too, that of impossible usage.
+      // A served request can have an error class too, for impossible usage.
       const isNeither = status === "succeeded" || status === "cancelled";
       if (errorClass === null || isNeither) return NOT_REFUSED;
       return {
@@ -77,8 +77,8 @@ const NOT_REFUSED = new ConsoleRefusal(
 const NO_SUCH_KEY = notFound("key");
 
 /**
- * The gateway's own route with a session instead of a key: the same parser, checks and answer. A
- * managed key counts as one that does not exist.
+ * Does what the gateway's own route does, with a session instead of a key: same parser, checks and
+ * answer. A managed key counts as unknown.
  */
 async function changeLimit(
   deps: ConsoleDeps,
@@ -109,12 +109,12 @@ async function findNamedKey(
   { keyId }: LimitRequest,
 ): Promise<KeySummary | undefined | ConsoleRefusal> {
   if (keyId === undefined) return undefined;
-  // The database takes U+0000 in no text.
+  // PostgreSQL rejects U+0000 in any text, so such an id is unknown.
   const found = keyId.includes("\0") ? undefined : await accounts.findKey(orgId, keyId);
   return found ?? NO_SUCH_KEY;
 }
 
-/** The scopes that the change applies to: one key, or all keys of the organization. */
+/** The scopes that a change affects: those of one key, or of the whole organization. */
 async function readChangedScopes(
   deps: ConsoleDeps,
   session: SignedIn,

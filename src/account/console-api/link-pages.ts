@@ -1,17 +1,17 @@
 import { escapeHtml, plainPage, type PlainPage } from "../../kernel/index.ts";
 
-/** The command that prints a link, in a folder of the sources. */
+/** The command that prints a sign-in link, when it is run in a folder of the sources. */
 export const PRINT_LINK = "<pre><code>npm run tokenmarket -- console-link</code></pre>";
 
 const EMAIL_CHARS_MAX = 320;
 const OWNER_EMAIL = "owner@localhost.localdomain";
 
-/** The page of a link. It asks for the owner's address unless the link was made for one address. */
+/** The page of a sign-in link. It asks for an e-mail address unless the link was made for one. */
 export function linkPage(link: {
   readonly token: string;
   /** Null if the person who opens the link enters the address. */
   readonly email: string | null;
-  /** The text that was typed before and is not an address. */
+  /** The text that the person typed before, which is no e-mail address. */
   readonly refused?: string;
 }): PlainPage {
   const { token, email, refused } = link;

@@ -12,10 +12,10 @@ const HOUR_MS = 3_600_000;
 const DAY_MS = 24 * HOUR_MS;
 const DAYS = 30;
 const HOURS = 48;
-/** Short, since the sums change once an hour. */
+/** How long an organization's figures are cached; their sums change once an hour. */
 const KEPT_MS = 60_000;
 const KEPT_ANSWERS_MAX = 500;
-/** Long, since the published days change once a day. */
+/** How long published sums are cached; published days change once a day. */
 const PUBLISHED_KEPT_MS = 600_000;
 const PUBLISHED_KEPT_SECONDS = 300;
 
@@ -25,7 +25,9 @@ interface OwnFigures {
   readonly providers: ProviderFigures[];
 }
 
-/** Routes for figures of listings: of the organization's calls, and published ones of all. */
+/**
+ * Routes for figures of listings: of the organization's own calls, and published ones of all calls.
+ */
 export function listingFigureHandlers(
   deps: ConsoleDeps,
   gates: ReportGates,
@@ -63,7 +65,7 @@ const NOT_SHOWN = PublicDocument.of(
   PUBLISHED_KEPT_SECONDS,
 );
 
-/** The published figures of public listings. The sums are read once in ten minutes. */
+/** The published figures of public listings. Their sums are read at most once in ten minutes. */
 class PublishedFigures {
   readonly #deps: ConsoleDeps;
   readonly #documents = new ExpiringCache<PublicDocument>(KEPT_MS, KEPT_ANSWERS_MAX);
@@ -117,13 +119,15 @@ function hasHistory({ model, provider }: ListingQuery): boolean {
 
 type Figures = Omit<FiguresAt, "at">;
 
-/** Computes the figures of listings, by model and provider, from their sums. */
 function presentListings(
   days: readonly ListingSums[],
   of: {
     readonly hours: readonly ListingSums[];
     readonly hasHistory: boolean;
-    /** True for figures of many organizations: no counts, and too coarse to show one call. */
+    /**
+     * True for figures of many organizations, which have no counts and are too coarse to show one
+     * call.
+     */
     readonly isRounded: boolean;
   },
 ): ListingFigures[] {
@@ -206,7 +210,7 @@ function computeRounded(sums: readonly ListingSums[]): Figures {
   };
 }
 
-/** Rounds down, so that 199 of 200 calls are not shown as all of them. */
+/** Rounds down, so that 199 of 200 calls are not shown as 100 percent. */
 export function floorToPercent(share: number | null): number | null {
   return share === null ? null : Math.floor(share * 100) / 100;
 }

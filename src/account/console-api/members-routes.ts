@@ -15,14 +15,13 @@ import type { Acting, CommandedName, Handlers } from "./handler.ts";
 import { requireOrg } from "./known-org.ts";
 import { present } from "./present.ts";
 
-/** Routes for members, invitations, and the organization of the session. */
 export function memberHandlers(deps: ConsoleDeps): Handlers<keyof typeof memberRoutes> {
   return { ...changingMembers(deps), ...inviting(deps), ...joining(deps) };
 }
 
 type MemberRoute = keyof typeof memberRoutes;
 
-/** Routes that the command `member` runs too. */
+/** Handlers that the commands `member …` share with the pages. */
 export function teamHandlers(deps: OperationDeps): Handlers<TeamRoute> {
   const { team } = deps;
   return {
@@ -136,7 +135,7 @@ function joining(deps: ConsoleDeps): Handlers<Extract<MemberRoute, JoinRoute>> {
 const LAST_OWNER = conflict(
   "an organization needs an owner, and this is the last one; make another member owner first",
 );
-/** The caller lost the role after the request was let in. */
+/** The caller lost the role after the request was admitted. */
 const NOT_ALLOWED = new ConsoleRefusal(
   403,
   "forbidden",
@@ -205,7 +204,6 @@ function presentSent(deps: ConsoleDeps, { invitation, link, mail }: StoredSent):
   return { invitation: presentInvitation(deps, invitation), link, mail };
 }
 
-/** An invitation as its recipient sees it. */
 export function presentReceived(received: StoredReceived, isYours: boolean): ReceivedInvitation {
   return present(ReceivedInvitation, received, { is_yours: isYours });
 }

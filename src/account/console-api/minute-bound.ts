@@ -1,6 +1,6 @@
 const MINUTE_MS = 60_000;
 
-/** Bounds the requests of strangers in a minute: of one network, and of all in this process. */
+/** Limits requests without a session per minute: of one network, and of all in this process. */
 export class MinuteBound {
   #sinceMs = Number.NEGATIVE_INFINITY;
   #all = 0;
@@ -18,14 +18,14 @@ export class MinuteBound {
       this.#of.clear();
     }
     const count = this.#of.get(network) ?? 0;
-    // A refused request does not count, so that one stranger cannot use up the bound of all.
+    // A refused request does not count, so that one network cannot use up the limit of all.
     if (count >= this.#max.ofNetwork || this.#all >= this.#max.ofAll) return false;
     this.#of.set(network, count + 1);
     this.#all += 1;
     return true;
   }
 
-  /** Takes one request off the count, because its sender turned out not to be a stranger. */
+  /** Takes one request off the count, after its sender has proved to be no stranger. */
   release(network: string): void {
     const count = this.#of.get(network) ?? 0;
     if (count === 0) return;

@@ -25,25 +25,25 @@ import { ConsoleRefusal, invalidField } from "./console-refusal.ts";
 import type { modelCostRoutes } from "./contract/model-costs.ts";
 import type { Handlers } from "./handler.ts";
 
-/** The most listings of one model that are priced; the gateway tries these first. */
+/** Prices at most this many listings of a model, those that the gateway tries first. */
 const LISTINGS_MAX = 20;
 
 export interface Comparison {
   readonly catalog: Catalog;
-  /** The ids that the request named, in its order. */
+  /** The ids that the request named, in its order; unlisted ones are included. */
   readonly ids: readonly string[];
   readonly models: readonly ListedModel[];
 }
 
-/** The usage by model, with the known sizes of prompts. */
+/** The usage by model, with the sizes of prompts if they are known. */
 export interface KnownUse {
   readonly groups: UsageReport["groups"];
-  /** Undefined if there are too many attempts to know. */
+  /** Undefined if there are too many attempts to read the sizes. */
   readonly sized: readonly SizedTokens[] | undefined;
   readonly bounds: SizeBounds;
 }
 
-/** The sizes of prompts that decide about the price or the fit of any of these models. */
+/** Collects the prompt sizes at which a price of these models changes or a context is full. */
 export function collectBounds(models: readonly ListedModel[]): SizeBounds {
   const listings = models.flatMap(pricedListings);
   return {
@@ -96,7 +96,10 @@ interface UsedModel {
   readonly usage: Usage;
 }
 
-/** Finds the chat among sized attempts: none is of media, also of unlisted models. */
+/**
+ * Finds the chat among sized attempts. Only chat has sizes, so an unlisted model with sizes is a
+ * chat model.
+ */
 function findChatBySize(catalog: Catalog, { groups, sized = [] }: KnownUse): Chat {
   const modalityByModel = mapModalities(catalog);
   const seen = new Set(sized.map(({ modelId }) => modelId));
@@ -139,7 +142,7 @@ function compareSpend(a: UsedModel, b: UsedModel): number {
   return b.requests - a.requests;
 }
 
-/** Finds the chat in sums of days, which do not tell whether an unlisted model was a chat model. */
+/** Finds the chat in daily sums, which do not tell whether an unlisted model was a chat model. */
 function findChatInSums(catalog: Catalog, { groups }: KnownUse): Chat {
   const modalityByModel = mapModalities(catalog);
   const findReason = (model: string): NotCounted["reason"] | undefined => {
@@ -166,7 +169,7 @@ function findChatInSums(catalog: Catalog, { groups }: KnownUse): Chat {
   };
 }
 
-/** The name of the last group of a report, which sums up all others. */
+/** The last group of a report, which sums up all others. */
 const OTHER_GROUPS = "other";
 
 function mapModalities({ deployments }: Catalog): ReadonlyMap<string, string> {
@@ -235,7 +238,7 @@ function toSizedUse({ promptAbove, usage }: SizedTokens, { promptTokens }: SizeB
   return { abovePromptTokens: promptTokens[promptAbove - 1] ?? 0, usage };
 }
 
-/** How many attempts have more tokens than a context holds; null: not known. */
+/** Counts the attempts with more tokens than the context holds; null if sizes are not known. */
 function countAttemptsAbove(
   sized: readonly SizedTokens[] | undefined,
   { totalTokens }: SizeBounds,
@@ -246,7 +249,7 @@ function countAttemptsAbove(
   return sized.reduce((sum, each) => sum + (each.totalAbove >= place ? each.attempts : 0), 0);
 }
 
-/** The models of the traffic that read what this one does not. */
+/** Lists the models of the traffic that read kinds of content that this model does not read. */
 function findLacks(model: ListedModel, { catalog, chat }: Compared): ComparedModel["may_lack"] {
   return chat.used.flatMap(({ model: used, requests }) => {
     const kinds = catalog.find(used)?.inputModalities ?? [];
@@ -259,7 +262,6 @@ const DAY_MS = 86_400_000;
 const DAYS = 30;
 const MODELS_MAX = 4;
 
-/** Routes for the cost of the organization's last 30 days with other models. */
 export function modelCostHandlers({
   catalog,
   reports,
@@ -271,7 +273,7 @@ export function modelCostHandlers({
       if (ids instanceof ConsoleRefusal) return ids;
       const { orgId } = session;
       const { current } = catalog;
-      // Whole UTC days up to today, so that most of them can be read from sums.
+      // Whole UTC days including today, so that most of them can be read from stored sums.
       const toMs = (Math.floor(clock.nowMs() / DAY_MS) + 1) * DAY_MS;
       const range = { orgId, fromMs: toMs - DAYS * DAY_MS, toMs };
       const { of } = query;

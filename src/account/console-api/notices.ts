@@ -28,7 +28,7 @@ export interface NoticeInput {
   readonly isFunded: boolean;
   readonly unfundedRequestsPerMinute: number;
   readonly balance: Balance;
-  /** The threshold of the customer's balance alert; null if there is none. */
+  /** The threshold of the organization's balance alert; null if there is none. */
   readonly lowBelowMicroUsd: MicroUsd | null;
   readonly month: MonthSpend;
   readonly holds: readonly Pick<
@@ -36,13 +36,16 @@ export interface NoticeInput {
     "family" | "state" | "untilMs" | "createdAtMs"
   >[];
   readonly facts: NoticeFacts;
-  /** Automatic top-up is off until a person turns it on. */
+  /** Set while automatic top-up is off until a person turns it on. */
   readonly topUpPause: TopUpPause | undefined;
-  /** The models that were requested lately and that no provider serves at the moment. */
+  /** Models that were requested recently and that no provider serves at the moment. */
   readonly unservedModels: readonly { readonly id: string; readonly name: string }[];
 }
 
-/** The notices of an organization, most severe first: what happens, since when, what to do. */
+/**
+ * Lists an organization's notices, most severe first. Each says what happens, since when, and what
+ * to do.
+ */
 export function listNotices(input: NoticeInput): readonly Notice[] {
   const notices = [
     ...creditNotices(input),
@@ -67,7 +70,8 @@ function creditNotices(input: NoticeInput): Notice[] {
   const refused = facts.refused.balance ?? 0;
   const isRefusing = facts.neededMicroUsd !== null && facts.neededMicroUsd > available;
   if (settledMicroUsd <= 0n) {
-    // An organization that never had credit has a notice for that, until something is refused.
+    // An organization that never had credit gets `never_funded` instead, until a request is
+    // refused.
     if (!isFunded && refused === 0) return [];
     const text =
       refused === 0
@@ -90,7 +94,7 @@ function topUpNotice({ topUpPause: pause }: NoticeInput): Notice[] {
   return [{ ...WARN, kind: "top_up_paused", text, since, action }];
 }
 
-/** Compares the threshold with the settled balance, as alerts do, since holds come and go. */
+/** Compares the threshold with the settled balance, as alerts do, because holds come and go. */
 function lowBalanceText(input: NoticeInput): string | undefined {
   const { balance, lowBelowMicroUsd: below, month, nowMs } = input;
   const { settledMicroUsd, heldMicroUsd } = balance;
@@ -103,7 +107,7 @@ function lowBalanceText(input: NoticeInput): string | undefined {
   return `Low balance: ${money(available)} is less than one day at this month's pace of ${money(perDay)} a day.`;
 }
 
-/** The average spend per day of this month so far, today included. */
+/** The month's mean spend per day; today counts as a whole day. */
 function dailySpend({ spentMicroUsd }: MonthSpend, nowMs: number): bigint {
   return spentMicroUsd / BigInt(Math.max(1, new Date(nowMs).getUTCDate()));
 }
@@ -131,7 +135,8 @@ function capNotices({ month, facts }: NoticeInput): Notice[] {
 function keyCapNotices({ facts, nowMs }: NoticeInput): Notice[] {
   const isFull = (key: CappedKey): boolean => key.spentMicroUsd >= key.capMicroUsd;
   const fullCaps = facts.cappedKeys.filter(isFull);
-  // Of several full caps of a key, shows the one that resets last: only then the key works.
+  // Of several full caps of a key, shows the one that resets last: before that, the key does not
+  // work.
   const full = onePerKey(
     fullCaps.toSorted((a, b) => PERIODS.indexOf(a.period) - PERIODS.indexOf(b.period)),
   );
@@ -164,7 +169,7 @@ function keyCapNotices({ facts, nowMs }: NoticeInput): Notice[] {
 const PERIODS: readonly CapPeriod[] = ["month", "week", "day"];
 const ADJECTIVES = { month: "monthly", week: "weekly", day: "daily" } as const;
 
-/** The first cap of each key. */
+/** Keeps the first cap of each key. */
 function onePerKey(caps: readonly CappedKey[]): readonly CappedKey[] {
   const seen = new Set<string>();
   return caps.filter(({ keyId }) => !seen.has(keyId) && seen.add(keyId));
@@ -178,7 +183,7 @@ function fullText(full: readonly CappedKey[], nowMs: number): string {
   return `${full.length} keys have used up their ${commonWord(full)}caps: their requests are rejected until the caps reset. ${firstReset(full, nowMs)}`;
 }
 
-/** The period that all of these caps have, or nothing if they differ. */
+/** The period that all these caps share, followed by a blank; empty if they differ. */
 function commonWord(caps: readonly CappedKey[]): string {
   const periods = new Set(caps.map(({ period }) => period));
   const [only] = periods;
@@ -261,7 +266,7 @@ interface Noticed {
   readonly notices: readonly Notice[];
 }
 
-/** Reads the notices of an organization, with those of their facts that a session shows too. */
+/** Reads an organization's notices, and those of their facts that a session shows too. */
 export async function readNotices(deps: ConsoleDeps, session: SignedIn): Promise<Noticed> {
   const { records, limitUse, clock } = deps;
   const { orgId } = session;
@@ -290,7 +295,7 @@ export async function readNotices(deps: ConsoleDeps, session: SignedIn): Promise
   return { org, balance, holds, notices };
 }
 
-/** The models whose deployments all have an open circuit: requests are refused at once. */
+/** Models whose deployments all have an open circuit, so that requests are refused at once. */
 function unservedModels(
   { catalog, health, clock }: ConsoleDeps,
   ids: readonly string[],

@@ -5,7 +5,7 @@ import { ROUTES } from "./contract.ts";
 import { FIELD_WORDS } from "./contract/field-words.ts";
 import { ConsoleError, type RouteContract } from "./contract/shared.ts";
 
-/** The console's API as OpenAPI 3.1, made from the contract that requests are checked against. */
+/** The console's API as OpenAPI 3.1, made from the contract that also checks requests. */
 export function openApiDocument(consoleUrl: string): object {
   return describedConsole(consoleUrl).document;
 }
@@ -13,7 +13,7 @@ export function openApiDocument(consoleUrl: string): object {
 export function describedConsole(consoleUrl: string): DescribedDocument {
   const paths: Record<string, Record<string, object>> = {};
   for (const [name, contract] of Object.entries(ROUTES) as [string, RouteContract][]) {
-    // Anybody may read the document, and routes of operators exist for operators only.
+    // Anybody may read the document, so routes for operators are left out.
     if (contract.access === "operator") continue;
     const [method = "", path = ""] = name.split(" ");
     const shown = path.replaceAll(/:(\w+)/g, "{$1}");
@@ -38,7 +38,10 @@ export function describedConsole(consoleUrl: string): DescribedDocument {
   return describeFields(published, FIELD_WORDS);
 }
 
-/** Removes `says`, the sentences about refused values, which only the schema check reads. */
+/**
+ * Removes the keyword `says`, the sentences about refused values, which only our schema check
+ * reads.
+ */
 function publish(document: object): object {
   const text = JSON.stringify(document, (key, value: unknown) =>
     key === "says" && typeof value === "string" ? undefined : value,
@@ -79,7 +82,7 @@ function operation(name: string, contract: RouteContract): object {
   };
 }
 
-/** `GET /api/console/keys/:key_id` is `get_api_console_keys_key_id`. */
+/** `GET /api/console/keys/:key_id` becomes `get_api_console_keys_key_id`. */
 function operationId(name: string): string {
   return name.toLowerCase().replaceAll(/[^a-z0-9]+/g, "_");
 }

@@ -23,9 +23,8 @@ type DeskRoute = `GET /api/operator/${
   "desk" | "look-up" | "changes" | "organizations/:org_id/requests/:request_id"}` &
   keyof typeof operatorRoutes;
 
-/** Routes for the operator's overview, for looking things up and for the change log. */
 export function deskHandlers({ operator, reports, team, clock }: ConsoleDeps): Handlers<DeskRoute> {
-  // Every open page polls it.
+  // Shared, because every open page polls it.
   const desk = new CachedRead(() => operator.desk.read(), clock, DESK_KEPT_MS);
   return {
     "GET /api/operator/desk": async () => {
@@ -46,7 +45,7 @@ export function deskHandlers({ operator, reports, team, clock }: ConsoleDeps): H
 
     "GET /api/operator/look-up": async ({ query, by }) => {
       const found = await operator.desk.lookUp(query.q);
-      // Recorded before it is shown, so that nobody looks up a customer without a record.
+      // The look-up is recorded before its result is shown, so that none goes unrecorded.
       await operator.changes.record(lookedUp(query.q, found), by);
       const data = found.map(({ orgId, orgName, ...of }) => {
         return { ...of, org_id: orgId, org_name: orgName };
@@ -78,7 +77,10 @@ export function deskHandlers({ operator, reports, team, clock }: ConsoleDeps): H
   };
 }
 
-/** The record of a look-up: a masked address, the beginning of a key or an id, no other text. */
+/**
+ * The log entry of a look-up. Of the query it contains a masked address, the beginning of a key or
+ * an id, and no other text.
+ */
 function lookedUp(asked: string, found: readonly { readonly orgId: OrgId }[]): Change {
   const text = asked.trim();
   const shown = text.includes("@")
@@ -118,7 +120,7 @@ export function presentOperatorChange(
   return present(OperatorChange, change, { ...parties, says });
 }
 
-/** The author and the target of a change, with their e-mail addresses if they are accounts. */
+/** The author and the target of a change, with e-mail addresses if they are accounts. */
 export function presentParties(
   { by, target }: RecordedChange,
   emails: ReadonlyMap<string, string>,

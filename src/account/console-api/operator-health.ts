@@ -6,7 +6,6 @@ import type { OperatorHealth } from "./contract.ts";
 import { present } from "./present.ts";
 import { OperatorInstance, OperatorBooks } from "./contract/operator.ts";
 
-/** Reads the health of the installation, from this instance and from the ledger. */
 export async function readOperatorHealth(deps: ConsoleDeps): Promise<OperatorHealth> {
   const { catalog } = deps;
   const { installation } = deps.operator;
@@ -37,7 +36,7 @@ export async function readOperatorHealth(deps: ConsoleDeps): Promise<OperatorHea
   };
 }
 
-/** Undefined if the ledger does not answer in time; the page then shows the rest. */
+/** Undefined if the ledger does not answer in time; the page then shows everything else. */
 async function readBooks({ operator, log }: ConsoleDeps): Promise<BooksFigures | undefined> {
   try {
     return await operator.installation.readBooks();

@@ -53,7 +53,7 @@ export function operatorHandlers(
   };
 }
 
-/** Routes for operators that commands run too. */
+/** Handlers that commands share with the operators' pages. */
 export function organizationHandlers(
   deps: OperationDeps,
 ): Part<"organizations"> & Part<"restrictions"> & Changes {

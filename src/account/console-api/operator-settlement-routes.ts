@@ -49,7 +49,9 @@ type Part<P extends string> = Handlers<Extract<Names, `${string}${P}`>>;
 
 const PERIODS_SHOWN = 200;
 
-/** The money that is owed to providers: read, closed, paid, paid in advance and compared. */
+/**
+ * Routes for the money that is owed to providers: reading, closing, payments, deposits, comparison.
+ */
 export function settlementHandlers(deps: OperationDeps): Handlers<Names> {
   return {
     ...periodHandlers(deps),
@@ -136,7 +138,7 @@ const UNKNOWN_PROVIDER = new ConsoleRefusal(
   { field: "provider_id" },
 );
 
-/** A deposit cannot be undone: money recorded for a mistyped provider would be lost. */
+/** A deposit cannot be undone, so money recorded for a mistyped provider would be lost. */
 async function isKnownProvider(
   { operator, catalog }: OperationDeps,
   providerId: string,
@@ -206,7 +208,7 @@ export async function closedPeriod(
   return (await settlement.statement(toPeriodName(params))) ?? noSuch("closed period");
 }
 
-/** The answer for a refusal of the ledger; every other fault is thrown again. */
+/** Turns a refusal by the ledger into an answer; throws every other fault again. */
 function toRefusal(fault: unknown): ConsoleRefusal {
   if (!(fault instanceof SettlementFault)) throw fault;
   if (fault.kind === "no_such_period") return noSuch("closed period");

@@ -40,7 +40,7 @@ export function optimizeHandlers(
     },
 
     "POST /api/console/optimize-estimate": async ({ session, body }) => {
-      // A search's own key does not exist yet; the Playground's is routed by the same rules.
+      // The search's own key does not exist yet; the Playground key is routed by the same rules.
       const principal = await playgroundPrincipal(deps, session.orgId);
       const { models: modelIds, prompts, judge_model: judge, max_tokens: maxTokens } = body;
       const wanted = {
@@ -87,7 +87,7 @@ function toSearchRefusal({ code, field, message }: OptimizeRefusal): ConsoleRefu
   }
 }
 
-/** A search without its key, which is never shown. */
+/** Leaves out the search's key, which is never shown. */
 export function presentSearch(search: FoundSearch): OptimizeSearch {
   return present(OptimizeSearch, search, {
     judge_model: search.judgeModelId,

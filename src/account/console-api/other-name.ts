@@ -1,9 +1,9 @@
 import { isLoopback } from "../identity/console-address.ts";
 
 /**
- * Redirects a browser that used another name of this machine, such as `localhost` for `127.0.0.1`.
- * Cookies belong to one host name, so its session would never be found. Undefined if the name is
- * right, or if the request came through a proxy.
+ * The console's address for a browser that used another name of this machine, such as `localhost`
+ * for `127.0.0.1`: cookies belong to one host name, so its session would never be found. Undefined
+ * if the name is right, if a host is not loopback, or if the ports differ, as behind a proxy.
  */
 export function otherName(asked: {
   readonly host: string | undefined;

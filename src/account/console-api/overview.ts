@@ -31,7 +31,9 @@ const TOP_MODELS = 5;
 const LATEST_ERRORS = 5;
 const TROUBLE: readonly RequestStatus[] = ["rejected_by_gateway", "rejected_by_provider", "failed"];
 
-/** Reads the overview page. Its queries of the journal run one after another, under one permit. */
+/**
+ * Reads the overview page. Its queries of the journal run one after another, as it has one permit.
+ */
 export async function readOverview(deps: ConsoleDeps, session: SignedIn): Promise<Overview> {
   const { records, accounts, clock } = deps;
   const { reports, asOf } = datedReports(deps.reports);
@@ -83,7 +85,7 @@ export async function readOverview(deps: ConsoleDeps, session: SignedIn): Promis
   };
 }
 
-/** The UTC month before, from its start for as long as this month has lasted, or to its end. */
+/** The same part of the previous month as has passed of this month; all of it if it was shorter. */
 export function sameSpanOfMonthBefore(nowMs: number): {
   readonly fromMs: number;
   readonly toMs: number;

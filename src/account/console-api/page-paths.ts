@@ -1,4 +1,4 @@
-/** The paths of the pages, as in the browser's router. */
+/** The paths of the pages; they must match the router in the browser. */
 const PAGES: readonly RegExp[] = [
   /^\/$/,
   /^\/(sign-in|verify|join|for-providers|welcome|usage|limits|connections|playground)$/,
@@ -9,7 +9,7 @@ const PAGES: readonly RegExp[] = [
   /^\/requests\/[^/]+$/,
   /^\/operator(\/(health|changes|review|listings|settlement))?$/,
   /^\/operator\/organizations(\/[^/]+(\/requests\/[^/]+)?)?$/,
-  // Ids of models have slashes.
+  // Model ids contain slashes.
   /^\/models(\/.+)?$/,
 ];
 
@@ -21,7 +21,6 @@ export function isPagePath(path: string): boolean {
 const PRIVATE =
   /^\/(|welcome|usage|limits|connections|playground)$|^\/(settings|keys|optimize|billing|requests|operator)(\/|$)/;
 
-/** True for a page that shows nothing without a session. */
 export function isPrivatePage(path: string): boolean {
   return isPagePath(path) && PRIVATE.test(path);
 }
@@ -30,7 +29,7 @@ export function isOperatorPage(path: string): boolean {
   return /^\/operator(\/|$)/.test(path);
 }
 
-/** Paths that are never a page: those of the API, of the gateway and of signing in. */
+/** Paths of the API, the gateway and sign-in, which are never pages. */
 const RESERVED = /^\/(login|v1|api|images|auth|webhooks|assets|playground\/v1)(\/|$)/i;
 
 export function isReservedPath(path: string): boolean {

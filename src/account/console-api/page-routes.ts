@@ -21,12 +21,14 @@ const NONCE_BYTES = 16;
 const NONCE_MARK = "__CSP_NONCE__";
 const INDEX = "index.html";
 
-/** Serves the files of the built pages. Names with a hash may be cached permanently. */
+/**
+ * Serves the files of the built pages. Files with a hash in their name may be cached permanently.
+ */
 export function pageRoutes(app: FastifyInstance, { staticDir }: ConsoleDeps): void {
   if (!existsSync(join(staticDir, INDEX))) return;
   const assets = join(staticDir, "assets");
   if (existsSync(assets)) {
-    // Without this route a request for the folder itself would be a fault.
+    // Without this route, a request for the folder itself would be a fault.
     app.get("/assets/", (_request, reply) => reply.callNotFound());
     void app.register(fastifyStatic, {
       root: assets,
@@ -36,9 +38,8 @@ export function pageRoutes(app: FastifyInstance, { staticDir }: ConsoleDeps): vo
       maxAge: "1y",
       index: false,
       dotfiles: "ignore",
-      // The build writes `.br` and `.gz` beside each file, and each of the three has its own etag.
-      // Answers of the API are never compressed, since their length would reveal the secrets in
-      // them.
+      // The build writes `.br` and `.gz` next to each file; each of the three has its own etag.
+      // Answers of the API are never compressed, since their length would reveal secrets in them.
       preCompressed: true,
       setHeaders: (raw) => void raw.setHeader("vary", "accept-encoding"),
     });
@@ -52,9 +53,9 @@ export function pageRoutes(app: FastifyInstance, { staticDir }: ConsoleDeps): vo
 }
 
 /**
- * Answers a path without a route: with a page for a browser that wants one, else with a refusal.
- * Paths of the API and of the gateway are never pages, so that an installation with one address for
- * both keeps its 404s.
+ * Answers a path without a route: with a page if the browser wants one, else with a refusal. Paths
+ * of the API and of the gateway are never pages, so that an installation with one address for both
+ * keeps its 404s.
  */
 export async function refuseUnknownPath(
   deps: ConsoleDeps,
@@ -160,9 +161,9 @@ async function sendPage(
 }
 
 /**
- * Where a browser has to go before it may see the page: to the identity provider if a check of its
- * session is due, to the sign-in page with the reason if its session has ended. A page also loads
- * while the session is unknown; its own requests are then refused.
+ * Decides where a browser must go before it may see the page: to the identity provider if a recheck
+ * of its session is due, to the sign-in page with the reason if its session has ended. A page also
+ * loads while the session cannot be read; its own requests are then refused.
  */
 async function findDetour(
   deps: ConsoleDeps,
@@ -171,7 +172,8 @@ async function findDetour(
 ): Promise<string | undefined> {
   const { identity } = deps;
   const { headers, url } = request;
-  // Browsers keep the fragment, here the token of an invitation, on a redirect.
+  // `/join` is never redirected: browsers keep the fragment, here an invitation's token, on a
+  // redirect.
   if (headers.cookie === undefined || path === "/join" || visitor === "unknown") return undefined;
   const back = `return=${encodeURIComponent(url)}`;
   if (visitor !== undefined) {

@@ -8,16 +8,16 @@ import { readOpenSession, foreignOriginProblem } from "./guard-request.ts";
 import { type Principal, toPrincipal } from "../../gateway/index.ts";
 
 const PREFIX = "/playground";
-/** The playground spends the organization's credit, as a key does. */
+/** The right that the playground requires, since it spends the organization's credit. */
 export const PLAYGROUND_NEED = "keys";
 
 /**
- * The gateway's own routes with a session instead of a key, billed to the organization's Playground
- * key, which the browser never gets.
+ * Serves the gateway's own routes with a session instead of a key, billed to the organization's
+ * Playground key, which the browser never gets.
  */
 export function playgroundRoutes(app: FastifyInstance, deps: ConsoleDeps): void {
   app.removeAllContentTypeParsers();
-  // The gateway reads the body, within its own bounds.
+  // The body stays unread here: the gateway reads it, within its own limits.
   app.addContentTypeParser("*", (_request, _payload, done) => done(null, undefined));
   app.route({
     method: ["GET", "POST"],
@@ -39,7 +39,9 @@ export function playgroundRoutes(app: FastifyInstance, deps: ConsoleDeps): void 
   });
 }
 
-/** The principal of playground calls: the organization's Playground key, made at the first. */
+/**
+ * The principal of playground calls: the organization's Playground key, created at the first call.
+ */
 export async function playgroundPrincipal(
   deps: Pick<ConsoleDeps, "accounts" | "rules">,
   orgId: OrgId,

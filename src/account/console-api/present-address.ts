@@ -1,9 +1,9 @@
 import { mayRole, type Role } from "../../kernel/index.ts";
 
 /**
- * The destination of alerts as this role may see it. The address of a webhook can contain a token
- * that allows anyone to post there, so roles that cannot change destinations see only its scheme
- * and host.
+ * The address of an alert destination as this role may see it. A webhook's address can contain a
+ * token that allows anyone to post there, so roles that cannot change destinations see only its
+ * scheme and host.
  */
 export function presentAddress(address: string, role: Role): string {
   if (mayRole(role, "billing") || !/^https?:/i.test(address)) return address;
@@ -12,7 +12,7 @@ export function presentAddress(address: string, role: Role): string {
 
 type Facts = Readonly<Record<string, unknown>>;
 
-/** Shows the addresses in the recorded facts of a change according to the role. */
+/** Applies `presentAddress` to the recorded facts of a change. */
 export function withShownAddress<T extends Facts>(facts: T | null, role: Role): T | null {
   const address = facts?.["address"];
   if (facts === null || typeof address !== "string") return facts;

@@ -25,11 +25,11 @@ export interface LimitContext {
 export interface ShownActivity {
   readonly lastUsedAtMs: number | null;
   readonly spentMonthMicroUsd: MicroUsd;
-  /** The spend under its weekly and daily caps. */
+  /** The spend under the key's weekly and daily caps. */
   readonly periods: readonly PeriodSpend[];
 }
 
-/** A customer's key as pages show it: never more of its secret than the label. */
+/** Shows a customer's key; of its secret, only the label. */
 export function presentKey(
   key: KeySummary,
   context: LimitContext,
@@ -62,7 +62,6 @@ function isExpired({ expiresAtMs }: Pick<KeySummary, "expiresAtMs">, nowMs: numb
   return expiresAtMs !== null && nowMs >= expiresAtMs;
 }
 
-/** True if the key is neither disabled nor expired. */
 export function isActive(
   key: Pick<KeySummary, "disabledAtMs" | "expiresAtMs">,
   nowMs: number,

@@ -16,7 +16,7 @@ import { presentPrices } from "./present-request.ts";
 import type { ProviderActivity, Substitution, DeploymentHealth } from "../../gateway/index.ts";
 import { floorToPercent, roundToDigits } from "./listing-figures-routes.ts";
 
-/** A model for buyers, with every provider's listing of it in routing order. */
+/** A model for buyers; its listings are in routing order. */
 export function presentModel(model: ListedModel): Model {
   return present(Model, model, {
     name: model.displayName,
@@ -58,7 +58,7 @@ function presentListing(deployment: Deployment): ModelProvider {
   });
 }
 
-/** Prices by the size of a prompt, in ascending order. */
+/** Prices by prompt size, the smallest bound first. */
 export function presentTiers(prices: PriceSheet | null): ModelProvider["price_tiers"] {
   return (prices?.tiers ?? []).map((tier) => ({
     above_prompt_tokens: tier.abovePromptTokens,
@@ -90,7 +90,7 @@ function presentDescriptor(descriptor: CapabilityDescriptor): Descriptor {
 export function presentProvider(
   provider: ListedProvider,
   seen: {
-    /** Undefined if it is not shown, or is of too few organizations. */
+    /** Undefined if the operator does not publish it, or if too few organizations made calls. */
     readonly activity: ProviderActivity | undefined;
     readonly substitutions: readonly Substitution[];
     readonly mayTry: (deploymentId: string) => ReturnType<DeploymentHealth["mayTry"]>;
@@ -123,7 +123,7 @@ function presentSubstitutions(
     }));
 }
 
-/** `open`: none of its listings may be tried now; `cooling`: not all of them. */
+/** `open`: none of the provider's listings may be tried now; `healthy`: all may; else `cooling`. */
 function judgeStatus(
   verdicts: readonly ReturnType<DeploymentHealth["mayTry"]>[],
 ): Provider["status"] {

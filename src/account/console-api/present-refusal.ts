@@ -26,7 +26,7 @@ const ACTIONS: Readonly<Record<string, Refusal["action"]>> = {
 };
 
 interface Asked {
-  /** Null for a key that the gateway manages. */
+  /** Null for a managed key. */
   readonly keyId: string | null;
   readonly modelId: string | null;
   readonly route: string;
@@ -65,7 +65,7 @@ function explainReason(reason: Reason, asked: Asked, errorClass: string): Explai
   };
 }
 
-/** Whoever holds the key may know its list of models. */
+/** The holder of a key may learn how many models it allows. */
 function explainModels({ limit }: Reason, asked: Asked): Explained {
   const models =
     limit === undefined
@@ -94,7 +94,7 @@ function explainBalance(reason: Reason, { route }: Asked): Explained {
   };
 }
 
-/** How a request to this route costs less. */
+/** How the client can make a request to this route cheaper. */
 const LESS: Readonly<Record<string, string>> = {
   "/v1/images/generations": "fewer or smaller images",
   "/v1/videos": "a shorter or smaller video",
@@ -129,7 +129,7 @@ const SCOPE_NAMES: Readonly<Record<string, string>> = {
   platform: "Token Market as a whole",
 };
 
-/** `60 were used in the last minute. `, or nothing for an old refusal without figures. */
+/** Such as `60 were used in the last minute. `; empty for an old refusal without figures. */
 function describeUse({ used, asked, limit_kind: kind }: Reason): string {
   const when = USED_WHEN[kind ?? ""];
   if (used === undefined || when === undefined) return "";
@@ -158,12 +158,12 @@ function describeRetry({ retry_after: seconds, retryable, asked }: Reason): stri
   return `It could have been sent again ${seconds} ${seconds === 1 ? "second" : "seconds"} later.`;
 }
 
-/** Dollars with at least two decimals, and without zeros after the last digit. */
+/** Formats dollars with at least two decimals, and without zeros after the last digit. */
 export function formatDollars(amount: string | undefined): string {
   return amount === undefined ? "an unknown amount" : `$${amount.replace(/0{1,4}$/, "")}`;
 }
 
-/** `1 December (UTC)`. */
+/** Formats `1 December (UTC)`. */
 export function formatDay(at: string | undefined): string {
   return at === undefined ? "the first of the month (UTC)" : `${DAY.format(new Date(at))} (UTC)`;
 }

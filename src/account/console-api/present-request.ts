@@ -15,7 +15,7 @@ import type { ReportedRequest, UsageReports } from "../../gateway/index.ts";
 import { Attempt, RequestRow } from "./contract/usage.ts";
 import { present } from "./present.ts";
 
-/** One request of the log. The marketplace's own keys are shown by their purpose, never by id. */
+/** One request of the log. A managed key is shown by its purpose, never by its id. */
 export function presentRequest(request: ReportedRequest): RequestRow {
   return present(RequestRow, request, {
     model: request.modelId,
@@ -52,12 +52,12 @@ export function presentAttempt(attempt: ReportedAttempt): Attempt {
   });
 }
 
-/** Dollars per million tokens of each SKU, exactly. */
+/** Exact dollars per million tokens, by SKU. */
 export function presentPrices(prices: BySku<bigint>): NonNullable<Attempt["prices"]> {
   return bySkuName(prices, perMillion);
 }
 
-/* The pico-dollars of a token equal the micro-dollars of a million tokens. */
+/* Pico-dollars per token equal micro-dollars per million tokens. */
 export function perMillion(picoUsdPerToken: PicoUsd | bigint): string {
   return formatUsd(microUsd(picoUsdPerToken)).replace(/\.?0+$/, "");
 }
@@ -68,7 +68,7 @@ export const REQUEST_COLUMNS: readonly string[] = ROW_FIELDS.flatMap((name) =>
   name === "tokens" ? Object.values(TOKEN_BUCKETS) : [name],
 );
 
-/** One request as a line of CSV, in which no spreadsheet reads a text as a formula. */
+/** Formats a request as a CSV line in which no spreadsheet reads a text as a formula. */
 export function requestLine(request: ReportedRequest): string {
   const row = { ...presentRequest(request), key_id: presentKeyId(request) };
   const cells = ROW_FIELDS.flatMap((name) => {

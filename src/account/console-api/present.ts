@@ -9,7 +9,10 @@ type InstantField = InstantWord | `${string}_${InstantWord}`;
 type InstantWord = "at" | "since" | "until";
 type UsdField = `${string}_usd`;
 
-/** The name of an answer's field in a record of the program, where units come last. */
+/**
+ * The property of a record for an answer's field: `createdAtMs` for `created_at`, `spentMicroUsd`
+ * for `spent_usd`.
+ */
 type NameIn<F extends string> = F extends InstantField
   ? `${Camel<F>}Ms`
   : F extends `${infer A}_usd`
@@ -26,14 +29,17 @@ type Source<T> = {
 } & {
   readonly [F in keyof T & string as null extends T[F] ? NameIn<F> : never]?: ValueIn<F, T[F]>;
 };
-/** A nullable field may be absent, but the type must have it: a misspelt name does not compile. */
+/**
+ * A nullable field may be absent in a record, but not in its type, so that a misspelled name does
+ * not compile.
+ */
 type Missing<T, R> = Exclude<{ [F in keyof T & string]-?: NameIn<F> }[keyof T & string], keyof R>;
 type Fits<T, R> = [Missing<T, R>] extends [never] ? Source<T> : { readonly missing: Missing<T, R> };
 
 /**
- * Shows a record of the program by the schema of an answer: `created_at` is the instant of
- * `createdAtMs`, `spent_usd` the dollars of `spentMicroUsd`, any other field is that of the same
- * name in camel case. `others` are the fields that follow another rule.
+ * Converts a record to an answer by the answer's schema: `created_at` is the instant of
+ * `createdAtMs`, `spent_usd` the dollars of `spentMicroUsd`, any other field the property of the
+ * same name in camel case. `others` contains the fields that follow another rule.
  */
 export function present<
   S extends TObject,

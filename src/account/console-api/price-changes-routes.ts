@@ -9,13 +9,14 @@ import type { ReportGates } from "./concurrency-gate.ts";
 const DAY_MS = 86_400_000;
 const DAYS = 30;
 const NOTICES_MAX = 20;
-/** Every page asks for them, and an announcement is days ahead. */
+/** How long notices are cached: every page reads them, and changes are announced days ahead. */
 const KEPT_MS = 60_000;
-/** An organization that has used none of the models may be calling one for the first time. */
+/**
+ * Short: an organization that has used none of the models may be calling one for the first time.
+ */
 const NONE_KEPT_MS = 5_000;
 const KEPT_ORGS_MAX = 1_000;
 
-/** Routes for announced price changes of the listings that the organization uses. */
 export function priceChangeHandlers(
   deps: ConsoleDeps,
   gates: ReportGates,
@@ -27,7 +28,7 @@ export function priceChangeHandlers(
     "GET /api/console/price-changes": async ({ session }) => {
       const { orgId } = session;
       const changes = comingChanges(catalog.current, clock.nowMs());
-      // Most of the time there is none, and then the journal is not read.
+      // Most of the time no change is announced, and then the journal is not read.
       if (changes.length === 0) return { data: [] };
       const key = `${orgId} ${catalog.current.buildId}`;
       const nowMs = clock.monotonicMs();
@@ -42,13 +43,13 @@ export function priceChangeHandlers(
   };
 }
 
-/** Runs its queries one after another, under one permit: by model, then by provider. */
+/** Runs its queries one after another, since they share one permit: by model, then by provider. */
 async function readNotices(
   { reports, clock }: ConsoleDeps,
   orgId: OrgId,
   changes: readonly ComingChange[],
 ): Promise<PriceNotice[]> {
-  // Whole days in UTC up to today, so that most of them are read from sums.
+  // Whole UTC days including today, so that most of them are read from stored sums.
   const toMs = (Math.floor(clock.nowMs() / DAY_MS) + 1) * DAY_MS;
   const range = { orgId, fromMs: toMs - DAYS * DAY_MS, toMs };
   const { groups } = await reports.report(range, "model");
@@ -65,7 +66,8 @@ async function readNotices(
     const served = providers.groups.filter(({ group }) => group !== "none");
     const figures = served.find(({ group }) => group === providerId)?.figures;
     if (figures === undefined) continue;
-    // Sizes are known by model only, so not if another provider served the model too.
+    // Sizes are known by model only, so they are of no use if another provider served the model
+    // too.
     const isAlone = served.length === 1;
     const { requests, usage } = figures;
     const own = isAlone ? sized?.filter((each) => each.modelId === modelId) : undefined;

@@ -27,11 +27,16 @@ export interface ComingChange {
 export interface ListingUse {
   readonly requests: number;
   readonly usage: Usage;
-  /** The tokens by the prompt sizes of the change's tiers; undefined if the sizes are not known. */
+  /**
+   * Tokens grouped by the prompt sizes at which prices change; undefined if sizes are not known.
+   */
   readonly sized: readonly SizedTokens[] | undefined;
 }
 
-/** The next change that a customer notices, of every routed listing that bills by the token. */
+/**
+ * Finds the next price change that customers notice, for each routed listing that bills by the
+ * token.
+ */
 export function comingChanges({ models }: Catalog, nowMs: number): readonly ComingChange[] {
   return models.flatMap(({ displayName, deployments }) =>
     deployments.flatMap((each): ComingChange[] => {
@@ -46,7 +51,7 @@ export function comingChanges({ models }: Catalog, nowMs: number): readonly Comi
   );
 }
 
-/** The sizes of prompts that decide what these listings cost. */
+/** The prompt sizes at which a price of these listings changes. */
 export function changeBounds(changes: readonly ComingChange[]): readonly number[] {
   const bounds = changes.flatMap(({ before, after }) => [
     ...tierBounds(before),
@@ -55,7 +60,7 @@ export function changeBounds(changes: readonly ComingChange[]): readonly number[
   return [...new Set(bounds)].toSorted((a, b) => a - b);
 }
 
-/** The notice of a price change. `bounds` are those by which the use was grouped. */
+/** `bounds` are the prompt sizes by which `use` was grouped. */
 export function priceNotice(
   change: ComingChange,
   use: ListingUse,
@@ -91,7 +96,7 @@ export function priceNotice(
   };
 }
 
-/** True if customers pay the same; what the provider is owed does not concern them. */
+/** True if customers pay the same, even if the provider's own price changes. */
 function isSame(before: PriceSheet, after: PriceSheet): boolean {
   return serializeSale(before) === serializeSale(after);
 }

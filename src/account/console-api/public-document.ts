@@ -2,7 +2,7 @@ import { createHash } from "node:crypto";
 import { setImmediate } from "node:timers/promises";
 import { mapInTurns } from "../../kernel/index.ts";
 
-/** A JSON document that anybody may read and keep for a while. */
+/** A JSON document that anybody may read and cache for `maxAgeSeconds`. */
 export class PublicDocument {
   readonly body: Buffer;
   readonly etag: string;
@@ -14,7 +14,7 @@ export class PublicDocument {
     return new PublicDocument({ body, digest, maxAgeSeconds });
   }
 
-  /** Makes a long document piece by piece, so that other requests are served meanwhile. */
+  /** Makes a long document piece by piece, so that other requests are served in between. */
   static async inTurns(pieces: readonly Buffer[], maxAgeSeconds: number): Promise<PublicDocument> {
     const hash = createHash("sha256");
     await mapInTurns(pieces, (piece) => hash.update(piece));
@@ -38,7 +38,7 @@ interface Made {
 
 const ETAG_CHARS = 32;
 
-/** True if `etag` is among the tags that the client has cached. Weak tags count as strong ones. */
+/** True if the client has cached `etag`. A weak tag counts as a strong one. */
 export function isKept(header: string | undefined, etag: string): boolean {
   const tags = header?.split(",").map((tag) => tag.trim().replace(/^W\//, "")) ?? [];
   return tags.includes(etag) || tags.includes("*");

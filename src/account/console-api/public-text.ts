@@ -1,10 +1,10 @@
-/** The most characters of one text of a conformance report on a page. */
+/** Limits each text of a conformance report that a page shows. */
 const TEXT_CHARS_MAX = 300;
 
 /**
- * Makes a text of a conformance report safe for customers: one bounded line without addresses
- * (`hidden` are those of the endpoint) and without anything that looks like a key. Reports of this
- * program contain no keys, but a report that a provider signed may contain anything.
+ * Makes a text of a conformance report safe for customers: one line of bounded length, without
+ * addresses (`hidden` are those of the endpoint) and without anything that looks like a key. Our
+ * own reports contain no keys, but a report that a provider signed may contain anything.
  */
 export function publicText(text: string, hidden: readonly string[]): string {
   let shown = text.slice(0, 4 * TEXT_CHARS_MAX);
@@ -25,15 +25,15 @@ const PATTERNS: readonly RegExp[] = [
   /(?<![\w:])(?:[\da-f]{1,4}:){4,7}[\da-f]{1,4}(?![\w:])/gi,
   /(?<![\w:])(?:[\da-f]{1,4}:)*:(?:[\da-f]{1,4}:)*[\da-f]{1,4}(?![\w:])/gi,
   /(?<=\b(?:ENOTFOUND|EAI_AGAIN)\s)\S+/g,
-  // Keys.
+  // API keys and bearer tokens.
   /\b(?:sk|pk|rk|tm_vk|key)[-_][\w-]{8,}/gi,
   /\bbearer\s+\S+/gi,
 ];
 
-/** The texts that name the endpoint, longest first. */
+/** The texts that would reveal the endpoint; the longest first, so that no part of it remains. */
 export function hostTexts(baseUrl: string): readonly string[] {
   if (!URL.canParse(baseUrl)) return [baseUrl];
   const { host, hostname } = new URL(baseUrl);
-  // A name without a dot could be an ordinary word.
+  // A host name without a dot could be an ordinary word, so it is not hidden.
   return [baseUrl, ...new Set([host, hostname])].filter((text) => /[.:]/.test(text));
 }

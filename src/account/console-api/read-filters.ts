@@ -13,7 +13,7 @@ import type { UsageFilters } from "./contract.ts";
 const DAY_MS = 86_400_000;
 const RANGE_DAYS_MAX = 366;
 
-/** Reads the filters of a page; without a range, they are of the last 24 hours. */
+/** Reads the filters of a page; the default range is the last 24 hours. */
 export function readFilters(
   orgId: OrgId,
   filters: UsageFilters,
@@ -53,7 +53,7 @@ export function onlyTagged(
   };
 }
 
-/** Splits at the commas, without duplicates; the contract bounds the number of values. */
+/** The contract limits the number of values. */
 function splitValues(text: string | undefined): readonly string[] | undefined {
   return text === undefined ? undefined : [...new Set(text.split(","))];
 }

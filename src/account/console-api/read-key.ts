@@ -4,7 +4,10 @@ import type { ConsoleDeps } from "./console-deps.ts";
 import type { KeyChange } from "./contract.ts";
 import { readCaps } from "./read-values.ts";
 
-/** Checked fields of a key; an absent one changes nothing. */
+/**
+ * Checked fields of a key. An absent field changes nothing; null removes the expiry, or allows all
+ * models.
+ */
 interface KeyFields {
   readonly caps: Partial<Caps>;
   readonly expiresAtMs?: number | null;
@@ -12,7 +15,7 @@ interface KeyFields {
   readonly tags?: readonly string[];
 }
 
-/** Reads the fields of a new key, or of a change of keys; `kept` are the key's present models. */
+/** Reads the fields of a new key or of a change; `kept` are the key's present models. */
 export async function readKeyFields(
   deps: Pick<ConsoleDeps, "catalog" | "rules" | "clock">,
   orgId: OrgId,
@@ -33,8 +36,8 @@ const YEAR_MS = 366 * 86_400_000;
 const INSTANT = /^(\d{4}-\d{2}-\d{2})T\d{2}:\d{2}(:\d{2}(\.\d{1,3})?)?Z$/;
 
 /**
- * When a key expires, in milliseconds: undefined changes nothing, null means never. An instant that
- * has passed is refused, since disabling stops a key at once.
+ * Reads when a key expires, in milliseconds: undefined changes nothing, null means never. An
+ * instant in the past is refused, since disabling stops a key at once.
  */
 export function readExpiry(
   text: string | null | undefined,
@@ -63,9 +66,9 @@ const TOO_FAR = invalidField(
 );
 
 /**
- * Reads the models that a key may call, deduplicated in the given order; undefined changes nothing,
- * null allows every model. An unlisted id is refused, so that a typo does not block production,
- * unless `kept`, the key's present models, contains it.
+ * Reads the models that a key may call, without duplicates, in the given order; undefined changes
+ * nothing, null allows every model. An unlisted id is refused, so that a typo does not block
+ * production, unless `kept`, the key's present models, contains it.
  */
 async function readAllowedModels(
   { catalog, rules }: Pick<ConsoleDeps, "catalog" | "rules">,

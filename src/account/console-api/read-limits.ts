@@ -68,7 +68,7 @@ export async function readLimits(deps: OperationDeps, session: Acting): Promise<
   };
 }
 
-/** The counts of each scope, by its id; a scope that the limit store did not report is missing. */
+/** Counts by scope id; a scope that the limit store did not report is missing. */
 async function peekRows(
   { limitUse: { limits, clock } }: OperationDeps,
   orgId: OrgId,
@@ -118,18 +118,20 @@ function usdOrZero(amount: bigint | undefined): string {
   return formatUsd(microUsd(amount ?? ZERO_MICRO_USD));
 }
 
-/** A scope of the organization with its name for people. */
 interface NamedRow {
   readonly row: LimitRow;
   readonly name: string;
   readonly modelId: string | null;
-  /** The claims whose use is shown: the scope, and its window from before there is credit. */
+  /**
+   * The claims whose use is shown: the scope's own, and the window that applies before there is
+   * credit.
+   */
   readonly claims: readonly ScopeClaim[];
 }
 
 /**
- * Every scope that can refuse a request of the organization: itself, each active key, and each
- * model that a limit is stored for. Limits of keys that are not given are left out.
+ * Lists every scope that can refuse a request of the organization: the organization, each key of
+ * `keys`, and each model with a stored limit. Limits of other keys are left out.
  */
 function rowsOfOrganization(
   org: OrgSummary,
@@ -167,7 +169,7 @@ function rowsOfOrganization(
   ];
 }
 
-/** Models that a limit of the key, or without a key of the organization, is stored for. */
+/** The models with a stored limit of this key, or of the organization if `ofKey` is undefined. */
 function listModels(limits: readonly StoredLimit[], ofKey: KeyId | undefined): readonly string[] {
   const ids = limits.flatMap(({ scope, keyId, modelId }) =>
     scope === "model" && modelId !== undefined && keyId === ofKey ? [modelId] : [],
@@ -184,12 +186,12 @@ function toNamedRow(row: LimitRow, name: string, modelId: string | null = null):
   return { row, name, modelId, claims: [{ scope, id, limits }, ...unfunded] };
 }
 
-/** The window that counts until the organization holds credit. */
+/** The id of the window that counts until the organization has credit. */
 function unfundedId({ id }: Pick<LimitRow, "id">): string {
   return `${id}#unfunded`;
 }
 
-/** One scope as the limits page shows it; `usages` are by scope id. */
+/** `usages` are by scope id. */
 function presentLimitRow(
   { row, name, modelId }: NamedRow,
   usages: ReadonlyMap<string, ScopeUsage>,
@@ -214,7 +216,9 @@ function presentLimitRow(
   };
 }
 
-/** Shows the limits of a dedicated endpoint, which only the operator can change. */
+/**
+ * Only the operator can change the limits of a dedicated endpoint, so none is the customer's own.
+ */
 function presentEndpointRow(
   { providerId, limits }: EndpointRecord,
   usage: ScopeUsage | undefined,

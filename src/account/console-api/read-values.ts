@@ -9,14 +9,14 @@ import {
 } from "../../kernel/index.ts";
 import { ConsoleRefusal, invalidField } from "./console-refusal.ts";
 
-/** The meaning of a cap field: undefined changes nothing, null removes the cap. */
+/** Undefined: the cap stays; null: the cap is removed. */
 export function readCap(text: string | null | undefined): MicroUsd | null | undefined {
   if (text === undefined || text === null || text === "") return undefined;
   const amount = readAmount(text);
   return amount === 0n ? null : amount;
 }
 
-/** The caps of a key that a change names; absent if the cap stays. */
+/** A cap that stays is absent. */
 export function readCaps(body: {
   readonly [F in CapField]?: string | null | undefined;
 }): Partial<Caps> {
@@ -28,14 +28,13 @@ export function readCaps(body: {
   );
 }
 
-/** Parses an amount that the contract's schema has accepted. */
+/** Parses an amount that the contract's schema has already accepted. */
 export function readAmount(text: string): MicroUsd {
   const amount = parseUsd(text);
   assert(amount !== undefined && amount >= 0n, "an amount was checked before it is read");
   return amount;
 }
 
-/** Reads a name: trimmed, in one line. */
 export function readName(text: string): string | ConsoleRefusal {
   const name = text.trim();
   if (name === "") return invalidField("name", "name must not be blank");
@@ -45,7 +44,6 @@ export function readName(text: string): string | ConsoleRefusal {
   return name;
 }
 
-/** True if the text contains control characters or bidirectional overrides. */
 export function isUnprintable(text: string): boolean {
   return UNPRINTABLE.test(text);
 }

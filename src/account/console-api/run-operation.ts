@@ -15,10 +15,9 @@ import { organizationHandlers } from "./operator-routes.ts";
 import { settlementHandlers } from "./operator-settlement-routes.ts";
 import { statementHandlers } from "./statement-routes.ts";
 
-/** A refusal that a command may get instead of an answer. */
 export type OperationRefusal = Pick<ConsoleRefusal, "code" | "field" | "message">;
 
-/** The handlers of all operations that exist as a command; routes share them with pages. */
+/** Handlers of all operations that can run as a command; pages share those of routes. */
 function operationHandlers(deps: CommandDeps): Handlers<CommandedName> {
   return {
     ...keyHandlers(deps),
@@ -33,16 +32,16 @@ function operationHandlers(deps: CommandDeps): Handlers<CommandedName> {
 }
 
 /**
- * Runs an operation as the command of an operator: with the checks, the work and the answer of its
+ * Runs an operation as an operator's command, with the checks, the handler and the answer of its
  * route. Whoever runs a command is an operator, so no session is read.
  */
 export async function runOperation(
   deps: CommandDeps,
   { name, contract, face }: Operation,
   asked: {
-    /** Undefined for an operation of the whole installation. */
+    /** Undefined for an operation on the whole installation. */
     readonly orgId: OrgId | undefined;
-    /** The fields of all parts of the request. */
+    /** The fields of path, query and body together. */
     readonly values: Readonly<Record<string, unknown>>;
     readonly by: ChangedBy;
   },
@@ -80,7 +79,7 @@ export async function runOperation(
   return { kind: "answer", answer: first.data === undefined ? first : { ...first, data } };
 }
 
-/** The parts of an answer in pages; a command reads all pages. */
+/** An answer may be one of several pages; a command reads all pages. */
 interface Answer extends Readonly<Record<string, unknown>> {
   readonly data?: readonly unknown[];
   readonly next_cursor?: string | null;
@@ -91,7 +90,7 @@ interface ObjectSchema {
   readonly required?: readonly string[];
 }
 
-/** The schema without the fields that only a page asks a person to type. */
+/** Removes the fields that only a page makes a person type. */
 function withoutTyped(
   schema: object | undefined,
   { typed = [] }: CommandFace,

@@ -14,7 +14,7 @@ export interface Runway {
 }
 
 const DAY_MS = 86_400_000;
-/** A week, so that work days and weekends weigh as they do in the long run. */
+/** A week, so that working days and weekends weigh as they do in the long run. */
 const WHOLE_DAYS = 7;
 const WHOLE_DAYS_MIN = 2;
 const DAYS_MAX = 365n;
@@ -22,7 +22,7 @@ const DAYS_MAX = 365n;
 /**
  * Estimates until when a balance lasts at the pace of the last seven whole days. Days before the
  * first spend do not count, so that a new account is judged by its own days. Undefined with fewer
- * than two days, or with nothing to spend.
+ * than two such days, or without a balance.
  */
 export function estimateRunway(
   availableMicroUsd: MicroUsd,

@@ -1,4 +1,7 @@
-/** The policy of every answer that is not a page: nothing in it may run, load or be framed. */
+/**
+ * The content security policy of every answer that is not a page: it may load and run nothing, and
+ * no page may frame it.
+ */
 const DATA_POLICY =
   "default-src 'none'; base-uri 'none'; form-action 'none'; frame-ancestors 'none'";
 
@@ -17,8 +20,8 @@ export function securityHeaders(consoleUrl: string): Readonly<Record<string, str
 const HSTS = "max-age=31536000";
 
 /**
- * The content security policy of a page: only our own scripts and no inline ones, our own styles
- * and those with this answer's nonce, connections only to this origin.
+ * The content security policy of a page: our own scripts and no inline ones, our own styles and
+ * those with this answer's nonce, connections to this origin only.
  */
 export function pagePolicy(nonce: string): string {
   return [

@@ -15,7 +15,6 @@ import { readNotices } from "./notices.ts";
 import { presentBalance } from "./billing-routes.ts";
 import { present } from "./present.ts";
 
-/** Routes for the session, its person and the organization's settings. */
 export function sessionHandlers(deps: ConsoleDeps): Handlers<keyof typeof sessionRoutes> {
   const { identity, accounts, rules, reports, clock } = deps;
   return {
@@ -73,7 +72,7 @@ async function readSessions(
 
 /** How long an unsuccessful request is shown to a user who has had no successful one yet. */
 const TRYING_MS = 3_600_000;
-/** Includes requests that arrive while this is read. */
+/** Extends the range beyond now, to include requests that arrive during the read. */
 const SOON_MS = 60_000;
 
 async function readFirstRequest(
@@ -134,7 +133,7 @@ async function readSession(deps: ConsoleDeps, cookieHeader: string | undefined):
     user,
     org: { org_id: org.orgId, name: org.name, role: session.role },
     may: [...MAY[session.role]],
-    // The account's own organization is not offered before it is begun.
+    // An own organization that the account has not begun yet is not offered.
     others: joined
       .filter(({ orgId, isUnused }) => !isUnused && orgId !== session.orgId)
       .map(({ orgId, name }) => ({ org_id: orgId, name })),

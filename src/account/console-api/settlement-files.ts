@@ -24,7 +24,7 @@ import { conflict, ConsoleRefusal } from "./console-refusal.ts";
 import type { PutBack, PutBackPeriod } from "./contract/commands.ts";
 import type { Handlers } from "./handler.ts";
 
-/** `settlement export`, `settlement put-back`: closed periods as signed files. */
+/** Commands that write closed periods to signed files, and read these back after a restore. */
 export function settlementFiles({
   operator: { settlement },
   exportKey,
@@ -45,7 +45,7 @@ export function settlementFiles({
 
 const NO_KEY = conflict("there is no key to check the files with; name it with --public-key");
 
-/** Writes a signed file of every closed period that has none in the folder; returns how many. */
+/** Writes a signed file for each closed period that has none in `folder`; returns how many. */
 async function exportPeriods(
   settlement: SettlementStore,
   folder: string,
@@ -68,7 +68,7 @@ async function exportPeriods(
 
 type PeriodFile = Exclude<ReturnType<typeof readPeriodFile>, string>;
 
-/** Sorted oldest first, since the periods of a provider form a chain. */
+/** Oldest first, since the periods of a provider form a chain. */
 function readFiles(folder: string, key: KeyObject): readonly PeriodFile[] | ConsoleRefusal {
   const files: PeriodFile[] = [];
   for (const name of readdirSync(folder).filter((each) => /^period-.*\.json$/.test(each))) {

@@ -67,7 +67,10 @@ async function readCompanyPage(deps: OperationDeps, orgId: OrgId): Promise<Compa
   };
 }
 
-/** Reads a statement. While many earlier months are closed, a page gets a 409; a command waits. */
+/**
+ * Reads a statement. While many earlier months have to be closed first, a page gets a 409, and a
+ * command keeps reading.
+ */
 async function readOne(
   { statements }: OperationDeps,
   { orgId, isOperator = false }: Acting,
@@ -117,7 +120,7 @@ async function* onePiece(text: string): AsyncIterable<string> {
   yield text;
 }
 
-/** Reads company data: trimmed, each text in one line. */
+/** Trims each text, and requires it to be one line. */
 function readCompany(body: CompanyData): Company | ConsoleRefusal {
   const company: Company = {
     legalName: body.legal_name.trim(),

@@ -112,14 +112,15 @@ const MANAGED_NAMES: Readonly<Record<string, string>> = {
   optimize: "Optimize searches",
 };
 
-/** A CSV file reports its age in a header, because a line of its own would look like a request. */
+/** A CSV file reports its age in a header, because an extra line would look like a request. */
 function asOfHeader(asOf: string | undefined): Readonly<Record<string, string>> {
   return asOf === undefined ? {} : { "x-tm-as-of": asOf };
 }
 
 async function* requestsCsv(reports: UsageReports, filter: ReportFilter): AsyncIterable<string> {
   let head = `${csvLine(REQUEST_COLUMNS)}\r\n`;
-  // Yields a page without rows too, which sends the column names and notices a gone client.
+  // A page without rows is yielded too: it sends the column names, and notices that a client has
+  // left.
   for await (const rows of reports.everyRequest(filter)) {
     yield head + rows.map(requestLine).join("");
     head = "";

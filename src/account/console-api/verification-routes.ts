@@ -48,7 +48,7 @@ const NOT_LISTED = new ConsoleRefusal(
   "this provider does not list this model; GET /api/catalog.json has the listings",
 );
 
-/** The listings that anybody may see, by provider. */
+/** The listings that anybody may see, in the order of providers. */
 function publicListings(
   { providers }: Catalog,
   { provider, model }: { readonly provider?: string; readonly model?: string },
@@ -64,7 +64,9 @@ export type JudgedListing = Pick<
   "providerId" | "modelId" | "baseUrl" | "manifestSha256"
 >;
 
-/** The trust in a listing, for buyers: which checks failed and why, without addresses or keys. */
+/**
+ * How far a listing is trusted, for buyers: which checks failed and why, without addresses or keys.
+ */
 export function presentTrust(
   listing: JudgedListing,
   { state, verdict, suspect }: ListingVerification,
@@ -129,7 +131,10 @@ function presentCheck(check: RecordedCheck, hidden: readonly string[]): CheckFin
   return { ...presentFlaw(check, hidden), evidence: presentEvidence(check.evidence, hidden) };
 }
 
-/** Checks of this program report fewer; a signed report of another program may contain anything. */
+/**
+ * Limits the evidence of a check. Our own checks report less; a signed report of another program
+ * may contain anything.
+ */
 const EVIDENCE_MAX = 12;
 
 function presentEvidence(evidence: unknown, hidden: readonly string[]): CheckFinding["evidence"] {
@@ -147,7 +152,7 @@ function presentEvidence(evidence: unknown, hidden: readonly string[]): CheckFin
 
 const LIST_SHOWN_MAX = 20;
 
-/** Undefined for a value that no check reports. */
+/** Undefined for a kind of value that no check reports. */
 function valueText(value: unknown, depth = 0): string | undefined {
   if (value === null) return "none";
   if (typeof value === "string") return value;

@@ -5,7 +5,10 @@ import { sendRefusal } from "./answer-request.ts";
 import type { ConsoleDeps } from "./console-deps.ts";
 import { ConsoleRefusal } from "./console-refusal.ts";
 
-/** The route for events of the payment provider, which its signature over the raw bytes proves. */
+/**
+ * The route for events of the payment provider. A signature over the raw bytes proves an event, so
+ * the body is not parsed here.
+ */
 export function webhookRoutes(app: FastifyInstance, { billing }: ConsoleDeps): void {
   app.removeAllContentTypeParsers();
   app.addContentTypeParser(

@@ -7,7 +7,7 @@ export const AlertDestination = Type.Object({
   channel: oneOf("email", "webhook"),
   /**
    * An e-mail address, or the URL of a webhook. Roles without `billing` see only the scheme and
-   * host of a URL, because the rest can contain a token.
+   * host of the URL, because its path can contain a token.
    */
   address: Type.String(),
   kinds: nullable(Type.Array(Type.String())),
@@ -15,8 +15,8 @@ export const AlertDestination = Type.Object({
   failing_since: nullable(Instant),
   disabled_at: nullable(Instant),
   /**
-   * `paused`: by a member; `failing`: after days of failures; `gone`: it answered with status 410;
-   * `unconfirmed`: its reader has not said yes; `stopped`: its reader has said no.
+   * `paused`: by a member; `failing`: after days of failures; `gone`: the address answered 410;
+   * `unconfirmed`: its reader has not confirmed it yet; `stopped`: its reader stopped the alerts.
    */
   disabled_reason: nullable(oneOf("paused", "failing", "gone", "unconfirmed", "stopped")),
   confirm_until: nullable(Instant),
@@ -26,12 +26,12 @@ export type AlertDestination = Static<typeof AlertDestination>;
 
 export const DestinationWithSecret = Type.Object({
   ...AlertDestination.properties,
-  /** The secret of a webhook, which no later answer shows; null for an e-mail address. */
+  /** A webhook's secret, which no later answer contains; null for an e-mail address. */
   secret: nullable(Type.String({ pattern: "^whsec_[A-Za-z0-9+/=]{32,88}$" })),
 });
 export type DestinationWithSecret = Static<typeof DestinationWithSecret>;
 
-/** The events that go to a destination; null for all, including future ones. */
+/** The kinds of events that go to a destination; null means all, including future ones. */
 const Kinds = nullable(
   Type.Array(Type.String({ minLength: 1, maxLength: 64 }), {
     minItems: 1,
@@ -51,16 +51,18 @@ export const Alerts = Type.Object({
     cap_percents: CapPercents,
     purchases: Type.Boolean(),
     restrictions: Type.Boolean(),
-    /** An alert 7 days and 1 day before a key expires, and when it has. */
+    /** Alerts 7 days and 1 day before a key expires, and when it has expired. */
     key_expiry: Type.Boolean(),
     provider_trouble: Type.Boolean(),
-    /** True until a person sets the threshold: it is a fifth of the last purchase, at least $5. */
+    /**
+     * True until a person sets the threshold; until then it is a fifth of the last purchase, at
+     * least $5.
+     */
     balance_follows: Type.Boolean(),
   }),
   can_email: Type.Boolean(),
-  /** False: the operator has configured no encryption key, without which no secret is stored. */
+  /** False if the operator has configured no encryption key, without which no secret is stored. */
   can_webhook: Type.Boolean(),
-  /** Kinds of events that a destination can choose. */
   kinds: Type.Array(Type.Object({ kind: Type.String(), label: Type.String() })),
   destinations: Type.Array(AlertDestination),
 });

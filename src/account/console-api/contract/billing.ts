@@ -31,9 +31,9 @@ export const Purchase = Type.Object({
 });
 export type Purchase = Static<typeof Purchase>;
 
-/** The payment for one purchase, with the parties as they were on that day. */
+/** The payment for one purchase, with buyer and issuer as they were on that day. */
 export const Receipt = Type.Object({
-  /** `R-000123`, without a gap among the receipts of its issuer; `TEST-000123` for test money. */
+  /** `R-000123`, numbered without a gap per issuer; `TEST-000123` for test money. */
   number: Type.String(),
   purchase_id: Id,
   paid_at: Instant,
@@ -41,7 +41,7 @@ export const Receipt = Type.Object({
   net_usd: Usd,
   tax_usd: Usd,
   no_tax_reason: Type.String(),
-  /** What was paid: net and tax. */
+  /** Net plus tax. */
   amount_usd: Usd,
   refunded_usd: Usd,
   disputed_usd: Usd,
@@ -68,7 +68,7 @@ export const Billing = Type.Object({
 });
 export type Billing = Static<typeof Billing>;
 
-/** One line of the wallet; a day's requests are one line. */
+/** One line of the wallet; the requests of a day make one line. */
 export const CreditEntry = Type.Object({
   at: Instant,
   kind: oneOf(
@@ -85,7 +85,7 @@ export const CreditEntry = Type.Object({
   ),
   /** The purchase, the grant's reference, or the day of usage. */
   ref: Type.String(),
-  /** Positive if credit was added. */
+  /** Positive if credit was added to the wallet. */
   amount_usd: Usd,
 });
 export type CreditEntry = Static<typeof CreditEntry>;

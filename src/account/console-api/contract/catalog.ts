@@ -2,7 +2,7 @@ import { Type, type Static } from "typebox";
 
 import { BySku, Count, Fields, nullable, oneOf } from "./shared.ts";
 
-/** A capability as the listing declares it. */
+/** A parameter of a model, as its listing declares it. */
 export const Descriptor = Type.Object({
   type: oneOf("boolean", "range", "integer", "enum", "unknown"),
   min: Type.Optional(Type.Number()),
@@ -15,7 +15,7 @@ export type Descriptor = Static<typeof Descriptor>;
 
 /**
  * Dollars per million tokens, as decimal strings. An absent SKU has the price of its fallback;
- * without a price of the cache for an hour, the listing does not offer that cache.
+ * without a price for the one-hour cache, the listing does not offer that cache.
  */
 export const PricesPerMillion = BySku(Type.String());
 export type PricesPerMillion = Static<typeof PricesPerMillion>;
@@ -27,7 +27,9 @@ export const PriceCardLine = Type.Object({
   variant: nullable(Type.String()),
 });
 
-/** The prices of all tokens, output included, of a request with a prompt above the bound. */
+/**
+ * The prices of all tokens, output included, of a request whose prompt is longer than the bound.
+ */
 export const PriceTier = Type.Object({
   above_prompt_tokens: Count,
   prices: PricesPerMillion,
@@ -41,7 +43,7 @@ export const PriceChange = Type.Object({
 });
 export type PriceChange = Static<typeof PriceChange>;
 
-/** One provider's listing of a model, in routing order. */
+/** One provider's listing of a model; a model's listings are in routing order. */
 export const ModelProvider = Type.Object({
   provider: Type.String(),
   name: Type.String(),
@@ -52,7 +54,7 @@ export const ModelProvider = Type.Object({
   defaulted: Type.Array(Type.String()),
   price_tiers: Type.Array(PriceTier),
   price_changes: Type.Array(PriceChange),
-  /** The day of the last price check, and its method; null if there is none. */
+  /** The day and the method of the last price check; null if there was none. */
   checked: nullable(
     Type.Object({
       on: Type.String(),
@@ -98,18 +100,18 @@ export const Provider = Type.Object({
   prompt_logging: oneOf("none", "retained"),
   datacenters: Type.Array(Type.String()),
   models: Type.Array(Type.String()),
-  /** The health that this instance sees now. */
+  /** The provider's health as this instance sees it now. */
   status: oneOf("healthy", "cooling", "open"),
   /**
    * The share of all customers' calls in the last 24 hours that succeeded, read once an hour. Null
-   * unless the operator shows such figures, and for fewer than 3 organizations or 200 calls, and if
+   * unless the operator publishes such figures, for fewer than 3 organizations or 200 calls, and if
    * one organization made more than half of the calls.
    */
   success_24h: nullable(Type.Number()),
   ttft_p50_ms: nullable(Count),
   /**
    * Models whose answers of the last 24 hours were reported to come from another model. They are
-   * always listed; `share_24h` is null under the same conditions as the figures above.
+   * always listed; `share_24h` is null under the same conditions as `success_24h`.
    */
   substitutions: Type.Array(
     Type.Object({
@@ -121,11 +123,11 @@ export const Provider = Type.Object({
 });
 export type Provider = Static<typeof Provider>;
 
-/** Newest `released` first, missing last, then by name. Private and staged listings are not in it. */
+/** Newest `released` first, missing last, then by name. Contains no private or staged listing. */
 export const Catalog = Type.Object({ models: Type.Array(Model) });
 export type Catalog = Static<typeof Catalog>;
 
-/** Bounds the text of a visitor; a provider with hundreds of models uses the command. */
+/** Limits the work for an anonymous visitor; a larger manifest is checked with the command. */
 const MANIFEST_CHARS_MAX = 65_536;
 
 export const catalogRoutes = {
@@ -151,7 +153,7 @@ export const catalogRoutes = {
       }),
     }),
     answer: Type.Object({
-      /** The number of listings of a manifest without problems; else null. */
+      /** The number of listings of a valid manifest; else null. */
       listings: nullable(Count),
       problems: Type.Array(
         Type.Object({ pointer: Type.String(), rule: Type.String(), message: Type.String() }),

@@ -21,7 +21,6 @@ const ACTION_GROUPS = [
   "card",
 ] as const;
 
-/** One change of the organization, by its people, its keys, the operator or this program. */
 export const ShownChange = Type.Object({
   position: Type.Integer(),
   at: Instant,

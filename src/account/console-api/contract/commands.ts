@@ -122,7 +122,7 @@ function ProviderIds(what: string) {
   return Type.Optional(Type.Array(ProviderId, { minItems: 1, description }));
 }
 
-/** A limit of a dedicated endpoint; absent for no limit. */
+/** Absent means no limit. */
 function Limit(of: string, minimum = 1) {
   const description = `a whole number of ${of}`;
   return Type.Optional(Type.Integer({ minimum, maximum: 1_000_000_000, description }));
@@ -143,8 +143,8 @@ export const PutBack = Type.Object({
 });
 
 /**
- * The operations without a page, with the reason: they concern the whole installation, or they let
- * a person in when the pages cannot.
+ * Operations without a page: they concern the whole installation, or they let a person in when the
+ * pages cannot.
  */
 export const COMMANDS = {
   "org create <name>": {
@@ -241,7 +241,9 @@ export const COMMANDS = {
     }),
     answer: Type.Object({
       ...endpointShape.schema.properties,
-      /** False if the folder of manifests is not here, as when the server runs elsewhere. */
+      /**
+       * False if the folder of manifests is not on this machine, as when the server runs elsewhere.
+       */
       manifest_checked: Type.Boolean(),
     }),
   },
@@ -269,7 +271,7 @@ export const COMMANDS = {
     answer: Type.Object({
       ok: Type.Boolean(),
       resealed: Count,
-      /** Secrets that were encrypted with that key already. */
+      /** The number of secrets that were encrypted with that key already. */
       kept: Count,
       not_decrypted: List(Type.String()),
     }),
@@ -360,7 +362,7 @@ export const COMMANDS = {
         }),
       ),
     }),
-    /** Null if `retention.changes_days` is 0, which keeps everything. */
+    /** `older_than_days` is null if `retention.changes_days` is 0, which keeps everything. */
     answer: Type.Object({ retired: Count, older_than_days: nullable(Count) }),
   },
 } as const satisfies Readonly<Record<string, CommandContract>>;

@@ -15,7 +15,7 @@ export const Connection = Type.Object({
 export type Connection = Static<typeof Connection>;
 
 export const Connections = Type.Object({
-  /** False: the operator has not configured a key to encrypt them with. */
+  /** False if the operator has configured no encryption key for provider keys. */
   is_available: Type.Boolean(),
   providers: Type.Array(Type.Object({ id: Type.String(), name: Type.String() })),
   data: Type.Array(Connection),

@@ -16,7 +16,7 @@ import {
 
 export type { CapField, CapPeriod, Caps } from "../../../kernel/core/cap-period.ts";
 
-/** A customer's key as pages show it. Managed keys are never among them. */
+/** A customer's key as pages show it; managed keys are never shown. */
 export const Key = Type.Object({
   key_id: Id,
   name: Type.String(),
@@ -29,7 +29,7 @@ export const Key = Type.Object({
   models: nullable(Type.Array(Type.String())),
   last_used_at: nullable(Instant),
   rpm_ceiling: Count,
-  /** Set by the customer, not above the ceiling; null if the ceiling holds. */
+  /** Set by the customer, at most `rpm_ceiling`; null means that the ceiling applies. */
   rpm: nullable(Count),
   rpm_effective: Count,
   ...byCapField(() => nullable(Usd)),
@@ -80,10 +80,10 @@ export const NewKey = Fields({
       description: "a whole number of at least 1 request per minute, up to the ceiling",
     }),
   ),
-  /** Absent, empty or 0 for no cap. */
+  /** Absent, empty or 0: no cap. */
   ...byCapField((period) => Type.Optional(CapChange(period))),
   tags: Type.Optional(Tags),
-  /** Absent or `never` if it does not expire. */
+  /** Absent or `never`: the key does not expire. */
   expires_at: Type.Optional(Expiry),
   models: Type.Optional(ModelIds),
 });
@@ -124,7 +124,7 @@ export const KeyChange = Fields({
 });
 export type KeyChange = Static<typeof KeyChange>;
 
-/** Absent, null and `""` change nothing. Either all of these keys change, or none. */
+/** Absent, null and `""` change nothing. Either all the keys change or none. */
 export const KeysChange = Fields({
   key_ids: KeyIds,
   ...CapChanges,
@@ -231,7 +231,7 @@ export const keyRoutes = {
     changes: ["key.disable"],
     needs: "keys",
     isSetting: true,
-    /** The number of keys, typed by the person as a confirmation. */
+    /** The person types the number of keys as a confirmation. */
     body: Fields({
       key_ids: KeyIds,
       confirm_count: Type.Integer({ minimum: 1, description: "how many keys these are" }),
@@ -250,7 +250,7 @@ export const keyRoutes = {
     needs: "keys",
     isSetting: true,
     params: keyParams,
-    /** The key's name, which the person types so as not to disable the wrong key. */
+    /** The person types the key's name, so as not to disable the wrong key. */
     body: Fields({
       confirm_name: Type.String({ description: "the name of the key, as it is shown" }),
     }),

@@ -20,7 +20,10 @@ export type LimitValue = Static<typeof LimitValue>;
 export const LimitRow = Type.Object({
   scope: oneOf("org", "key", "model", "endpoint"),
   key_id: nullable(Id),
-  /** A key's name, a model id, an endpoint's provider, or the organization's name. */
+  /**
+   * By `scope`: the key's name, the model's id, the endpoint's provider, or the organization's
+   * name.
+   */
   name: Type.String(),
   model: nullable(Type.String()),
   rpm: LimitValue,

@@ -4,26 +4,26 @@ import { Count, Id, Instant, nullable, Fields } from "./shared.ts";
 
 const Share = nullable(Type.Number({ minimum: 0, maximum: 1 }));
 
-/** Each figure is null if nothing was measured. */
+/** A figure is null if nothing was measured. */
 const FIGURES = {
-  /** Successful calls as a share of those that succeeded or that the provider failed. */
+  /** Successful calls divided by the calls that succeeded or that the provider failed. */
   success: Share,
   uptime: Share,
-  /** Measured on streamed answers. */
+  /** Time to the first token, measured on streamed answers. */
   ttft_p50_ms: nullable(Count),
   ttft_p95_ms: nullable(Count),
   tokens_per_second: nullable(Type.Number({ minimum: 0 })),
 } as const;
 
-/** A UTC day or an hour. Times without calls have no entry. */
+/** `at` begins a UTC day or an hour. Times without calls have no entry. */
 export const FiguresAt = Type.Object({ at: Instant, ...FIGURES });
 export type FiguresAt = Static<typeof FiguresAt>;
 
-/** The figures of a provider's listing of a model in the last 30 days. */
+/** How a provider's listing of a model served calls in the last 30 days. */
 export const ListingFigures = Type.Object({
   provider: Type.String(),
   model: Type.String(),
-  /** Null across organizations. */
+  /** Null in figures across organizations. */
   calls: nullable(Count),
   share_of_calls: Type.Number({ minimum: 0, maximum: 1 }),
   ...FIGURES,
@@ -33,7 +33,9 @@ export const ListingFigures = Type.Object({
 });
 export type ListingFigures = Static<typeof ListingFigures>;
 
-/** The figures of all listings of a provider together, which those of each do not yield. */
+/**
+ * The figures of all listings of a provider together, which cannot be computed from those of each.
+ */
 export const ProviderFigures = Type.Omit(ListingFigures, ["model", "calls", "days", "hours"]);
 export type ProviderFigures = Static<typeof ProviderFigures>;
 
@@ -42,7 +44,7 @@ const Figured = {
   providers: Type.Array(ProviderFigures),
 } as const;
 
-/** Only figures of one model or one provider include their history. */
+/** An answer includes history only for one model or one provider. */
 const query = Fields({ model: Type.Optional(Id), provider: Type.Optional(Id) });
 export type ListingQuery = Static<typeof query>;
 

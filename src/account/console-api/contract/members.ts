@@ -35,14 +35,17 @@ export type Team = Static<typeof Team>;
 export const SentInvitation = Type.Object({
   invitation: Invitation,
   link: Type.String(),
-  /** `off`: no mail server; `bound`: a limit of e-mails is reached; `failed`: it was refused. */
+  /**
+   * `off`: no mail server is configured; `bound`: a limit of e-mails is reached; `failed`: the mail
+   * server did not accept the e-mail.
+   */
   mail: oneOf("sent", "off", "bound", "failed"),
 });
 export type SentInvitation = Static<typeof SentInvitation>;
 
 const Made = Type.Array(Type.Object({ id: Id, name: Type.String() }));
 
-/** Active objects that a member created; they stay when the member leaves. */
+/** Active keys and webhooks that a member created; they stay when the member leaves. */
 export const MadeByMember = Type.Object({
   keys: Made,
   webhooks: Made,
@@ -93,7 +96,8 @@ export const memberRoutes = {
   "POST /api/console/members/:account_id/remove": {
     summary: "Removes a member: its sessions are out of the organization with their next request",
     command: { usage: "member remove <account_id>" },
-    // Alerts and invitations end, and a member whose own organization it was gets an empty one.
+    // The member's alerts and invitations end too; a member whose own organization it was gets an
+    // empty one.
     changes: ["member.remove", "org.create", "alert.destination", "member.uninvite"],
     needs: "members",
     isSetting: true,

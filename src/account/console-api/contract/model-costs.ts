@@ -2,12 +2,12 @@ import { Type, type Static } from "typebox";
 
 import { Count, Id, Instant, nullable, oneOf, Tokens, Usd, Fields } from "./shared.ts";
 
-/** The cost of the chat tokens at one provider's listing, at its present prices. */
+/** The cost of the organization's chat tokens at one provider's listing, at its present prices. */
 export const ListingCost = Type.Object({
   provider: Type.String(),
   name: Type.String(),
   cost_usd: nullable(Usd),
-  /** True if the cost depends on unknown facts of each request, so that it is a lower bound. */
+  /** True if the cost is a lower bound, because it depends on unknown facts of each request. */
   is_at_least: Type.Boolean(),
   too_long: nullable(Count),
 });
@@ -27,10 +27,12 @@ export type ComparedModel = Static<typeof ComparedModel>;
 export const ModelCosts = Type.Object({
   from: Instant,
   to: Instant,
-  /** True if each request was priced by its size; those with own provider keys are left out. */
+  /**
+   * True if each request was priced by its size; requests with own provider keys are then left out.
+   */
   is_by_request: Type.Boolean(),
   traffic: Type.Object({
-    /** Requests that used tokens; a request that was tried at several providers counts for each. */
+    /** Requests that used tokens; a request tried at several providers counts once for each. */
     requests: Count,
     spent_usd: Usd,
     tokens: Tokens,

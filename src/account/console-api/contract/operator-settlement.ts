@@ -27,16 +27,16 @@ const sums = {
   /** The debt to the provider. */
   cost_usd: ExactUsd,
   cost_pico_usd: Type.String(),
-  /** The debits of customers, and their usage beyond the balance. */
+  /** `debit_usd`: what customers were charged; `overrun_usd`: their usage beyond the balance. */
   debit_usd: Usd,
   overrun_usd: Usd,
-  /** The platform's part of `debit_usd` and `overrun_usd`. */
+  /** The platform's share of `debit_usd` and `overrun_usd`. */
   margin_usd: Usd,
-  /** Attempts whose end was not observed, so that the provider's claim is not known. */
+  /** Attempts whose end was not observed, so that the provider's claim for them is not known. */
   unknown: Type.Object({ attempts: Count, charged_usd: Usd }),
   /** Attempts of `unknown` whose end was observed later. */
   corrections: Type.Object({ attempts: Count, cost_usd: ExactUsd, resolved_usd: Usd }),
-  /** Attempts that a restore lost and the provider claims. */
+  /** Attempts that a restore of the database lost and that the provider claims. */
   lost: Part,
 };
 
@@ -49,10 +49,10 @@ export const OperatorPeriod = Type.Object({
   state: oneOf("closed", "paid"),
   closed_at: Instant,
   ...sums,
-  /** The attempts among these that were admitted before the period, and the corrections of such. */
+  /** The part that was admitted before the period, and the corrections of such attempts. */
   late: Part,
   late_corrections: Part,
-  /** Fractions of a micro-dollar, carried from the period before and to the next one. */
+  /** Fractions of a micro-dollar, carried in from the previous period and out to the next one. */
   carry_in_usd: ExactUsd,
   carry_out_usd: ExactUsd,
   rounding_usd: Usd,
@@ -96,12 +96,14 @@ const comparison = {
 export const OperatorStatement = Type.Object({
   period: OperatorPeriod,
   models: Type.Array(Type.Object({ model: Type.String(), upstream_model: Type.String(), ...sums })),
-  /** The provider's own statements, oldest first. */
+  /** Comparisons with the provider's own statements, oldest first. */
   reconciliations: Type.Array(
     Type.Object({
       recorded_at: Instant,
       ...comparison,
-      /** Lines that differ or that only one side has; null: their statement has no lines. */
+      /**
+       * Lines that differ or that only one side has; null if the provider's statement has no lines.
+       */
       differing_lines: nullable(Count),
     }),
   ),
@@ -109,12 +111,15 @@ export const OperatorStatement = Type.Object({
 export type OperatorStatement = Static<typeof OperatorStatement>;
 
 export const OperatorClosing = Type.Object({
-  /** In order of provider and time, 200 at most. */
+  /** Ordered by provider and time, at most 200. */
   closed: Type.Array(OperatorPeriod),
   closed_count: Count,
-  /** What ended before this instant is changed by no later closing. */
+  /** No later closing changes what ended before this instant. */
   settled_through: Instant,
-  /** Providers without a manifest: closed by their last period's terms, or monthly in arrears. */
+  /**
+   * Providers without a manifest. They were closed by their last period's terms, or monthly in
+   * arrears.
+   */
   unlisted: Type.Array(
     Type.Object({ provider: Type.String(), terms_from: oneOf("last_period", "default") }),
   ),
@@ -124,9 +129,9 @@ export type OperatorClosing = Static<typeof OperatorClosing>;
 export const OperatorComparison = Type.Object({
   is_equal: Type.Boolean(),
   ...comparison,
-  /** The sum of the provider's lines, if it differs from the total that the provider states. */
+  /** The sum of the provider's lines; null if it equals the total that the provider states. */
   their_lines_usd: nullable(ExactUsd),
-  /** 20 at most; `lines` counts all. */
+  /** At most 20; `lines` counts all. */
   first_differences: Type.Array(
     Type.Object({
       kind: oneOf("differs", "only_theirs", "only_ours", "unknown_claimed"),
@@ -216,7 +221,7 @@ export const settlementRoutes = {
     isSetting: true,
     takesFile: true,
     params: periodParams,
-    /** From a page, at most 1 MiB and 20,000 lines. */
+    /** A page may send at most 1 MiB and 20,000 lines. */
     body: Fields({
       statement: Type.String({
         minLength: 1,

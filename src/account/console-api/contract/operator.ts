@@ -37,7 +37,7 @@ export const OperatorBooks = Type.Object({
   partitions_unsummed: Count,
   unclosed_periods: Count,
   owed_usd: Usd,
-  /** Committed work is gone from the database: see `ledger reopen`. */
+  /** True if committed work is missing from the database; see the command `ledger reopen`. */
   has_gone_back: Type.Boolean(),
   last_audit: nullable(Type.Object({ ended_at: Instant, violations: Count })),
 });
@@ -54,12 +54,14 @@ export const OperatorHealth = Type.Object({
       text: Type.String(),
     }),
   ),
-  /** Settings that were changed in files or the environment and are not in force yet. */
+  /**
+   * Settings that were changed in files or the environment, but take effect only after a restart.
+   */
   waiting_for_restart: Type.Array(Type.String()),
   instances: Type.Array(OperatorInstance),
   /** Null if the ledger did not answer within a second. */
   books: nullable(OperatorBooks),
-  /** The replica for reports, null if none is configured. `lag_ms` is null while it is not used. */
+  /** The replica for reports; null if none is configured. `lag_ms` is null while it is not used. */
   replica: nullable(Type.Object({ lag_ms: nullable(Count) })),
 });
 export type OperatorHealth = Static<typeof OperatorHealth>;
@@ -71,13 +73,13 @@ export const OperatorOrg = Type.Object({
   created_at: Instant,
   /** Credits minus debits minus debts; below zero, the organization owes money. */
   balance_usd: Usd,
-  /** Reserves of the requests in flight. */
+  /** Reserves of requests in flight. */
   held_usd: Usd,
   cap_usd: nullable(Usd),
   spent_month_usd: Usd,
   /** The best credit it ever had: a free `trial`, `granted` by an operator, or `bought`. */
   credit: oneOf("none", "trial", "granted", "bought"),
-  /** Kinds of requests that are limited or restricted after unusual use. */
+  /** How many kinds of requests are limited or restricted after unusual use. */
   restrictions: Count,
 });
 export type OperatorOrg = Static<typeof OperatorOrg>;
@@ -91,17 +93,17 @@ const Figures = {
 } as const;
 
 export const OperatorDesk = Type.Object({
-  /** Eight UTC days, newest first; a day without calls is left out. */
+  /** Eight UTC days, newest first; days without calls are left out. */
   days: Type.Array(Type.Object({ day: Type.String(), ...Figures })),
-  /** Most spend in these days first, ten at most. */
+  /** At most ten, the one with the most spend in these days first. */
   organizations: Type.Array(Type.Object({ org_id: Id, name: Type.String(), ...Figures })),
   /** Providers that failed a tenth or more of at least 20 calls in the last day. */
   providers: Type.Array(Type.Object({ provider: Type.String(), attempts: Count, failed: Count })),
-  /** Organizations that had credit and have less than a cent. */
+  /** How many organizations had credit and now have less than a cent. */
   out_of_credit: Count,
-  /** At most ten of them, the one with the most usage first. */
+  /** At most ten organizations out of credit, the one with the most usage first. */
   empty: Type.Array(Type.Object({ org_id: Id, name: Type.String(), balance_usd: Usd })),
-  /** Calls are counted up to this instant; null if none are counted yet. */
+  /** The figures include calls up to this instant; null if none are counted yet. */
   until: nullable(Instant),
 });
 export type OperatorDesk = Static<typeof OperatorDesk>;
@@ -144,9 +146,9 @@ export const OperatorChange = Type.Object({
   position: Type.Integer(),
   at: Instant,
   actor_kind: Type.String(),
-  /** The operator's account or user, the account, the key, … */
+  /** The id of the account or key, or the operator's account or user; see `actor_kind`. */
   actor_id: Type.String(),
-  /** Null if it is not an account, or if the account was merged into another one. */
+  /** Null if the actor is no account, or an account that was merged into another one. */
   actor_email: nullable(Type.String()),
   says: Type.String(),
   org_id: nullable(Id),
@@ -172,17 +174,17 @@ export const OperatorMember = Type.Object({
 
 export const OperatorOrgPage = Type.Object({
   org: OperatorOrg,
-  /** The last 30 days by model, most spend first, 20 at most. */
+  /** The last 30 days by model, at most 20, most spend first. */
   usage: Type.Array(Type.Object({ model: Type.String(), ...Figures })),
   /** Newest first; never more of a secret than its first characters. */
   keys: Type.Array(OperatorKey),
   members: Type.Array(OperatorMember),
-  /** Newest first, 20 at most: purchases, grants and days of use. */
+  /** Purchases, grants and days of use: newest first, at most 20. */
   wallet: Type.Array(CreditEntry),
   purchases: Type.Array(Purchase),
   limits: Type.Array(OperatorLimit),
   restrictions: Type.Array(OperatorRestriction),
-  /** Newest first, 20 at most, with what only operators see. */
+  /** Newest first, at most 20; includes facts that only operators see. */
   changes: Type.Array(OperatorChange),
 });
 export type OperatorOrgPage = Static<typeof OperatorOrgPage>;
@@ -196,7 +198,7 @@ export const WaitingPurchase = Type.Object({
   status: oneOf("parked", "pending"),
   created_at: Instant,
   is_test_money: Type.Boolean(),
-  /** True if credit was granted by hand with the purchase's id as the reference. */
+  /** True if an operator granted the credit, with the purchase's id as the reference. */
   is_granted: Type.Boolean(),
 });
 export type WaitingPurchase = Static<typeof WaitingPurchase>;
@@ -206,9 +208,9 @@ export const OperatorListing = Type.Object({
   provider: Type.String(),
   provider_name: Type.String(),
   model: Type.String(),
-  /** Why the listing is not routed; null if it is. */
+  /** Null if the listing is routed. */
   not_routed: nullable(Type.String()),
-  /** The circuit on this instance: `probing` lets one request through, `open` none. */
+  /** The circuit on this instance: `probing` lets one request through, `open` lets none. */
   circuit: oneOf("closed", "probing", "open"),
   pool: Type.String(),
   /** The seconds until the pool's cooldown ends; 0 if it has none. */
@@ -217,20 +219,19 @@ export const OperatorListing = Type.Object({
   pool_usable_percent: Count,
   verdict: TrustState,
   checked_at: nullable(Instant),
-  /** The time since which live answers break the listing's promises. */
+  /** Since when live answers break the listing's promises; null if they do not. */
   suspect_since: nullable(Instant),
 });
 export type OperatorListing = Static<typeof OperatorListing>;
 
 const orgParams = Type.Object({ org_id: Id });
-/** Null resets the value to its default. */
+/** Null restores the default. */
 function ContractValue(unit: string) {
   const description = `a whole number of ${unit} from 1 to 1000000000, or none for the default`;
   return Type.Optional(nullable(Type.Integer({ minimum: 1, maximum: 1_000_000_000, description })));
 }
 
 export const OperatorContract = Fields({
-  /** `org`: all keys together; `key`: each key, or the named one. */
   scope: Type.Unsafe<"org" | "key" | "model">(
     Type.String({
       enum: ["org", "key", "model"],
@@ -246,8 +247,8 @@ export const OperatorContract = Fields({
 export type OperatorContract = Static<typeof OperatorContract>;
 
 /**
- * Routes for accounts that the setting `operators` names; for all others these paths do not exist.
- * A route that changes something needs a sign-in within the last twelve hours.
+ * Routes for accounts that the setting `operators` names; for everyone else these paths do not
+ * exist. A route that changes something requires a sign-in within the last twelve hours.
  */
 export const operatorRoutes = {
   "GET /api/operator/desk": {

@@ -48,7 +48,7 @@ export const NewOptimizeSearch = Fields({
   budget_usd: UsdInput,
 });
 
-/** The fields that decide how many calls a search makes and how much each can cost. */
+/** The fields that determine the number of calls and their highest cost. */
 export const OptimizeCalls = Fields({
   judge_model: Type.Optional(Id),
   models: NewOptimizeSearch.properties.models,
@@ -59,7 +59,7 @@ export const OptimizeCalls = Fields({
 const EstimatedModel = Type.Object({
   model: Type.String(),
   most_usd: Usd,
-  /** Why its calls would be refused now; null if they would be accepted. */
+  /** Why the model's calls would be refused now; null if they would be accepted. */
   message: nullable(Type.String()),
 });
 
@@ -67,17 +67,17 @@ export const OptimizeEstimate = Type.Object({
   calls: Count,
   models: Type.Array(EstimatedModel),
   judge: nullable(EstimatedModel),
-  /** The most that all calls can cost at today's prices; a lower budget ends the search earlier. */
+  /** The highest cost of all calls at today's prices; a smaller budget may end the search early. */
   most_usd: Usd,
   least_ms: Count,
 });
 export type OptimizeEstimate = Static<typeof OptimizeEstimate>;
 
 export const OptimizeAnswer = Type.Object({
-  /** 0 is the first prompt. */
+  /** The index of the prompt, from 0. */
   prompt: Count,
   model: Type.String(),
-  /** At most 16,000 characters; null if it did not answer. */
+  /** At most 16,000 characters; null if the model did not answer. */
   text: nullable(Type.String()),
   cost_usd: Usd,
   ttft_ms: nullable(Count),
@@ -94,7 +94,7 @@ export type OptimizeVerdict = Static<typeof OptimizeVerdict>;
 
 export const OptimizeAnswers = Type.Object({
   /**
-   * False if this instance holds no answers. The instance that runs a search keeps its answers in
+   * False if this instance does not hold the answers. The instance that runs a search holds them in
    * memory, for the person who started it, until ten minutes after its end.
    */
   held: Type.Boolean(),

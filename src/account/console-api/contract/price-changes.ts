@@ -18,9 +18,9 @@ export const PriceNotice = Type.Object({
   old: Prices,
   new: Prices,
   is_rise: Type.Boolean(),
-  /** The requests of the last 30 days, with this provider. */
+  /** The organization's requests of the model at this provider in the last 30 days. */
   requests: Count,
-  /** The cost of these requests' tokens at the old price and at the new one. */
+  /** The cost of these requests' tokens at the old prices and at the new ones. */
   cost_old_usd: Usd,
   cost_new_usd: Usd,
   is_at_least: Type.Boolean(),

@@ -38,17 +38,17 @@ export const Notice = Type.Object({
     "top_up_paused",
   ),
   severity: oneOf("bad", "warn", "info"),
-  /** The present effect, in a sentence. */
+  /** The present effect, in one sentence. */
   text: Type.String(),
   since: nullable(Instant),
-  /** Requests refused for this reason in the last hour, at most 1,000. */
+  /** Requests that were refused for this reason in the last hour, counted up to 1,000. */
   refused: Count,
   action: oneOf("add_credit", "raise_cap", "contact_support", "view_model", "open_billing"),
   target: nullable(Id),
 });
 export type Notice = Static<typeof Notice>;
 
-/** The data that every page needs; read again after anything that may change it. */
+/** Data that every page needs. Pages read it again after anything that may change it. */
 export const Session = Type.Object({
   /** `unverified`: signed in, but the identity provider has not verified the e-mail. */
   state: oneOf("signed_out", "unverified", "signed_in"),
@@ -57,12 +57,18 @@ export const Session = Type.Object({
   may: Type.Array(oneOf(...NEEDS)),
   others: Type.Array(Type.Object({ org_id: Id, name: Type.String() })),
   own_deferred: Type.Boolean(),
-  /** True in the deferred organization: the person has to join one or begin their own. */
+  /**
+   * True in the account's own organization that an invitation deferred: the person has to join
+   * another organization or begin this one.
+   */
   is_undecided: Type.Boolean(),
   invitations: Type.Array(ReceivedInvitation),
   balance: nullable(Balance),
   is_operator: Type.Boolean(),
-  /** False before the organization has held credit, which limits it to 20 requests a minute. */
+  /**
+   * False until the organization has had credit; until then it may make `unfunded_rpm` requests a
+   * minute.
+   */
   is_funded: Type.Boolean(),
   unfunded_rpm: Count,
   holds: Type.Array(Hold),
@@ -84,18 +90,18 @@ export const Session = Type.Object({
 });
 export type Session = Static<typeof Session>;
 
-/** A key that exists nowhere else in the clear, until its owner has saved it. */
+/** The raw key, which is stored only sealed, until its owner has saved it. */
 export const Reveal = Type.Object({
   key: Type.String(),
   label: Type.String(),
   name: Type.String(),
 });
 
-/** The state of the welcome page, which waits for the first successful request. */
+/** For the welcome page, which waits for the first successful request. */
 export const FirstRequest = Type.Object({
   /** The first request that succeeded; null if none has yet. */
   request_id: nullable(Id),
-  /** The newest unsuccessful request of the last hour, as long as none has succeeded. */
+  /** The newest unsuccessful request of the last hour; null once a request has succeeded. */
   refused: nullable(
     Type.Object({
       request_id: Id,
@@ -124,7 +130,7 @@ export const Settings = Type.Object({
     started_at: Instant,
     expires_at: Instant,
     user_agent: nullable(Type.String()),
-    /** Other browsers that are signed in, which signing out here does not affect. */
+    /** The number of other browsers that are signed in; signing out here does not affect them. */
     others: Count,
   }),
 });

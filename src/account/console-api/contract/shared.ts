@@ -8,25 +8,24 @@ import { Instant, nullable, oneOf, Usd } from "../../../kernel/json/schema-parts
 
 export * from "../../../kernel/json/schema-parts.ts";
 
-/** One route of the console's API: its callers, its input and its answer. */
 export type RouteContract = RouteShape & (SessionAccess | OtherAccess);
 
-/** An operation that exists only as a command of operators; its name is its usage. */
+/** An operation that exists only as a command for operators; its name is the command's usage. */
 export interface CommandContract extends Omit<RouteShape, "command" | "isSetting" | "takesFile"> {
   readonly access: "command";
   readonly needs?: never;
   readonly command?: Omit<CommandFace, "usage">;
 }
 
-/** Signed in with a verified e-mail, by a member whose role in the organization may do this. */
+/** Requires a session with a verified e-mail, of a member whose role has this right. */
 interface SessionAccess {
   readonly access?: never;
   readonly needs: Need;
 }
 
 /**
- * `public`: no session is needed; `operator`: only for persons that the setting `operators` names,
- * and for all others the path does not exist.
+ * `public`: no session is needed; `operator`: only for persons whom the setting `operators` names;
+ * for everyone else the path does not exist.
  */
 interface OtherAccess {
   readonly access: "public" | "operator";
@@ -35,66 +34,73 @@ interface OtherAccess {
 
 interface RouteShape {
   readonly summary: string;
-  /** The route changes a setting, and counts towards the organization's changes per minute. */
+  /**
+   * The route changes a setting, and counts towards the organization's settings changes per minute.
+   */
   readonly isSetting?: true;
-  /** The gate of a slow route, which limits how many requests of an organization run at a time. */
+  /** The gate of a slow route; it limits how many requests of an organization run at a time. */
   readonly gate?: "reads" | "checks" | "payments";
   /** The entries that the route may write to the change log; `[]` if it only sends or reads. */
   readonly changes?: readonly ActionName[];
-  /** The command that does the same for operators; absent if only pages do it. */
+  /** The operators' command that does the same; absent if only pages do it. */
   readonly command?: CommandFace;
-  /** The body contains a file, and may be larger than others. */
+  /** The body contains a file, and may be larger than other bodies. */
   readonly takesFile?: true;
   readonly params?: TSchema;
   readonly query?: TSchema;
   readonly body?: TSchema;
-  /** Undefined if the answer is a file, whose type `answerType` names. */
+  /** Absent if the answer is a file of the type `answerType`. */
   readonly answer?: TSchema;
   readonly answerType?:
     "text/csv" | "application/json" | "application/x-ndjson" | "application/pdf";
 }
 
 /**
- * A route as a command. Its flags are the fields of the query and the body, described as they are
- * there; it acts for the organization of `--org` or of the argument, and answers what the route does.
+ * Describes a route as a command. The command's flags are the fields of the query and the body,
+ * with the same descriptions. It acts for the organization of `--org` or of its argument, and
+ * prints the route's answer.
  */
 export interface CommandFace {
-  /** `key show <key_id>`: an argument is a field of the path or the body, or the organization. */
+  /**
+   * Such as `key show <key_id>`. An argument is a field of the path or the body, or the
+   * organization.
+   */
   readonly usage: string;
   /** Default: the summary of the route. */
   readonly summary?: string;
-  /** Fields that a person types on a page as a confirmation; a command does not take them. */
+  /** Fields that a person types on a page as a confirmation; the command has no such flags. */
   readonly typed?: readonly string[];
-  /** Fields whose null is written as `none`. */
+  /** Fields for which a person writes `none` for null. */
   readonly none?: readonly string[];
-  /** A secret field, which is read from standard input or a variable and never from an argument. */
+  /**
+   * A secret field; the command reads it from standard input or a variable, never from an argument.
+   */
   readonly secret?: string;
   /** The command checks ids of models or providers against the manifests on its machine. */
   readonly readsCatalog?: true;
-  /** A field whose text is the content of the file that the flag names. */
+  /** A field that gets the content of the file that the flag names. */
   readonly fromFile?: string;
   /** The columns of lists in text output, separated by blanks. Default: all. */
   readonly columns?: string;
-  /** The list of the answer that `--csv` prints, with those columns. */
+  /** The list in the answer that `--csv` prints, with the same columns. */
   readonly csv?: string;
   /** A field of the answer; if it is false or a non-empty list, the command exits with 1. */
   readonly verdict?: string;
 }
 
-/** Dollars that a person typed: at most six fraction digits, never negative. */
 export const UsdInput = Type.String({
   pattern: "^[0-9]{1,9}(\\.[0-9]{1,6})?$",
   maxLength: 16,
   description:
     'a string of dollars that is not negative and has at most six decimals, like "12.50"',
 });
-/** A new cap; empty changes nothing. */
+/** A new cap; the empty string changes nothing. */
 export function CapChange(period: CapPeriod) {
   const description = `a string of dollars per UTC ${period} like "12.50"; 0: no cap`;
   return Type.Union([UsdInput, Type.Literal("")], { description });
 }
 
-/** An object with these fields, and no others, in a request. */
+/** An object in a request; other fields than these are refused. */
 export function Fields<P extends TProperties>(fields: P) {
   return Type.Object(fields, { additionalProperties: false });
 }
@@ -102,7 +108,6 @@ export function Fields<P extends TProperties>(fields: P) {
 export const Id = Type.String({ minLength: 1, maxLength: 200 });
 export const Email = Type.String({ minLength: 3, maxLength: 320 });
 
-/** An id, a reference or a sentence that a request gives. */
 export function ShortText(description: string) {
   return Type.String({ minLength: 1, maxLength: 200, description });
 }
@@ -123,9 +128,9 @@ export type RoleName = Static<typeof RoleName>;
 
 export const ConsoleError = Type.Object({
   error: Type.Object({
-    /** A canonical class of the gateway, or `signed_out`, `forbidden`, `gone`, `conflict`. */
+    /** An error class of the gateway, or a code that only the console has, such as `signed_out`. */
     code: Type.String(),
-    /** The problem, its place, and the next step. */
+    /** Says what is wrong, where, and the next step. */
     message: Type.String(),
     field: Type.Optional(Type.String()),
   }),
@@ -139,17 +144,20 @@ export type CallFamily = Static<typeof CallFamily>;
 export const Balance = Type.Object({
   available_usd: Usd,
   settled_usd: Usd,
-  /** Reserves of the requests in flight. */
+  /** Reserves of requests in flight. */
   held_usd: Usd,
 });
 export type Balance = Static<typeof Balance>;
 
-/** Present if a replica served a part of the answer, whose data is from this instant or later. */
+/** Present if a replica served a part of the answer; that part is as of this instant or later. */
 export const AsOf = { as_of: Type.Optional(Instant) };
 
 export const Page = { next_cursor: nullable(Type.String()) };
 
-/** True allows a change that stops requests at once, which otherwise is a 409 `confirm_needed`. */
+/**
+ * True allows a change that stops requests at once; without it, such a change gets a 409
+ * `confirm_needed`.
+ */
 export const Confirm = Type.Optional(
   Type.Boolean({ description: "true, to make it also where it stops requests at once" }),
 );

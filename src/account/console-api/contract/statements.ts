@@ -12,7 +12,7 @@ export const CompanyData = Fields({
   }),
   city: Type.String({ minLength: 1, maxLength: 100 }),
   postal_code: Type.String({ maxLength: 20 }),
-  /** ISO 3166-1, two capital letters. */
+  /** ISO 3166-1 alpha-2. */
   country: Type.String({ pattern: "^[A-Z]{2}$", description: "a country code like DE" }),
   tax_id: nullable(
     Fields({ type: oneOf(...TAX_ID_TYPES), value: Type.String({ minLength: 2, maxLength: 40 }) }),
@@ -22,9 +22,9 @@ export const CompanyData = Fields({
 });
 export type CompanyData = Static<typeof CompanyData>;
 
-/** The operator's company, as the settings have it. */
+/** The operator's company, from the settings. */
 export const Issuer = Type.Object({
-  /** Null if no name is set; it is the installation at `url`. */
+  /** Null if no name is set; the issuer is then the installation at `url`. */
   name: nullable(Type.String()),
   address_lines: Type.Array(Type.String()),
   tax_id: nullable(Type.String()),
@@ -46,11 +46,13 @@ const MonthParam = Type.String({
 });
 
 export const StatementSummary = Type.Object({
-  /** A UTC month, `2026-10`. */
+  /** A UTC month such as `2026-10`. */
   month: Type.String(),
-  /** `closing`: over for less than six hours; `due`: closed soon, or when it is first opened. */
+  /**
+   * `closing`: ended less than six hours ago; `due`: will be closed soon, or when it is first read.
+   */
   state: StatementState,
-  /** These four are null until the statement is closed, at the latest when it is first read. */
+  /** This and the next three fields are null until the statement is closed. */
   number: nullable(Type.String()),
   opening_usd: nullable(Usd),
   closing_usd: nullable(Usd),
@@ -70,10 +72,10 @@ const figures = {
   month: Type.String(),
   opening_usd: Usd,
   credits: Type.Array(Type.Object({ kind: Type.String(), count: Count, amount_usd: Usd })),
-  /** opening + credits − usage = closing */
+  /** opening + credits − usage = closing. */
   usage_usd: Usd,
   closing_usd: Usd,
-  /** The credits one by one, oldest first, 500 at most. */
+  /** The credits one by one, oldest first, at most 500. */
   lines: Type.Array(
     Type.Object({
       at: Instant,
@@ -96,7 +98,7 @@ const StatementDocument = Type.Object({
   org_id: Type.String(),
   ...figures,
 });
-/** The content of a statement, as it is stored, hashed and downloaded. */
+/** The content of a statement; its JSON text is stored, hashed and downloaded. */
 export type StatementDocument = Static<typeof StatementDocument>;
 
 export const Statement = Type.Object({
@@ -105,7 +107,10 @@ export const Statement = Type.Object({
   closed_at: nullable(Instant),
   sha256: nullable(Type.String()),
   differences: Type.Array(Type.String()),
-  /** True if requests have left the journal since, so that the usage cannot be compared. */
+  /**
+   * True if requests of the month left the journal after it was closed, so that its usage cannot be
+   * compared.
+   */
   has_left_journal: Type.Boolean(),
   ...figures,
   company: nullable(CompanyData),

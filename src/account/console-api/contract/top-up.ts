@@ -19,13 +19,16 @@ export const TopUpRule = Type.Object({
 
 export const TopUpPause = Type.Object({
   reason: oneOf(...PAUSE_REASONS),
-  /** The event and the next step, in a sentence. */
+  /** The reason and the next step, in one sentence. */
   text: Type.String(),
   since: Instant,
 });
 
 export const TopUp = Type.Object({
-  /** False: the operator has turned it off, or sells no credit; everything else is empty. */
+  /**
+   * False if the operator sells no credit or has turned automatic top-up off; the other fields are
+   * then empty.
+   */
   is_available: Type.Boolean(),
   card: nullable(TopUpCard),
   is_card_pending: Type.Boolean(),

@@ -27,7 +27,7 @@ export type RequestOutcome = Static<typeof RequestOutcome>;
 export const RequestStatus = oneOf(...(Object.keys(REQUEST_STATUSES) as Status[]));
 export type RequestStatus = Static<typeof RequestStatus>;
 
-/** The number of requests with each status; together they are all requests. */
+/** Requests by status; together the counts are all requests. */
 const StatusCounts = Type.Object({
   succeeded: Count,
   rejected_by_gateway: Count,
@@ -38,7 +38,7 @@ const StatusCounts = Type.Object({
 });
 
 export const FILTER_VALUES_MAX = 20;
-/** Values separated by commas, which no id contains; any of them matches. */
+/** Values separated by commas, which no id contains. A request matches if it has any of them. */
 const Values = listOf("[^,]{1,200}", "values");
 const Statuses = listOf(`(${Object.keys(REQUEST_STATUSES).join("|")})`, `of ${statusNames()}`);
 
@@ -52,15 +52,14 @@ function statusNames(): string {
   return Object.keys(REQUEST_STATUSES).join(", ");
 }
 
-/** Filters that the figures, the log and its file have in common. */
 const filters = {
   from: Type.Optional(Instant),
   to: Type.Optional(Instant),
   model: Type.Optional(Values),
   provider: Type.Optional(Values),
-  /** Ids of keys, or `playground` or `optimize` for the marketplace's own keys. */
+  /** Ids of keys; `playground` and `optimize` select managed keys. */
   key: Type.Optional(Values),
-  /** All requests of the keys, disabled ones included, that have any of these tags now. */
+  /** Selects all requests of keys, disabled ones included, that have any of these tags now. */
   tag: Type.Optional(Values),
   status: Type.Optional(Statuses),
 };
@@ -72,7 +71,7 @@ export const UsageFigures = Type.Object({
   by_status: StatusCounts,
   spent_usd: Usd,
   tokens: Tokens,
-  /** Milliseconds to the first byte of streamed and whole answers; null without any. */
+  /** Milliseconds to the first byte of streamed and whole answers; null if none was measured. */
   ttft_p50_ms: nullable(Count),
   ttft_p95_ms: nullable(Count),
 });
@@ -80,7 +79,7 @@ export type UsageFigures = Static<typeof UsageFigures>;
 
 export const UsageGroupBy = oneOf("model", "key", "provider", "day", "status");
 
-/** The measure by which the largest groups, and those with series, are chosen. */
+/** The measure by which the largest groups are chosen, also those that have series. */
 export const UsageRankBy = oneOf("spend", "requests", "tokens", "failed", "rejected");
 
 export const Usage = Type.Object({
@@ -107,9 +106,12 @@ export const Usage = Type.Object({
   ),
   groups: Type.Array(
     Type.Object({
-      /** A model, provider or key id, a day, a status; `playground` and `optimize` for managed keys. */
+      /**
+       * The id of a model, provider or key, a day, or a status; `playground` or `optimize` for
+       * managed keys.
+       */
       group: Type.String(),
-      /** The name that people see: a key's name. */
+      /** The name for people, such as a key's name. */
       name: Type.String(),
       figures: UsageFigures,
     }),
@@ -122,7 +124,7 @@ export const RequestRow = Type.Object({
   request_id: Id,
   created_at: Instant,
   model: nullable(Type.String()),
-  /** Null for the marketplace's own keys, which `source` names. */
+  /** Null for managed keys, which `source` names. */
   key_id: nullable(Id),
   /** The key's name, `Playground`, or `Optimize search <name>`. */
   source: Type.String(),
@@ -192,14 +194,13 @@ export const RefusalCause = oneOf(
 );
 export type RefusalCause = Static<typeof RefusalCause>;
 
-/** The explanation of a refusal, and the action that resolves it. */
 export const refusalFields = {
   error_class: Type.String(),
   explanation: Type.String(),
   action: nullable(
     oneOf("add_credit", "raise_cap", "raise_limit", "edit_key", "choose_model", "contact_support"),
   ),
-  /** The key that the action is about; null: the organization. */
+  /** The key that `action` is about; null for the organization. */
   key_id: nullable(Id),
   reason: nullable(RefusalReason),
 };
@@ -223,14 +224,14 @@ export const Overview = Type.Object({
   lasts: nullable(
     Type.Object({
       per_day_usd: Usd,
-      /** Null: more than a year. */
+      /** Null means longer than a year. */
       until: nullable(Instant),
     }),
   ),
   last_24h: UsageFigures,
   before: Type.Object({
     last_24h: nullable(UsageFigures),
-    /** The previous month, as far into it as this one is. */
+    /** The spend of the previous month up to the same time in it as now. */
     spent_month_usd: nullable(Usd),
   }),
   rejected_for: Type.Array(Type.Object({ cause: RefusalCause, requests: Count })),
@@ -244,7 +245,7 @@ export const Overview = Type.Object({
     }),
   ),
   day_models: Type.Array(Type.Object({ model: Type.String(), name: Type.String() })),
-  /** Without rejected requests. */
+  /** Rejected requests do not count. */
   top_models: Type.Array(
     Type.Object({
       model: Type.String(),

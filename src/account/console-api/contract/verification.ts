@@ -6,7 +6,10 @@ const CheckStatus = oneOf("pass", "warn", "fail", "skip", "error");
 const RunVerdict = oneOf("pass", "warn", "fail", "inconclusive");
 const RunSource = oneOf("run", "import", "watch");
 
-/** A check that did not pass: `error` is a fault of the tester, `warn` not one of the listing. */
+/**
+ * A check that did not pass: an `error` is a fault of the tester; a `warn` is no fault of the
+ * listing.
+ */
 export const CheckFlaw = Type.Object({
   /** From `C1` to `C12`. */
   id: Type.String(),
@@ -22,12 +25,12 @@ export const CheckFinding = Type.Object({
 });
 export type CheckFinding = Static<typeof CheckFinding>;
 
-/** Whole percent; at least 1 where the promise was broken at all. */
+/** Whole percent; at least 1 if the promise was broken at all. */
 const Share = Type.Integer({ minimum: 0, maximum: 100 });
 
 /**
- * The shares of the latest live answers that broke each promise of the listing. Counts would reveal
- * the traffic of other customers.
+ * The shares of the latest live answers that broke each promise of the listing. Counts instead of
+ * shares would reveal the traffic of other customers.
  */
 export const Suspicion = Type.Object({
   since: Instant,
@@ -55,7 +58,8 @@ export const ListingTrust = Type.Object({
   model: Type.String(),
   /**
    * `verified`: the newest run passed and still counts; `verified_in_part`: it passed with
-   * warnings; `changed`, `expired`: it no longer counts; `unchecked`: no run has had a result.
+   * warnings; `changed`: the listing has changed since it passed; `expired`: it passed too long
+   * ago; `unchecked`: no run had a result.
    */
   state: TrustState,
   verdict: nullable(RunVerdict),
