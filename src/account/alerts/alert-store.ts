@@ -74,7 +74,6 @@ export interface NewDestination extends Pick<
   AlertDestination,
   "destinationId" | "channel" | "address" | "kinds"
 > {
-  /** Present for a webhook only. */
   readonly sealedSecret?: Buffer;
   /** Present if the reader of the address has to confirm it first. */
   readonly confirm?: { readonly hash: Buffer; readonly nowMs: number; readonly perHourMax: number };
@@ -103,7 +102,6 @@ export const logColumns = columns({
   nextAtMs: orNull(instantMs("next_at")),
   lastAnswer: orNull(text("last_answer")),
 });
-/** One event and its delivery to one destination. */
 export type DeliveryRecord = RecordOf<typeof logColumns>;
 
 export const dueColumns = columns({
@@ -123,7 +121,6 @@ export const dueColumns = columns({
   /** A webhook's secrets: the current one, then the former one while it is valid. */
   sealedSecrets: opaque<readonly Buffer[]>("sealed_secrets"),
 });
-/** A delivery that this process has leased. */
 export interface DueDelivery extends RecordOf<typeof dueColumns> {
   /** The token of the link that stops the alerts to this address; absent for a webhook. */
   readonly stopToken?: string;

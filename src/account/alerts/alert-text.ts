@@ -9,7 +9,6 @@ import {
 } from "../../kernel/index.ts";
 import type { AlertEvent, AlertKind } from "./alert-kinds.ts";
 
-/** The address of a link in an e-mail, which confirms an address or stops the alerts to it. */
 export function alertLink(token: string, consoleUrl: string): string {
   return `${consoleUrl}/alerts/link?t=${token}`;
 }
@@ -108,7 +107,6 @@ function pauseText(reason: string): string {
   return known === undefined ? "Automatic top-up is paused." : pauseSentence(known);
 }
 
-/** `fact` reads the fact of a name as text. */
 const WORDS: Readonly<Record<AlertKind, (fact: Fact) => Words>> = {
   "balance.low": (fact) => ({
     subject: "Low balance",

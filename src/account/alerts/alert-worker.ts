@@ -23,7 +23,6 @@ export interface AlertWorkerDeps {
   readonly mailer: Mailer | undefined;
   readonly webhook: WebhookSender;
   readonly consoleUrl: () => string;
-  /** Makes the PDF that goes with an event; undefined if there is none. */
   readonly documentOf: (event: AlertEvent) => Promise<MailAttachment | undefined>;
   readonly clock: Clock;
   readonly log: Logger;

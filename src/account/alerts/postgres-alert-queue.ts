@@ -28,7 +28,6 @@ export class PostgresAlertQueue {
     this.#changes = changes;
   }
 
-  /** Looks for new events and returns their number; see `noticeAlerts`. */
   async notice(): Promise<number> {
     return await noticeAlerts(this.#pool);
   }

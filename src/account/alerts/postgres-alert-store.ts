@@ -41,7 +41,6 @@ const NO_RULES: AlertRules = {
   isBalanceFollowing: false,
 };
 
-/** Stores the alert rules and destinations of organizations, and reads their log of deliveries. */
 export class PostgresAlertStore {
   readonly #pool: Pool;
   readonly #changes: ChangeLog;
@@ -56,7 +55,6 @@ export class PostgresAlertStore {
     return rows[0] === undefined ? NO_RULES : ruleColumns.read(rows[0]);
   }
 
-  /** Changes only the rules that `change` contains. */
   async changeRules(orgId: OrgId, change: Partial<AlertRules>, by: ChangedBy): Promise<void> {
     await this.#changes.write(by, async (client, note) => {
       await client.query(LOCK_ORG_SQL, [orgId]);
@@ -266,7 +264,6 @@ export class PostgresAlertStore {
 
 export type AlertStore = Public<PostgresAlertStore>;
 
-/** Counts a confirmation e-mail; false if a limit is reached. */
 async function mayAsk(
   client: PoolClient,
   { orgId, address }: { readonly orgId: OrgId; readonly address: string },

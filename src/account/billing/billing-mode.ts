@@ -27,7 +27,6 @@ export interface BillingOptions {
   readonly topUpStore: TopUpStore;
   /** Called at each purchase, for the console address to which payers return. */
   readonly consoleUrl: () => string;
-  /** The seller that a receipt stores when its purchase is paid. */
   readonly seller: () => Seller;
   readonly clock: Clock;
   readonly log: Logger;

@@ -37,9 +37,8 @@ export class PurchaseFault extends Error {
 }
 
 export interface TopUpView {
-  /** Undefined until the organization has set a rule. */
   readonly rule: TopUpRule | undefined;
-  /** Set while the rule is off after a failure, until a person turns it on again. */
+  /** Set while the rule is paused: it is off until a person turns it on again. */
   readonly pause: TopUpPause | undefined;
   readonly card: ShownCard | undefined;
   /** True if a checkout that saves a card was opened and its outcome is not known yet. */

@@ -34,7 +34,6 @@ const companyColumns = columns({
   /** The customer's own purchase-order number; empty if there is none. */
   purchaseOrder: text("purchase_order"),
 });
-/** The legal identity of an organization on its documents; each text is one plain line. */
 export type Company = RecordOf<typeof companyColumns>;
 
 /** `company` is null if the organization had given no company data when it paid. */
@@ -134,7 +133,6 @@ export class PostgresCompanyStore {
     this.#changes = changes;
   }
 
-  /** Undefined if the organization has given no company data. */
   async find(orgId: OrgId): Promise<Company | undefined> {
     return await findCompany(this.#pool, orgId);
   }

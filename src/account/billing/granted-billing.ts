@@ -93,7 +93,6 @@ export function notingPurchases<T extends Pick<PurchaseStore, "grant" | "decide"
   });
 }
 
-/** Makes `billing` call `note` with the outcome of each event of the payment provider. */
 export function notingWebhooks<T extends Pick<Billing, "webhook">>(
   billing: T,
   note: (result: WebhookResult) => void,

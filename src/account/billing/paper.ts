@@ -2,7 +2,6 @@ import { createRequire } from "node:module";
 
 import { printForeignLetters } from "./reader-fonts.ts";
 
-/** A receipt or a statement as texts, ready to be drawn. */
 export interface Paper {
   readonly title: string;
   /** Printed in red under the title. */

@@ -15,11 +15,9 @@ export interface SessionUpdate {
   readonly receiptUrl: string | null;
   /** A name for people, such as `Visa 4242`; absent if the provider did not report one. */
   readonly method?: string | undefined;
-  /** Set if the payer saved the card. */
   readonly card?: CardUpdate | undefined;
 }
 
-/** A card that a payer saved at one of our checkouts. */
 export interface CardUpdate {
   readonly sessionId: string;
   readonly orgId: string;
@@ -34,7 +32,6 @@ export interface CardUpdate {
 export interface ChargeUpdate {
   /** The payment in the form of a checkout session; `sessionId` is the id of the payment. */
   readonly session: SessionUpdate;
-  /** Null if the payment did not fail. */
   readonly failure: PauseReason | null;
   readonly customerId: string | null;
   readonly cardId: string | null;

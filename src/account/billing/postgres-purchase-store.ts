@@ -128,7 +128,6 @@ export class PostgresPurchaseStore {
     return (await this.#select(where, [orgId, purchaseId]))[0];
   }
 
-  /** Finds a purchase of any organization, for events of the payment provider. */
   async find(purchaseId: string): Promise<KnownPurchase | undefined> {
     return (await this.#select("where p.purchase_id = $1", [purchaseId]))[0];
   }
@@ -311,7 +310,6 @@ const NOBODY: Seller = {
   url: "",
 };
 
-/** The author of changes that the payment provider reported, by an event or when asked. */
 const PAYMENT_NEWS = byProviderNews("stripe");
 
 // Claims are not joined: without a grant there is nothing to take back.
@@ -333,7 +331,6 @@ interface GrantedRow {
   readonly answer: boolean;
   readonly org_id: OrgId;
   readonly micro_usd: bigint;
-  /** The threshold of the balance alert before the grant. */
   readonly was_below: bigint | null;
 }
 

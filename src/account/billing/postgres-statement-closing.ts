@@ -102,7 +102,6 @@ interface PassRow {
   readonly month: Month;
   readonly after_org_id: string;
   readonly has_failed: boolean;
-  /** The end of this process's lease, as the database formats it. */
   readonly lease: string;
 }
 

@@ -156,7 +156,6 @@ export class PostgresTopUpStore {
     await this.#pool.query("delete from card_detachment where card_id = $1", [cardId]);
   }
 
-  /** Lists organizations whose rule requires a purchase now. */
   async due(
     isTestMoney: boolean,
     { nowMs, monthMs }: TopUpTimes,
@@ -227,7 +226,6 @@ export class PostgresTopUpStore {
     return rows.map((row) => chargeColumns.read(row));
   }
 
-  /** Undefined if it is not an automatic purchase. */
   async charge(purchaseId: string): Promise<TopUpCharge | undefined> {
     const text = `${sql.SELECT_CHARGE} where t.purchase_id = $1`;
     const { rows } = await this.#pool.query<Row>(text, [purchaseId]);
@@ -235,7 +233,6 @@ export class PostgresTopUpStore {
     return row === undefined ? undefined : chargeColumns.read(row);
   }
 
-  /** Marks a recovered purchase as automatic; repeating this changes nothing. */
   async recover(made: {
     readonly purchaseId: string;
     readonly customerId: string;
@@ -268,13 +265,11 @@ export class PostgresTopUpStore {
     });
   }
 
-  /** Counts paused rules by reason, the reason that has lasted longest first. */
   async paused(): Promise<readonly PausedTopUps[]> {
     const { rows } = await this.#pool.query<Row>(sql.PAUSED);
     return rows.map(pausedColumns.read);
   }
 
-  /** Lists rules of all organizations, the most recently paused first. */
   async list(monthMs: number, limit: number): Promise<readonly ListedTopUp[]> {
     const { rows } = await this.#pool.query<Row>(sql.LIST, [new Date(monthMs), limit]);
     return rows.map(listedColumns.read);

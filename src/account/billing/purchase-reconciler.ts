@@ -94,7 +94,6 @@ export class PurchaseReconciler {
     }
   }
 
-  /** Asks the payment provider how the purchase's checkout ended, and applies the answer. */
   async check(purchase: KnownPurchase): Promise<void> {
     const { store, payments, service, charges, clock, log } = this.#deps;
     const { purchaseId, sessionId } = purchase;

@@ -126,7 +126,6 @@ export class PurchaseService {
 
 export type SessionVerdict =
   | { readonly kind: "grant" }
-  /** Paid, but not as ordered: nothing is granted, and an operator has to review it. */
   | { readonly kind: "park"; readonly reason: string }
   | { readonly kind: "ungranted"; readonly state: "pending" | "failed" | "expired" }
   | { readonly kind: "nothing" };

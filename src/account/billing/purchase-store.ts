@@ -22,7 +22,6 @@ export interface NewPurchase {
   readonly isTestMoney: boolean;
   readonly nowMs: number;
   readonly expiresAtMs: number;
-  /** The most purchases that an organization may have made since `countedFromMs`. */
   readonly purchasesMax: number;
   readonly countedFromMs: number;
 }
@@ -41,7 +40,6 @@ export interface RecoveredPurchase {
 
 export interface KnownPurchase extends Omit<StoredPurchase, "state" | "receipt"> {
   readonly state: PurchaseState;
-  /** Null if it was not paid. */
   readonly receipt: ReceiptFacts | null;
 }
 export type PurchaseRecord = Omit<KnownPurchase, "cents" | "sessionId" | "expiresAtMs">;

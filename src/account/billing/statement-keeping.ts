@@ -81,10 +81,6 @@ export class StatementKeeping {
     return due.length <= max;
   }
 
-  /**
-   * Computes one month from the ledger; it opens with the closing balance of the previous
-   * statement.
-   */
   async figures(orgId: OrgId, month: Month): Promise<StatementFigures> {
     const opening = findOpening(await this.kept(orgId), month);
     const read = (client: PoolClient): Promise<StatementFigures> =>
@@ -119,7 +115,6 @@ export function hasMovement({ credits, usageMicroUsd, models }: StatementFigures
   return credits.length > 0 || usageMicroUsd !== 0n || models.length > 0;
 }
 
-/** True once `STATEMENT_DELAY_MS` has passed since the end of the month. */
 export function isOver(month: Month, nowMs: number): boolean {
   return nowMs >= spanOfMonth(month).toMs + STATEMENT_DELAY_MS;
 }

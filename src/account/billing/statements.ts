@@ -85,7 +85,7 @@ export interface Statement {
   /** The stored document of a closed statement, else one made from the present ledger. */
   readonly document: StatementDocument;
   readonly state: StatementState;
-  /** `2026-10-000123`; null until the month is closed. */
+  /** Such as `2026-10-000123`; null until the month is closed. */
   readonly number: string | null;
   readonly closedAtMs: number | null;
   /** SHA-256 of the stored document, in hexadecimal; null until the month is closed. */
@@ -93,8 +93,8 @@ export interface Statement {
   /** How the present ledger differs from the statement, one sentence each. */
   readonly differences: readonly string[];
   /**
-   * True if days of the month left the journal after it was closed, so that its usage cannot be
-   * compared.
+   * True if days of the month left the journal after the statement was closed, so that usage cannot
+   * be compared.
    */
   readonly hasLeft: boolean;
 }

@@ -88,7 +88,6 @@ export class StripeBilling {
     );
   }
 
-  /** Undefined if the operator has turned automatic top-up off. */
   get topUps(): TopUps | undefined {
     return this.#options.config.autoTopUp ? this.#topUps : undefined;
   }
@@ -114,7 +113,6 @@ export class StripeBilling {
       readonly backTo?: "billing" | "welcome";
       /** True if the payer agreed to save the card for automatic top-up. */
       readonly savesCard?: boolean;
-      /** Printed on the invoice; absent if the organization has given no company data. */
       readonly company?: Company;
     },
     by: ChangedBy,
@@ -183,7 +181,6 @@ export class StripeBilling {
     throw new PurchaseFault("too_many", message);
   }
 
-  /** Newest first, at most 1,000. */
   listPurchases(orgId: OrgId): Promise<readonly PurchaseRecord[]> {
     return this.#options.store.list(orgId);
   }
@@ -209,7 +206,6 @@ export class StripeBilling {
     return await store.findOwn(orgId, purchaseId);
   }
 
-  /** The organization's debt: what refunds and disputes took beyond the balance. */
   owed(orgId: OrgId): Promise<MicroUsd> {
     return this.#options.store.owed(orgId);
   }

@@ -116,7 +116,6 @@ export class StripeCards {
     }
   }
 
-  /** Finds the payment provider's charge of a purchase; undefined if there is none. */
   async findCharge(wanted: TopUpCharge): Promise<ChargeUpdate | undefined> {
     // One hour earlier, since the payment provider's clock may differ.
     const since = wanted.createdAtMs - HOUR_MS;

@@ -25,7 +25,7 @@ const SEND_WITHIN_MS = 60 * MINUTE_MS;
 /** Exceeds the time for which a request to the payment provider can be in flight. */
 const UNWANTED_AFTER_MS = 10 * MINUTE_MS;
 const GIVEN_UP_AFTER_MS = SEND_WITHIN_MS + UNWANTED_AFTER_MS;
-/** Later than any end that `#repair` decides, so that nothing else ends the purchase before. */
+/** Later than any end that `#repair` decides. */
 const EXPIRES_AFTER_MS = 2 * SEND_WITHIN_MS;
 /** After this many failures in a row the provider counts as down, and the round ends. */
 const FAILURES_MAX = 3;

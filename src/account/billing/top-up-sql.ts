@@ -1,6 +1,5 @@
 import { takeRowsSql } from "../../kernel/index.ts";
 
-/** The least time between two automatic purchases of an organization. */
 const GAP = "interval '5 minutes'";
 
 /**

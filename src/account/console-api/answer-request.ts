@@ -16,7 +16,6 @@ import type { ConsoleError } from "./contract.ts";
 import type { OpenedFile } from "./file-answer.ts";
 import { isKept, PublicDocument } from "./public-document.ts";
 
-/** Sends a handler's answer: a refusal, a public document, or a value as JSON. */
 export function sendAnswer(
   request: FastifyRequest,
   reply: FastifyReply,

@@ -28,7 +28,6 @@ import { openApiDocument } from "./openapi.ts";
 import { PublicDocument } from "./public-document.ts";
 import { openReportGates, type ReportGates } from "./concurrency-gate.ts";
 
-/** Registers every route of the contract, and the document that describes them. */
 export function apiRoutes(app: FastifyInstance, deps: ConsoleDeps): void {
   app.removeAllContentTypeParsers();
   app.addContentTypeParser("*", { parseAs: "buffer" }, (_request, body, done) => done(null, body));
@@ -176,9 +175,6 @@ function settingsRefusal(refusal: Refusal): ConsoleRefusal {
   );
 }
 
-/**
- * Reads the session that the route requires, or a refusal; undefined if the route requires none.
- */
 async function openSession(
   deps: ConsoleDeps,
   contract: RouteContract,
@@ -203,7 +199,6 @@ interface Parts {
   readonly rawBody: Buffer;
 }
 
-/** Compiles the checks of a route once; the returned function runs them for each request. */
 function partChecks(
   contract: RouteContract,
   name: RouteName,

@@ -36,7 +36,6 @@ export async function askAboutCap(
   return stop === undefined ? undefined : question("all requests", stop);
 }
 
-/** The question names at most this many keys, and counts the others. */
 const NAMED_MAX = 3;
 
 /** Asks once for confirmation of the caps of several keys; undefined if no key would be stopped. */

@@ -68,7 +68,6 @@ function readReturnPath({ query }: FastifyRequest): string | undefined {
   return typeof asked === "string" && asked.length <= RETURN_CHARS_MAX ? asked : undefined;
 }
 
-/** Redirects the browser to the result of `find`; after a fault, to the sign-in page. */
 async function redirecting(
   { log }: ConsoleDeps,
   reply: FastifyReply,

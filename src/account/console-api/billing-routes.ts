@@ -124,7 +124,6 @@ export function presentLine(line: WalletLine): CreditEntry {
   return present(CreditEntry, line, { kind: isWelcome ? "welcome" : line.kind });
 }
 
-/** Yields all lines of the wallet, newest first, one page at a time. */
 export async function* everyWalletLine(
   { reports }: Pick<ConsoleDeps, "reports">,
   orgId: OrgId,

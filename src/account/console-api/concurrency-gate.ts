@@ -68,7 +68,6 @@ function tooMany(runningMax: number): ConsoleRefusal {
   );
 }
 
-/** One gate per kind of slow work of an organization: reports, and requests to other servers. */
 export interface ReportGates {
   /** Reports that are computed as a whole before they are sent. */
   readonly reads: ConcurrencyGate;

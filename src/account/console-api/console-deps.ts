@@ -54,10 +54,8 @@ import type { PurchaseStore } from "../billing/postgres-purchase-store.ts";
 
 export type ConnectionCheck =
   | { readonly verdict: "accepted" | "refused" | "unclear"; readonly status: number }
-  /** `reason` is a code such as ECONNREFUSED, or a message. */
   | { readonly verdict: "unreachable"; readonly reason: string };
 
-/** Dependencies of the operations that pages and commands share. */
 export interface OperationDeps extends Pick<
   ConsoleDeps,
   | "accounts"
@@ -85,7 +83,6 @@ export interface OperationDeps extends Pick<
   readonly operator: Pick<OperatorDeps, "orgs" | "credit" | "settlement" | "readSettlementTerms">;
 }
 
-/** Further dependencies of commands that have no page. */
 export interface CommandDeps extends OperationDeps {
   readonly config: Config;
   readonly operator: Omit<OperationDeps["operator"], "credit" | "settlement"> & {
@@ -179,7 +176,7 @@ export interface ConsoleDeps {
 
 /** Reads and actions for operators; each action is the function that its command calls. */
 export interface OperatorDeps {
-  /** E-mail addresses of operators, normalized, from the present settings. */
+  /** Normalized e-mail addresses of operators, from the present settings. */
   readonly emails: ReadonlySet<string>;
   readonly orgs: OrgDirectory;
   readonly credit: Pick<CreditStore, "grant">;
@@ -197,7 +194,6 @@ export type TermsRead =
   /** Nothing is closed then: a period that was closed by wrong terms cannot be opened again. */
   | { readonly ok: false; readonly problem: string };
 
-/** The state of the installation as this instance knows it. */
 export interface Installation {
   readonly version: string;
   /** Empty if it is not known. */
@@ -209,7 +205,6 @@ export interface Installation {
   readonly hasGoneBack: () => boolean;
   readonly readInstances: () => Promise<readonly KnownInstance[]>;
   readonly readBooks: () => Promise<BooksFigures>;
-  /** Listings that were sold for less than their provider is owed in the last `days` days. */
   readonly readLosses: (days: number) => Promise<readonly ListingLoss[]>;
   /** One sentence for each thing that the last scheduled catalog refresh left to an operator. */
   readonly readRefreshWaits: () => readonly string[];

@@ -20,7 +20,6 @@ import { statementHandlers } from "./statement-routes.ts";
 import { usageHandlers } from "./usage-routes.ts";
 import { verificationHandlers } from "./verification-routes.ts";
 
-/** The type requires exactly one handler for each route of the contract. */
 export function consoleHandlers(deps: ConsoleDeps, gates: ReportGates): Handlers {
   return {
     ...sessionHandlers(deps),

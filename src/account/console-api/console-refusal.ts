@@ -1,6 +1,5 @@
 import { type Refusal, RETRY_AFTER_SECONDS_MAX } from "../../kernel/index.ts";
 
-/** The gateway's error classes, and further codes that only the console has. */
 type ConsoleCode =
   | Refusal["class"]
   | "signed_out"
@@ -10,7 +9,6 @@ type ConsoleCode =
   | "other_organization"
   | "confirm_needed";
 
-/** A refusal by the console, which is sent as a `ConsoleError`. */
 export class ConsoleRefusal {
   readonly status: number;
   readonly code: ConsoleCode;
@@ -66,7 +64,6 @@ export function rateLimited(message: string, retryAfterSeconds: number): Console
   return new ConsoleRefusal(429, "rate_limit", message, { retryAfterSeconds });
 }
 
-/** Puts a refusal of the gateway in the console's format: same status, class and message. */
 export function ofGateway(refusal: Refusal): ConsoleRefusal {
   const { status, class: code, message, retryAfterSeconds } = refusal;
   return new ConsoleRefusal(status, code, message, { retryAfterSeconds });

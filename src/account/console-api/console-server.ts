@@ -21,7 +21,7 @@ import { securityHeaders } from "./security-headers.ts";
 import { webhookRoutes } from "./webhook-routes.ts";
 
 const KEEP_ALIVE_MS = 65_000;
-/** An id of 200 characters may arrive percent-encoded, which is up to three times as long. */
+/** Allows an id of 200 characters to arrive percent-encoded. */
 const PARAM_CHARS_MAX = 1_000;
 
 export interface ConsoleServer {
@@ -31,7 +31,6 @@ export interface ConsoleServer {
   close(): Promise<void>;
 }
 
-/** Creates the console's server: its pages, its API, sign-in, the playground and webhooks. */
 export async function createConsoleServer(deps: ConsoleDeps): Promise<ConsoleServer> {
   const app = fastify({
     logger: false,

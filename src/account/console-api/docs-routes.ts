@@ -11,7 +11,6 @@ const KEPT_SECONDS = 60;
 /** The gateway's address in the text of the guides; it is replaced by that of this installation. */
 const WRITTEN_FOR = "http://127.0.0.1:8080";
 
-/** Routes for the guides as text, and for the gateway's OpenAPI document. */
 export function docsRoutes(app: FastifyInstance, deps: ConsoleDeps): void {
   // Built at the first request, because the address is known only once the listener is open.
   let document: Promise<PublicDocument> | undefined;
@@ -33,7 +32,6 @@ export function docsRoutes(app: FastifyInstance, deps: ConsoleDeps): void {
   });
 }
 
-/** All guides in one text, for models and for the search of the documentation. */
 async function allGuides(deps: ConsoleDeps): Promise<string> {
   const names = await guideNames(deps);
   const texts = await Promise.all(
@@ -44,7 +42,6 @@ async function allGuides(deps: ConsoleDeps): Promise<string> {
   return texts.join("\n\n");
 }
 
-/** The published OpenAPI document with the gateway address of this installation. */
 async function gatewayDocument(deps: ConsoleDeps): Promise<PublicDocument> {
   const published = JSON.parse(await readFile(deps.openApiFile, "utf8")) as object;
   const servers = [{ url: deps.gatewayUrl() }];

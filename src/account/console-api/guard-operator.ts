@@ -25,7 +25,6 @@ export async function readOperatorSession(
   return session !== undefined && isOperator(session, operators) ? session : NO_SUCH_PATH;
 }
 
-/** Refuses a change by a sign-in that is too old; undefined if it is recent enough. */
 export function staleSignInProblem(
   { startedAtMs }: Pick<SignedIn, "startedAtMs">,
   nowMs: number,

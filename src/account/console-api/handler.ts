@@ -15,7 +15,6 @@ export interface Acting {
   readonly isOperator?: boolean;
 }
 
-/** All operations by their names: a method and a path, or a command. */
 type Operations = Routes & Commands;
 export type OperationName = RouteName | CommandName;
 export type CommandedName =
@@ -53,7 +52,6 @@ export type Answered<N extends OperationName> =
 
 export type Handler<N extends OperationName> = (call: Call<N>) => Promise<Answered<N>>;
 
-/** One handler per operation; by default for all routes. */
 export type Handlers<N extends OperationName = RouteName> = {
   readonly [Name in N]: Handler<Name>;
 };

@@ -236,7 +236,6 @@ async function changeKey(
   return changed === undefined ? NO_SUCH_KEY : await show(deps, session, changed);
 }
 
-/** Changes several keys in one transaction: all or none. */
 async function changeKeys(
   deps: OperationDeps,
   session: Acting,
@@ -288,7 +287,6 @@ async function rotateKey(
 
 const HOUR_MS = 3_600_000;
 
-/** Plans a change of the key's own limit; an `rpm` of 0 removes it. */
 async function planRpm(
   { limitUse, rules }: OperationDeps,
   { orgId, keyId }: KeySummary,

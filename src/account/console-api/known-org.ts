@@ -3,7 +3,6 @@ import { assert } from "../../kernel/index.ts";
 import type { SignedIn } from "../identity/identity.ts";
 import type { ConsoleDeps } from "./console-deps.ts";
 
-/** The organization of a session. It must exist, since an account always belongs to one. */
 export async function requireOrg(
   { accounts }: Pick<ConsoleDeps, "accounts">,
   { orgId }: Pick<SignedIn, "orgId">,

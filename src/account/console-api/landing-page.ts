@@ -4,7 +4,6 @@ import { PRINT_LINK } from "./link-pages.ts";
 import { perMillion } from "./present-request.ts";
 
 export interface Landing {
-  /** Null if no identity provider is configured. */
   readonly signInName: string | null;
   /** True if links made on this machine sign people in. */
   readonly isLocal: boolean;

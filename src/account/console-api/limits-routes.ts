@@ -41,7 +41,6 @@ export function capHandlers(
   };
 }
 
-/** Routes for limits and caps of the organization, and for the reason of a refusal. */
 export function limitHandlers(deps: ConsoleDeps): Handlers<keyof typeof limitRoutes> {
   const { reports } = deps;
   return {
@@ -114,7 +113,6 @@ async function findNamedKey(
   return found ?? NO_SUCH_KEY;
 }
 
-/** The scopes that a change affects: those of one key, or of the whole organization. */
 async function readChangedScopes(
   deps: ConsoleDeps,
   session: SignedIn,

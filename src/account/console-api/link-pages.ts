@@ -6,7 +6,6 @@ export const PRINT_LINK = "<pre><code>npm run tokenmarket -- console-link</code>
 const EMAIL_CHARS_MAX = 320;
 const OWNER_EMAIL = "owner@localhost.localdomain";
 
-/** The page of a sign-in link. It asks for an e-mail address unless the link was made for one. */
 export function linkPage(link: {
   readonly token: string;
   /** Null if the person who opens the link enters the address. */

@@ -25,9 +25,6 @@ interface OwnFigures {
   readonly providers: ProviderFigures[];
 }
 
-/**
- * Routes for figures of listings: of the organization's own calls, and published ones of all calls.
- */
 export function listingFigureHandlers(
   deps: ConsoleDeps,
   gates: ReportGates,

@@ -25,7 +25,7 @@ export class MinuteBound {
     return true;
   }
 
-  /** Takes one request off the count, after its sender has proved to be no stranger. */
+  /** Takes one request off the count, for a request that turned out to be legitimate. */
   release(network: string): void {
     const count = this.#of.get(network) ?? 0;
     if (count === 0) return;

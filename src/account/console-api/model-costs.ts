@@ -35,7 +35,6 @@ export interface Comparison {
   readonly models: readonly ListedModel[];
 }
 
-/** The usage by model, with the sizes of prompts if they are known. */
 export interface KnownUse {
   readonly groups: UsageReport["groups"];
   /** Undefined if there are too many attempts to read the sizes. */

@@ -36,9 +36,7 @@ export interface NoticeInput {
     "family" | "state" | "untilMs" | "createdAtMs"
   >[];
   readonly facts: NoticeFacts;
-  /** Set while automatic top-up is off until a person turns it on. */
   readonly topUpPause: TopUpPause | undefined;
-  /** Models that were requested recently and that no provider serves at the moment. */
   readonly unservedModels: readonly { readonly id: string; readonly name: string }[];
 }
 
@@ -165,11 +163,9 @@ function keyCapNotices({ facts, nowMs }: NoticeInput): Notice[] {
   return notices;
 }
 
-/** The period that resets last comes first. */
 const PERIODS: readonly CapPeriod[] = ["month", "week", "day"];
 const ADJECTIVES = { month: "monthly", week: "weekly", day: "daily" } as const;
 
-/** Keeps the first cap of each key. */
 function onePerKey(caps: readonly CappedKey[]): readonly CappedKey[] {
   const seen = new Set<string>();
   return caps.filter(({ keyId }) => !seen.has(keyId) && seen.add(keyId));
@@ -183,7 +179,6 @@ function fullText(full: readonly CappedKey[], nowMs: number): string {
   return `${full.length} keys have used up their ${commonWord(full)}caps: their requests are rejected until the caps reset. ${firstReset(full, nowMs)}`;
 }
 
-/** The period that all these caps share, followed by a blank; empty if they differ. */
 function commonWord(caps: readonly CappedKey[]): string {
   const periods = new Set(caps.map(({ period }) => period));
   const [only] = periods;
@@ -266,7 +261,6 @@ interface Noticed {
   readonly notices: readonly Notice[];
 }
 
-/** Reads an organization's notices, and those of their facts that a session shows too. */
 export async function readNotices(deps: ConsoleDeps, session: SignedIn): Promise<Noticed> {
   const { records, limitUse, clock } = deps;
   const { orgId } = session;

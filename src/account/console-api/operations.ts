@@ -3,7 +3,6 @@ import { COMMANDS } from "./contract/commands.ts";
 import type { CommandContract } from "./contract/shared.ts";
 import type { CommandedName } from "./handler.ts";
 
-/** An operation that can run as a command: a route of the console, or one without a page. */
 export interface Operation {
   readonly name: CommandedName;
   readonly contract: RouteContract | CommandContract;

@@ -92,7 +92,6 @@ function lookedUp(asked: string, found: readonly { readonly orgId: OrgId }[]): C
   return { action: "customer.look-up", orgId, target: orgId ?? "customers", before: null, after };
 }
 
-/** The id of an organization, a key or a purchase, or the number of a receipt. */
 const KNOWN_ID = /^(?:(?:org|key|pur)_\w{1,40}|(?:R|TEST)-\d{1,12})$/;
 const DESK_KEPT_MS = 30_000;
 const PAGE_ROWS = 50;
@@ -120,7 +119,6 @@ export function presentOperatorChange(
   return present(OperatorChange, change, { ...parties, says });
 }
 
-/** The author and the target of a change, with e-mail addresses if they are accounts. */
 export function presentParties(
   { by, target }: RecordedChange,
   emails: ReadonlyMap<string, string>,

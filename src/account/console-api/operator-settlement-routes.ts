@@ -49,9 +49,6 @@ type Part<P extends string> = Handlers<Extract<Names, `${string}${P}`>>;
 
 const PERIODS_SHOWN = 200;
 
-/**
- * Routes for the money that is owed to providers: reading, closing, payments, deposits, comparison.
- */
 export function settlementHandlers(deps: OperationDeps): Handlers<Names> {
   return {
     ...periodHandlers(deps),
@@ -208,7 +205,6 @@ export async function closedPeriod(
   return (await settlement.statement(toPeriodName(params))) ?? noSuch("closed period");
 }
 
-/** Turns a refusal by the ledger into an answer; throws every other fault again. */
 function toRefusal(fault: unknown): ConsoleRefusal {
   if (!(fault instanceof SettlementFault)) throw fault;
   if (fault.kind === "no_such_period") return noSuch("closed period");

@@ -12,7 +12,6 @@ export function presentAddress(address: string, role: Role): string {
 
 type Facts = Readonly<Record<string, unknown>>;
 
-/** Applies `presentAddress` to the recorded facts of a change. */
 export function withShownAddress<T extends Facts>(facts: T | null, role: Role): T | null {
   const address = facts?.["address"];
   if (facts === null || typeof address !== "string") return facts;

@@ -25,7 +25,6 @@ export interface LimitContext {
 export interface ShownActivity {
   readonly lastUsedAtMs: number | null;
   readonly spentMonthMicroUsd: MicroUsd;
-  /** The spend under the key's weekly and daily caps. */
   readonly periods: readonly PeriodSpend[];
 }
 

@@ -86,7 +86,6 @@ function presentDescriptor(descriptor: CapabilityDescriptor): Descriptor {
     : { ...descriptor };
 }
 
-/** A provider for buyers, with its health as this instance sees it now. */
 export function presentProvider(
   provider: ListedProvider,
   seen: {

@@ -5,7 +5,6 @@ import type { Refusal } from "./contract.ts";
 type Reason = NonNullable<Refused["reason"]>;
 type Explained = Pick<Refusal, "explanation" | "action" | "key_id">;
 
-/** Explains a refusal with the figures that decided it, and names the action that resolves it. */
 export function presentRefusal(
   request: Pick<ReportedRequest, "keyId" | "keyOrigin" | "modelId" | "route">,
   { errorClass, reason }: Refused,

@@ -7,7 +7,6 @@ import type {
 } from "../../gateway/index.ts";
 import type { Usage, UsageFigures } from "./contract.ts";
 
-/** `nameOf` returns the name of a group for people. */
 export function presentUsage(
   report: UsageReport,
   { fromMs, toMs }: Pick<ReportFilter, "fromMs" | "toMs">,

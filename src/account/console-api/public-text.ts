@@ -1,4 +1,3 @@
-/** Limits each text of a conformance report that a page shows. */
 const TEXT_CHARS_MAX = 300;
 
 /**

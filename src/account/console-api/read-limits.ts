@@ -30,7 +30,6 @@ import type { Acting } from "./handler.ts";
 import { requireOrg } from "./known-org.ts";
 import { isActive, limitedKey, type LimitContext } from "./present-key.ts";
 
-/** Reads every limit and cap of the organization with its present use. */
 export async function readLimits(deps: OperationDeps, session: Acting): Promise<Limits> {
   const { accounts, rules, records, reports, limitUse } = deps;
   const { orgId } = session;

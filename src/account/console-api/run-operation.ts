@@ -17,7 +17,6 @@ import { statementHandlers } from "./statement-routes.ts";
 
 export type OperationRefusal = Pick<ConsoleRefusal, "code" | "field" | "message">;
 
-/** Handlers of all operations that can run as a command; pages share those of routes. */
 function operationHandlers(deps: CommandDeps): Handlers<CommandedName> {
   return {
     ...keyHandlers(deps),

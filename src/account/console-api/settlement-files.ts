@@ -24,7 +24,6 @@ import { conflict, ConsoleRefusal } from "./console-refusal.ts";
 import type { PutBack, PutBackPeriod } from "./contract/commands.ts";
 import type { Handlers } from "./handler.ts";
 
-/** Commands that write closed periods to signed files, and read these back after a restore. */
 export function settlementFiles({
   operator: { settlement },
   exportKey,

@@ -120,7 +120,6 @@ async function* onePiece(text: string): AsyncIterable<string> {
   yield text;
 }
 
-/** Trims each text, and requires it to be one line. */
 function readCompany(body: CompanyData): Company | ConsoleRefusal {
   const company: Company = {
     legalName: body.legal_name.trim(),

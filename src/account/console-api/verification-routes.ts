@@ -17,7 +17,6 @@ import type { CheckFinding, CheckFlaw, ListingTrust } from "./contract.ts";
 import { present } from "./present.ts";
 import { hostTexts, publicText } from "./public-text.ts";
 
-/** Routes for the results of conformance runs and live answers about public listings. */
 export function verificationHandlers({
   catalog,
   verification,
@@ -48,7 +47,6 @@ const NOT_LISTED = new ConsoleRefusal(
   "this provider does not list this model; GET /api/catalog.json has the listings",
 );
 
-/** The listings that anybody may see, in the order of providers. */
 function publicListings(
   { providers }: Catalog,
   { provider, model }: { readonly provider?: string; readonly model?: string },

@@ -27,7 +27,6 @@ const SEALED = /^[A-Za-z0-9_-]{44,3800}$/;
 const HEADER_CHARS_MAX = 16_384;
 
 export interface CookieJar {
-  /** Reads the token from a `cookie` header; undefined if the cookie is missing or malformed. */
   read(kind: CookieKind, header: string | undefined): string | undefined;
   write(kind: CookieKind, token: string, maxAgeSeconds: number): string;
   clear(kind: CookieKind): string;
@@ -69,7 +68,6 @@ function readCookie(
   return undefined;
 }
 
-/** True for 32 bytes in base64url, the form of each secret that the gateway gives to a browser. */
 export function isToken(text: string): boolean {
   return /^[A-Za-z0-9_-]{43}$/.test(text);
 }

@@ -5,7 +5,6 @@ export class InsecureConsoleFault extends Error {
   override readonly name = "InsecureConsoleFault";
 }
 
-/** A setting of the identity provider that cannot work. */
 export class IdentitySettingFault extends Error {
   override readonly name = "IdentitySettingFault";
 }
@@ -57,7 +56,6 @@ function findConsoleHost({ consoleUrl, host }: AddressConfig): string {
   return URL.canParse(consoleUrl) ? new URL(consoleUrl).hostname : host;
 }
 
-/** True if the host name always means this machine. */
 export function isLoopback(hostname: string): boolean {
   const host = hostname.replace(/^\[|\]$/g, "").toLowerCase();
   if (host === "::1" || host === "localhost" || host.endsWith(".localhost")) return true;

@@ -23,12 +23,10 @@ export interface NewSession {
 
 export type AskedFrom = Pick<ChangedBy, "requestId" | "clientNetwork">;
 
-/** Who the person at the browser is, according to the identity provider or the opened link. */
 export interface SignInClaim {
   readonly issuer: string;
   readonly subject: string;
   readonly email: string;
-  /** `email` normalized, so that two spellings of one address are equal. */
   readonly emailNorm: string;
   readonly isVerified: boolean;
   readonly name: string | null;
@@ -47,7 +45,6 @@ export interface SignInToResolve {
    */
   readonly previous?: { readonly sessionId: Buffer; readonly reveal: SealedReveal | undefined };
   readonly from?: AskedFrom;
-  /** The starting credit of an account that gets a trial key; absent means none. */
   readonly welcomeMicroUsd?: MicroUsd;
 }
 
@@ -55,7 +52,6 @@ export interface ResolvedSignIn {
   readonly accountId: string;
   readonly orgId: OrgId;
   readonly isVerified: boolean;
-  /** True if a trial key waits to be shown in the new session. */
   readonly hasReveal: boolean;
   /** True for a new person with an open invitation, who gets no trial key yet. */
   readonly isInvited: boolean;
@@ -167,14 +163,12 @@ export const revealColumns = columns({
  */
 export type SealedReveal = RecordOf<typeof revealColumns>;
 
-/** Returns the owner if the session was active; no row if it had already ended. */
 export const END_SESSION_SQL = `
   update console_session s set ended_at = $3, ended_reason = $2
   from console_account a
   where s.session_id = $1 and s.ended_at is null and a.account_id = s.account_id
   returning a.account_id, a.org_id`;
 
-/** The caller appends a join or a condition. */
 export const SELECT_ACCOUNT_SQL = `
   select a.account_id, a.org_id, a.email, a.email_norm,
     a.email_verified_at is not null as is_verified

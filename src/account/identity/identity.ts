@@ -1,6 +1,5 @@
 import type { LiveSession, StoredSession } from "./identity-store.ts";
 
-/** A browser that is signed in: one row of the session table, read for every request. */
 export interface SignedIn extends Omit<
   StoredSession,
   | "issuer"
@@ -27,11 +26,9 @@ export interface AskingBrowser {
   readonly cookieHeader: string | undefined;
   readonly userAgent: string | undefined;
   readonly requestId: string;
-  /** For the change log only. */
   readonly clientNetwork?: string | null;
 }
 
-/** The trial key, which is shown until its owner has saved it. */
 export interface RevealedKey {
   readonly key: string;
   readonly label: string;
@@ -46,6 +43,5 @@ export interface ListedSession extends Omit<LiveSession, "sessionId"> {
 
 export interface AccountProfile {
   readonly identities: readonly { readonly issuer: string; readonly linkedAtMs: number }[];
-  /** The number of the account's active sessions in other browsers. */
   readonly otherSessions: number;
 }

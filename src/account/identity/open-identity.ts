@@ -59,7 +59,6 @@ export interface OpenIdentityOptions {
   readonly store: IdentityStore;
   readonly clock: Clock;
   readonly log: Logger;
-  /** For metrics: called with the result of each sign-in. */
   readonly onSignIn?: (result: SignInResult) => void;
 }
 
@@ -236,7 +235,6 @@ class OpenedIdentity {
     return this.#sessions.reveal(cookieHeader, from);
   }
 
-  /** Deletes the key to show, because its owner has saved it; false if there is none. */
   endReveal(cookieHeader: string | undefined, from?: AskedFrom): Promise<boolean> {
     return this.#sessions.endReveal(cookieHeader, from);
   }
@@ -259,7 +257,6 @@ class OpenedIdentity {
     }));
   }
 
-  /** Ends another session of the account by its id in the list; false if there is none. */
   async endOtherSession(session: SignedIn, id: string, from?: AskedFrom): Promise<boolean> {
     const nowMs = this.#clock.nowMs();
     const listed = await this.#store.listSessions(session.accountId, nowMs);
@@ -273,7 +270,6 @@ class OpenedIdentity {
     return this.#store.listOrgs(accountId);
   }
 
-  /** Moves the session to another organization; false if the account is not a member of it. */
   switchOrganization({ sessionId }: SignedIn, orgId: string): Promise<boolean> {
     return this.#store.switchOrg(Buffer.from(sessionId, "hex"), orgId);
   }

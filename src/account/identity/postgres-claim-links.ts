@@ -59,7 +59,6 @@ export class PostgresClaimLinkStore {
     await this.#run(NOTE_CONSOLE_SQL, [instanceId, url]);
   }
 
-  /** The console's address of a running instance; undefined if none runs. */
   async findConsole(): Promise<string | undefined> {
     const { rows } = await this.#run<{ url: string }>(FIND_CONSOLE_SQL, []);
     return rows[0]?.url;
@@ -85,7 +84,6 @@ export async function takeClaim(
   return taken.length === 1;
 }
 
-// Also deletes the entries of instances that no longer exist.
 const NOTE_CONSOLE_SQL = `
   with gone as (
     delete from console_address a where a.instance_id <> $1
@@ -94,7 +92,6 @@ const NOTE_CONSOLE_SQL = `
   insert into console_address (instance_id, url) values ($1, $2)
   on conflict (instance_id) do update set url = excluded.url`;
 
-// If several instances run, the one that renewed its lease last is chosen.
 const FIND_CONSOLE_SQL = `
   select a.url from console_address a join instance_lease l using (instance_id)
   where l.lease_until > now() order by l.lease_until desc limit 1`;

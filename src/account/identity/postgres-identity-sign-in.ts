@@ -39,7 +39,6 @@ const STEP_TIMEOUT_MS = 5_000;
 /** A concurrent transaction won: serialization failure, deadlock, unique violation. */
 const RETRIED_CODES = new Set(["40001", "40P01", "23505"]);
 
-/** `linkHash` is undefined for a sign-in by an identity provider. */
 type SignIn = SignInToResolve & { readonly linkHash: Buffer | undefined };
 
 /**
@@ -117,7 +116,6 @@ function buildRunner(client: PoolClient): Run {
 
 interface Resolution extends ResolvedSignIn {
   readonly changes: readonly Change[];
-  /** The owner of this browser's previous session; undefined if no session was ended. */
   readonly ended: OwnerRow | undefined;
 }
 
@@ -197,7 +195,6 @@ async function followEmail(
 ): Promise<Pick<FoundAccount, "isEmailTaken" | "changes">> {
   const isKept = { isEmailTaken: false, changes: [] };
   if (account.email_norm === claim.emailNorm) return isKept;
-  // An unverified address never replaces a verified one.
   if (account.is_verified && !claim.isVerified) return isKept;
   const isTaken = account.is_verified && (await findVerified(run, claim)) !== undefined;
   if (isTaken) return { isEmailTaken: true, changes: [] };
@@ -322,7 +319,10 @@ async function setEmail(run: Run, account: AccountRow, claim: SignInClaim): Prom
   return toEmailChange(account, { before: account.email, after: claim.email });
 }
 
-/** Moves the identity and sessions of an unverified account to an older account, and deletes it. */
+/**
+ * Moves the identity and sessions of an unverified account to an older account, and deletes the
+ * unverified one.
+ */
 async function moveIdentity(run: Run, from: AccountRow, to: AccountRow): Promise<void> {
   const both = [from.account_id, to.account_id];
   await run("update console_identity set account_id = $2 where account_id = $1", both);

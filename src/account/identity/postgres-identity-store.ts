@@ -199,7 +199,6 @@ export class PostgresIdentityStore {
     }, STORE_ANSWER_TIMEOUT_MS);
   }
 
-  /** Deletes the key to show in a session; false if there was none. */
   async endReveal(sessionId: Buffer, nowMs: number, from?: AskedFrom): Promise<boolean> {
     return await this.#changes.writeBy(async (client) => {
       const values = [sessionId, new Date(nowMs)];
@@ -231,14 +230,12 @@ export class PostgresIdentityStore {
     return rows[0]?.others ?? 0;
   }
 
-  /** Lists the account's active sessions, the most recently used first, at most 100. */
   async listSessions(accountId: string, nowMs: number): Promise<readonly LiveSession[]> {
     const values = [accountId, new Date(nowMs), SESSIONS_LISTED_MAX];
     const { rows } = await this.#run<Row>(LIST_SESSIONS_SQL, values);
     return rows.map(liveSessionColumns.read);
   }
 
-  /** Moves the session to another organization; false if the account is not a member of it. */
   async switchOrg(sessionId: Buffer, orgId: string): Promise<boolean> {
     const { rowCount } = await this.#run(SWITCH_ORG_SQL, [sessionId, orgId]);
     return rowCount === 1;
@@ -249,15 +246,10 @@ export class PostgresIdentityStore {
     return rows.map(joinedOrgColumns.read);
   }
 
-  /**
-   * Creates, in the account's own organization, the trial key and the starting credit that an
-   * invitation deferred, and moves the session there; undefined if nothing was deferred.
-   */
   startOwnOrg(start: OwnOrgStart): Promise<OrgId | undefined> {
     return startOwnOrg(this.#changes, start);
   }
 
-  /** Deletes a bounded number of expired rows; returns how many. */
   async sweep(nowMs: number): Promise<number> {
     let swept = 0;
     const now = new Date(nowMs);

@@ -19,13 +19,11 @@ import {
 import { accountBy, welcomeCredit } from "./identity-changes.ts";
 import type { OwnOrgStart, SignInToResolve } from "./identity-store.ts";
 
-/** Runs one statement in the caller's transaction. */
 export type Run = <R extends QueryResultRow>(
   text: string,
   values?: unknown[],
 ) => Promise<readonly R[]>;
 
-/** Creates the trial key, and stores its sealed form for the new session to show. */
 export async function mintTrialKey(
   run: Run,
   orgId: OrgId,

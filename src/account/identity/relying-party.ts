@@ -7,7 +7,7 @@ import { type Clock, conforms, asText } from "../../kernel/index.ts";
 import type { LogoutOrder } from "./identity-store.ts";
 
 const REQUEST_SECONDS_MAX = 10;
-/** The provider's metadata is read again after this time. */
+/** How long metadata of the provider are used before they are read again. */
 const DISCOVERY_MS = 3_600_000;
 /** After a failed read of the provider's metadata, no request reads them again for this time. */
 const DISCOVERY_PAUSE_MS = 2_000;
@@ -64,9 +64,6 @@ export class RelyingParty {
     this.#options = options;
   }
 
-  /**
-   * Builds the URL to which the browser goes, and the secrets to keep until the browser returns.
-   */
   async authorize(
     extra: Readonly<Record<string, string>> = {},
   ): Promise<{ readonly url: string; readonly secrets: SignInSecrets }> {
@@ -204,7 +201,6 @@ const isLogout = conforms(
   }),
 );
 
-/** Names the sessions to end: all of the subject, or those of `sid`. */
 type LogoutToken = Omit<LogoutOrder, "nowMs" | "rememberUntilMs">;
 
 /**

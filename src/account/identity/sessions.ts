@@ -22,25 +22,20 @@ export interface SessionsOptions {
   readonly log: Logger;
   /** Sessions are rechecked at the provider only with `oidc`. */
   readonly kind: SignInKind;
-  /** Zero means no starting credit. */
   readonly welcomeMicroUsd: MicroUsd;
-  /** For metrics: called with the result of each sign-in. */
   readonly onSignIn?: ((result: SignInResult) => void) | undefined;
 }
 
 export type SignInResult = "signed_in" | "refused" | "failed";
 
-/** A proven identity, and the page to open after sign-in. */
 export interface ProvedSignIn {
   readonly claim: SignInClaim;
   /** SHA-256 of the opened sign-in link; absent for a sign-in by an identity provider. */
   readonly linkHash?: Buffer;
-  /** The id of the session at the identity provider. */
   readonly sid?: string | undefined;
   readonly returnPath: string | null;
 }
 
-/** Starts, reads and ends the sessions of browsers. */
 export class Sessions {
   readonly #options: SessionsOptions;
 
@@ -217,7 +212,6 @@ export function isLive(session: StoredSession, nowMs: number): boolean {
 const MINUTE_MS = 60_000;
 const HOUR_MS = 60 * MINUTE_MS;
 
-/** A session ends after this time at the latest. */
 const SESSION_MS = 7 * 24 * HOUR_MS;
 /** The last use of a session is written at most this often. */
 const TOUCH_EVERY_MS = MINUTE_MS;

@@ -25,7 +25,6 @@ export interface SignInsOptions extends Pick<
 
 type Callback = AskingBrowser & { readonly url: string };
 
-/** Sends browsers to the identity provider, and handles their return. */
 export class SignIns {
   readonly #options: SignInsOptions;
   #sealingKey: Promise<Buffer> | undefined;
@@ -219,7 +218,6 @@ function cutQuery(url: string): string {
   return at === -1 || url.length > CALLBACK_CHARS_MAX ? "" : url.slice(at);
 }
 
-/** The path of the sign-in page, from which the person returns to `back`. */
 function signInAgain(reason: "expired" | "idp-ended", back: string): string {
   const query = new URLSearchParams({ reason, ...(back === "/" ? {} : { return: back }) });
   return `/sign-in?${query.toString()}`;
@@ -230,12 +228,10 @@ function failed(reason: "failed" | "denied", requestId: string): Redirect {
   return { location: `/sign-in?${query.toString()}`, cookies: [] };
 }
 
-/** True if the provider itself reported one of these OAuth errors. */
 function isProviderError(fault: unknown, errors: readonly string[]): boolean {
   return fault instanceof AuthorizationResponseError && errors.includes(fault.error);
 }
 
-/** Drops a provider's session id that is too long to be stored. */
 function checkSid(sid: string | undefined): string | undefined {
   return sid !== undefined && sid.length <= ID_CHARS_MAX ? sid : undefined;
 }

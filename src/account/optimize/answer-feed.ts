@@ -1,6 +1,5 @@
 import type { ChangedBy, MicroUsd, OrgId } from "../../kernel/index.ts";
 
-/** Limits the answers that are held for one search. */
 export const FEED_CHARS_MAX = 1_000_000;
 const PAGE_CHARS_MAX = 300_000;
 
@@ -83,7 +82,6 @@ function measureEvent(event: FedEvent): number {
   return 100 + (event.kind === "answer" ? (event.text?.length ?? 0) : 0);
 }
 
-/** How long answers stay readable after their search has ended. */
 const HELD_AFTER_END_MS = 10 * 60_000;
 
 /** Only the person `by`, who started the search, may read its answers. */
@@ -99,7 +97,6 @@ interface Held {
   ending: NodeJS.Timeout | undefined;
 }
 
-/** Holds the answers of the searches that this process runs, in memory only. */
 export class HeldFeeds {
   readonly #endedMax: number;
   readonly #held = new Map<string, Held>();

@@ -68,7 +68,6 @@ export class OptimizeRuns {
     this.#sweeping.startNow();
   }
 
-  /** Newest first, 200 at most. */
   list(orgId: OrgId): Promise<readonly OptimizeSearch[]> {
     return this.#options.store.list(orgId);
   }

@@ -70,7 +70,6 @@ export type OptimizeSearch = Omit<RecordOf<typeof searchColumns>, "results"> & {
   readonly results: readonly OptimizeResult[];
 };
 
-/** The fields that determine the number of calls and their highest cost. */
 export interface WantedCalls {
   /** Required for `best_judged`; with another objective the judge only adds the win rate. */
   readonly judgeModelId: string | null;
@@ -112,7 +111,6 @@ export interface OptimizeRefusal {
   readonly kind: "refused";
   /** `invalid_request`: 400; `conflict`: 409, too many searches are running; `unavailable`: 503. */
   readonly code: "invalid_request" | "conflict" | "unavailable";
-  /** The field of the API's request that is invalid. */
   readonly field?: "models" | "judge_model" | "budget_usd";
   readonly message: string;
 }

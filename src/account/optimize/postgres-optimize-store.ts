@@ -108,7 +108,6 @@ export class PostgresOptimizeStore {
     return await this.#end(byGateway("optimize"), INTERRUPT_SQL, [message]);
   }
 
-  /** Ends searches and disables their keys; returns how many. */
   async #end(by: ChangedBy, sql: string, values: unknown[]): Promise<number> {
     const end = async (client: PoolClient, note: Note): Promise<number> => {
       const { rows } = await queryInTime<EndedRow>(client, { text: sql, values });

@@ -30,7 +30,6 @@ export interface RunOptions {
   readonly caller: ModelCaller;
   readonly clock: Clock;
   readonly log: Logger;
-  /** The least time between the starts of two calls. */
   readonly callGapMs: number;
   readonly search: OptimizeSearch;
   /** The raw key of the search, which is stored nowhere. */

@@ -4,11 +4,9 @@ import type { OptimizeObjective, OptimizeResult } from "./optimize.ts";
 export interface EndedCall {
   readonly isAnswered: boolean;
   readonly costMicroUsd: MicroUsd;
-  /** Null if no byte came. */
   readonly firstByteMs: number | null;
 }
 
-/** Adds up the calls and verdicts of each candidate, and ranks the candidates. */
 export class Tally {
   readonly #objective: OptimizeObjective;
   readonly #counts: ReadonlyMap<string, Count>;

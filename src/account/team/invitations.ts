@@ -66,7 +66,6 @@ export class Invitations {
     return typeof made === "string" ? made : await this.#send(from, made, token);
   }
 
-  /** Replaces the link of an invitation; the former link stops working. */
   async renew(
     from: Inviting,
     invitationId: string,

@@ -67,7 +67,6 @@ export class PostgresTeamStore {
     this.#changes = changes;
   }
 
-  /** The member who joined first comes first. */
   async members(orgId: OrgId): Promise<readonly Member[]> {
     const { rows } = await this.#pool.query<Row>(MEMBERS_SQL, [orgId]);
     return rows.map(memberColumns.read);
@@ -105,9 +104,6 @@ export class PostgresTeamStore {
     return new Map(rows.map(({ account_id: id, email }) => [id, email]));
   }
 
-  /**
-   * Lists the active keys and webhooks that the account created here; they outlive its membership.
-   */
   async madeBy(orgId: OrgId, accountId: string): Promise<MadeByMember> {
     const { rows } = await this.#pool.query<MadeRow>(MADE_BY_SQL, [orgId, accountId]);
     const ofKind = (kind: MadeRow["kind"]) =>
@@ -247,7 +243,6 @@ export class PostgresTeamStore {
     return rows[0] === undefined ? undefined : receivedColumns.read(rows[0]);
   }
 
-  /** Lists the open invitations to the account's verified e-mail address. */
   async received(accountId: string, nowMs: number): Promise<readonly ReceivedInvitation[]> {
     const { rows } = await this.#pool.query<Row>(RECEIVED_SQL, [accountId, new Date(nowMs)]);
     return rows.map(receivedColumns.read);
@@ -402,6 +397,5 @@ const END_INVITATIONS_SQL = `
 
 const ORG_OF_SQL = "select org_id from org_invitation where invitation_id = $1";
 
-/* A person who is already a member keeps the present role. */
 const JOIN_SQL = `
   insert into org_member (org_id, account_id, role) values ($1, $2, $3) on conflict do nothing`;

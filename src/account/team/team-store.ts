@@ -22,7 +22,6 @@ export interface MadeByMember {
   readonly webhooks: readonly { readonly id: string; readonly name: string }[];
 }
 
-/** An account as its present or former organization may see it. */
 export interface KnownPerson {
   /** The present address; masked as in the change log if a former member has changed it since. */
   readonly email: string;
@@ -50,7 +49,6 @@ export interface NewInvitation extends InvitationLink {
  */
 export type MemberChange = "done" | "unknown" | "last_owner" | "not_allowed";
 
-/** Limits each list. A team is smaller (`TEAM_MAX`), so no member is cut off. */
 const ROWS_MAX = 100;
 
 /** SQL that uses these columns must name `org_member` `m` and `console_account` `a`. */

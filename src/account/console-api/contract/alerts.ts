@@ -14,10 +14,6 @@ export const AlertDestination = Type.Object({
   created_at: Instant,
   failing_since: nullable(Instant),
   disabled_at: nullable(Instant),
-  /**
-   * `paused`: by a member; `failing`: after days of failures; `gone`: the address answered 410;
-   * `unconfirmed`: its reader has not confirmed it yet; `stopped`: its reader stopped the alerts.
-   */
   disabled_reason: nullable(oneOf("paused", "failing", "gone", "unconfirmed", "stopped")),
   confirm_until: nullable(Instant),
   former_secret_until: nullable(Instant),
@@ -26,7 +22,6 @@ export type AlertDestination = Static<typeof AlertDestination>;
 
 export const DestinationWithSecret = Type.Object({
   ...AlertDestination.properties,
-  /** A webhook's secret, which no later answer contains; null for an e-mail address. */
   secret: nullable(Type.String({ pattern: "^whsec_[A-Za-z0-9+/=]{32,88}$" })),
 });
 export type DestinationWithSecret = Static<typeof DestinationWithSecret>;
@@ -51,17 +46,11 @@ export const Alerts = Type.Object({
     cap_percents: CapPercents,
     purchases: Type.Boolean(),
     restrictions: Type.Boolean(),
-    /** Alerts 7 days and 1 day before a key expires, and when it has expired. */
     key_expiry: Type.Boolean(),
     provider_trouble: Type.Boolean(),
-    /**
-     * True until a person sets the threshold; until then it is a fifth of the last purchase, at
-     * least $5.
-     */
     balance_follows: Type.Boolean(),
   }),
   can_email: Type.Boolean(),
-  /** False if the operator has configured no encryption key, without which no secret is stored. */
   can_webhook: Type.Boolean(),
   kinds: Type.Array(Type.Object({ kind: Type.String(), label: Type.String() })),
   destinations: Type.Array(AlertDestination),

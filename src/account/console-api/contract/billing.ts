@@ -31,9 +31,8 @@ export const Purchase = Type.Object({
 });
 export type Purchase = Static<typeof Purchase>;
 
-/** The payment for one purchase, with buyer and issuer as they were on that day. */
+/** The payment for one purchase, with buyer and issuer as they were when it was paid. */
 export const Receipt = Type.Object({
-  /** `R-000123`, numbered without a gap per issuer; `TEST-000123` for test money. */
   number: Type.String(),
   purchase_id: Id,
   paid_at: Instant,
@@ -41,7 +40,6 @@ export const Receipt = Type.Object({
   net_usd: Usd,
   tax_usd: Usd,
   no_tax_reason: Type.String(),
-  /** Net plus tax. */
   amount_usd: Usd,
   refunded_usd: Usd,
   disputed_usd: Usd,
@@ -85,7 +83,6 @@ export const CreditEntry = Type.Object({
   ),
   /** The purchase, the grant's reference, or the day of usage. */
   ref: Type.String(),
-  /** Positive if credit was added to the wallet. */
   amount_usd: Usd,
 });
 export type CreditEntry = Static<typeof CreditEntry>;

@@ -2,7 +2,6 @@ import { Type, type Static } from "typebox";
 
 import { BySku, Count, Fields, nullable, oneOf } from "./shared.ts";
 
-/** A parameter of a model, as its listing declares it. */
 export const Descriptor = Type.Object({
   type: oneOf("boolean", "range", "integer", "enum", "unknown"),
   min: Type.Optional(Type.Number()),
@@ -54,7 +53,6 @@ export const ModelProvider = Type.Object({
   defaulted: Type.Array(Type.String()),
   price_tiers: Type.Array(PriceTier),
   price_changes: Type.Array(PriceChange),
-  /** The day and the method of the last price check; null if there was none. */
   checked: nullable(
     Type.Object({
       on: Type.String(),
@@ -153,7 +151,6 @@ export const catalogRoutes = {
       }),
     }),
     answer: Type.Object({
-      /** The number of listings of a valid manifest; else null. */
       listings: nullable(Count),
       problems: Type.Array(
         Type.Object({ pointer: Type.String(), rule: Type.String(), message: Type.String() }),

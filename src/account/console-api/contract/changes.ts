@@ -26,7 +26,6 @@ export const ShownChange = Type.Object({
   at: Instant,
   actor_kind: oneOf("operator", "account", "key", "provider_news", "gateway"),
   actor_id: nullable(Id),
-  /** The actor for people: "You", a member's e-mail address, "The operator", … */
   actor: Type.String(),
   action: Type.String(),
   says: Type.String(),

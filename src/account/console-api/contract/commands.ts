@@ -271,7 +271,7 @@ export const COMMANDS = {
     answer: Type.Object({
       ok: Type.Boolean(),
       resealed: Count,
-      /** The number of secrets that were encrypted with that key already. */
+      /** The number of secrets that were already encrypted with the first encryption key. */
       kept: Count,
       not_decrypted: List(Type.String()),
     }),

@@ -16,7 +16,6 @@ import {
 
 export type { CapField, CapPeriod, Caps } from "../../../kernel/core/cap-period.ts";
 
-/** A customer's key as pages show it; managed keys are never shown. */
 export const Key = Type.Object({
   key_id: Id,
   name: Type.String(),
@@ -29,7 +28,6 @@ export const Key = Type.Object({
   models: nullable(Type.Array(Type.String())),
   last_used_at: nullable(Instant),
   rpm_ceiling: Count,
-  /** Set by the customer, at most `rpm_ceiling`; null means that the ceiling applies. */
   rpm: nullable(Count),
   rpm_effective: Count,
   ...byCapField(() => nullable(Usd)),
@@ -80,10 +78,8 @@ export const NewKey = Fields({
       description: "a whole number of at least 1 request per minute, up to the ceiling",
     }),
   ),
-  /** Absent, empty or 0: no cap. */
   ...byCapField((period) => Type.Optional(CapChange(period))),
   tags: Type.Optional(Tags),
-  /** Absent or `never`: the key does not expire. */
   expires_at: Type.Optional(Expiry),
   models: Type.Optional(ModelIds),
 });
@@ -231,7 +227,6 @@ export const keyRoutes = {
     changes: ["key.disable"],
     needs: "keys",
     isSetting: true,
-    /** The person types the number of keys as a confirmation. */
     body: Fields({
       key_ids: KeyIds,
       confirm_count: Type.Integer({ minimum: 1, description: "how many keys these are" }),

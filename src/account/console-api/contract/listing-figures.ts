@@ -23,7 +23,6 @@ export type FiguresAt = Static<typeof FiguresAt>;
 export const ListingFigures = Type.Object({
   provider: Type.String(),
   model: Type.String(),
-  /** Null in figures across organizations. */
   calls: nullable(Count),
   share_of_calls: Type.Number({ minimum: 0, maximum: 1 }),
   ...FIGURES,

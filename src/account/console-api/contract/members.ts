@@ -45,7 +45,6 @@ export type SentInvitation = Static<typeof SentInvitation>;
 
 const Made = Type.Array(Type.Object({ id: Id, name: Type.String() }));
 
-/** Active keys and webhooks that a member created; they stay when the member leaves. */
 export const MadeByMember = Type.Object({
   keys: Made,
   webhooks: Made,

@@ -7,7 +7,6 @@ export const ListingCost = Type.Object({
   provider: Type.String(),
   name: Type.String(),
   cost_usd: nullable(Usd),
-  /** True if the cost is a lower bound, because it depends on unknown facts of each request. */
   is_at_least: Type.Boolean(),
   too_long: nullable(Count),
 });

@@ -73,7 +73,6 @@ export const OperatorOrg = Type.Object({
   created_at: Instant,
   /** Credits minus debits minus debts; below zero, the organization owes money. */
   balance_usd: Usd,
-  /** Reserves of requests in flight. */
   held_usd: Usd,
   cap_usd: nullable(Usd),
   spent_month_usd: Usd,
@@ -153,7 +152,6 @@ export const OperatorChange = Type.Object({
   says: Type.String(),
   org_id: nullable(Id),
   target: Type.String(),
-  /** Null if the target is not an account. */
   target_email: nullable(Type.String()),
 });
 export type OperatorChange = Static<typeof OperatorChange>;
@@ -215,7 +213,6 @@ export const OperatorListing = Type.Object({
   pool: Type.String(),
   /** The seconds until the pool's cooldown ends; 0 if it has none. */
   pool_cooldown_seconds: Count,
-  /** The percentage of the declared capacity that may be used. */
   pool_usable_percent: Count,
   verdict: TrustState,
   checked_at: nullable(Instant),
@@ -225,7 +222,6 @@ export const OperatorListing = Type.Object({
 export type OperatorListing = Static<typeof OperatorListing>;
 
 const orgParams = Type.Object({ org_id: Id });
-/** Null restores the default. */
 function ContractValue(unit: string) {
   const description = `a whole number of ${unit} from 1 to 1000000000, or none for the default`;
   return Type.Optional(nullable(Type.Integer({ minimum: 1, maximum: 1_000_000_000, description })));

@@ -48,7 +48,6 @@ export const NewOptimizeSearch = Fields({
   budget_usd: UsdInput,
 });
 
-/** The fields that determine the number of calls and their highest cost. */
 export const OptimizeCalls = Fields({
   judge_model: Type.Optional(Id),
   models: NewOptimizeSearch.properties.models,
@@ -59,7 +58,6 @@ export const OptimizeCalls = Fields({
 const EstimatedModel = Type.Object({
   model: Type.String(),
   most_usd: Usd,
-  /** Why the model's calls would be refused now; null if they would be accepted. */
   message: nullable(Type.String()),
 });
 
@@ -67,17 +65,14 @@ export const OptimizeEstimate = Type.Object({
   calls: Count,
   models: Type.Array(EstimatedModel),
   judge: nullable(EstimatedModel),
-  /** The highest cost of all calls at today's prices; a smaller budget may end the search early. */
   most_usd: Usd,
   least_ms: Count,
 });
 export type OptimizeEstimate = Static<typeof OptimizeEstimate>;
 
 export const OptimizeAnswer = Type.Object({
-  /** The index of the prompt, from 0. */
   prompt: Count,
   model: Type.String(),
-  /** At most 16,000 characters; null if the model did not answer. */
   text: nullable(Type.String()),
   cost_usd: Usd,
   ttft_ms: nullable(Count),

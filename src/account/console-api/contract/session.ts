@@ -19,7 +19,6 @@ import { RequestStatus } from "./usage.ts";
 export const Hold = Type.Object({
   family: CallFamily,
   state: oneOf("limited", "restricted"),
-  /** Null if it lasts until support has reviewed it. */
   until: nullable(Instant),
 });
 
@@ -38,7 +37,6 @@ export const Notice = Type.Object({
     "top_up_paused",
   ),
   severity: oneOf("bad", "warn", "info"),
-  /** The present effect, in one sentence. */
   text: Type.String(),
   since: nullable(Instant),
   /** Requests that were refused for this reason in the last hour, counted up to 1,000. */
@@ -65,10 +63,6 @@ export const Session = Type.Object({
   invitations: Type.Array(ReceivedInvitation),
   balance: nullable(Balance),
   is_operator: Type.Boolean(),
-  /**
-   * False until the organization has had credit; until then it may make `unfunded_rpm` requests a
-   * minute.
-   */
   is_funded: Type.Boolean(),
   unfunded_rpm: Count,
   holds: Type.Array(Hold),
@@ -99,7 +93,6 @@ export const Reveal = Type.Object({
 
 /** For the welcome page, which waits for the first successful request. */
 export const FirstRequest = Type.Object({
-  /** The first request that succeeded; null if none has yet. */
   request_id: nullable(Id),
   /** The newest unsuccessful request of the last hour; null once a request has succeeded. */
   refused: nullable(
@@ -130,7 +123,6 @@ export const Settings = Type.Object({
     started_at: Instant,
     expires_at: Instant,
     user_agent: nullable(Type.String()),
-    /** The number of other browsers that are signed in; signing out here does not affect them. */
     others: Count,
   }),
 });

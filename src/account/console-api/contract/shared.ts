@@ -100,7 +100,6 @@ export function CapChange(period: CapPeriod) {
   return Type.Union([UsdInput, Type.Literal("")], { description });
 }
 
-/** An object in a request; other fields than these are refused. */
 export function Fields<P extends TProperties>(fields: P) {
   return Type.Object(fields, { additionalProperties: false });
 }
@@ -130,7 +129,6 @@ export const ConsoleError = Type.Object({
   error: Type.Object({
     /** An error class of the gateway, or a code that only the console has, such as `signed_out`. */
     code: Type.String(),
-    /** Says what is wrong, where, and the next step. */
     message: Type.String(),
     field: Type.Optional(Type.String()),
   }),
@@ -144,7 +142,6 @@ export type CallFamily = Static<typeof CallFamily>;
 export const Balance = Type.Object({
   available_usd: Usd,
   settled_usd: Usd,
-  /** Reserves of requests in flight. */
   held_usd: Usd,
 });
 export type Balance = Static<typeof Balance>;

@@ -3,7 +3,6 @@ import { Type, type Static } from "typebox";
 import { TAX_ID_TYPES } from "../../../kernel/core/tax-id-types.ts";
 import { Count, Instant, nullable, oneOf, Usd, Fields } from "./shared.ts";
 
-/** The legal identity of an organization on its documents; each text is one plain line. */
 export const CompanyData = Fields({
   legal_name: Type.String({ minLength: 1, maxLength: 200 }),
   address_lines: Type.Array(Type.String({ minLength: 1, maxLength: 100 }), {
@@ -12,7 +11,6 @@ export const CompanyData = Fields({
   }),
   city: Type.String({ minLength: 1, maxLength: 100 }),
   postal_code: Type.String({ maxLength: 20 }),
-  /** ISO 3166-1 alpha-2. */
   country: Type.String({ pattern: "^[A-Z]{2}$", description: "a country code like DE" }),
   tax_id: nullable(
     Fields({ type: oneOf(...TAX_ID_TYPES), value: Type.String({ minLength: 2, maxLength: 40 }) }),
@@ -22,7 +20,6 @@ export const CompanyData = Fields({
 });
 export type CompanyData = Static<typeof CompanyData>;
 
-/** The operator's company, from the settings. */
 export const Issuer = Type.Object({
   /** Null if no name is set; the issuer is then the installation at `url`. */
   name: nullable(Type.String()),
@@ -46,7 +43,6 @@ const MonthParam = Type.String({
 });
 
 export const StatementSummary = Type.Object({
-  /** A UTC month such as `2026-10`. */
   month: Type.String(),
   /**
    * `closing`: ended less than six hours ago; `due`: will be closed soon, or when it is first read.
@@ -72,10 +68,8 @@ const figures = {
   month: Type.String(),
   opening_usd: Usd,
   credits: Type.Array(Type.Object({ kind: Type.String(), count: Count, amount_usd: Usd })),
-  /** opening + credits − usage = closing. */
   usage_usd: Usd,
   closing_usd: Usd,
-  /** The credits one by one, oldest first, at most 500. */
   lines: Type.Array(
     Type.Object({
       at: Instant,
@@ -107,10 +101,6 @@ export const Statement = Type.Object({
   closed_at: nullable(Instant),
   sha256: nullable(Type.String()),
   differences: Type.Array(Type.String()),
-  /**
-   * True if requests of the month left the journal after it was closed, so that its usage cannot be
-   * compared.
-   */
   has_left_journal: Type.Boolean(),
   ...figures,
   company: nullable(CompanyData),

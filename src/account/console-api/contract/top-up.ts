@@ -19,7 +19,6 @@ export const TopUpRule = Type.Object({
 
 export const TopUpPause = Type.Object({
   reason: oneOf(...PAUSE_REASONS),
-  /** The reason and the next step, in one sentence. */
   text: Type.String(),
   since: Instant,
 });

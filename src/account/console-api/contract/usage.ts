@@ -111,7 +111,6 @@ export const Usage = Type.Object({
        * managed keys.
        */
       group: Type.String(),
-      /** The name for people, such as a key's name. */
       name: Type.String(),
       figures: UsageFigures,
     }),
@@ -124,7 +123,6 @@ export const RequestRow = Type.Object({
   request_id: Id,
   created_at: Instant,
   model: nullable(Type.String()),
-  /** Null for managed keys, which `source` names. */
   key_id: nullable(Id),
   /** The key's name, `Playground`, or `Optimize search <name>`. */
   source: Type.String(),
@@ -200,7 +198,6 @@ export const refusalFields = {
   action: nullable(
     oneOf("add_credit", "raise_cap", "raise_limit", "edit_key", "choose_model", "contact_support"),
   ),
-  /** The key that `action` is about; null for the organization. */
   key_id: nullable(Id),
   reason: nullable(RefusalReason),
 };

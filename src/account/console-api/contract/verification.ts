@@ -7,8 +7,8 @@ const RunVerdict = oneOf("pass", "warn", "fail", "inconclusive");
 const RunSource = oneOf("run", "import", "watch");
 
 /**
- * A check that did not pass: an `error` is a fault of the tester; a `warn` is no fault of the
- * listing.
+ * A check that did not pass. `error`: the tester or the network failed, not the provider; `warn`: a
+ * finding too small to fail the listing.
  */
 export const CheckFlaw = Type.Object({
   /** From `C1` to `C12`. */
@@ -52,7 +52,6 @@ export const TrustState = oneOf(
   "unchecked",
 );
 
-/** How far one provider's listing of a model is trusted now. */
 export const ListingTrust = Type.Object({
   provider: Type.String(),
   model: Type.String(),
