@@ -116,7 +116,6 @@ export class PostgresAlertStore {
     });
   }
 
-  /** Finds the destination of a link; undefined if the link is unknown, expired or used. */
   async findLink(hash: Buffer): Promise<LinkedAddress | undefined> {
     const { rows } = await this.#pool.query<Row>(sql.FIND_LINK_SQL, [hash]);
     return rows.map(linkedColumns.read)[0];

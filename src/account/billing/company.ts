@@ -31,7 +31,6 @@ const companyColumns = columns({
   taxId: orNull(columns({ type: text<TaxIdType>("tax_id_type"), value: text("tax_id") })),
   /** Stored only: nothing is sent there yet. Empty if there is none. */
   billingEmail: text("billing_email"),
-  /** The customer's own purchase-order number; empty if there is none. */
   purchaseOrder: text("purchase_order"),
 });
 export type Company = RecordOf<typeof companyColumns>;

@@ -24,7 +24,6 @@ export interface CardUpdate {
   readonly customerId: string;
   readonly isLive: boolean;
   readonly openedAtMs: number;
-  /** The Stripe object from which the card can be read. */
   readonly intent: { readonly kind: "setup" | "payment"; readonly id: string };
 }
 

@@ -61,7 +61,6 @@ export interface PurchaseClaim {
   readonly amountMicroUsd: MicroUsd;
   /** True if a failed refund or a won dispute has returned the amount. */
   readonly isReversed: boolean;
-  /** True if the payment provider will not change the state any more. */
   readonly isOver: boolean;
 }
 
@@ -85,7 +84,6 @@ const purchaseColumns = columns({
   disputedMicroUsd: micro("disputed"),
   paymentId: orNull(text("payment_id")),
   receiptUrl: orNull(text("receipt_url")),
-  /** The name shown to people, such as `Visa 4242`; null until the payment provider reports it. */
   paymentMethod: orNull(text("payment_method")),
   receipt: orNull(
     columns({

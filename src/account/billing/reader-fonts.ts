@@ -33,7 +33,6 @@ const WIDE =
 /** PDF measures the widths of glyphs in thousandths of the font size. */
 const EM = 1_000;
 
-/** A part of a text in one font; `letters` is undefined for the embedded font. */
 interface Run {
   readonly letters: Letters | undefined;
   readonly text: string;

@@ -5,7 +5,6 @@ import { MICRO_PER_CENT } from "./stripe-updates.ts";
 import type { TopUpChargesDeps } from "./top-up-charges.ts";
 
 const DAY_MS = 86_400_000;
-/** How long a checkout can be paid after it was opened. */
 const CHECKOUT_AGE_MAX_MS = DAY_MS;
 const PURCHASE_ID = /^pur_[0-9A-Za-z_-]{1,60}$/;
 

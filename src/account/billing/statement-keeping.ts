@@ -119,7 +119,6 @@ export function isOver(month: Month, nowMs: number): boolean {
   return nowMs >= spanOfMonth(month).toMs + STATEMENT_DELAY_MS;
 }
 
-/** The closing balance of the previous month; undefined if that month has no statement. */
 export function findOpening(kept: readonly KeptRow[], month: Month): MicroUsd | undefined {
   const before = kept.find((row) => monthAfter(row.month) === month);
   return before === undefined ? undefined : microUsd(before.closing);

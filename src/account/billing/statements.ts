@@ -70,7 +70,6 @@ export interface StatementFigures {
   readonly models: readonly (UsageFigures & { readonly model: string })[];
   readonly keys: readonly (UsageFigures & {
     readonly keyId: KeyId | "other";
-    /** The key's name when the statement was made. */
     readonly name: string;
   })[];
 }

@@ -111,7 +111,6 @@ export class StripeBilling {
       readonly email: string;
       /** The console page to which the checkout returns the payer. Default: `billing`. */
       readonly backTo?: "billing" | "welcome";
-      /** True if the payer agreed to save the card for automatic top-up. */
       readonly savesCard?: boolean;
       readonly company?: Company;
     },

@@ -33,7 +33,6 @@ export function readCharge(intent: Stripe.PaymentIntent): ChargeUpdate {
   };
 }
 
-/** A name for people, such as `Visa 4242`; undefined if the payment method is not known. */
 export function methodOf(charge: Stripe.Charge | undefined): string | undefined {
   const details = charge?.payment_method_details;
   if (details == null) return undefined;

@@ -126,7 +126,6 @@ export class StripePayments {
     }
   }
 
-  /** Undefined if the payment belongs to none of our purchases. */
   async purchaseOfPayment(paymentId: string): Promise<string | undefined> {
     return await orMissing(async () => {
       const intent = await this.#stripe.paymentIntents.retrieve(paymentId);

@@ -121,7 +121,6 @@ export class TopUpCharges {
     });
   }
 
-  /** Asks Stripe about an automatic purchase and applies the answer, for the reconciler. */
   async check(purchaseId: string): Promise<void> {
     const { topUps, cards } = this.#deps;
     const charge = await topUps.charge(purchaseId);

@@ -17,7 +17,6 @@ import { formatDay, formatDollars } from "./present-refusal.ts";
 /** A cap that is already spent: when it resets, and how much was spent. */
 interface Stop {
   readonly until: string;
-  /** Such as `$4.00 of $1.00 is already spent this month`. */
   readonly spent: string;
 }
 

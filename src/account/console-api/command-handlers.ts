@@ -226,7 +226,6 @@ const LOST_MEANINGS: Readonly<Record<LostVerdict, string>> = {
   outside: "not of a lost time, and not in the journal",
   impossible: "of an id that no attempt can have",
 };
-/** Verdicts that a person has to check. */
 const STRANGE: ReadonlySet<LostVerdict> = new Set(["retired", "outside", "impossible"]);
 
 function settlementCommands({

@@ -69,13 +69,10 @@ function tooMany(runningMax: number): ConsoleRefusal {
 }
 
 export interface ReportGates {
-  /** Reports that are computed as a whole before they are sent. */
   readonly reads: ConcurrencyGate;
   /** Files; one takes as long as the client takes to read it. */
   readonly files: ConcurrencyGate;
-  /** Tests whether a provider accepts a key. */
   readonly checks: ConcurrencyGate;
-  /** New purchases, and polls of the payment provider. */
   readonly payments: ConcurrencyGate;
 }
 

@@ -118,7 +118,6 @@ export interface ConsoleDeps {
   readonly statements: StatementStore;
   readonly alerts: {
     readonly store: AlertStore;
-    /** Undefined if no mail server is configured. */
     readonly mailer: Mailer | undefined;
     /** Limits invitations and confirmations per hour, of all organizations together. */
     readonly mailsPerHourMax: number;
@@ -208,6 +207,6 @@ export interface Installation {
   readonly readLosses: (days: number) => Promise<readonly ListingLoss[]>;
   /** One sentence for each thing that the last scheduled catalog refresh left to an operator. */
   readonly readRefreshWaits: () => readonly string[];
-  /** The age of reports; undefined while the replica does not serve them. */
+  /** The age of the replica's data; undefined while the replica serves no reports. */
   readonly readReplicaLagMs: () => Promise<number | undefined>;
 }

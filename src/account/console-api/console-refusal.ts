@@ -74,7 +74,6 @@ export function refTaken(fault: Error): ConsoleRefusal {
   return new ConsoleRefusal(409, "conflict", fault.message, { field: "ref" });
 }
 
-/** A 404 for operators, who can see every organization. */
 export function noSuch(what: string): ConsoleRefusal {
   const message = `there is no such ${what}; check the ID`;
   return new ConsoleRefusal(404, "not_found", message);

@@ -76,7 +76,6 @@ export const ROUTES = {
 } as const satisfies Readonly<Record<string, RouteContract>>;
 
 export type Routes = typeof ROUTES;
-/** A method and path such as `"GET /api/console/keys"`. */
 export type RouteName = keyof Routes;
 
 export type PartOf<C, P extends "params" | "query" | "body" | "answer"> =

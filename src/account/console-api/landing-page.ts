@@ -5,7 +5,6 @@ import { perMillion } from "./present-request.ts";
 
 export interface Landing {
   readonly signInName: string | null;
-  /** True if links made on this machine sign people in. */
   readonly isLocal: boolean;
   /** The console's path to open after signing in; undefined for the start page. */
   readonly back: string | undefined;

@@ -25,7 +25,6 @@ import { requireOrg } from "./known-org.ts";
 import { readLimits } from "./read-limits.ts";
 import { readCap } from "./read-values.ts";
 
-/** Handlers that the commands `limits show` and `org cap` share with the pages. */
 export function capHandlers(
   deps: OperationDeps,
 ): Handlers<"GET /api/console/limits" | "PATCH /api/console/org-cap"> {

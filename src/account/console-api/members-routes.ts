@@ -21,7 +21,6 @@ export function memberHandlers(deps: ConsoleDeps): Handlers<keyof typeof memberR
 
 type MemberRoute = keyof typeof memberRoutes;
 
-/** Handlers that the commands `member …` share with the pages. */
 export function teamHandlers(deps: OperationDeps): Handlers<TeamRoute> {
   const { team } = deps;
   return {

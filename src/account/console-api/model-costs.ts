@@ -248,7 +248,6 @@ function countAttemptsAbove(
   return sized.reduce((sum, each) => sum + (each.totalAbove >= place ? each.attempts : 0), 0);
 }
 
-/** Lists the models of the traffic that read kinds of content that this model does not read. */
 function findLacks(model: ListedModel, { catalog, chat }: Compared): ComparedModel["may_lack"] {
   return chat.used.flatMap(({ model: used, requests }) => {
     const kinds = catalog.find(used)?.inputModalities ?? [];

@@ -28,7 +28,6 @@ export interface NoticeInput {
   readonly isFunded: boolean;
   readonly unfundedRequestsPerMinute: number;
   readonly balance: Balance;
-  /** The threshold of the organization's balance alert; null if there is none. */
   readonly lowBelowMicroUsd: MicroUsd | null;
   readonly month: MonthSpend;
   readonly holds: readonly Pick<

@@ -5,7 +5,6 @@ import { ROUTES } from "./contract.ts";
 import { FIELD_WORDS } from "./contract/field-words.ts";
 import { ConsoleError, type RouteContract } from "./contract/shared.ts";
 
-/** The console's API as OpenAPI 3.1, made from the contract that also checks requests. */
 export function openApiDocument(consoleUrl: string): object {
   return describedConsole(consoleUrl).document;
 }

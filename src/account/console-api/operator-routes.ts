@@ -53,7 +53,6 @@ export function operatorHandlers(
   };
 }
 
-/** Handlers that commands share with the operators' pages. */
 export function organizationHandlers(
   deps: OperationDeps,
 ): Part<"organizations"> & Part<"restrictions"> & Changes {

@@ -83,7 +83,6 @@ export async function refuseUnknownPath(
   return await sendPage(deps, reply, isPage ? 200 : 404);
 }
 
-/** Undefined if nobody is signed in; `unknown` if the session could not be read. */
 type Visitor = SignedIn | undefined | "unknown";
 
 async function orUnknown<T>(

@@ -16,7 +16,6 @@ import { presentPrices } from "./present-request.ts";
 import type { ProviderActivity, Substitution, DeploymentHealth } from "../../gateway/index.ts";
 import { floorToPercent, roundToDigits } from "./listing-figures-routes.ts";
 
-/** A model for buyers; its listings are in routing order. */
 export function presentModel(model: ListedModel): Model {
   return present(Model, model, {
     name: model.displayName,
@@ -58,7 +57,6 @@ function presentListing(deployment: Deployment): ModelProvider {
   });
 }
 
-/** Prices by prompt size, the smallest bound first. */
 export function presentTiers(prices: PriceSheet | null): ModelProvider["price_tiers"] {
   return (prices?.tiers ?? []).map((tier) => ({
     above_prompt_tokens: tier.abovePromptTokens,

@@ -162,7 +162,6 @@ export function formatDollars(amount: string | undefined): string {
   return amount === undefined ? "an unknown amount" : `$${amount.replace(/0{1,4}$/, "")}`;
 }
 
-/** Formats `1 December (UTC)`. */
 export function formatDay(at: string | undefined): string {
   return at === undefined ? "the first of the month (UTC)" : `${DAY.format(new Date(at))} (UTC)`;
 }

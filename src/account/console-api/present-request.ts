@@ -52,7 +52,6 @@ export function presentAttempt(attempt: ReportedAttempt): Attempt {
   });
 }
 
-/** Exact dollars per million tokens, by SKU. */
 export function presentPrices(prices: BySku<bigint>): NonNullable<Attempt["prices"]> {
   return bySkuName(prices, perMillion);
 }

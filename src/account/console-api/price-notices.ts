@@ -105,7 +105,6 @@ function serializeSale(prices: PriceSheet): string {
   return JSON.stringify([presentPrices(prices), presentTiers(prices)]);
 }
 
-/** True if some token costs more at some prompt size. */
 function isRise(before: PriceSheet, after: PriceSheet): boolean {
   const bounds = [0, ...tierBounds(before), ...tierBounds(after)];
   return bounds.some((bound) => {

@@ -2,7 +2,6 @@ import { createHash } from "node:crypto";
 import { setImmediate } from "node:timers/promises";
 import { mapInTurns } from "../../kernel/index.ts";
 
-/** A JSON document that anybody may read and cache for `maxAgeSeconds`. */
 export class PublicDocument {
   readonly body: Buffer;
   readonly etag: string;

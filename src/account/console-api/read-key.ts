@@ -15,7 +15,6 @@ interface KeyFields {
   readonly tags?: readonly string[];
 }
 
-/** Reads the fields of a new key or of a change; `kept` are the key's present models. */
 export async function readKeyFields(
   deps: Pick<ConsoleDeps, "catalog" | "rules" | "clock">,
   orgId: OrgId,

@@ -168,7 +168,6 @@ function rowsOfOrganization(
   ];
 }
 
-/** The models with a stored limit of this key, or of the organization if `ofKey` is undefined. */
 function listModels(limits: readonly StoredLimit[], ofKey: KeyId | undefined): readonly string[] {
   const ids = limits.flatMap(({ scope, keyId, modelId }) =>
     scope === "model" && modelId !== undefined && keyId === ofKey ? [modelId] : [],
@@ -190,7 +189,6 @@ function unfundedId({ id }: Pick<LimitRow, "id">): string {
   return `${id}#unfunded`;
 }
 
-/** `usages` are by scope id. */
 function presentLimitRow(
   { row, name, modelId }: NamedRow,
   usages: ReadonlyMap<string, ScopeUsage>,

@@ -40,7 +40,6 @@ export async function runOperation(
   asked: {
     /** Undefined for an operation on the whole installation. */
     readonly orgId: OrgId | undefined;
-    /** The fields of path, query and body together. */
     readonly values: Readonly<Record<string, unknown>>;
     readonly by: ChangedBy;
   },
@@ -78,7 +77,6 @@ export async function runOperation(
   return { kind: "answer", answer: first.data === undefined ? first : { ...first, data } };
 }
 
-/** An answer may be one of several pages; a command reads all pages. */
 interface Answer extends Readonly<Record<string, unknown>> {
   readonly data?: readonly unknown[];
   readonly next_cursor?: string | null;

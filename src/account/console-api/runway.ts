@@ -1,7 +1,6 @@
 import type { MicroUsd } from "../../kernel/index.ts";
 
 export interface Spending {
-  /** Start of a UTC day. */
   readonly dayMs: number;
   readonly spentMicroUsd: bigint;
 }

@@ -40,7 +40,6 @@ export function verificationHandlers({
   };
 }
 
-/** 404 for a listing that is private, staged or unknown. */
 const NOT_LISTED = new ConsoleRefusal(
   404,
   "not_found",
@@ -150,7 +149,6 @@ function presentEvidence(evidence: unknown, hidden: readonly string[]): CheckFin
 
 const LIST_SHOWN_MAX = 20;
 
-/** Undefined for a kind of value that no check reports. */
 function valueText(value: unknown, depth = 0): string | undefined {
   if (value === null) return "none";
   if (typeof value === "string") return value;

@@ -308,7 +308,10 @@ const LISTED_ID_CHARS = 32;
 
 const SWEEP_EVERY_MS = 60_000;
 
-/** Exceeds the time for which a logout token is accepted, so that each token works once. */
+/**
+ * A used logout token is remembered longer than any such token is accepted, so that each works
+ * once.
+ */
 const LOGOUT_TOKEN_KEPT_MS = 15 * 60_000;
 
 /** The issuer of people whom a link signed in; no provider can have it, as it is not a URL. */

@@ -379,7 +379,6 @@ async function startSession(run: Run, accountId: string, signIn: SignInToResolve
 
 interface Previous {
   readonly ended: OwnerRow | undefined;
-  /** True if a key that was not shown yet has moved to the new session. */
   readonly hasMoved: boolean;
 }
 

@@ -107,7 +107,6 @@ export class Sessions {
   async read(cookieHeader: string | undefined): Promise<SignedIn | undefined> {
     const { store, clock, kind } = this.#options;
     const token = this.readToken(cookieHeader);
-    // Without sign-in no session is valid.
     if (token === undefined || kind === "none") return undefined;
     const nowMs = clock.nowMs();
     const session = await store.findSession(token.hash);

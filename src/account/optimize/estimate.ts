@@ -52,7 +52,7 @@ export async function estimateSearch(
 interface Most {
   /** The highest cost of all calls that would be accepted. */
   readonly mostMicroUsd: MicroUsd;
-  /** Why calls would be refused; null if all would be accepted. */
+  /** Why the model's calls would be refused; null if all would be accepted. */
   readonly message: string | null;
 }
 

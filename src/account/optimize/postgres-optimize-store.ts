@@ -97,7 +97,6 @@ export class PostgresOptimizeStore {
     return (await this.#end(by, END_SQL, values)) === 1;
   }
 
-  /** Stops a running search with its last stored results; an ended search stays as it is. */
   async stop(orgId: OrgId, searchId: string, by: ChangedBy): Promise<OptimizeSearch | undefined> {
     await this.#end(by, STOP_SQL, [orgId, searchId]);
     return await this.find(orgId, searchId);

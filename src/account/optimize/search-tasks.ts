@@ -151,7 +151,6 @@ function digest(text: string): string {
 const GAP_MS_MAX = 6_000;
 const GAP_FACTOR = 3;
 
-/** Spaces the calls of a search: a gap between two calls, and pauses for all of them. */
 export class Pace {
   readonly #clock: Clock;
   #gapMs: number;

@@ -30,7 +30,7 @@ export interface SentInvitation {
 export interface InvitationsOptions {
   readonly store: TeamStore;
   readonly mailer: Mailer | undefined;
-  /** Counts the e-mails of all organizations together. */
+  /** Limits the e-mails of all organizations together. */
   readonly mailsPerHourMax: number;
   readonly consoleUrl: () => string;
   readonly clock: Clock;

@@ -122,7 +122,6 @@ function ProviderIds(what: string) {
   return Type.Optional(Type.Array(ProviderId, { minItems: 1, description }));
 }
 
-/** Absent means no limit. */
 function Limit(of: string, minimum = 1) {
   const description = `a whole number of ${of}`;
   return Type.Optional(Type.Integer({ minimum, maximum: 1_000_000_000, description }));
@@ -137,7 +136,6 @@ export const PutBackPeriod = Type.Object({
 
 export const PutBack = Type.Object({
   put_back: List(PutBackPeriod),
-  /** How many of the given periods the ledger already contains. */
   known: Count,
   lost_usd: Type.String(),
 });
@@ -319,7 +317,6 @@ export const COMMANDS = {
           meaning: Type.String(),
         }),
       ),
-      /** The first 20 lines that a person has to check. */
       strange: List(strangeShape.schema),
     }),
   },

@@ -19,7 +19,6 @@ const FIGURES = {
 export const FiguresAt = Type.Object({ at: Instant, ...FIGURES });
 export type FiguresAt = Static<typeof FiguresAt>;
 
-/** How a provider's listing of a model served calls in the last 30 days. */
 export const ListingFigures = Type.Object({
   provider: Type.String(),
   model: Type.String(),

@@ -89,7 +89,6 @@ const comparison = {
   their_usd: ExactUsd,
   our_usd: ExactUsd,
   difference_usd: ExactUsd,
-  /** Null if the statement has no lines. */
   lines: nullable(ComparedLines),
 };
 

@@ -78,7 +78,6 @@ export const OperatorOrg = Type.Object({
   spent_month_usd: Usd,
   /** The best credit it ever had: a free `trial`, `granted` by an operator, or `bought`. */
   credit: oneOf("none", "trial", "granted", "bought"),
-  /** How many kinds of requests are limited or restricted after unusual use. */
   restrictions: Count,
 });
 export type OperatorOrg = Static<typeof OperatorOrg>;
@@ -192,7 +191,6 @@ export const WaitingPurchase = Type.Object({
   org_id: Id,
   org_name: Type.String(),
   amount_usd: Usd,
-  /** `parked`: paid, but not as ordered; `pending`: the payment is in progress. */
   status: oneOf("parked", "pending"),
   created_at: Instant,
   is_test_money: Type.Boolean(),
@@ -206,12 +204,10 @@ export const OperatorListing = Type.Object({
   provider: Type.String(),
   provider_name: Type.String(),
   model: Type.String(),
-  /** Null if the listing is routed. */
   not_routed: nullable(Type.String()),
   /** The circuit on this instance: `probing` lets one request through, `open` lets none. */
   circuit: oneOf("closed", "probing", "open"),
   pool: Type.String(),
-  /** The seconds until the pool's cooldown ends; 0 if it has none. */
   pool_cooldown_seconds: Count,
   pool_usable_percent: Count,
   verdict: TrustState,

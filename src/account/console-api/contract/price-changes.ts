@@ -20,7 +20,6 @@ export const PriceNotice = Type.Object({
   is_rise: Type.Boolean(),
   /** The organization's requests of the model at this provider in the last 30 days. */
   requests: Count,
-  /** The cost of these requests' tokens at the old prices and at the new ones. */
   cost_old_usd: Usd,
   cost_new_usd: Usd,
   is_at_least: Type.Boolean(),

@@ -46,7 +46,6 @@ export const Notice = Type.Object({
 });
 export type Notice = Static<typeof Notice>;
 
-/** Data that every page needs. Pages read it again after anything that may change it. */
 export const Session = Type.Object({
   /** `unverified`: signed in, but the identity provider has not verified the e-mail. */
   state: oneOf("signed_out", "unverified", "signed_in"),
@@ -56,8 +55,8 @@ export const Session = Type.Object({
   others: Type.Array(Type.Object({ org_id: Id, name: Type.String() })),
   own_deferred: Type.Boolean(),
   /**
-   * True in the account's own organization that an invitation deferred: the person has to join
-   * another organization or begin this one.
+   * True while the session is in the account's own organization and an invitation has deferred its
+   * start: the person has to join another organization or begin this one.
    */
   is_undecided: Type.Boolean(),
   invitations: Type.Array(ReceivedInvitation),
@@ -91,7 +90,6 @@ export const Reveal = Type.Object({
   name: Type.String(),
 });
 
-/** For the welcome page, which waits for the first successful request. */
 export const FirstRequest = Type.Object({
   request_id: nullable(Id),
   /** The newest unsuccessful request of the last hour; null once a request has succeeded. */

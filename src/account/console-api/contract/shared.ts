@@ -44,7 +44,6 @@ interface RouteShape {
   readonly changes?: readonly ActionName[];
   /** The operators' command that does the same; absent if only pages do it. */
   readonly command?: CommandFace;
-  /** The body contains a file, and may be larger than other bodies. */
   readonly takesFile?: true;
   readonly params?: TSchema;
   readonly query?: TSchema;

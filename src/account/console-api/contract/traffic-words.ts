@@ -1,4 +1,3 @@
-/** Descriptions of the fields about requests, models and their conformance. */
 export const TRAFFIC_WORDS: Readonly<Record<string, string>> = {
   // Usage and requests
   by_status: "how the requests ended",

@@ -228,7 +228,7 @@ export const Overview = Type.Object({
   last_24h: UsageFigures,
   before: Type.Object({
     last_24h: nullable(UsageFigures),
-    /** The spend of the previous month up to the same time in it as now. */
+    /** The previous month's spend, up to the same day and time as now. */
     spent_month_usd: nullable(Usd),
   }),
   rejected_for: Type.Array(Type.Object({ cause: RefusalCause, requests: Count })),

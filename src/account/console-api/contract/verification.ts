@@ -11,7 +11,6 @@ const RunSource = oneOf("run", "import", "watch");
  * finding too small to fail the listing.
  */
 export const CheckFlaw = Type.Object({
-  /** From `C1` to `C12`. */
   id: Type.String(),
   title: Type.String(),
   status: CheckStatus,
