@@ -143,7 +143,6 @@ export type DeliveryEnd =
       readonly isDelivered: false;
       readonly answer: string;
       readonly retryMs: number | undefined;
-      /** True if the destination must not get any further delivery. */
       readonly isGone: boolean;
       readonly isUnsent: boolean;
     };

@@ -18,7 +18,9 @@ const LEASE_S = 120;
 /** Per destination. Low, so that a slow destination cannot take all places of a process. */
 const TRIES_AT_ONCE = 2;
 
-/** Queues deliveries in PostgreSQL. A lease moves the next time of a delivery past its own end. */
+/**
+ * Queues deliveries in PostgreSQL. A lease moves a delivery's next try to a time after the lease.
+ */
 export class PostgresAlertQueue {
   readonly #pool: Pool;
   readonly #changes: ChangeLog;

@@ -4,7 +4,6 @@ import { printForeignLetters } from "./reader-fonts.ts";
 
 export interface Paper {
   readonly title: string;
-  /** Printed in red under the title. */
   readonly warning?: string;
   readonly from: readonly string[];
   readonly to: readonly string[];

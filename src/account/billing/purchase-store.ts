@@ -121,7 +121,6 @@ export function readPurchaseRow(row: object): KnownPurchase {
   return { ...stored, state: toPurchaseState(stored), receipt: facts };
 }
 
-/** Formats `R-000123`, or `TEST-000123` for test money. */
 export function receiptNumber(of: { readonly series: string; readonly number: bigint }): string {
   const { series, number } = of;
   const prefix = series.startsWith("test:") ? "TEST" : "R";

@@ -110,7 +110,6 @@ export class StatementKeeping {
   }
 }
 
-/** True if money moved into or out of the wallet, or a request ended. */
 export function hasMovement({ credits, usageMicroUsd, models }: StatementFigures): boolean {
   return credits.length > 0 || usageMicroUsd !== 0n || models.length > 0;
 }

@@ -73,7 +73,6 @@ export function readId(
   return typeof reference === "string" ? reference : (reference?.id ?? null);
 }
 
-/** Undefined if Stripe sent the id only. */
 export function expanded<T>(reference: string | T | null | undefined): T | undefined {
   return typeof reference === "string" || reference === null ? undefined : reference;
 }

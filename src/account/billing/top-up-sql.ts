@@ -92,7 +92,7 @@ export const TAKE_DETACHMENTS = takeRowsSql("card_detachment", "card_id", {
   set: "tried_at = now()",
 });
 
-/** $4: one organization; null: all. */
+/** $4 selects one organization; null selects all. */
 export const DUE = `
   select r.org_id, c.customer_id, c.card_id
   from top_up_rule r

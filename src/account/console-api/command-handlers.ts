@@ -117,7 +117,6 @@ function noEmail(email: string): ConsoleRefusal {
   return invalidField("email", `email: ${email} is not an e-mail address`);
 }
 
-/** The requested policy; undefined if the command only shows the stored one. */
 function readPolicy(
   { config: { routingTimeoutMs } }: CommandDeps,
   body: Call<"org policy <org_id>">["body"],

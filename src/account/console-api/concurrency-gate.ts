@@ -20,7 +20,6 @@ export class ConcurrencyGate {
     this.#waitingMax = max.waiting;
   }
 
-  /** Runs the work with a permit; returns a refusal if too many tasks already wait for one. */
   async run<T>(owner: string, work: () => Promise<T>): Promise<T | ConsoleRefusal> {
     const end = await this.take(owner);
     if (end instanceof ConsoleRefusal) return end;

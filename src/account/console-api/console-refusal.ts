@@ -69,7 +69,6 @@ export function ofGateway(refusal: Refusal): ConsoleRefusal {
   return new ConsoleRefusal(status, code, message, { retryAfterSeconds });
 }
 
-/** 409 for a reference that another payment or grant already has. */
 export function refTaken(fault: Error): ConsoleRefusal {
   return new ConsoleRefusal(409, "conflict", fault.message, { field: "ref" });
 }

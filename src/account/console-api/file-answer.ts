@@ -109,7 +109,6 @@ function minuteName(ms: number): string {
   return instant(ms).slice(0, "2026-01-01T00:00".length).replace(":", "");
 }
 
-/** Keeps only characters that every file system accepts in a name. */
 function toFileWord(text: string): string {
   const word = text.replaceAll(/[^A-Za-z0-9]+/g, "-").slice(0, FILTER_CHARS_MAX);
   return word.replaceAll(/^-|-$/g, "");

@@ -96,8 +96,8 @@ interface UsedModel {
 }
 
 /**
- * Finds the chat among sized attempts. Only chat has sizes, so an unlisted model with sizes is a
- * chat model.
+ * Finds the chat requests among sized attempts. Only chat has sizes, so an unlisted model with
+ * sizes is a chat model.
  */
 function findChatBySize(catalog: Catalog, { groups, sized = [] }: KnownUse): Chat {
   const modalityByModel = mapModalities(catalog);
@@ -141,7 +141,10 @@ function compareSpend(a: UsedModel, b: UsedModel): number {
   return b.requests - a.requests;
 }
 
-/** Finds the chat in daily sums, which do not tell whether an unlisted model was a chat model. */
+/**
+ * Finds the chat requests in daily sums, which do not tell whether an unlisted model was a chat
+ * model.
+ */
 function findChatInSums(catalog: Catalog, { groups }: KnownUse): Chat {
   const modalityByModel = mapModalities(catalog);
   const findReason = (model: string): NotCounted["reason"] | undefined => {

@@ -81,7 +81,6 @@ function operation(name: string, contract: RouteContract): object {
   };
 }
 
-/** `GET /api/console/keys/:key_id` becomes `get_api_console_keys_key_id`. */
 function operationId(name: string): string {
   return name.toLowerCase().replaceAll(/[^a-z0-9]+/g, "_");
 }

@@ -28,7 +28,7 @@ export function pageRoutes(app: FastifyInstance, { staticDir }: ConsoleDeps): vo
   if (!existsSync(join(staticDir, INDEX))) return;
   const assets = join(staticDir, "assets");
   if (existsSync(assets)) {
-    // Without this route, a request for the folder itself would be a fault.
+    // Without this route, a request for the folder itself would be a fault instead of a 404.
     app.get("/assets/", (_request, reply) => reply.callNotFound());
     void app.register(fastifyStatic, {
       root: assets,

@@ -16,7 +16,6 @@ export function readCap(text: string | null | undefined): MicroUsd | null | unde
   return amount === 0n ? null : amount;
 }
 
-/** A cap that stays is absent. */
 export function readCaps(body: {
   readonly [F in CapField]?: string | null | undefined;
 }): Partial<Caps> {

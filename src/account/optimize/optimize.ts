@@ -83,7 +83,7 @@ export interface WantedCalls {
 
 export interface SearchEstimate {
   readonly calls: number;
-  /** In the order of `modelIds`. */
+  /** In the order of the requested `modelIds`. */
   readonly models: readonly EstimatedModel[];
   readonly judge: EstimatedModel | null;
   /** The highest cost of all calls; a smaller budget may end the search early. */

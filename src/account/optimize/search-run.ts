@@ -40,7 +40,6 @@ export interface RunOptions {
 
 type End = Pick<SearchEnd, "state" | "message">;
 
-/** Runs one search: it sends the calls, counts the results, stores progress, and ends once. */
 export class SearchRun {
   /** Resolves when no call is running and, if possible, the end has been written. */
   readonly done: Promise<void>;

@@ -42,7 +42,6 @@ interface RouteShape {
   readonly gate?: "reads" | "checks" | "payments";
   /** The entries that the route may write to the change log; `[]` if it only sends or reads. */
   readonly changes?: readonly ActionName[];
-  /** The operators' command that does the same; absent if only pages do it. */
   readonly command?: CommandFace;
   readonly takesFile?: true;
   readonly params?: TSchema;
