@@ -149,7 +149,7 @@ export class SearchRun {
 
   async #send(task: SearchTask): Promise<CallOutcome> {
     await this.#pace.turn(this.#abort.signal);
-    // Checked again after each wait, so that this call does not start beside one that must run
+    // Checked again after each wait, so that this call does not start while another one must run
     // alone.
     for (let call = this.#loneCall(); call !== undefined; call = this.#loneCall()) await call;
     return await this.#sendNow(task);
