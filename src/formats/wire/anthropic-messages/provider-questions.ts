@@ -11,7 +11,7 @@ import {
   type QuestionTools,
 } from "../neutral/provider-answer.ts";
 
-/** How providers of this wire are questioned by conformance checks. */
+/** How conformance checks question providers of this wire. */
 export const providerQuestions: ProviderQuestions = {
   writeBody,
   readWhole: readWholeMessage,
