@@ -11,7 +11,7 @@ export class WireTable {
   readonly #first: Wire;
   readonly #others: readonly { readonly wire: Wire; readonly below: string }[];
 
-  /** Errors on paths of no wire have the shape of `first`. */
+  /** Errors on paths of no wire have the format of `first`. */
   constructor(first: Wire, ...others: readonly Wire[]) {
     this.all = [first, ...others];
     this.#byId = new Map(this.all.map((wire) => [wire.id, wire]));
@@ -26,7 +26,7 @@ export class WireTable {
     return wire;
   }
 
-  /** The wire whose error shape applies to this path. */
+  /** The wire in whose format errors on this path are written. */
   ofPath(path: string): Wire {
     for (const { wire, below } of this.#others) {
       if (path === wire.clientPath || path.startsWith(below)) return wire;
@@ -35,10 +35,9 @@ export class WireTable {
   }
 }
 
-/** One entry for each wire. */
 export const wires: WireTable = new WireTable(openaiChat, anthropicMessages);
 
-/** The header with a provider's key: the one that its profile declares, else its wire's. */
+/** The header with a provider's key: the one that the profile declares, else the wire's. */
 export function providerAuth(
   wire: Wire,
   { wireProfile }: Pick<Deployment, "wireProfile">,

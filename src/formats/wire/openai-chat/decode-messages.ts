@@ -16,7 +16,7 @@ export interface DecodedMessages {
   readonly messages: readonly Message[];
 }
 
-/** Decodes the messages: system texts are separate, tool results join the user's message. */
+/** System texts are returned apart. Tool results become part of the user's message. */
 export function decodeMessages(doc: JsonDocument, notes: TranslationIssues): DecodedMessages {
   const system: JsonText[] = [];
   const messages = new MessageList(notes);
@@ -50,7 +50,7 @@ export function decodeMessages(doc: JsonDocument, notes: TranslationIssues): Dec
   return { system, messages: messages.finish() };
 }
 
-/** Adds a tool result in the older format. */
+/** Adds a tool result in the older format, which has no call id. */
 function addFunctionResult(messages: MessageList, message: SourceMessage): void {
   const callId = message.legacy.answeredId();
   if (callId === undefined) {
@@ -82,7 +82,7 @@ function dropMembers({ doc, node, notes }: SourceMessage, carried: ReadonlySet<n
   dropOthers(doc, node, { carried, path: "messages[].", notes });
 }
 
-/** The texts of a message without blank ones, which wire_b refuses. */
+/** Leaves out blank texts, because wire_b refuses them. */
 function contentTexts(message: SourceMessage): readonly JsonText[] {
   const { doc, node } = message;
   const content = doc.present(node, word.content);
@@ -170,13 +170,14 @@ interface OpenAssistantMessage {
 }
 
 /**
- * Joins adjacent messages of one role, because wire_b requires all results of a round in one
- * message. Empty messages are left out, but a user message without an adjacent one is refused.
+ * Joins adjacent messages of one role, because wire_b requires the results of all parallel calls in
+ * one message. Empty messages are left out, but a user message that has no other to join is
+ * refused.
  */
 class MessageList {
   readonly #notes: TranslationIssues;
   readonly #messages: (OpenUserMessage | OpenAssistantMessage)[] = [];
-  /** Path of an empty user message without an adjacent one so far. */
+  /** Path of an empty user message that has no other to join yet. */
   #emptyPath: string | undefined;
 
   constructor(notes: TranslationIssues) {
@@ -227,14 +228,14 @@ function append<T>(list: T[], more: readonly T[]): void {
 }
 
 /**
- * The calls of a history in the older format, which have no ids: each call gets an id by its
- * position, and the next result takes it.
+ * Calls in the older format, which has no ids. Each call gets an id by its position, and the next
+ * result takes that id.
  */
 class LegacyCalls {
   #count = 0;
   #openId: string | undefined;
 
-  /** The call; undefined if its arguments are not an object. */
+  /** Undefined if the arguments are not a JSON object. */
   call(doc: JsonDocument, called: JsonNode): ToolCall | undefined {
     const text = doc.present(called, word.arguments);
     const input = text === ABSENT ? ("{}" as JsonText) : argumentsObject(doc, text);
