@@ -47,7 +47,6 @@ export type ParsedManifests =
   | { readonly ok: true; readonly manifests: readonly ManifestFile[] }
   | { readonly ok: false; readonly issues: readonly CatalogIssue[] };
 
-/** Validates every file and returns all manifests, or the problems of all files at once. */
 export function parseManifestFiles(files: readonly ManifestText[]): ParsedManifests {
   const manifests: ManifestFile[] = [];
   const issues: CatalogIssue[] = [];

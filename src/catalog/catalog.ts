@@ -63,7 +63,6 @@ export type CapacityDeclaration = Pick<ManifestCapacity, "type" | "per" | "value
 
 export interface DecisionsListing {
   readonly wire: "systemone" | "gliner";
-  /** Below `baseUrl`. */
   readonly path: string;
   /** True if the provider runs one prompt per question and bills the whole state each time. */
   readonly isStatePerQuestion: boolean;
@@ -78,7 +77,6 @@ export interface DecisionsListing {
   readonly form: "as_sent" | "public";
 }
 
-/** Output tokens of one image. An absent size or quality matches any. */
 export type ImageTokens = ManifestImageTokens;
 
 export type PricedSku = ManifestSku;
@@ -96,7 +94,6 @@ export interface PriceCardLine {
  * cooldown. Deployments of one provider can share a pool.
  */
 export interface PoolDeclaration {
-  /** The deployment's own id, or the id that the operator's pool file gives. */
   readonly id: string;
   readonly capacity: readonly CapacityDeclaration[];
   readonly tokensPerMinute?: number;
@@ -106,7 +103,6 @@ export interface PoolDeclaration {
   readonly orgSharePercent: number;
 }
 
-/** A customer's own provider key. Only the deployment copy that uses it has one. */
 export interface OwnKey {
   readonly connectionId: string;
   readonly orgId: OrgId;
@@ -125,7 +121,6 @@ export interface Deployment {
   readonly providerName: string;
   readonly modelId: ModelId;
   readonly manifestSha256: string;
-  /** The model id that the endpoint expects and echoes. */
   readonly upstreamModelId: string;
   /** Other model ids that the endpoint may report in `response.model`. */
   readonly resolvesTo: readonly string[];
@@ -188,11 +183,9 @@ export interface Deployment {
   readonly notReady?: NotReadyReason;
 }
 
-/** A model as buyers see it, merged from the listings of all providers. */
 export interface ListedModel {
   readonly id: ModelId;
   readonly displayName: string;
-  /** Absent: no listing has a description. */
   readonly description?: string;
   readonly modality: ModalityId;
   readonly inputModalities: readonly InputModality[];
@@ -206,15 +199,13 @@ export interface ListedModel {
    * Present exactly on decisions models: the grammar of the deployment that routing tries first.
    */
   readonly decisionsWire?: DecisionsListing["wire"];
-  /** YYYY-MM-DD */
+  /** YYYY-MM-DD, as is `deprecationDate`. */
   readonly released?: string;
-  /** YYYY-MM-DD */
   readonly deprecationDate?: string;
   /** Routed deployments only, in the order in which routing tries them; never empty. */
   readonly deployments: readonly Deployment[];
 }
 
-/** A provider that serves at least one public model, as buyers see it. */
 export interface ListedProvider {
   readonly id: ProviderId;
   readonly name: string;

@@ -30,7 +30,6 @@ export interface DeploymentSettings {
    * True if the operator wants decisions sent to this provider in the public form of their wire.
    */
   readonly publicForm: (providerId: string) => boolean;
-  /** The time of the build, in milliseconds since 1970. */
   readonly nowMs: number;
   /** A listing whose prices were checked longer ago is not routed; Infinity: all are routed. */
   readonly staleAfterDays: number;

@@ -15,7 +15,6 @@ export interface StatedPool extends Omit<PoolDeclaration, "orgSharePercent"> {
 }
 
 export interface StatedPools {
-  /** The name of the pool file, for messages. */
   readonly file: string;
   readonly pools: readonly StatedPool[];
 }
@@ -34,7 +33,6 @@ type Member = Pick<Deployment, "id" | "providerId" | "modality" | "capacity">;
 const HALF_PERCENT = 50;
 const DECISIONS_PERCENT = 75;
 
-/** The pool of a deployment that shares capacity with no other. */
 export function ownPool(
   { id, modality, capacity }: Omit<Member, "providerId">,
   { isPrivate }: { readonly isPrivate: boolean } = { isPrivate: false },
@@ -100,7 +98,6 @@ type Declared =
   | { readonly ok: true; readonly pool: PoolDeclaration }
   | { readonly ok: false; readonly message: string };
 
-/** Returns an issue if neither the pool nor exactly one of its members states a limit. */
 function declarePool(stated: StatedPool, members: readonly Member[]): Declared {
   const {
     id,
@@ -139,7 +136,6 @@ export type ParsedPools =
   | { readonly ok: true; readonly pools: StatedPools }
   | { readonly ok: false; readonly issues: readonly CatalogIssue[] };
 
-/** Parses the operator's pool file and returns its pools, or everything that is wrong with it. */
 export function parsePoolsFile(file: string, text: string): ParsedPools {
   let document: unknown;
   try {

@@ -93,7 +93,6 @@ export function deploymentAt(deployment: Deployment, atMs: number): Deployment {
   return copy;
 }
 
-/** Undefined if no prices have begun. */
 export function pricesAt(
   datedPrices: readonly DatedPrices[],
   atMs: number,

@@ -1,6 +1,5 @@
 import type { InputModality, ListedModel } from "./catalog.ts";
 
-/** The names of labs, by a segment of the model id. */
 const LABS: Readonly<Record<string, string>> = {
   ai21: "AI21",
   "aion-labs": "AionLabs",

@@ -24,7 +24,6 @@ export interface KeyRules {
  */
 export type KeyOwners = ReadonlyMap<string, string>;
 
-/** Why a manifest may not use the key that it names. */
 export interface KeyProblem {
   readonly file: string;
   readonly pointer: "/endpoint/api_key_env";

@@ -2,7 +2,6 @@ import { assert, defined } from "../kernel/index.ts";
 import type { CapabilityDescriptor, Deployment, InputModality, ListedModel } from "./catalog.ts";
 import type { ManifestModel } from "./manifest/index.ts";
 
-/** A compiled deployment with its listing, which has the texts for buyers. */
 export interface Listing {
   readonly deployment: Deployment;
   readonly model: ManifestModel;

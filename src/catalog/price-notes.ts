@@ -131,13 +131,15 @@ export function computeAge(
   };
 }
 
-/** A routed listing whose prices were last confirmed on day `on`, more than 45 days ago. */
 export interface StaleListing {
   readonly deployment: Deployment;
   readonly on: string;
 }
 
-/** Oldest check first. Listings without a check are left out. */
+/**
+ * Routed listings whose prices were last confirmed more than 45 days ago, oldest check first.
+ * Listings without a check are left out.
+ */
 export function staleListings({ models }: Pick<Catalog, "models">): readonly StaleListing[] {
   const found = models
     .flatMap(({ deployments }) => deployments)

@@ -85,7 +85,6 @@ function compileRates(pinned: readonly string[], { pricing, extra }: StatedRates
   return { pinId: shortHash([...pinned, ...lines].join("\n")), ...prices };
 }
 
-/** In the order of a price sheet. */
 function defaultedSkus(pricing: readonly ManifestPrice[]): readonly PricedSku[] {
   const declared = new Set(pricing.map(({ type }) => type));
   return OPTIONAL_SKUS.filter((sku) => !declared.has(sku));
@@ -132,7 +131,6 @@ export function statedRates(
   };
 }
 
-/** Builds `extra_pricing`, the prices of the SKUs that `pricing` has no name for. */
 export function extraPricing(
   priceOf: (sku: (typeof EXTRA_SKUS)[number]) => string,
 ): ManifestExtraPricing {

@@ -1,13 +1,12 @@
 import { defined } from "../kernel/index.ts";
 import type { HistoryRule, Manifest, ManifestWireProfile } from "./manifest/index.ts";
 
-/** How an endpoint differs from its wire. All listings of a manifest share one object. */
+/** All listings of a manifest share one object. */
 export interface WireProfile {
   /** The header that carries the key; absent: that of the wire. */
   readonly auth?: "bearer" | "x-api-key" | "api-key";
   /** True if streams report usage unasked; `stream_options` is then never sent. */
   readonly usageUnasked: boolean;
-  /** True if parameters that a listing does not declare are dropped. */
   readonly dropsUndeclared: boolean;
   readonly rename: ReadonlyMap<string, string>;
   /** Parameter, then the client's value, to the value that the endpoint uses. */
@@ -27,7 +26,6 @@ export interface FixedMember {
 
 const profiles = new WeakMap<ManifestWireProfile, WireProfile>();
 
-/** Undefined if the endpoint does not differ from its wire. */
 export function compileWireProfile({ wire_profile: declared }: Manifest): WireProfile | undefined {
   if (declared === undefined) return undefined;
   const known = profiles.get(declared);

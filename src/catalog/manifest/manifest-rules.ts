@@ -1,14 +1,12 @@
 import { BEYOND_SCHEMA_RULES } from "./beyond-schema.ts";
 import { manifestSchema } from "./manifest-schema.ts";
 
-/** A rule of the manifest, for the reference page and for tests that check every rule. */
 export interface ManifestRule {
   readonly id: string;
-  /** One sentence for each schema node that has the rule. */
+  /** The distinct sentences of the schema nodes that have this rule. */
   readonly texts: readonly string[];
 }
 
-/** All rules that `validateManifest` can report, sorted by id. */
 export function listManifestRules(): readonly ManifestRule[] {
   const texts = new Map<string, Set<string>>();
   const note = (id: string, text: string): void => {

@@ -102,7 +102,6 @@ const videoParameters: TSchema = {
   ...secondsRule,
 };
 
-/** The rules of each output modality, for a `Model` object. */
 export const MODALITY_RULES: TSchema[] = [
   when(
     isText,

@@ -165,7 +165,6 @@ export type ManifestInputModality = (typeof INPUT_MODALITIES)[number];
 
 const ID_HELP = "must be a letter or digit followed by at most 127 letters, digits or . _ / -";
 
-/** One element of `models`, with the rules of its modality. */
 export const modelSchema = Type.Object(
   {
     id: Type.String({

@@ -12,9 +12,7 @@ export interface RuleNote {
 export interface ManifestProblem {
   /** JSON pointer; of the enclosing object if a field is missing; "" is the whole document. */
   readonly pointer: string;
-  /** Stable id, such as `price-decimals`. */
   readonly rule: string;
-  /** Says what is wrong and what the author must do. */
   readonly message: string;
 }
 
@@ -59,7 +57,6 @@ export function declares(property: string): TSchema {
   return { type: "object", required: [property] };
 }
 
-/** Applies `schema` to the property if the object has it. */
 export function at(property: string, schema: TSchema): TSchema {
   return { type: "object", properties: { [property]: schema } };
 }

@@ -18,7 +18,6 @@ const sourceFile = Type.Object(fileFields, {
 export type ManifestSourceFile = Accepted<typeof sourceFile>;
 export type ManifestSourceName = ManifestSourceFile["from"];
 
-/** The schema of the top-level property `catalog_source`. */
 export const catalogSourceSchema = Type.Object(
   {
     ...fileFields,

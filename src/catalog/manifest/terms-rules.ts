@@ -113,7 +113,6 @@ function changeAt(place: Place, index: number): Place {
   return [...place, "price_changes", index];
 }
 
-/** Checks the sale and purchase tiers of a listing or of one price change. */
 function pricesInOrder(place: Place, prices: Fields, pricing: unknown): ManifestProblem[] {
   return [
     ...tiersInOrder([...place, "price_tiers"], asFieldsList(prices["price_tiers"]), {
@@ -187,10 +186,8 @@ function changesInOrder(place: Place, terms: Fields): ManifestProblem[] {
   });
 }
 
-/** An object whose members are not checked yet. */
 export type Fields = Readonly<Record<string, unknown>>;
 
-/** The segments of a JSON pointer. */
 export type Place = readonly (string | number)[];
 
 /** Empty if `value` is not an object. */

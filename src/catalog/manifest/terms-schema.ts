@@ -51,7 +51,6 @@ const priceTier = Type.Object(
     ...CLOSED,
   },
 );
-/** Prices for prompts above a size, which counts prompt, cached and cache-written tokens. */
 export type ManifestPriceTier = Accepted<typeof priceTier>;
 
 function tiers(description: string): TArray<typeof priceTier> {
@@ -226,10 +225,8 @@ const terms = Type.Object(
   },
 );
 
-/** What the fields of a listing cannot express about its prices. */
 export type ManifestListingTerms = Accepted<typeof terms>;
 
-/** The schema of the top-level property `listing_terms`, which maps model ids to terms. */
 export const listingTermsSchema = Type.Unsafe<Readonly<Record<string, ManifestListingTerms>>>({
   type: "object",
   additionalProperties: terms,

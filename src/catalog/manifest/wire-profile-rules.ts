@@ -1,7 +1,6 @@
 import { asObject, foldName, pointerTo } from "../../kernel/index.ts";
 import type { ManifestProblem } from "./schema-parts.ts";
 
-/** Rules of a wire profile that JSON Schema cannot express. */
 export const WIRE_PROFILE_RULES: Readonly<Record<string, string>> = {
   "wire-profile-owned":
     "must not name a field that the gateway owns: model, the conversation, tools, an output bound, " +
@@ -44,7 +43,6 @@ function isFields(value: unknown): value is Fields {
   return asObject(value) !== undefined;
 }
 
-/** Finds problems that the schema cannot express. Values of a wrong type are left to the schema. */
 export function wireProfileProblems(profile: unknown): ManifestProblem[] {
   if (!isFields(profile)) return [];
   return [
@@ -94,7 +92,6 @@ function renameProblems(map: unknown): ManifestProblem[] {
   });
 }
 
-/** `path` is the body's place in the manifest, for the pointers of the problems. */
 export function fixedBodyProblems(
   path: readonly (string | number)[],
   body: unknown,

@@ -28,7 +28,6 @@ const valueMap: TSchema = {
   ...valueRule,
 };
 
-/** A schema for members that replace those of the client's request body. */
 export function fixedBody(description: string): TUnsafe<Readonly<Record<string, unknown>>> {
   return Type.Unsafe<Readonly<Record<string, unknown>>>({
     type: "object",

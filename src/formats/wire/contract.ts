@@ -14,7 +14,6 @@ import type { TranslationIssues } from "./neutral/translation-issues.ts";
  * names the wires.
  */
 export interface Wire {
-  /** The wire's name in manifests and records. */
   readonly id: WireId;
   /** Errors on this path and below it have the format of this wire. */
   readonly clientPath: string;
@@ -24,7 +23,6 @@ export interface Wire {
   readonly answers: AnswerCodec;
   readonly streams: StreamCodec;
   errorBody(refusal: Refusal, requestId: string): Buffer;
-  /** The header in which the provider expects its key. */
   authHeader(key: string): readonly [name: string, value: string];
   /** A free request that shows whether a provider accepts a key. */
   readonly keyCheck: KeyCheck;
@@ -82,7 +80,6 @@ export interface StreamCodec {
     reading?: AnswerReading,
   ): StreamDecoder;
   encoder(label: AnswerLabel): StreamEncoder;
-  /** For a client of the same wire. */
   relay(label: AnswerLabel, note: ServedModelNote, reading?: AnswerReading): StreamDriver;
 }
 
@@ -99,7 +96,6 @@ export interface TokenCounter {
   /** The provider's path, below the deployment's base URL. */
   readonly path: string;
   estimate(doc: JsonDocument): number;
-  /** Undefined if the provider's answer has no count. */
   read(json: unknown): number | undefined;
   answerBody(tokens: number): Buffer;
 }

@@ -11,7 +11,6 @@ import { markedMembers } from "./price-guard.ts";
 
 type Rules = ReadonlySet<HistoryRule>;
 
-/** Edits of messages and tools that an endpoint would refuse. */
 interface HistoryEdits {
   readonly removed: { readonly object: JsonNode; readonly key: JsonNode }[];
   /** Byte ranges of the body, with the text that replaces them. */

@@ -20,7 +20,6 @@ export interface Modality<R extends CallRequest> {
   /** Why the deployment cannot serve the request; undefined if it can. */
   servabilityProblem(request: R, deployment: Deployment): Unservable | undefined;
   encode(request: R, deployment: Deployment): Result<{ readonly upstream: UpstreamRequest }>;
-  /** Opens the bridge for a provider's 2xx answer. */
   openAnswer(request: R, deployment: Deployment, context: AnswerContext): AnswerBridge;
   /**
    * The most that the request can cost at the deployment's prices, rounded up. The deployment must
@@ -41,7 +40,6 @@ export interface Modality<R extends CallRequest> {
 
 export interface ClientRequest {
   readonly body: Buffer;
-  /** `name` is in lower case. */
   header(name: string): string | undefined;
 }
 
@@ -88,7 +86,6 @@ export interface UpstreamRequest {
 
 export interface AnswerContext {
   readonly requestId: RequestId;
-  /** Unix time, for `created`. */
   readonly createdSeconds: number;
   /** Some modalities do not deliver an answer that costs more than this reserve. */
   readonly reserveMicroUsd: MicroUsd;

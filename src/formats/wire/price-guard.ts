@@ -49,7 +49,6 @@ export function noteFields(doc: JsonDocument, notes: TranslationIssues, rules: F
 
 /** A field of a request that changes the provider's price. */
 export interface PricedField {
-  /** In the notation of the client's wire. */
   readonly field: string;
   /** Names under which a listing can declare it. */
   readonly names: readonly string[];
@@ -68,7 +67,6 @@ export interface PricedFields {
 export interface LongMark {
   /** The member that is the mark, such as `cache_control`. */
   readonly field: string;
-  /** The object with the member `ttl`. */
   readonly object: JsonNode;
   /** True for an hour-long write on a wire whose providers report such writes. */
   readonly isHour: boolean;
@@ -79,7 +77,6 @@ export function isPricedMark({ isHour }: LongMark, { prices }: Deployment): bool
   return isHour && pricesHourWrites(prices);
 }
 
-/** Finds the fields of a body for which its provider charges more than for tokens. */
 export function findPricedFields(doc: JsonDocument, codec: RequestCodec): PricedFields {
   const refused = findRefusedFields(doc);
   addHostedTools(doc, codec, refused);

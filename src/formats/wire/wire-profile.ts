@@ -83,7 +83,6 @@ export function undeclaredFields(doc: JsonDocument, target: Target): UndeclaredF
 
 const NAMES_MAX = 64;
 
-/** True if the listing declares the parameter under any of its names. */
 function declares({ supportedParameters, wireProfile }: Target, name: string): boolean {
   if (supportedParameters.has(name)) return true;
   if (Object.hasOwn(ALSO_DECLARED, name)) {
@@ -126,7 +125,6 @@ function isUsual(doc: JsonDocument, name: string, value: JsonNode): boolean {
 
 const USUAL_CHARS_MAX = 8;
 
-/** True for `{"type":"auto"}`, the object form of the default choice. */
 function isPlainAuto(doc: JsonDocument, value: JsonNode): boolean {
   const type = doc.present(value, word.type);
   return type !== ABSENT && doc.word(type) === word.auto && doc.keys(value).length === 1;
@@ -141,7 +139,6 @@ const DEPENDED_ON: ReadonlySet<string> = new Set([
   "thinking",
 ]);
 
-/** The first field that the answer depends on and that the listing does not declare. */
 export function neededField(doc: JsonDocument, target: Target): string | undefined {
   if (target.wireProfile?.dropsUndeclared !== true) return undefined;
   for (const key of doc.keys(0)) {

@@ -4,7 +4,6 @@ import { anthropicMessages } from "./anthropic-messages/index.ts";
 import type { Wire } from "./contract.ts";
 import { openaiChat } from "./openai-chat/index.ts";
 
-/** The chat wires of a program, by id or by the path that a client called. */
 export class WireTable {
   readonly all: readonly Wire[];
   readonly #byId: ReadonlyMap<WireId, Wire>;
@@ -26,7 +25,6 @@ export class WireTable {
     return wire;
   }
 
-  /** The wire in whose format errors on this path are written. */
   ofPath(path: string): Wire {
     for (const { wire, below } of this.#others) {
       if (path === wire.clientPath || path.startsWith(below)) return wire;

@@ -5,7 +5,6 @@ import { type ChatWord, word } from "../../wire/fields/chat-vocabulary.ts";
 interface OpenedFields {
   readonly beta: RegExp;
   readonly top?: readonly ChatWord[];
-  /** Read in each tool of `tools`. */
   readonly tools?: readonly ChatWord[];
   readonly outputConfig?: readonly ChatWord[];
 }

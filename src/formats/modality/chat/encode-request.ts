@@ -84,7 +84,6 @@ function splicedBody(
   return splice.result();
 }
 
-/** Undefined if the wire has no route for counting tokens. */
 export function tokenCounting(wire: Wire): TokenCounting | undefined {
   const { tokenCounter } = wire;
   return tokenCounter && new TokenCounting(wire, tokenCounter);

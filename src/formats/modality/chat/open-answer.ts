@@ -16,7 +16,6 @@ export interface OpenChatAnswer {
   readonly deployment: ModelNames & Pick<Deployment, "modelId" | "wireProfile">;
   readonly upstream: Wire;
   readonly requestId: RequestId;
-  /** Unix time, for `created`. */
   readonly createdSeconds: number;
 }
 

@@ -29,7 +29,6 @@ import { headerName, TranslationIssues } from "../../wire/neutral/translation-is
 import { findPricedFields, type PricedFields } from "../../wire/price-guard.ts";
 import { findBetaFields, NO_DROPS, type SameWireDrops } from "./beta-fields.ts";
 
-/** Reads and checks a chat request of `wire`. A refusal names the field. */
 export function parseChatRequest(
   wire: Wire,
   client: ClientRequest,
@@ -43,7 +42,6 @@ export function parseChatRequest(
   return { ok: true, request };
 }
 
-/** The header in which clients of either wire name betas. */
 const BETA_HEADER = "anthropic-beta";
 
 /**
@@ -93,7 +91,6 @@ const keyRules: KeyRules = {
   repeated: "tools",
 };
 
-/** Checks the types of the fields. A refusal names the field. */
 export function checkBody(
   codec: RequestCodec,
   body: Buffer,
@@ -130,7 +127,6 @@ const CONVERSATION_START_BYTES = 1_024;
  * routing or a refusal have been read.
  */
 export class ParsedChatRequest implements CallRequest {
-  /** The client's wire. */
   readonly wire: Wire;
   readonly body: Buffer;
   readonly modelId: string;
@@ -197,7 +193,6 @@ export class ParsedChatRequest implements CallRequest {
     return { isNamed: false, bytes: doc.body.subarray(start, end) };
   }
 
-  /** Fields that would change the provider's price. */
   pricedFields(): PricedFields {
     this.#priced ??= findPricedFields(this.doc, this.wire.requests);
     return this.#priced;

@@ -205,7 +205,6 @@ function findOtherChoices(
   return isTaken ? undefined : descriptor.values;
 }
 
-/** Undefined if the body has no tool choice or an unknown one. */
 function readToolChoice(doc: JsonDocument): Choice | undefined {
   const older = doc.present(0, word.function_call);
   const sent = doc.present(0, word.tool_choice);

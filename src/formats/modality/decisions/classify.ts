@@ -65,7 +65,6 @@ export function classifyDecisionWording(
   );
 }
 
-/** Classifies a 2xx for which no bridge was opened. */
 function classifyPlainBody(
   { body, status }: FailedAnswer,
   deployment: Deployment,

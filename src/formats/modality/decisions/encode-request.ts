@@ -42,7 +42,6 @@ const headers = { "content-type": "application/json" };
 /** The gateway's own fields, and fields that only identify the client's user. */
 const NOT_FORWARDED = [...KEPT_BACK, word.user, word.metadata, word.session_id];
 
-/** Forwards the client's bytes with the gateway's few edits. */
 function spliceRequest(
   { doc, modelId }: ParsedDecisionRequest,
   deployment: Deployment,

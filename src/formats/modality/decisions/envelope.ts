@@ -8,10 +8,8 @@ import {
 
 type Fields = Readonly<Record<string, unknown>>;
 
-/** The body of a provider's 2xx, taken out of its envelope. */
 export type OpenedEnvelope =
   | { readonly kind: "body"; readonly body: Fields }
-  /** The envelope reports a failure although the status is 2xx. */
   | { readonly kind: "refused"; readonly errorText: ProviderErrorText }
   /** The listing declares an envelope, but the body has none. */
   | { readonly kind: "unreadable" };
@@ -57,7 +55,6 @@ export function envelopeWording(value: unknown, inside = 0): ProviderErrorText {
 /** Bounds the nested envelopes that are opened; no known host nests more than one. */
 const ENVELOPES_MAX = 2;
 
-/** Bounds the text in front of a nested envelope. */
 const PREFIX_CHARS_MAX = 64;
 
 function nestedIn(message: string): Fields | undefined {
@@ -96,7 +93,6 @@ const STATUS_OF_ENVELOPE_CODE: ReadonlyMap<string, number> = new Map(
   }),
 );
 
-/** The status of the first known code; undefined if no code is known. */
 export function findEnvelopeStatus(errorText: ProviderErrorText): number | undefined {
   return errorText.codes.map((code) => STATUS_OF_ENVELOPE_CODE.get(code)).find(Boolean);
 }

@@ -58,7 +58,6 @@ function labels(min: number, description: object): TSchema {
   });
 }
 
-/** Accepts a description as a text, or as an object of these members. */
 function textOr(fields: Record<string, TSchema>): object {
   return { ...closed(fields), type: ["string", "object"], description: "a description" };
 }
@@ -172,7 +171,6 @@ function readAs(
   return { question, entry, encoded: encoded(doc, members, { kind, name: entry.id }) };
 }
 
-/** Refuses two fields of a structure with the same name. */
 function sameField(doc: JsonDocument, members: Members): Problem | undefined {
   const fields = findNode(members, "fields");
   if (fields === ABSENT) return undefined;

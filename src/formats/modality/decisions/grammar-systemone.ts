@@ -128,7 +128,6 @@ const KIND_OF: ReadonlyMap<string, Kind> = new Map([
   ["number", "score"],
 ]);
 
-/** Reads a question with a `schema`, or a question in the flat public form. */
 export function readSystemOneQuestion(
   doc: JsonDocument,
   entry: Entry,
@@ -294,7 +293,6 @@ function readTyped(
   return { asks: { kind, asked, criteria: undefined } };
 }
 
-/** Names the levels of a score by the whole numbers from `min` to `max`. */
 function toRange(asked: string, min: number | undefined, max: number | undefined): Typed | Problem {
   if (min === undefined && max === undefined) {
     return problem("required: the levels, or min and max", "criteria");

@@ -106,7 +106,6 @@ function answersJson(answers: readonly NamedAnswer[]): string | undefined {
   return members.every((member) => member !== undefined) ? `{${members.join(",")}}` : undefined;
 }
 
-/** Undefined if the provider reported no tokens. */
 function readDecisionReport(body: Fields): UsageReport | undefined {
   // GLiNER hosts report `token_usage`, which can be a plain number of input tokens.
   const own = body["token_usage"];

@@ -85,7 +85,6 @@ const memberNames = new Map(
   ),
 );
 
-/** Reads and checks a decisions request. A refusal names the place. */
 export function parseDecisionRequest(
   body: Buffer,
 ): Result<{ readonly request: ParsedDecisionRequest }> {
@@ -214,9 +213,7 @@ function sumInlineBytes(images: readonly ImagePart[]): number {
   return images.reduce((sum, image) => sum + image.inlineBytes, 0);
 }
 
-/** An object of type `image_url` in the state or in a question. */
 interface ImagePart {
-  /** For example `state.items[2]`. */
   readonly path: string;
   readonly isInState: boolean;
   /** Length of its base64 text in the body. */
@@ -313,10 +310,6 @@ class Inspection {
 const ONLY_INLINE =
   "must be a data: URL with a png, jpeg or webp image in base64; nothing is fetched";
 
-/**
- * Length of the base64 text of an image; undefined unless its URL is a data URL of an accepted
- * type.
- */
 function inlineImageBytes(doc: JsonDocument, part: JsonNode): number | undefined {
   const image = doc.member(part, word.image_url);
   if (image === ABSENT || !doc.isObject(image)) return undefined;

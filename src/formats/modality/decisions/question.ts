@@ -12,7 +12,6 @@ import {
 } from "../../../kernel/index.ts";
 import { isProblem, type Problem, problem } from "../../wire/fields/check-shape.ts";
 
-/** A parsed question of either grammar. */
 export type Question = SystemOneQuestion | GlinerQuestion;
 
 export interface SystemOneQuestion {
@@ -55,7 +54,6 @@ export interface GlinerQuestion {
 
 export type Grammar = Question["wire"];
 
-/** A question of either grammar before it is parsed. */
 export interface Entry {
   /** The key or name that the client chose, else `q1`, `q2`, … by place in the array. */
   readonly id: string;
@@ -74,7 +72,6 @@ export interface ReadQuestion<Q extends Question = Question> {
   readonly encoded: JsonText;
 }
 
-/** Prefixes a problem's path with the path of its question. */
 export function atEntry({ path }: Entry, found: Problem): Problem {
   return problem(found.message, ...path, ...found.path);
 }
@@ -91,7 +88,6 @@ export function readEntry(
   return new Map([...members].filter(([name]) => names.has(name)));
 }
 
-/** Refuses a name that cannot be a key of the answer. */
 export function nameProblem(name: string): Problem | undefined {
   if (name.trim() === "") return problem("must not be blank");
   // Refused because some JSON parsers act on this key.
@@ -109,12 +105,10 @@ export function labelSchema(noun?: string): TSchema {
   });
 }
 
-/** Accepts null, which means the same as absent. */
 export function orNull(schema: object): TSchema {
   return Type.Optional(Type.Unsafe({ ...schema, nullable: true }));
 }
 
-/** Writes a JSON object; a name may be any text. */
 export function namedText(members: Iterable<readonly [string, JsonText]>): JsonText {
   const parts = Array.from(members, ([name, value]) => `${textToken(name)}:${value}`);
   return `{${parts.join(",")}}` as JsonText;
@@ -200,7 +194,6 @@ export function problemIn(members: Members, { path, message }: SchemaFault): Pro
   return problem(message, ...(sent === undefined || sent === "" ? [] : [sent]), ...rest);
 }
 
-/** `ABSENT` if the member is null or missing. */
 export function findNode(members: Members, name: string): JsonNode {
   return members.get(name)?.node ?? ABSENT;
 }
@@ -211,7 +204,6 @@ export function toSentence({ path, message }: Problem): string {
   return pathText(path) + glue + message;
 }
 
-/** For messages: in quotes, cut after 64 UTF-16 units. */
 export function quoted(name: string): string {
   return JSON.stringify(name.slice(0, 64));
 }

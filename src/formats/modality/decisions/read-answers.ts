@@ -22,7 +22,6 @@ function findResults(body: Fields): Fields {
   return Object.fromEntries(Object.entries(body).filter(([name]) => !NO_RESULTS.has(name)));
 }
 
-/** Looks under the result name, under the client's id, and under the fixed key of the kind. */
 function findResult({ id, kind, resultName }: GlinerQuestion, results: Fields): unknown {
   const names = [resultName, id, fixedNames.get(kind) ?? id];
   const name = names.find((each) => Object.hasOwn(results, each));
@@ -102,7 +101,6 @@ export interface NamedAnswer {
   readonly answer: Fields;
 }
 
-/** The answer's value in the JSON type of its question; undefined if it has no valid one. */
 function systemOneValue(question: SystemOneQuestion, answer: Fields): unknown {
   switch (question.kind) {
     case "noul":
@@ -146,7 +144,6 @@ function isLikely(probability: unknown): boolean | undefined {
   return probability >= 0.5;
 }
 
-/** Undefined if the label was not offered. */
 function offeredLabel(label: unknown, labels: ReadonlySet<string> | undefined): string | undefined {
   if (typeof label !== "string" || labels?.has(label) === false) return undefined;
   return label;
@@ -173,7 +170,6 @@ function parseBox({ top, bottom, left, right }: Fields): Fields | undefined {
   return Object.values(sides).every(Number.isFinite) ? sides : undefined;
 }
 
-/** A label, a list of labels if several may apply, or a boolean. */
 function classValue(question: Fields, answer: unknown): unknown {
   const isBoolean = question["type"] === "boolean";
   const offered = isBoolean ? ["yes", "no"] : readLabels(question);

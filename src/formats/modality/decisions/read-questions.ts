@@ -25,7 +25,6 @@ export interface ReadQuestions {
   readonly read: readonly ReadQuestion[];
 }
 
-/** Reads `questions`, or the top-level `schema` of a GLiNER body in the public form. */
 export function readQuestions(doc: JsonDocument, body: Members): ReadQuestions | Problem {
   const questions = findNode(body, "questions");
   const schema = findNode(body, "schema");
@@ -46,7 +45,6 @@ export const foreignSchema: Problem = problem(
   "schema",
 );
 
-/** `questions` is an object by id, or an array of objects that may have names. */
 function readEntries(doc: JsonDocument, questions: JsonNode): readonly Entry[] | Problem {
   const isInArray = doc.isArray(questions);
   if (!isInArray && !doc.isObject(questions)) {
@@ -128,7 +126,6 @@ function detectGrammar(doc: JsonDocument, question: JsonNode): Grammar | undefin
   return fields.has("criteria") ? "systemone" : undefined;
 }
 
-/** The fields that only a GLiNER question has, for error messages. */
 export function listGlinerFields(doc: JsonDocument, question: JsonNode): readonly string[] {
   const fields = indexMembers(doc, question);
   return GLINER_FIELDS.filter((name) => fields.has(name));
@@ -186,7 +183,6 @@ function mixedProblem(
   );
 }
 
-/** Refuses two questions with one name, and two results with one name. */
 function duplicateNameProblem(container: string, { read }: ReadQuestions): Problem | undefined {
   const ids = read.map(({ question }) => question.id);
   const results = read.flatMap(({ question }) =>

@@ -7,7 +7,6 @@ import { atEntry, type Question, quoted, type ReadQuestion, toSentence } from ".
 import type { ParsedDecisionRequest } from "./parse-request.ts";
 import { foreignSchema, listGlinerFields } from "./read-questions.ts";
 
-/** Why the deployment cannot serve the request; undefined if it can. */
 export function servabilityProblem(
   request: ParsedDecisionRequest,
   deployment: Deployment,
@@ -25,7 +24,6 @@ function unservable(found: Problem): Unservable {
   return { field: pathText(found.path), message: toSentence(found) };
 }
 
-/** Names the clearest sign that the questions are in the other grammar. */
 function foreignGrammar({ doc, grammar, members, read }: ParsedDecisionRequest): Problem {
   if (grammar === "gliner" && members.has("schema")) return foreignSchema;
   const [first] = read;

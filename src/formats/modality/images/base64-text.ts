@@ -5,7 +5,6 @@
  */
 export class Base64Text {
   readonly #held = new HeldBytes();
-  /** The first characters, with escapes resolved. */
   #head = "";
   #characters = 0;
   #paddings = 0;
@@ -46,7 +45,6 @@ export class Base64Text {
     return !this.#isBad && isWhole && this.#characters > 0;
   }
 
-  /** Size of the decoded file so far. */
   get fileBytes(): number {
     return Math.floor((this.#characters * 3) / 4);
   }
@@ -56,7 +54,6 @@ export class Base64Text {
     return Buffer.from(this.#head, "base64");
   }
 
-  /** The text between the quotes, byte for byte as it arrived. */
   pieces(): readonly Buffer[] {
     return this.#held.pieces();
   }
@@ -108,7 +105,6 @@ function alphabetEnd(bytes: Buffer, start: number): number {
   return at;
 }
 
-/** `NO_CHARACTER` if base64 cannot contain the escaped character. */
 function decodeEscape(escape: string): number {
   if (escape === "\\/") return SLASH;
   return /^\\u00[0-9a-fA-F]{2}$/.test(escape) ? Number.parseInt(escape.slice(2), 16) : NO_CHARACTER;
@@ -158,6 +154,5 @@ class HeldBytes {
 }
 
 const EMPTY = Buffer.alloc(0);
-/** A piece of at least this size is kept without copying it. */
 const LARGE_BYTES = 4_096;
 const PAGE_BYTES = 65_536;

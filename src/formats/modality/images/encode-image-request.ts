@@ -46,7 +46,6 @@ function takesBase64({ supportedParameters }: Deployment): boolean {
   return descriptor?.type === "enum" && descriptor.values.includes("b64_json");
 }
 
-/** Why this listing cannot serve the request: it does not declare a field or its value. */
 export function servabilityProblem(
   { doc, fields }: ParsedImageRequest,
   deployment: Deployment,

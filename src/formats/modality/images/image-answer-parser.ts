@@ -4,8 +4,8 @@ import { Base64Text } from "./base64-text.ts";
 /**
  * Parses an answer while it arrives. Each string under a key `b64_json` becomes a `Base64Text`. All
  * other bytes form a small JSON text, in which the index into `texts` replaces that string:
- * `{"data":[{"b64_json":"0"}]}`. Whoever parses the small text has, with the base64 checks, checked
- * the whole answer.
+ * `{"data":[{"b64_json":"0"}]}`. Parsing the small text and checking the base64 texts together
+ * check the whole answer.
  */
 export class ImageAnswerParser {
   readonly texts: Base64Text[] = [];
@@ -36,7 +36,6 @@ export class ImageAnswerParser {
     );
   }
 
-  /** Size of all decoded files so far. */
   get fileBytes(): number {
     return this.#closedFileBytes + (this.#mode === "base64" ? this.#lastFileBytes() : 0);
   }

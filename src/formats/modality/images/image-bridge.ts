@@ -26,7 +26,6 @@ import type { ParsedImageRequest } from "./parse-request.ts";
 export interface OpenImageAnswer extends AnswerContext {
   readonly request: ParsedImageRequest;
   readonly deployment: Deployment;
-  /** Undefined if the report has neither tokens nor a cost. */
   readonly costOf: (report: ImageReport) => PicoUsd | undefined;
 }
 
@@ -151,7 +150,6 @@ const ABOVE_RESERVE = failedRead(
 );
 const UNREADABLE = failedRead(unusableImagesFailure("the provider's answer could not be read"));
 
-/** Writes the client's answer in pieces. Images are the provider's own bytes. */
 function writeAnswer(
   { created, images, echoed, report }: ImageAnswer,
   { deployment, createdSeconds }: OpenImageAnswer,

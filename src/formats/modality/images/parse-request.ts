@@ -34,7 +34,6 @@ import { findCredential, refuseForbidden } from "../../wire/fields/forbidden-fie
 import type { CallRequest } from "../../wire/modality.ts";
 import { openaiChat } from "../../wire/openai-chat/index.ts";
 
-/** Reads an image request and checks the rules that are equal for all listings. */
 export function parseImageRequest(body: Buffer): Result<{ readonly request: ParsedImageRequest }> {
   const read = readJsonObject(body, chatVocabulary);
   if (!read.ok) return read;
@@ -77,7 +76,6 @@ export class ParsedImageRequest implements CallRequest {
     return this.readText("output_format");
   }
 
-  /** Empty if the client sent no text. */
   readText(name: string): string {
     return readText(this.doc, this.fields, name);
   }

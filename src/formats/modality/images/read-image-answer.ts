@@ -12,7 +12,6 @@ import type { ImageAnswerParser } from "./image-answer-parser.ts";
 import { type ImageReport, readImageReport } from "./image-usage.ts";
 import type { ParsedImageRequest } from "./parse-request.ts";
 
-/** An answer with exactly the images that were requested. */
 export interface ImageAnswer {
   readonly created: number | undefined;
   readonly images: readonly AnsweredImage[];
@@ -130,7 +129,6 @@ const REASONS = ["finish_reason", "finishReason", "finish_reasons", "status", "s
 const WORDS_MAX = 16;
 const WORD_CHARS_MAX = 64;
 
-/** True if a word for the end of the generation means a refusal. */
 function isRefusal(value: unknown): boolean {
   const words: readonly unknown[] = Array.isArray(value) ? value : [value];
   return words
@@ -206,7 +204,6 @@ function start(at: number, text: string): { readonly at: number; readonly bytes:
   return { at, bytes: Buffer.from(text, "latin1") };
 }
 
-/** Finds an SVG root element, also after an XML declaration, a document type or comments. */
 function isDrawing(text: string): boolean {
   return /^\s*(<svg|<\?xml|<!DOCTYPE svg|<!--)/.test(text) && /<svg[\s>]/.test(text);
 }

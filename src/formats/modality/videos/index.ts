@@ -29,12 +29,10 @@ export const videos: Modality<ParsedVideoRequest> = {
   timeouts: "videoAccept",
 };
 
-/** Path of a job's record below the base URL. */
 export function jobPath({ videosPath }: Deployment, providerJobId: string): string {
   return `${videosPath}/${encodeURIComponent(providerJobId)}`;
 }
 
-/** Path of a job's file below the base URL. */
 export function contentPath(deployment: Deployment, providerJobId: string): string {
   return `${jobPath(deployment, providerJobId)}/content`;
 }

@@ -34,7 +34,6 @@ import { findCredential, refuseForbidden } from "../../wire/fields/forbidden-fie
 import type { CallRequest } from "../../wire/modality.ts";
 import { openaiChat } from "../../wire/openai-chat/index.ts";
 
-/** Reads and checks a video request. `contentType` is the request's header. */
 export function parseVideoRequest(
   body: Buffer,
   contentType = "",
@@ -83,7 +82,6 @@ export class ParsedVideoRequest implements CallRequest {
   }
 }
 
-/** Options that clients see with the job. */
 const SHOWN = ["resolution", "aspect_ratio", "size", "generate_audio"] as const;
 
 function presentOptions(
@@ -169,7 +167,6 @@ function secondsIn(doc: JsonDocument, node: JsonNode): number | undefined {
   return Number.isSafeInteger(value) ? value : undefined;
 }
 
-/** Looks at any depth of any field. */
 function findImage(doc: JsonDocument): Problem | undefined {
   for (const key of doc.keys(0)) {
     const node = doc.valueOf(key);
@@ -275,7 +272,6 @@ function refuseForm(message: string): Refused {
   return refused(invalidRequest(message));
 }
 
-/** Fields in which any provider accepts images. */
 const imageNames = new Set([
   "first_frame", "frame_images", "image", "image_url", "images", "input_image", "input_reference",
   "input_references", "last_frame", "reference_image", "reference_images",
@@ -285,7 +281,6 @@ const imageTypes: ReadonlySet<unknown> = new Set(["image_url", "input_image"]);
 
 const NO_IMAGES = "is not accepted: a video is made from text alone on this route; remove it";
 
-/** Refuses top-level fields that no listing accepts. */
 function refuseField(name: string): Problem | undefined {
   if (imageNames.has(name)) return problem(NO_IMAGES, name);
   if (name === "duration") return problem("is not accepted; send seconds", name);

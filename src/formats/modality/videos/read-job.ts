@@ -10,7 +10,6 @@ export function readJob(body: Buffer): ProviderJob | undefined {
   return record === undefined ? undefined : readJobRecord(record);
 }
 
-/** Undefined if the body is not a JSON object. */
 export function parseRecord(body: Buffer): AnswerJson | undefined {
   const text = decodeBody(body);
   const value = asObject(tryParse(text)?.value);
@@ -44,7 +43,6 @@ function findJobId(record: Fields): string | undefined {
   return undefined;
 }
 
-/** True if the id is safe as a segment of a URL path. */
 function isUsableId(id: string): boolean {
   return /^[\x21-\x7e]{1,512}$/.test(id) && id !== "." && id !== "..";
 }
@@ -77,7 +75,6 @@ function leadingCode(error: unknown): string {
   return /^([a-z_]+):/i.exec(textOf(error).trim())?.[1]?.toLowerCase() ?? "";
 }
 
-/** Fields in which providers put the finished file. */
 const FILE_NAMES = ["video", "videos", "video_url", "unsigned_urls", "urls", "url", "output"];
 
 /**
@@ -121,7 +118,6 @@ function parseInstant(value: unknown): number | undefined {
   return Math.round(value < MILLISECONDS_FROM ? value * 1000 : value);
 }
 
-/** Providers' words for the states of a job, in lower case. */
 const STATE_OF_WORD: Readonly<Record<string, ProviderJobState>> = {
   queued: "queued",
   pending: "queued",
@@ -163,7 +159,6 @@ export type ProviderJobState =
   | "refused"
   | "cancelled"
   | "expired"
-  /** The provider's word is not in `STATE_OF_WORD`. */
   | "unknown";
 
 /** A provider's report about a job, independent of its format. */
@@ -175,6 +170,5 @@ export interface ProviderJob {
   /** Parsed from the raw text, because a JSON number could lose digits. */
   readonly costPicoUsd: PicoUsd | undefined;
   readonly expiresAtMs: number | undefined;
-  /** The reported model, of any JSON type. */
   readonly model: unknown;
 }

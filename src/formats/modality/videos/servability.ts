@@ -5,7 +5,6 @@ import { upstreamControls } from "../../wire/fields/common-fields.ts";
 import type { Unservable, UpstreamRequest } from "../../wire/modality.ts";
 import type { ParsedVideoRequest } from "./parse-request.ts";
 
-/** Why the deployment cannot make the requested video; undefined if it can. */
 export function servabilityProblem(
   { doc, nodes, seconds }: ParsedVideoRequest,
   deployment: Deployment,
@@ -19,7 +18,6 @@ export function servabilityProblem(
   return findUnlistedField(doc, forListing, deployment);
 }
 
-/** The client's `seconds`, else the listing's default. */
 export function resolveSeconds(request: ParsedVideoRequest, deployment: Deployment): number {
   const { default: usual } = secondsDescriptor(deployment);
   const seconds = request.seconds ?? usual;

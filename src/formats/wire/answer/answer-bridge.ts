@@ -32,7 +32,6 @@ export type BridgeState = "waiting" | "flowing" | "complete" | "failed";
  */
 export interface AnswerBridge {
   readonly state: BridgeState;
-  /** Of the client's answer. */
   readonly contentType: string;
   /** The last usage that the provider reported; undefined until then. */
   readonly usage?: Usage | undefined;
@@ -40,7 +39,6 @@ export interface AnswerBridge {
   readonly declaredUsage?: Usage | undefined;
   /** The provider's own cost in USD as JSON number text, for `reported_cost` listings. */
   readonly reportedCostUsd?: string | undefined;
-  /** The model that the provider reported; undefined until then. */
   readonly servedModel?: ServedModel | undefined;
   /** Why the reported counts cannot be right; undefined if they can or there are none. */
   readonly usageFlaw?: string | undefined;
@@ -49,7 +47,6 @@ export interface AnswerBridge {
    * a tool call that the answer does not have.
    */
   readonly hasWrongFinish: boolean;
-  /** Why the model stopped; undefined if that is unknown. */
   readonly finishReason?: FinishReason | undefined;
   /** Set exactly if `state` is `failed`. */
   readonly failure: UpstreamFailure | undefined;

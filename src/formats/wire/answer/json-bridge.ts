@@ -31,7 +31,6 @@ import type { AnswerBridge, BridgeState, ServedModelNote } from "./answer-bridge
 export interface JsonBridgeOptions {
   readonly read: AnswerReader;
   readonly note: ServedModelNote;
-  /** Renders an error in the client's wire. */
   readonly renderError: (refusal: Refusal) => Buffer;
   /** Default: `ANSWER_BYTES_MAX`. */
   readonly bytesMax?: number;
@@ -135,7 +134,7 @@ export class JsonBridge implements AnswerBridge {
 }
 
 const UNUSABLE = failedRead(unusableFailure());
-/** The answer exceeds a bound of the gateway, so the provider's circuit gets no strike. */
+/** A bound of the gateway was exceeded, so the answer does not count as a breach of the listing. */
 const TOO_LARGE = failedRead(withoutBlame(unusableFailure()));
 
 function readBody(

@@ -26,7 +26,10 @@ import type { StepOutcome, StreamDriver } from "./stream-driver.ts";
 /** An answer within its token bound is far smaller. An endless one is cut here. */
 const STREAM_BYTES_MAX = 8 * ANSWER_BYTES_MAX;
 
-/** A line or an event exceeds a bound of the gateway, so the provider's circuit gets no strike. */
+/**
+ * A line or an event exceeds a bound of the gateway, so it does not count as a breach of the
+ * listing.
+ */
 const TOO_LONG = withoutBlame(unusableFailure());
 
 /**
@@ -48,7 +51,6 @@ export class StreamBridge implements AnswerBridge {
   #bytes = 0;
   #failure: UpstreamFailure | undefined;
 
-  /** The driver passes every model name that the stream reports to `note`. */
   constructor(driver: StreamDriver, note: ServedModelNote) {
     this.#driver = driver;
     this.#note = note;

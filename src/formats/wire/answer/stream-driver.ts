@@ -22,7 +22,6 @@ export interface StreamDriver {
    * Ends a body that had no end mark: `end` if the answer is complete nevertheless, else a failure.
    */
   endOfBody(out: OutputPieces): StepOutcome;
-  /** The closing events of a complete answer. */
   finishText(costUsd: string): string;
   /** The known usage, then the terminal error event. */
   failText(refusal: Refusal, costUsd: string): string;
@@ -31,7 +30,6 @@ export interface StreamDriver {
 
 export interface StreamDecoder {
   readonly report: UsageReport | undefined;
-  /** Same meaning as in `AnswerBridge`. */
   readonly hasWrongFinish: boolean;
   readonly finishReason?: FinishReason | undefined;
   decode(event: SseEvent, emit: (event: ChatEvent) => void): void;
@@ -50,7 +48,6 @@ export interface StreamEncoder {
   readonly keepAliveText: string;
 }
 
-/** Translates a provider's stream for a client of another wire. */
 export class StreamTranslation implements StreamDriver {
   readonly #decoder: StreamDecoder;
   readonly #encoder: StreamEncoder;

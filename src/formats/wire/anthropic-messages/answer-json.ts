@@ -55,7 +55,7 @@ export const anthropicMessagesAnswers: AnswerCodec = {
 };
 
 const UNUSABLE = failedRead(unusableFailure());
-/** The client's wire cannot express the answer, so the provider's circuit gets no strike. */
+/** The client's wire cannot express the answer, which does not count as a breach of the listing. */
 const INEXPRESSIBLE = failedRead(withoutBlame(unusableFailure()));
 
 type Blocks = readonly (Fields | undefined)[];

@@ -50,7 +50,6 @@ const carried: ReadonlySet<string> = new Set<ChatWord>([
   "n",
 ]);
 
-/** Translates a checked messages body for a provider of another wire. */
 export function decodeCall(doc: JsonDocument, notes: TranslationIssues): ChatCall {
   noteFields(doc, notes, { refused, carried });
   noteOutputConfig(doc, notes);
@@ -143,7 +142,6 @@ interface Chosen {
   readonly parallelTools: boolean;
 }
 
-/** Drops the tool choice if there are no tools. */
 function decodeToolChoice(
   doc: JsonDocument,
   { tools, notes }: { tools: readonly ToolSpec[]; notes: TranslationIssues },

@@ -67,7 +67,6 @@ function messageTexts(messages: readonly Message[]): readonly JsonText[] {
   return texts;
 }
 
-/** Writes a single text as a string, as clients of this wire do. */
 function contentText(blocks: readonly JsonText[], texts: readonly JsonText[]): JsonText {
   const [first] = texts;
   if (blocks.length === 0 && texts.length === 1 && first !== undefined) return first;

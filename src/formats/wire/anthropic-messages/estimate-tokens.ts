@@ -74,7 +74,6 @@ function documentTokens(source: unknown): number {
   }
 }
 
-/** Counts a value that the model reads as JSON. Cache marks are left out. */
 function jsonTokens(value: unknown): number {
   const unmarked = (key: string, inner: unknown): unknown =>
     key === "cache_control" ? undefined : inner;
@@ -95,7 +94,6 @@ function sum(values: readonly unknown[], tokensOf: (value: unknown) => number): 
   return values.reduce<number>((total, value) => total + tokensOf(value), 0);
 }
 
-/** Characters that tokenizers treat alike. */
 type RunKind = "letters" | "digits" | "spaces" | "symbols" | "wide" | "other";
 
 /** How many characters of one kind commonly share a token. */

@@ -19,7 +19,6 @@ export function errorEventText(refusal: Refusal): string {
   return sseEventText("error", JSON.stringify({ type: "error", error }));
 }
 
-/** The last two events of a complete answer. */
 export function closingText(delta: string, usage: string): string {
   return (
     eventText("message_delta", `"delta":${delta},"usage":${usage}`) + eventText("message_stop", "")

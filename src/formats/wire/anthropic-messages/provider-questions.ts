@@ -11,7 +11,6 @@ import {
   type QuestionTools,
 } from "../neutral/provider-answer.ts";
 
-/** How conformance checks question providers of this wire. */
 export const providerQuestions: ProviderQuestions = {
   writeBody,
   readWhole: readWholeMessage,

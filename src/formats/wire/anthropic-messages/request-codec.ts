@@ -67,7 +67,6 @@ function findInContent(doc: JsonDocument, content: JsonNode, { path, media }: Pl
   }
 }
 
-/** Undefined for text and for blocks of other types. */
 export function blockKind(doc: JsonDocument, block: JsonNode): MediaPart["kind"] | undefined {
   const type = doc.isObject(block) ? doc.member(block, word.type) : ABSENT;
   return type === ABSENT || !doc.isString(type) ? undefined : kindByWord[doc.word(type)];
@@ -120,7 +119,6 @@ function countTokens(doc: JsonDocument): number {
   return bytes > COUNTED_BYTES_MAX ? Math.ceil(bytes / BYTES_PER_TOKEN) : estimateDocument(doc);
 }
 
-/** Writes the output bound too, because this wire requires one. */
 function editBody(doc: JsonDocument, splice: Splice, { request, deployment }: EncodeTarget): void {
   applyProfile(doc, splice, deployment);
   applyHistoryRules(doc, splice, deployment.wireProfile?.history ?? NO_RULES);

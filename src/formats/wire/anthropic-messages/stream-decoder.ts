@@ -30,7 +30,6 @@ interface OpenTool {
   hasArguments: boolean;
 }
 
-/** Collects the usage that the events of a wire_b stream report. */
 export class StreamReporter {
   #counts: ReportedCounts = {};
   #cost: string | undefined;
@@ -201,7 +200,7 @@ export class AnthropicMessagesDecoder implements StreamDecoder {
   }
 }
 
-/** The model wrote too many calls, so the provider's circuit gets no strike. */
+/** The model wrote too many calls, which does not count as a breach of the provider's listing. */
 const TOO_MANY_CALLS = { type: "failure", failure: withoutBlame(unusableFailure()) } as const;
 
 function emitText(type: "text" | "reasoning", value: unknown, emit: Emit): void {

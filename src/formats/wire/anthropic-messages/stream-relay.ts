@@ -37,7 +37,10 @@ export class AnthropicMessagesRelay implements StreamDriver {
   readonly #note: ServedModelNote;
   readonly #reporter = new StreamReporter();
   #repeated = new RepeatedEvent();
-  /** Provider's block index to the index that the client got for the latest block of that index. */
+  /**
+   * Maps the provider's block index to the index that the client got. If the provider uses an index
+   * again, the latest block counts.
+   */
   readonly #blocks = new Map<unknown, number>();
   #blockCount = 0;
   #heldDeltas: string[] = [];

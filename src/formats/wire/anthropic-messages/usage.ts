@@ -7,7 +7,6 @@ import {
 } from "../../../kernel/index.ts";
 import { asCount, flawedCount, type UsageReport } from "../neutral/usage-report.ts";
 
-/** The counts that wire_b usage objects have reported so far. */
 export interface ReportedCounts {
   readonly input?: number;
   readonly cacheRead?: number;

@@ -73,7 +73,6 @@ export interface Failed {
 export interface FailureRules {
   /** Failures that only providers of this modality report; undefined for all others. */
   readonly special: (failed: Failed) => UpstreamFailure | undefined;
-  /** Classifies an answer with status 429. */
   readonly throttled: (failed: Failed) => UpstreamFailure;
   readonly isOverflow: (failed: Failed) => boolean;
   readonly accountRefused: (failed: Failed, status: number) => UpstreamFailure;

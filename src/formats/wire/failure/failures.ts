@@ -66,7 +66,10 @@ export function unusableFailure(upstreamStatus = 200): UpstreamFailure {
   };
 }
 
-/** The listing is not blamed, because the client's request may have caused the failure. */
+/**
+ * Without `isMalformed`, the failure is not recorded as a breach of the listing, because the
+ * client's request may have caused it.
+ */
 export function withoutBlame({
   isMalformed: _isMalformed,
   ...failure
@@ -78,7 +81,6 @@ export function withoutBlame({
 export type StrikeKind = "strike" | "timeout" | "neutral";
 
 export interface UpstreamFailure {
-  /** The client gets it if no other deployment can serve. */
   readonly refusal: Refusal;
   /** True if another deployment may be tried while the client has no output. */
   readonly failover: boolean;
@@ -86,7 +88,8 @@ export interface UpstreamFailure {
   /** Why the connection failed, for the log only: a kind and a code, without an address. */
   readonly reason?: string;
   /**
-   * Set if the answer breaks its own format: it cannot be read, or it ended before its end mark.
+   * Set if the answer breaks its own format: it cannot be read, or it ended before its end mark. It
+   * then counts as a breach of the listing.
    */
   readonly isMalformed?: true;
   /** Set for a 429: how long the provider's pool cools. */

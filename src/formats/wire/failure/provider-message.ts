@@ -123,7 +123,6 @@ function cut(text: string): string {
   return `${text.slice(0, PROVIDER_MESSAGE_CHARS_MAX - 1).trimEnd()}…`;
 }
 
-/** A provider's text about its failure, collected from every format that providers use. */
 export interface ProviderErrorText {
   /** Codes, types and statuses in lower case; numbers as text. */
   readonly codes: readonly string[];
@@ -174,7 +173,6 @@ export function extractErrorText(value: unknown): ProviderErrorText {
 const MATCHED_CHARS_MAX = 8_192;
 /** As long as a whole error body, because some providers nest another body in their sentence. */
 const SENTENCE_CHARS_MAX = ERROR_BODY_BYTES_MAX;
-/** Longer than any code or field name. */
 const CODE_CHARS_MAX = 256;
 
 type Speaker = Readonly<Record<string, unknown>>;

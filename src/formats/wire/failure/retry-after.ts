@@ -94,5 +94,4 @@ function readHeader(headers: Headers, name: string): string | undefined {
   return (Array.isArray(value) ? value[0] : value)?.slice(0, VALUE_CHARS_MAX).trim();
 }
 
-/** Longer than any date or duration. */
 const VALUE_CHARS_MAX = 128;

@@ -50,7 +50,6 @@ export function readName(doc: JsonDocument, key: JsonNode): string {
   return chatVocabulary.nameOf(doc.keyWord(key)) ?? doc.text(key);
 }
 
-/** Undefined if the member is absent or null. */
 export function findRaw(doc: JsonDocument, object: JsonNode, wordId: number): JsonText | undefined {
   const node = doc.present(object, wordId);
   return node === ABSENT ? undefined : doc.raw(node);

@@ -34,7 +34,6 @@ export function isProblem(read: object): read is Problem {
   return tagged.isProblem === true;
 }
 
-/** Prefixes a problem's path with the step from the container to the value. */
 export function under(step: string | number, found: Problem): Problem {
   return { isProblem: true, path: [step, ...found.path], message: found.message };
 }
@@ -97,7 +96,6 @@ export function listOf(check: Check): Check {
 }
 const mustBeArray = problem("must be an array");
 
-/** Accepts a list with at least one value. */
 export function checkFilledList(check: Check, emptyMessage: string): Check {
   const checkAll = listOf(check);
   const empty = problem(emptyMessage);
@@ -146,15 +144,14 @@ function checksByWord(fields: Fields): readonly (Check | undefined)[] {
 }
 
 /**
- * By word id: the last object, counted in `round`, that had the word as a key. If it is this
- * object, the key is a duplicate. Clearing a set for each object would cost more.
+ * By word id: the last object, counted in `round`, in which the word was a key. A second time in
+ * the same object is a duplicate. Counting avoids clearing a set for each object.
  */
 const seenInRound = new Float64Array(chatVocabulary.size + 1);
 let round = 0;
 
 interface KeyRules {
   readonly checks: readonly (Check | undefined)[];
-  /** True if the shape has fields, which another key could misspell. */
   readonly knowsNames: boolean;
   readonly other: ShapeRules["other"];
 }
@@ -229,7 +226,6 @@ function checkMembers(
   return undefined;
 }
 
-/** Checks an object by the word in its member `tag`. */
 export function variant(tag: ChatWord, variants: Fields, otherwise: Check): Check {
   const checks = checksByWord(variants);
   const tagWord = word[tag];
@@ -245,7 +241,6 @@ export function variant(tag: ChatWord, variants: Fields, otherwise: Check): Chec
 /** So many names are kept in a list, because a set for each small object costs more. */
 const LISTED_MAX = 8;
 
-/** The unknown keys of one object, usually a few. */
 export class SeenNames {
   readonly #listed: string[] = [];
   #others: Set<string> | undefined;

@@ -87,7 +87,6 @@ export function readControls(doc: JsonDocument): ProviderControls {
   };
 }
 
-/** The `provider` object as sent, after `checkProvider` has accepted it. */
 interface SentControls {
   readonly only?: readonly string[] | null;
   readonly ignore?: readonly string[] | null;
@@ -231,7 +230,6 @@ export function upstreamControls(
   return upstream === ABSENT ? undefined : doc.raw(upstream);
 }
 
-/** Collects the media parts of a body and their effect on the estimate of input tokens. */
 export class MediaCollector {
   readonly parts: MediaPart[] = [];
   /** The allowance for media, minus the inline image bytes that the allowance covers. */

@@ -60,7 +60,6 @@ export function refuseCredential(name: string): Problem | undefined {
 
 const NOT_TAKEN = "is not accepted: a request cannot carry credentials or a destination; remove it";
 
-/** Skips long names first, because a body can have very many of them. */
 function isNamedIn(names: ReadonlySet<string>, name: string): boolean {
   if (name.length > NAME_CHARS_MAX) return false;
   return names.has(foldName(name).replaceAll(/[^\p{L}\p{N}]/gu, ""));
@@ -120,7 +119,6 @@ export const TOO_MANY_VALUES = "holds too many values at this depth; send fewer"
 
 interface Place {
   readonly node: JsonNode;
-  /** The number of containers of the document around `node`. */
   readonly depth: number;
 }
 

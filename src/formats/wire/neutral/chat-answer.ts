@@ -4,7 +4,6 @@ import type { FinishReason } from "./chat-event.ts";
 import type { UsageReport } from "./usage-report.ts";
 
 export interface ToolCall {
-  /** Empty if the provider gave none. */
   readonly id: string;
   readonly name: string;
   /** A JSON object as text; digits are as the provider wrote them. */
@@ -25,7 +24,6 @@ export interface AnswerJson {
   readonly value: Readonly<Record<string, unknown>>;
 }
 
-/** A body that can be sent as soon as the cost is known. */
 export interface ReadyAnswer {
   readonly report: UsageReport | undefined;
   /** As in `AnswerBridge`. Absent: false. */
@@ -61,7 +59,6 @@ export interface AnswerCodec {
 export interface AnswerLabel {
   /** The request id without dashes; every id in this answer ends with it. */
   readonly idTail: string;
-  /** The marketplace's id of the model. */
   readonly modelId: string;
   readonly createdSeconds: number;
   /** As in `ParsedChatRequest`. */

@@ -18,7 +18,6 @@ export interface ChatCall {
   readonly temperature: JsonText | undefined;
   readonly topP: JsonText | undefined;
   readonly effort: Effort | undefined;
-  /** The client's id of its end user, a JSON string token. */
   readonly userId: JsonText | undefined;
 }
 
@@ -72,7 +71,6 @@ export type ToolChoice =
   { readonly kind: "auto" | "any" | "none" } | { readonly kind: "tool"; readonly name: JsonText };
 
 export interface Effort {
-  /** The client's field: `reasoning_effort` or `output_config.effort`. */
   readonly field: string;
   readonly value: string;
 }

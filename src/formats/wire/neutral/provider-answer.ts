@@ -10,7 +10,6 @@ export interface ProviderAnswer {
   readonly models: readonly string[];
   /** True if every part that can name the model does so. */
   readonly isModelEverywhere: boolean;
-  /** As reported; undefined if there was none. */
   readonly usage: Fields | undefined;
   readonly calls: readonly ProviderCall[];
   /** How the answer breaks the format of its wire. */
@@ -29,7 +28,6 @@ export type Fields = Readonly<Record<string, unknown>>;
 export interface ProviderEvent {
   readonly name: string;
   readonly text: string;
-  /** Undefined if the text is not a JSON object. */
   readonly json: Fields | undefined;
 }
 
@@ -38,7 +36,6 @@ export function objectsIn(value: unknown): readonly Fields[] {
   return value.map(asObject).filter((each) => each !== undefined);
 }
 
-/** A question to a chat provider, independent of its wire. */
 export interface ChatQuestion {
   readonly text: string;
   readonly maxTokens: number;
@@ -86,6 +83,5 @@ export interface ProviderQuestions {
 export interface AnswerReading {
   /** The provider's total exceeds the sum of its parts by the reasoning tokens. */
   readonly usageGap?: "reasoning";
-  /** Calls have signatures that the next request must send back. */
   readonly toolSignature?: "gemini";
 }

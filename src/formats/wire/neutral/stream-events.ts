@@ -7,7 +7,6 @@ export interface EventJson {
   readonly value: Readonly<Record<string, unknown>>;
 }
 
-/** Undefined if the bytes are not UTF-8. */
 export function readEventText(data: Buffer): string | undefined {
   return isUtf8(data) ? data.toString("utf8") : undefined;
 }
@@ -64,7 +63,6 @@ export class RepeatedEvent {
   }
 }
 
-/** Undefined if the event has several lines. */
 export function frameAt(event: string, span: Span | undefined): TextFrame | undefined {
   if (span === undefined || LINE_BREAK.test(event)) return undefined;
   return { before: event.slice(0, span.start + 1), after: event.slice(span.end - 1) };

@@ -11,7 +11,6 @@ import {
   ZERO_USAGE,
 } from "../../../kernel/index.ts";
 
-/** The usage that a provider has reported for one answer. */
 export interface UsageReport {
   readonly usage: Usage;
   /** The provider's own cost in USD, as raw number text. */
@@ -25,10 +24,8 @@ export function asCount(value: unknown): number | undefined {
   return typeof value === "number" && Number.isSafeInteger(value) && value >= 0 ? value : undefined;
 }
 
-/** A JSON object whose members are not checked. */
 export type Fields = Readonly<Record<string, unknown>>;
 
-/** Names the first field that is present and not a count; undefined if there is none. */
 export function flawedCount(reported: Fields, names: readonly string[]): string | undefined {
   for (const name of names) {
     const value = reported[name];
@@ -88,7 +85,6 @@ export function firstCount(...values: readonly unknown[]): number | undefined {
   return undefined;
 }
 
-/** The text without quotes; undefined unless it is a number of at least 0. */
 export function costText(raw: string | undefined): string | undefined {
   const text = raw?.replaceAll('"', "");
   return text !== undefined && /^\d+(\.\d+)?([eE][+-]?\d{1,3})?$/.test(text) ? text : undefined;

@@ -92,7 +92,7 @@ export const openaiChatAnswers: AnswerCodec = {
 };
 
 const UNUSABLE = failedRead(unusableFailure());
-/** The model wrote invalid calls, so the provider's circuit gets no strike. */
+/** The model wrote invalid calls, which does not count as a breach of the provider's listing. */
 const UNUSABLE_CALLS = failedRead(withoutBlame(unusableFailure()));
 
 /**

@@ -216,7 +216,6 @@ export function findMedia(doc: JsonDocument, media: MediaCollector): void {
   }
 }
 
-/** Undefined for text and for parts of unknown types. */
 export function partKind(doc: JsonDocument, part: JsonNode): MediaPart["kind"] | undefined {
   return kindByWord[doc.word(doc.member(part, word.type))];
 }

@@ -15,7 +15,6 @@ import type { Fields, UsageReport } from "../neutral/usage-report.ts";
 import { sseDataText } from "../sse/sse.ts";
 import { findChoice, usageJson } from "./usage.ts";
 
-/** Members that all chunks of one answer have. */
 export interface ChunkLabel {
   readonly id: string;
   readonly createdSeconds: number;
@@ -30,7 +29,6 @@ export function chunkHead(label: ChunkLabel): string {
   );
 }
 
-/** Sets a member of the first choice of a chunk or of a whole answer. */
 export function withChoiceMember(text: string, key: string, json: string): string {
   const choice = findChoice(text);
   return choice === undefined ? text : withMember(text, choice, { key, json });
@@ -112,7 +110,6 @@ export function isTextAlone({ value }: EventJson): boolean {
   return isText && Object.keys(delta).every((key) => SAID.has(key) || isSilent(delta[key]));
 }
 
-/** The place of the text in a chunk for which `isTextAlone` is true. */
 export function textSpan(chunk: string): Span | undefined {
   const choice = findChoice(chunk);
   const delta = choice && findMember(chunk, choice.start, "delta");
@@ -178,7 +175,6 @@ export function toReason(word: string): FinishReason {
   return Object.hasOwn(REASONS, plain) ? (REASONS[plain] ?? "stop") : "stop";
 }
 
-/** The older format of calls (`usesFunctions`) has its own word. */
 export function toWord(reason: FinishReason, usesFunctions: boolean): string {
   return usesFunctions && reason === "tool_calls" ? "function_call" : WORDS[reason];
 }
@@ -214,7 +210,6 @@ export function isErrorChunk(chunk: Fields, choice: Fields | undefined): boolean
   return choice !== undefined && (isFailureWord(choice["finish_reason"]) || !!choice["error"]);
 }
 
-/** True if a message or a delta has tool calls, in the newer or the older format. */
 export function containsCalls(message: Fields): boolean {
   const { tool_calls: calls, function_call: call } = message;
   return (Array.isArray(calls) && calls.length > 0) || asObject(call) !== undefined;

@@ -43,7 +43,6 @@ const carried: ReadonlySet<string> = new Set<ChatWord>([
   "n",
 ]);
 
-/** Translates a checked chat-completions body for a provider of another wire. */
 export function decodeCall(doc: JsonDocument, notes: TranslationIssues): ChatCall {
   noteFields(doc, notes, { refused, carried });
   noteBothUsers(doc, notes);
@@ -130,7 +129,6 @@ interface Chosen {
   readonly parallelTools: boolean;
 }
 
-/** Drops the tool choice if there are no tools. */
 function decodeToolChoice(
   doc: JsonDocument,
   { tools, notes }: { tools: readonly ToolSpec[]; notes: TranslationIssues },
@@ -198,9 +196,6 @@ interface LegacyTools {
   readonly toolChoice: ToolChoice | undefined;
 }
 
-/**
- * Decodes `functions` and `function_call`, the older format; undefined if there are no functions.
- */
 function decodeFunctions(doc: JsonDocument, notes: TranslationIssues): LegacyTools | undefined {
   const list = doc.present(0, word.functions);
   const chosen = doc.present(0, word.function_call);

@@ -50,7 +50,6 @@ export function decodeMessages(doc: JsonDocument, notes: TranslationIssues): Dec
   return { system, messages: messages.finish() };
 }
 
-/** Adds a tool result in the older format, which has no call id. */
 function addFunctionResult(messages: MessageList, message: SourceMessage): void {
   const callId = message.legacy.answeredId();
   if (callId === undefined) {
@@ -235,7 +234,6 @@ class LegacyCalls {
   #count = 0;
   #openId: string | undefined;
 
-  /** Undefined if the arguments are not a JSON object. */
   call(doc: JsonDocument, called: JsonNode): ToolCall | undefined {
     const text = doc.present(called, word.arguments);
     const input = text === ABSENT ? ("{}" as JsonText) : argumentsObject(doc, text);
@@ -244,7 +242,6 @@ class LegacyCalls {
     return { id: this.#openId, name: doc.raw(doc.member(called, word.name)), input };
   }
 
-  /** Takes the id of the open call for its result; undefined if no call is open. */
   answeredId(): string | undefined {
     const id = this.#openId;
     this.#openId = undefined;

@@ -46,7 +46,6 @@ export function encodeCall(call: ChatCall, { request, deployment }: EncodeTarget
   return textBytes(objectText(profiledMembers(members, deployment)));
 }
 
-/** The rules of the wire profile that change messages. */
 interface MessageForm {
   readonly textOnly: boolean;
   readonly noNull: boolean;

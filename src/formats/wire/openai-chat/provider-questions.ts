@@ -11,7 +11,6 @@ import {
   type QuestionTools,
 } from "../neutral/provider-answer.ts";
 
-/** How conformance checks question providers of this wire. */
 export const providerQuestions: ProviderQuestions = {
   writeBody,
   readWhole: readCompletion,
@@ -97,7 +96,6 @@ function readCompletion(json: Fields | undefined): ProviderAnswer {
   };
 }
 
-/** Servers use one of two names. */
 function thinkingIn(message: Fields | undefined): string {
   return textOf(message?.["reasoning_content"]) || textOf(message?.["reasoning"]);
 }

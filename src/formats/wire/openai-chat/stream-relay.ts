@@ -76,7 +76,6 @@ export class OpenaiChatRelay implements StreamDriver {
   #sent: TextFrame = { before: "", after: "" };
   #report: UsageReport | undefined;
   #usageText: string | undefined;
-  /** From the first chunk. */
   #named: ChunkNames | undefined;
   #hasChoices = false;
   /** The first finish reason; empty until there is one. */

@@ -20,7 +20,6 @@ interface Said {
   readonly name: string;
 }
 
-/** What is wrong with one fragment of a call. */
 interface Flaw {
   /** The index that the fragment should have. */
   readonly call: number;
@@ -236,7 +235,6 @@ function argumentText(value: unknown): string {
  */
 export const PLACEHOLDER_SIGNATURE = "skip_thought_signature_validator";
 
-/** Empty if the call or fragment has no signature. */
 export function readSignature(call: Readonly<Record<string, unknown>>): string {
   const google = asObject(asObject(call["extra_content"])?.["google"]);
   return textOf(google?.["thought_signature"]);

@@ -42,7 +42,6 @@ export function readUsage(
   return { usage, ...defined({ reportedCostUsd: cost, flaw }) };
 }
 
-/** The tokens by which the total exceeds prompt and completion; 0 if it does not. */
 function computeGap(reported: Fields): number {
   const total = asCount(reported["total_tokens"]) ?? 0;
   const prompt = asCount(reported["prompt_tokens"]);
@@ -178,7 +177,6 @@ function choiceCost(text: string): Span | undefined {
   return usage && findMember(text, usage.start, "cost");
 }
 
-/** The place of the first choice in a chunk or in a whole answer. */
 export function findChoice(text: string): Span | undefined {
   const choices = findPath(text, "choices");
   return choices && findElements(text, choices.start, 1)[0];

@@ -75,7 +75,6 @@ export class SseReader {
     else this.#carry.add(piece);
   }
 
-  /** Reads a line that began in earlier pieces. */
   #carriedLine(rest: Buffer): void {
     this.#carry.add(rest);
     const whole = this.#carry.take();
@@ -122,7 +121,6 @@ function behindByteOrderMark(bytes: Buffer, start: number, end: number): number 
   return hasMark && start + 3 <= end ? start + 3 : start;
 }
 
-/** True if the line starts with this name, followed by a colon or by nothing. */
 function hasField(bytes: Buffer, start: number, end: number, name: Buffer): boolean {
   const after = start + name.length;
   if (after > end || (after < end && bytes[after] !== COLON)) return false;
@@ -200,7 +198,6 @@ export class OutputPieces {
     this.#text += text;
   }
 
-  /** Takes the text since the last call; undefined if there is none. */
   take(): string | undefined {
     if (this.#text === "") return undefined;
     const text = this.#text;
@@ -208,7 +205,6 @@ export class OutputPieces {
     return text;
   }
 
-  /** Takes the collected text with `text` appended. */
   takeWith(text: string): string {
     this.#text += text;
     return this.take() ?? "";
