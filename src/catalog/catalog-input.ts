@@ -20,6 +20,7 @@ export interface CatalogIssue {
   readonly pointer: string;
   readonly message: string;
 }
+
 /**
  * A warning about a listing. It does not stop the build. The message names environment variables,
  * but never contains their values.

@@ -25,7 +25,7 @@ export interface PriceSheet extends BySku<bigint> {
    * at these prices.
    */
   readonly pinId: string;
-  /** What the marketplace owes the provider; absent: the same as the customer's prices. */
+  /** What the marketplace owes the provider; absent: the same as these prices. */
   readonly purchase?: PriceSheet;
   /** Prices of long prompts, in ascending order; absent: the size of the prompt changes nothing. */
   readonly tiers?: readonly PriceTier[];
@@ -66,7 +66,6 @@ export interface DecisionsListing {
   readonly path: string;
   /** True if the provider runs one prompt per question and bills the whole state each time. */
   readonly isStatePerQuestion: boolean;
-  /** True if the provider reads an object of type `image_url` as an image. */
   readonly readsImages: boolean;
   /** The object in which the provider wraps its answers; absent: they are not wrapped. */
   readonly envelope?: "envelope_v4";

@@ -17,8 +17,8 @@ import { priceNotes } from "./price-notes.ts";
 import { shortHash } from "./price-sheet.ts";
 
 /**
- * The manifests and settings of a build. `nowMs` selects dated prices; the default is the start of
- * `today`.
+ * The manifests and settings of a build. `nowMs` selects the prices in force; its default is the
+ * start of `today`.
  */
 export interface CatalogInput
   extends
@@ -26,8 +26,8 @@ export interface CatalogInput
     Partial<Pick<DeploymentSettings, "publicForm" | "nowMs" | "staleAfterDays">> {
   readonly manifests: readonly ManifestFile[];
   /**
-   * Which origin gets which key. Default: a variable's key is sent only to the first origin that
-   * names it.
+   * Says which origin gets which key. Default: only the first origin that names a variable gets its
+   * key.
    */
   readonly keys?: KeyRules;
   /**
@@ -35,7 +35,6 @@ export interface CatalogInput
    * out.
    */
   readonly today: string;
-  /** The operator's pools. A listing that no pool names gets its own. */
   readonly pools?: StatedPools;
 }
 
@@ -177,7 +176,8 @@ function buildCatalog(buildId: string, ordered: readonly CompiledEntry[]): Catal
 }
 
 /**
- * Private models by deployment id. `find` never returns them; only their dedicated endpoint does.
+ * Private models by deployment id. `find` never returns them; only their dedicated endpoint serves
+ * them.
  */
 function dedicatedModels(ordered: readonly Listing[]): ReadonlyMap<string, ListedModel> {
   const hidden = ordered.filter(({ deployment }) => deployment.notReady === "private");
@@ -303,7 +303,6 @@ export class CatalogHolder {
     return this.#current;
   }
 
-  /** Puts `next` in force and returns the catalog that it replaced. */
   swap(next: Catalog): Catalog {
     const replaced = this.#current;
     this.#current = next;

@@ -169,7 +169,6 @@ function compileParameters(model: ManifestModel): ReadonlyMap<string, Capability
   return new Map(declared.map(([name, descriptor]) => [name, compileDescriptor(descriptor)]));
 }
 
-/** Keeps only the fields that belong to the descriptor's type. */
 function compileDescriptor(declared: ManifestDescriptor): CapabilityDescriptor {
   switch (declared.type) {
     case "boolean":

@@ -5,7 +5,7 @@ import { shortHash } from "./price-sheet.ts";
 /**
  * Copies a deployment for a customer's own key. The copy has its own health and capacity, and the
  * marketplace charges nothing for it. Returns the same object while the catalog has the deployment
- * and the key is unchanged, because the upstream client keeps its endpoints per object.
+ * and the key is unchanged, so that caches keyed by the object stay valid.
  */
 export function ownKeyDeployment(
   deployment: Deployment,
@@ -100,7 +100,6 @@ export function pricesAt(
   return datedPrices.findLast(({ fromMs }) => fromMs <= atMs);
 }
 
-/** The announced prices that have not begun, oldest first. */
 export function comingPrices({ datedPrices = [], prices }: Deployment): readonly DatedPrices[] {
   return datedPrices.slice(datedPrices.findIndex((dated) => dated.prices === prices) + 1);
 }

@@ -71,9 +71,6 @@ const ABILITIES: readonly (readonly [parameters: readonly string[], ability: str
   [["reasoning_effort", "thinking", "reasoning"], "reasoning"],
 ];
 
-/**
- * One sentence about a model: the listing's own description, or one built from its declared facts.
- */
 export function describeModel(
   model: Pick<
     ListedModel,

@@ -100,7 +100,6 @@ export type ParsedKeyOrigins =
   | { readonly ok: true; readonly origins: KeyOrigins }
   | { readonly ok: false; readonly message: string };
 
-/** Parses comma-separated `NAME=origin` pairs. A name may occur with several origins. */
 export function parseKeyOrigins(text: string): ParsedKeyOrigins {
   const origins = new Map<string, Set<string>>();
   for (const pair of text.split(",").map((each) => each.trim())) {

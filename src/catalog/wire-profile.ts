@@ -1,7 +1,7 @@
 import { defined } from "../kernel/index.ts";
 import type { HistoryRule, Manifest, ManifestWireProfile } from "./manifest/index.ts";
 
-/** All listings of a manifest share one object. */
+/** How an endpoint differs from its wire. All listings of a manifest share one object. */
 export interface WireProfile {
   /** The header that carries the key; absent: that of the wire. */
   readonly auth?: "bearer" | "x-api-key" | "api-key";
@@ -9,7 +9,7 @@ export interface WireProfile {
   readonly usageUnasked: boolean;
   readonly dropsUndeclared: boolean;
   readonly rename: ReadonlyMap<string, string>;
-  /** Parameter, then the client's value, to the value that the endpoint uses. */
+  /** Maps a parameter and the client's value to the value that the endpoint uses. */
   readonly values: ReadonlyMap<string, ReadonlyMap<string, string>>;
   readonly history: ReadonlySet<HistoryRule>;
   readonly toolSignature?: "gemini";

@@ -3,7 +3,7 @@ import { manifestSchema } from "./manifest-schema.ts";
 
 export interface ManifestRule {
   readonly id: string;
-  /** The distinct sentences of the schema nodes that have this rule. */
+  /** The distinct sentences that state this rule. */
   readonly texts: readonly string[];
 }
 

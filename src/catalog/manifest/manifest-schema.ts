@@ -100,7 +100,6 @@ const decisionsWithoutPath: TSchema = {
 const ENVELOPE_HELP =
   'must be of output_modality "decisions": the endpoint has a response_envelope';
 
-/** Names under which authors put a key by mistake. */
 const KEY_FIELDS = ["api_key", "apiKey", "api-key", "key", "token", "secret", "password"];
 
 const noKey: TSchema = {

@@ -55,7 +55,6 @@ const price = Type.Object(
   },
   { title: "PricingEntry", description: "The price of one SKU." },
 );
-/** The price of one SKU, a decimal string in USD per million tokens. */
 export type ManifestPrice = Accepted<typeof price>;
 
 function exactlyOne(sku: string): TSchema {

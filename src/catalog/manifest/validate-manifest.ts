@@ -92,7 +92,7 @@ function compileSchema(): ValidateFunction {
 }
 
 /**
- * Drops errors that ajv adds to the real one: the failed `if` of a condition, and the failed
+ * False for errors that ajv adds to the real one: the failed `if` of a condition, and the failed
  * candidates inside `contains` and `anyOf`.
  */
 function isCause({ keyword, schemaPath }: ErrorObject): boolean {

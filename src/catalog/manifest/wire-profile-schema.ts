@@ -156,7 +156,6 @@ const onWireB = (member: string): TSchema =>
     ...rule("wire-profile-dialect", 'must not be here: the dialect is "wire_b"'),
   });
 
-/** Refuses the members of a profile that have no effect on `wire_b`. */
 export const WIRE_B_PROFILE: TSchema = {
   allOf: [
     onWireB("stream_usage"),

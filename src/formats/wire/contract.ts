@@ -93,7 +93,6 @@ export interface KeyCheck {
 /** A route that counts the input tokens of a body. The body needs no output bound. */
 export interface TokenCounter {
   readonly clientPath: string;
-  /** The provider's path, below the deployment's base URL. */
   readonly path: string;
   estimate(doc: JsonDocument): number;
   read(json: unknown): number | undefined;

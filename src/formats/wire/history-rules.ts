@@ -19,7 +19,6 @@ interface HistoryEdits {
   readonly names: Set<string>;
 }
 
-/** Names of the fields that a same-wire body loses by these rules. */
 export function historyLosses(doc: JsonDocument, rules: Rules): readonly string[] {
   return rules.size === 0 ? [] : [...memoizeEdits(doc, rules).names];
 }

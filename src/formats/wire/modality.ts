@@ -17,7 +17,6 @@ export interface Modality<R extends CallRequest> {
   /** The client's wire; absent: the modality has only one format. */
   readonly wire?: WireId;
   read(client: ClientRequest): Result<{ readonly request: R }>;
-  /** Why the deployment cannot serve the request; undefined if it can. */
   servabilityProblem(request: R, deployment: Deployment): Unservable | undefined;
   encode(request: R, deployment: Deployment): Result<{ readonly upstream: UpstreamRequest }>;
   openAnswer(request: R, deployment: Deployment, context: AnswerContext): AnswerBridge;
@@ -70,7 +69,6 @@ export interface Unservable {
   readonly undeclared?: { readonly kind: string; readonly taken: ReadonlySet<string> };
 }
 
-/** A request encoded for one deployment, with everything that dispatch needs to send it. */
 export interface UpstreamRequest {
   /** Below the deployment's base URL, with a leading slash. */
   readonly path: string;

@@ -47,7 +47,6 @@ export function noteFields(doc: JsonDocument, notes: TranslationIssues, rules: F
   for (const name of DROPPED_FIELDS) if (doc.present(0, word[name]) !== ABSENT) notes.drop(name);
 }
 
-/** A field of a request that changes the provider's price. */
 export interface PricedField {
   readonly field: string;
   /** Names under which a listing can declare it. */
@@ -65,14 +64,12 @@ export interface PricedFields {
 
 /** A cache mark with an unusual lifetime. */
 export interface LongMark {
-  /** The member that is the mark, such as `cache_control`. */
   readonly field: string;
   readonly object: JsonNode;
   /** True for an hour-long write on a wire whose providers report such writes. */
   readonly isHour: boolean;
 }
 
-/** True if the listing prices hour-long cache writes, so the deployment may get the mark. */
 export function isPricedMark({ isHour }: LongMark, { prices }: Deployment): boolean {
   return isHour && pricesHourWrites(prices);
 }
@@ -116,7 +113,6 @@ export function isOpen(doc: JsonDocument, priced: PricedField, deployment: Deplo
   return isFree || isDeclared(doc, priced, deployment);
 }
 
-/** True if the listing declares this value. Its prices then include it. */
 function isDeclared(
   doc: JsonDocument,
   { names, node }: PricedField,

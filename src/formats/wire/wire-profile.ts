@@ -59,9 +59,6 @@ export interface UndeclaredFields {
 
 const NOTHING: UndeclaredFields = { keys: [], names: [] };
 
-/**
- * Finds parameters that the listing does not declare, or that a fixed member or a rename replaces.
- */
 export function undeclaredFields(doc: JsonDocument, target: Target): UndeclaredFields {
   const fixed = new Set(target.fixedBody?.map(({ name }) => foldName(name)));
   const drops = target.wireProfile?.dropsUndeclared === true;

@@ -35,7 +35,6 @@ export class WireTable {
 
 export const wires: WireTable = new WireTable(openaiChat, anthropicMessages);
 
-/** The header with a provider's key: the one that the profile declares, else the wire's. */
 export function providerAuth(
   wire: Wire,
   { wireProfile }: Pick<Deployment, "wireProfile">,

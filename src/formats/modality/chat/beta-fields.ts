@@ -76,6 +76,5 @@ function findPresent(
 export interface SameWireDrops {
   readonly words: readonly number[];
   readonly inside: readonly { readonly object: JsonNode; readonly wordIds: readonly number[] }[];
-  /** For the response header `x-tm-dropped-params`. */
   readonly names: readonly string[];
 }

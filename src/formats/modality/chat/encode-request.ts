@@ -109,7 +109,6 @@ export class TokenCounting {
     return { ok: true, request: new ParsedChatRequest(this.wire, client, body) };
   }
 
-  /** True if the provider of the deployment can count, because it speaks this wire. */
   isAnsweredBy(deployment: Deployment): boolean {
     return deployment.wire === this.wire.id;
   }

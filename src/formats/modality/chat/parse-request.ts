@@ -133,7 +133,7 @@ export class ParsedChatRequest implements CallRequest {
   readonly stream: boolean;
   /** True if the client of a wire_a stream asked for a usage chunk. */
   readonly wantsUsageChunk: boolean;
-  /** True if the client of a wire_a request uses `functions`, the older form of `tools`. */
+  /** True if the client of a wire_a request uses `functions`, the older format of `tools`. */
   readonly usesFunctions: boolean;
   /** The client's output bound, or the default, which is then written into the body. */
   readonly outputTokens: number;

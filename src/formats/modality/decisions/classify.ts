@@ -53,7 +53,6 @@ export function classifyDecision(
   );
 }
 
-/** Classifies an error in a 2xx. The first error code with a known meaning gives the status. */
 export function classifyDecisionWording(
   errorText: ProviderErrorText,
   deployment: Deployment,
@@ -112,7 +111,6 @@ function special(failed: Failed): UpstreamFailure | undefined {
     : undefined;
 }
 
-/** One provider's code for a request that it estimates to exceed the context. */
 const OVERFLOW_CODE = "5021";
 
 const tooLongWording: Wording = {

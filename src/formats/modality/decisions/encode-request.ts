@@ -56,7 +56,7 @@ function spliceRequest(
   return splice.result();
 }
 
-/** Writes the public form of the wire. Every value keeps its bytes. */
+/** Writes the public form of the wire. Values are copied byte for byte. */
 function toPublicFormat(request: ParsedDecisionRequest, deployment: Deployment): Buffer {
   const { doc, grammar } = request;
   const own = grammar === "gliner" ? glinerMembers(request) : systemOneMembers(request);

@@ -25,7 +25,6 @@ export function openEnvelope(
   return body === undefined ? { kind: "unreadable" } : { kind: "body", body };
 }
 
-/** Reads the error of a failed answer, also from an envelope inside its message. */
 export function readDecisionWording(body: Buffer): ProviderErrorText {
   const parsed = tryParse(body.toString("utf8").trim());
   if (parsed !== undefined) return envelopeWording(parsed.value);
@@ -68,7 +67,6 @@ function withoutPrefix(message: string): string {
   return message.replace(/^(?:(?:AiError|Ai): ?){1,4}/, "");
 }
 
-/** The HTTP status that each error code in an envelope means. */
 const STATUS_OF_ENVELOPE_CODE: ReadonlyMap<string, number> = new Map(
   Object.entries({
     "3003": 400,

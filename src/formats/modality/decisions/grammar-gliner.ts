@@ -315,7 +315,6 @@ function readSection(
   }
 }
 
-/** The members of a task in the public form, by the canonical names of this gateway. */
 const taskNames: Spellings = new Map(
   Object.entries({
     task: "task",

@@ -253,7 +253,6 @@ function withInstructions(
   return { ...typed, instructions: folded };
 }
 
-/** Members that passed the schema check; null counts as absent. */
 interface TypedFields {
   readonly type: string;
   readonly criteria?: object | null;

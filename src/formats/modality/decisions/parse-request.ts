@@ -58,7 +58,7 @@ const FILLED = { type: "string", minLength: 1, description: "a non-empty string"
 const TEXT = { type: "string", description: "a string" };
 
 /**
- * Top-level fields. `provider` and the dropped fields are checked elsewhere, because all routes
+ * Top-level fields. `provider` and the dropped fields are handled elsewhere, because all routes
  * share them.
  */
 const fields = {
@@ -128,7 +128,6 @@ function readBody(doc: JsonDocument): Members | Problem {
   return found === undefined ? body : under("provider", found);
 }
 
-/** Refuses fields that only GLiNER models accept if the questions are in the other grammar. */
 function foreignFieldProblem(body: Members, grammar: Grammar): Problem | undefined {
   const foreign = GLINER_BODY_FIELDS.find((name) => body.has(name));
   if (grammar === "gliner" || foreign === undefined) return undefined;
@@ -216,7 +215,6 @@ function sumInlineBytes(images: readonly ImagePart[]): number {
 interface ImagePart {
   readonly path: string;
   readonly isInState: boolean;
-  /** Length of its base64 text in the body. */
   readonly inlineBytes: number;
 }
 
@@ -231,7 +229,7 @@ function inspectBody(doc: JsonDocument): readonly ImagePart[] | Problem {
 
 /** A shorter value has neither an image nor a duplicate key; the shortest is `{"":0,"":0}`. */
 const TELLING_BYTES_MIN = 11;
-/** Models read only these members, so only their images count. */
+/** Only in these members does a model read images. */
 const readByModels = new Set<string | number>(["state", "questions", "schema"]);
 
 class Inspection {

@@ -64,7 +64,6 @@ export interface Entry {
   readonly node: JsonNode;
 }
 
-/** A parsed question with its text in the public form of its wire. */
 export interface ReadQuestion<Q extends Question = Question> {
   readonly question: Q;
   readonly entry: Entry;
@@ -94,7 +93,6 @@ export function nameProblem(name: string): Problem | undefined {
   return name === "__proto__" ? problem("is not accepted as a name") : undefined;
 }
 
-/** Error messages count the labels by `noun`. */
 export function labelSchema(noun?: string): TSchema {
   return Type.Unsafe({
     type: "string",

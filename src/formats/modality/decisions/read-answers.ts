@@ -2,7 +2,6 @@ import { asObject, unreachable } from "../../../kernel/index.ts";
 import { fixedNames } from "./grammar-gliner.ts";
 import type { GlinerQuestion, SystemOneQuestion } from "./question.ts";
 
-/** Like `readSystemOneAnswers`, for answers in the form of GLiNER results. */
 export function readGlinerAnswers(
   body: Fields,
   questions: readonly GlinerQuestion[],

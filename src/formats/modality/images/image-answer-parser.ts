@@ -27,7 +27,6 @@ export class ImageAnswerParser {
     }
   }
 
-  /** True if no further bytes can make this answer usable. */
   get isUnusable(): boolean {
     return (
       this.#rest.length > IMAGE_ANSWER_OTHER_BYTES_MAX ||
@@ -117,7 +116,6 @@ function isSpace(byte: number): boolean {
   return byte === 0x20 || byte === 0x0a || byte === 0x0d || byte === 0x09;
 }
 
-/** Matches the key even if its characters are escaped. */
 function isBase64Key(written: string): boolean {
   return written === KEY || (written.includes("\\") && tryParse(`"${written}"`)?.value === KEY);
 }

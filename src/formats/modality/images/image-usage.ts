@@ -12,9 +12,7 @@ import type { ParsedImageRequest } from "./parse-request.ts";
 export interface ImageReport {
   /** Undefined if the provider counted no tokens, because a guess is never billed. */
   readonly usage: Usage | undefined;
-  /** The provider's own cost in USD as decimal text. */
   readonly costUsd: string | undefined;
-  /** Why the reported counts cannot be right. */
   readonly flaw?: string;
   /** The members of the client's `usage` as JSON text, with the counts as reported. */
   readonly counts: readonly string[];
@@ -50,7 +48,6 @@ export function readImageReport(
   };
 }
 
-/** The tokens that the listing declares for these images; undefined if no entry fits. */
 export function declaredUsage(
   request: ParsedImageRequest,
   { imageTokens, supportedParameters }: Deployment,

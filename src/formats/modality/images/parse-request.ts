@@ -51,7 +51,7 @@ export class ParsedImageRequest implements CallRequest {
   readonly stream = false;
   readonly controls: ProviderControls;
   readonly droppedParams: readonly string[];
-  /** From 1 to 4. */
+  /** The number of images, 1 to 4. */
   readonly count: number;
   /** One token per byte of the body. */
   readonly estimatedInputTokens: number;

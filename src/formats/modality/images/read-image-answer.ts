@@ -17,7 +17,7 @@ export interface ImageAnswer {
   readonly images: readonly AnsweredImage[];
   readonly echoed: Readonly<Record<string, string>>;
   readonly report: ImageReport;
-  /** As reported. */
+  /** As the provider reported it, of any type. */
   readonly model: unknown;
 }
 
@@ -84,7 +84,7 @@ function toAnsweredImage(
 
 const REVISED_PROMPT_CHARS_MAX = 32_000;
 
-/** Undefined for an empty one, which some hosts send if they changed nothing. */
+/** Undefined for an empty prompt, which some hosts send if they changed nothing. */
 function readRevisedPrompt(value: unknown): string | undefined {
   const isOne = typeof value === "string" && value !== "";
   return isOne && value.length <= REVISED_PROMPT_CHARS_MAX ? value : undefined;

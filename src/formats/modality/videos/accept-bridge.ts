@@ -27,7 +27,6 @@ const RECORD_BYTES_MAX = 1_048_576;
 export class AcceptBridge implements AnswerBridge {
   readonly contentType: string = "application/json";
   readonly hasWrongFinish = false;
-  /** The duration that was requested from the provider. */
   readonly seconds: number;
   readonly options: ParsedVideoRequest["options"];
   /** Set exactly if `state` is `complete`; then it has an id. */

@@ -63,7 +63,7 @@ export class ParsedVideoRequest implements CallRequest {
   /** `resolution`, `aspect_ratio`, `size` and `generate_audio` as sent. */
   readonly options: Readonly<Record<string, string | boolean>>;
   readonly estimatedInputTokens: number;
-  /** A video is billed by seconds, not by tokens. */
+  /** 0, because a video has seconds and no output tokens. */
   readonly outputTokens = 0;
   readonly doc: JsonDocument;
   /** By name: the prompt, and every field that a listing must declare. */

@@ -4,7 +4,6 @@ import { contentPolicyWording, matchesWording } from "../../wire/failure/wording
 import { type AnswerJson, decodeBody } from "../../wire/neutral/chat-answer.ts";
 import { type Fields, readReportedCost } from "../../wire/neutral/usage-report.ts";
 
-/** Reads a provider's job record in any format; undefined if the body is none. */
 export function readJob(body: Buffer): ProviderJob | undefined {
   const record = parseRecord(body);
   return record === undefined ? undefined : readJobRecord(record);
@@ -70,7 +69,7 @@ function isRefused(record: Fields, state: "completed" | "failed"): boolean {
   );
 }
 
-/** Gateways upstream write a code before their sentence: `content_policy_violation: …`. */
+/** Some providers write a code before their sentence: `content_policy_violation: …`. */
 function leadingCode(error: unknown): string {
   return /^([a-z_]+):/i.exec(textOf(error).trim())?.[1]?.toLowerCase() ?? "";
 }
@@ -161,7 +160,6 @@ export type ProviderJobState =
   | "expired"
   | "unknown";
 
-/** A provider's report about a job, independent of its format. */
 export interface ProviderJob {
   readonly id: string | undefined;
   readonly state: ProviderJobState;

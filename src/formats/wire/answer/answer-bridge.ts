@@ -33,7 +33,6 @@ export type BridgeState = "waiting" | "flowing" | "complete" | "failed";
 export interface AnswerBridge {
   readonly state: BridgeState;
   readonly contentType: string;
-  /** The last usage that the provider reported; undefined until then. */
   readonly usage?: Usage | undefined;
   /** The usage that the listing declares for a complete answer without reported usage. */
   readonly declaredUsage?: Usage | undefined;

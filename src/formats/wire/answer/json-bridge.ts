@@ -134,7 +134,7 @@ export class JsonBridge implements AnswerBridge {
 }
 
 const UNUSABLE = failedRead(unusableFailure());
-/** A bound of the gateway was exceeded, so the answer does not count as a breach of the listing. */
+/** The answer exceeds a bound of the gateway, which does not count as a breach of the listing. */
 const TOO_LARGE = failedRead(withoutBlame(unusableFailure()));
 
 function readBody(

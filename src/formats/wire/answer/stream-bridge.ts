@@ -27,7 +27,7 @@ import type { StepOutcome, StreamDriver } from "./stream-driver.ts";
 const STREAM_BYTES_MAX = 8 * ANSWER_BYTES_MAX;
 
 /**
- * A line or an event exceeds a bound of the gateway, so it does not count as a breach of the
+ * A line or an event exceeds a bound of the gateway, which does not count as a breach of the
  * listing.
  */
 const TOO_LONG = withoutBlame(unusableFailure());

@@ -33,10 +33,6 @@ export interface StreamDecoder {
   readonly hasWrongFinish: boolean;
   readonly finishReason?: FinishReason | undefined;
   decode(event: SseEvent, emit: (event: ChatEvent) => void): void;
-  /**
-   * Ends a body that had no end mark: emits `end` if the answer is complete nevertheless, else
-   * `failure`.
-   */
   endOfBody(emit: (event: ChatEvent) => void): void;
 }
 

@@ -114,7 +114,6 @@ function toolUseJson(call: ToolCall, ids: UniqueIds): string {
   return `{"type":"tool_use","id":${id},"name":${name},"input":${call.argumentsJson}}`;
 }
 
-/** The provider's text with the marketplace's model id, and with the cost in its usage. */
 function relayed(json: AnswerJson, blocks: Blocks, modelId: string): ReadAnswer<ReadyAnswer> {
   const report = readReport(json);
   const { stop_reason: stopReason } = json.value;

@@ -189,9 +189,6 @@ function decodeSystem(doc: JsonDocument, notes: TranslationIssues): readonly Jso
   return collectTexts({ doc, node, notes, path: "system" }).filter((text) => text !== '""');
 }
 
-/**
- * In a user message, tool results come before texts.
- */
 function decodeMessages(doc: JsonDocument, notes: TranslationIssues): readonly Message[] {
   return doc.items(doc.member(0, word.messages)).flatMap((message, index): readonly Message[] => {
     dropOthers(doc, message, { carried: messageMembers, path: "messages.", notes });

@@ -96,7 +96,6 @@ function sum(values: readonly unknown[], tokensOf: (value: unknown) => number): 
 
 type RunKind = "letters" | "digits" | "spaces" | "symbols" | "wide" | "other";
 
-/** How many characters of one kind commonly share a token. */
 const CHARS_PER_TOKEN: Readonly<Record<RunKind, number>> = {
   letters: 6,
   digits: 3,

@@ -72,7 +72,6 @@ export function blockKind(doc: JsonDocument, block: JsonNode): MediaPart["kind"]
   return type === ABSENT || !doc.isString(type) ? undefined : kindByWord[doc.word(type)];
 }
 
-/** Length of the base64 text of an inline image; 0 if the block has none. */
 function inlineBytes(doc: JsonDocument, block: JsonNode): number {
   const source = doc.member(block, word.source);
   if (source === ABSENT || !doc.isObject(source)) return 0;

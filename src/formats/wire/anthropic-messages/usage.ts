@@ -16,7 +16,6 @@ export interface ReportedCounts {
   readonly cacheWrite1h?: number;
   readonly output?: number;
   readonly thinking?: number;
-  /** Why a reported value is not a count. */
   readonly flaw?: string;
 }
 
@@ -103,7 +102,6 @@ export function usageJson(usage: Usage | undefined, costUsd?: string): string {
   );
 }
 
-/** The split of cache writes by lifetime, in the official format; empty without hour-long ones. */
 function renderCacheWrites({ cacheWrite, cacheWrite1h = 0 }: Usage): string {
   if (cacheWrite1h === 0) return "";
   return (

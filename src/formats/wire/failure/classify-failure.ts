@@ -113,10 +113,6 @@ export function classify(failed: Failed, rules: FailureRules = CHAT_RULES): Upst
   return rules.rejected(failed);
 }
 
-/**
- * Uses the provider's own sentence if it names a field of the request and is not the HTML page of a
- * proxy.
- */
 function quoteProvider(
   failure: UpstreamFailure,
   { upstreamStatus, errorText }: Failed,

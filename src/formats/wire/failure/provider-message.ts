@@ -132,7 +132,6 @@ export interface ProviderErrorText {
   readonly all: string;
   /** The field that the provider names; empty if it names none. */
   readonly param: string;
-  /** True if the provider listed reasons of its moderation. */
   readonly flagged: boolean;
 }
 

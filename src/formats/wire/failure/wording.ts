@@ -12,8 +12,7 @@ export interface Wording {
 }
 
 /**
- * Matches if a `second` follows a `first` in the same sentence, at most `charsMax` characters
- * later.
+ * Matches if a `first` is in the same sentence, within the `charsMax` characters before a `second`.
  */
 export interface WordPair {
   readonly first: readonly string[];
@@ -42,7 +41,6 @@ function holdsPair(text: string, { first, second, charsMax }: WordPair): boolean
   return false;
 }
 
-/** The account behind the key cannot pay. */
 export const billingWording: Wording = {
   codes: ["billing_error", "insufficient_balance", "insufficient_funds", "payment_required"],
   patterns: [

@@ -249,7 +249,6 @@ export class SeenNames {
     return this.#listed.length + (this.#others?.size ?? 0);
   }
 
-  /** False if the name was added before. */
   add(name: string): boolean {
     if (this.#listed.includes(name) || this.#others?.has(name) === true) return false;
     if (this.#listed.length < LISTED_MAX) this.#listed.push(name);

@@ -65,7 +65,6 @@ function isNamedIn(names: ReadonlySet<string>, name: string): boolean {
   return names.has(foldName(name).replaceAll(/[^\p{L}\p{N}]/gu, ""));
 }
 
-/** Refuses the names that the top level of a chat body must not have. */
 export function refuseForbidden(name: string): Problem | undefined {
   if (prototypeNames.has(name)) return problem("is not accepted; remove it", name);
   return refuseCredential(name);

@@ -10,7 +10,6 @@ export interface ToolCall {
   readonly argumentsJson: string;
 }
 
-/** A whole answer in neutral terms, while it is translated from one wire to another. */
 export interface ChatAnswer {
   readonly text: string;
   readonly reasoning: string;

@@ -23,7 +23,6 @@ export interface ChatCall {
 
 export type Message = SystemMessage | UserMessage | AssistantMessage;
 
-/** A system message in the middle of a conversation. */
 export interface SystemMessage {
   readonly role: "system";
   readonly text: JsonText;
@@ -49,7 +48,6 @@ export interface ToolCall {
   /** In the form of wire_a; see `tool-calls.ts`. */
   readonly id: string;
   readonly name: JsonText;
-  /** A JSON object, as sent. */
   readonly input: JsonText;
   /** The provider's signature of the call, which the next request must send back; absent: none. */
   readonly signature?: string;

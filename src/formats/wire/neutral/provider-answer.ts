@@ -45,7 +45,6 @@ export interface ChatQuestion {
   readonly history?: readonly { readonly asked: string; readonly answered: string }[];
   readonly stops?: readonly string[];
   readonly tools?: QuestionTools;
-  /** The answer must be JSON that matches this schema. */
   readonly schema?: object;
 }
 
@@ -53,7 +52,6 @@ export interface QuestionTools {
   readonly of: readonly QuestionTool[];
   /** Absent: the model chooses. `required` means a call of any tool. */
   readonly choice?: "none" | "required" | { readonly name: string };
-  /** True if an answer may have at most one call. */
   readonly isSingle?: boolean;
   /** The result of a call of the first tool; the provider is asked to continue after it. */
   readonly result?: string;

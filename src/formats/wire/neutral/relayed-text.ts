@@ -3,7 +3,7 @@ import { findMembers, findPath, skipSpace, type Span } from "../../../kernel/ind
 export interface RelayedUsage {
   /** JSON number text. */
   readonly costUsd: string;
-  /** The whole usage object for an answer that has none. */
+  /** JSON of the whole usage object, for an answer that has none. */
   readonly missing: string;
 }
 

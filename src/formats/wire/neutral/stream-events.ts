@@ -11,7 +11,6 @@ export function readEventText(data: Buffer): string | undefined {
   return isUtf8(data) ? data.toString("utf8") : undefined;
 }
 
-/** Undefined without text, or if the text is not a JSON object within the bounds of parsing. */
 export function parseEventJson(text: string | undefined): EventJson | undefined {
   if (text === undefined) return undefined;
   const value = asObject(tryParse(text)?.value);

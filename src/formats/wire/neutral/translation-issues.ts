@@ -4,7 +4,6 @@ import { readName, word } from "../fields/chat-vocabulary.ts";
 const DROPPED_NAMES_MAX = 64;
 const NAME_CHARS_MAX = 64;
 
-/** Collects the fields that a translation to another wire refuses or drops. */
 export class TranslationIssues {
   /** Fields that prevent the translation. `message` begins with the field. */
   readonly refused: { readonly field: string; readonly message: string }[] = [];

@@ -155,7 +155,6 @@ function callJson(call: ToolCall, ids: UniqueIds): string {
   return JSON.stringify({ id: ids.take(call.id), type: "function", function: fn });
 }
 
-/** The provider's text with the marketplace's model id, one choice, and the cost in its usage. */
 function relayed(
   json: AnswerJson,
   choice: Fields,

@@ -220,7 +220,6 @@ export function partKind(doc: JsonDocument, part: JsonNode): MediaPart["kind"] |
   return kindByWord[doc.word(doc.member(part, word.type))];
 }
 
-/** Length of the base64 text of an image with a data URL; 0 for other parts. */
 function inlineBytes(doc: JsonDocument, part: JsonNode): number {
   const image = doc.member(part, word.image_url);
   if (image === ABSENT || !doc.isObject(image)) return 0;

@@ -203,7 +203,6 @@ export function isFailureWord(word: unknown): boolean {
   return typeof word === "string" && FAILURES.has(word);
 }
 
-/** True for a chunk with an `error`, or with a finish reason that reports a failure. */
 export function isErrorChunk(chunk: Fields, choice: Fields | undefined): boolean {
   const error = chunk["error"];
   if (error !== undefined && error !== null && error !== false) return true;

@@ -78,7 +78,6 @@ export class OpenaiChatRelay implements StreamDriver {
   #usageText: string | undefined;
   #named: ChunkNames | undefined;
   #hasChoices = false;
-  /** The first finish reason; empty until there is one. */
   #finish = "";
   #hasCalls = false;
   /** The chunk with the finish reason, held until the usage is known. */

@@ -100,7 +100,6 @@ interface OpenCall {
   name: string;
   signature: string;
   isStarted: boolean;
-  /** Arguments that came before the name. */
   held: string;
   /** Shows when the arguments are complete. Servers without indexes then start the next call. */
   readonly progress: JsonProgress;
