@@ -53,7 +53,10 @@ export interface CheckedPrices extends ManifestChecked {
    * last.
    */
   readonly age: "recent" | "late" | "old";
-  /** When the age or the routing changes, in milliseconds since 1970; Infinity: never. */
+  /**
+   * The next instant at which the age or the routing changes, in milliseconds since 1970; Infinity:
+   * never.
+   */
   readonly ageUntilMs: number;
 }
 
@@ -150,7 +153,7 @@ export interface Deployment {
   readonly defaultedSkus?: readonly PricedSku[];
   readonly inputModalities: ReadonlySet<InputModality>;
   readonly contextLength?: number;
-  /** Text: most output tokens. Image: most per image. Video: most per second. */
+  /** Text: most output tokens of an answer. Image: of one image. Video: of one second. */
   readonly maxOutputTokens?: number;
   /**
    * Billed for an image whose answer reports no usage; the first entry that fits applies. Absent:

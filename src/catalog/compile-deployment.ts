@@ -115,7 +115,7 @@ export function listingTerms(
 
 /**
  * `private` is checked after the key, because a private deployment still serves its dedicated
- * endpoint and must have one.
+ * endpoint and needs the key for that.
  */
 function readinessProblem(
   { provider, endpoint }: Manifest,

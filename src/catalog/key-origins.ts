@@ -67,7 +67,7 @@ export function keyOwners(manifests: readonly NamedManifest[], rules: KeyRules):
 interface Owner {
   readonly origin: string;
   readonly file: string;
-  /** True if it also owned the variable in the catalog that is being replaced. */
+  /** True if the origin also owned the variable in the catalog that is being replaced. */
   readonly isKept: boolean;
 }
 

@@ -98,9 +98,11 @@ function ratesAt(sheet: PriceSheet, promptTokens: number): Readonly<Record<Sku, 
   return computeRates(findTier(sheet, promptTokens));
 }
 
-/** Days without a confirmation after which prices count as stale. */
+/** Days without a confirmation after which prices count as `late`. */
 export const CHECK_DAYS_MAX = 45;
-/** Days without a confirmation after which routing tries a listing last. */
+/**
+ * Days without a confirmation after which prices count as `old` and routing tries the listing last.
+ */
 export const OLD_DAYS = 90;
 
 const DAY_MS = 86_400_000;

@@ -20,7 +20,7 @@ export interface WireProfile {
 
 export interface FixedMember {
   readonly name: string;
-  /** ASCII only. */
+  /** The member's value as JSON text, ASCII only. */
   readonly json: string;
 }
 

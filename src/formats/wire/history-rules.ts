@@ -15,7 +15,7 @@ interface HistoryEdits {
   readonly removed: { readonly object: JsonNode; readonly key: JsonNode }[];
   /** Byte ranges of the body, with the text that replaces them. */
   readonly replaced: { readonly start: number; readonly end: number; readonly text: string }[];
-  /** For `x-tm-dropped-params`. */
+  /** Reported in the response header `x-tm-dropped-params`. */
   readonly names: Set<string>;
 }
 

@@ -78,7 +78,7 @@ export interface UpstreamRequest {
   readonly body: Buffer | EditedBytes;
   /** Set if the request marks hour-long cache writes that the listing prices. */
   readonly asksHourWrites?: true;
-  /** All fields that are dropped for this deployment, for `x-tm-dropped-params`. */
+  /** All fields that this deployment does not get, reported in `x-tm-dropped-params`. */
   readonly droppedParams: readonly string[];
 }
 

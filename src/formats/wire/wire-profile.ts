@@ -53,7 +53,7 @@ const USUAL: Readonly<Record<string, string>> = {
 /** The fields of a same-wire body that a deployment does not get. */
 export interface UndeclaredFields {
   readonly keys: readonly JsonNode[];
-  /** For `x-tm-dropped-params`. */
+  /** Reported in the response header `x-tm-dropped-params`. */
   readonly names: readonly string[];
 }
 

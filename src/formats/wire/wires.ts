@@ -10,7 +10,7 @@ export class WireTable {
   readonly #first: Wire;
   readonly #others: readonly { readonly wire: Wire; readonly below: string }[];
 
-  /** Errors on paths of no wire have the format of `first`. */
+  /** Errors on a path that belongs to no wire have the format of `first`. */
   constructor(first: Wire, ...others: readonly Wire[]) {
     this.all = [first, ...others];
     this.#byId = new Map(this.all.map((wire) => [wire.id, wire]));

@@ -147,7 +147,9 @@ export function readGlinerQuestion(doc: JsonDocument, entry: Entry): ReadGliner 
   return isProblem(members) ? atEntry(entry, members) : readAs(doc, entry, members);
 }
 
-/** `type` is set for a question in a section of the public form, which implies its type. */
+/**
+ * `type` is passed for a question that has none, because its section of the public form implies it.
+ */
 function readAs(
   doc: JsonDocument,
   entry: Entry,

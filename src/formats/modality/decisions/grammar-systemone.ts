@@ -73,12 +73,15 @@ const flatFault = typeCheck(byType(flatTypes));
 
 export const SYSTEMONE_TYPES: ReadonlySet<string> = new Set(Object.keys(flatTypes));
 
-/** Checks a question's `schema`. It accepts the same types, also under their JSON Schema names. */
+/**
+ * Checks a question's `schema`. It accepts the types of `flatTypes`, also under their JSON Schema
+ * names.
+ */
 const schemaFault = typeCheck(schemaTypes());
 
 /**
- * Like `schemaCheck`, but explains the type `text`, which some clients expect: no decision model
- * generates text.
+ * Like `schemaCheck`, but tells a client that sends the type `text` that decision models generate
+ * no text.
  */
 function typeCheck(schema: TSchema): SchemaCheck {
   const check = schemaCheck(schema, DECISION_WORDS);
@@ -119,7 +122,7 @@ function schemaTypes(): TSchema {
 
 type Kind = SystemOneQuestion["kind"];
 
-/** Kinds of the types that have a JSON Schema name. */
+/** Maps the JSON Schema names of types to kinds. */
 const KIND_OF: ReadonlyMap<string, Kind> = new Map([
   ["boolean", "noul"],
   ["enum", "choice"],

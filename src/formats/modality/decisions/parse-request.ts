@@ -220,7 +220,7 @@ interface ImagePart {
 
 /**
  * Visits every object at any depth. Collects images, and refuses duplicate keys, because the
- * provider might read the other value.
+ * provider might read the value that the gateway does not.
  */
 function inspectBody(doc: JsonDocument): readonly ImagePart[] | Problem {
   const inspection = new Inspection();

@@ -25,8 +25,8 @@ export interface SystemOneQuestion {
    */
   readonly instructions: unknown;
   /**
-   * For a noul by "true" and "false", for a choice by label, for a score by level; undefined if
-   * none.
+   * Keyed by "true" and "false" for a noul and by label for a choice, a list of levels for a score;
+   * undefined if none were sent.
    */
   readonly criteria: unknown;
   /** Only for a `choice`. */
@@ -67,7 +67,7 @@ export interface Entry {
 export interface ReadQuestion<Q extends Question = Question> {
   readonly question: Q;
   readonly entry: Entry;
-  /** The client's bytes, rearranged: numbers and escapes are unchanged. */
+  /** The client's bytes in the public form. Numbers and escapes are unchanged. */
   readonly encoded: JsonText;
 }
 
@@ -75,7 +75,7 @@ export function atEntry({ path }: Entry, found: Problem): Problem {
   return problem(found.message, ...path, ...found.path);
 }
 
-/** Reads the members of a question without its name, which only items of an array have. */
+/** Reads the members of a question without its name. Only items of an array have one. */
 export function readEntry(
   doc: JsonDocument,
   { node, isInArray }: Entry,

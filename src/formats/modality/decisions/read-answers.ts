@@ -11,7 +11,7 @@ export function readGlinerAnswers(
   return read.every((each) => each !== undefined) ? read : undefined;
 }
 
-/** These are never results, even if a question has such a name. */
+/** Members of a flat answer that are never results, even if a question has such a name. */
 const NO_RESULTS: ReadonlySet<string> = new Set(["id", "model", "object", "usage", "token_usage"]);
 
 /** Hosts put the results into `answers`, into `result`, or directly into the body. */
@@ -78,7 +78,7 @@ function makeFinder(
   const isNamed = names.some((name) => name !== undefined);
   if (!isNamed && answers.length !== questions.length) return () => undefined;
   const order = isNamed ? names : questions.map(({ id }) => id);
-  // If answers share a name, the first wins, so it is written last.
+  // If answers share a name, the first wins, because `reverse` makes it the last entry.
   const places = new Map(order.map((name, at) => [name, at] as const).reverse());
   return (id) => answers[places.get(id) ?? -1] as unknown;
 }

@@ -193,7 +193,9 @@ const OWN_FIELDS: ReadonlySet<string> = new Set([
   "response_format",
 ]); // prettier-ignore
 
-/** Refuses a duplicate field, because the provider might read the other value. */
+/**
+ * Refuses a duplicate field, because the provider might read the value that the gateway does not.
+ */
 function readImageFields(doc: JsonDocument): ImageFields | Problem {
   const fields = new Map<string, ImageField>();
   for (const key of doc.keys(0)) {

@@ -90,7 +90,10 @@ function readRevisedPrompt(value: unknown): string | undefined {
   return isOne && value.length <= REVISED_PROMPT_CHARS_MAX ? value : undefined;
 }
 
-/** Request fields that providers repeat; if the client sent none, with the provider's choice. */
+/**
+ * Request fields that providers repeat in the answer, with their own choice where the client made
+ * none.
+ */
 const ECHOED = ["size", "quality", "background", "output_format", "aspect_ratio", "resolution"];
 const ECHOED_CHARS_MAX = 64;
 

@@ -66,7 +66,7 @@ export class ParsedVideoRequest implements CallRequest {
   /** 0, because a video has seconds and no output tokens. */
   readonly outputTokens = 0;
   readonly doc: JsonDocument;
-  /** By name: the prompt, and every field that a listing must declare. */
+  /** The prompt and every field that a listing must declare, by name. */
   readonly nodes: ReadonlyMap<string, JsonNode>;
 
   constructor(doc: JsonDocument, { seconds, nodes }: VideoFields) {
@@ -233,7 +233,7 @@ interface FormPart {
   readonly text: string;
 }
 
-/** Undefined for bytes that are not a part; it is then the last value. */
+/** Yields undefined and ends if the bytes are not a part. */
 function* iterateParts(body: Buffer, delimiter: string): Generator<FormPart | undefined> {
   let at = body.indexOf(delimiter) === 0 ? delimiter.length : -1;
   while (at !== -1) {

@@ -175,8 +175,8 @@ function parseAnswer(body: Buffer): ParsedAnswer | "unusable" | "too large" {
   const { start, end } = part;
   const mark = JSON.stringify(randomUUID());
   const rest = decodeBody(body.subarray(0, start)) + mark + body.toString("utf8", end);
-  // Finding the part took most of the time that one answer may take, so the rest may have fewer
-  // values.
+  // Finding the log probabilities took most of the time that one answer may take, so the rest of
+  // the body may have fewer values than other answers.
   if (!new JsonBudget(REST_VALUES_MAX).allows(rest)) return "too large";
   return parseRestored(rest, (made) => made.replace(mark, () => body.toString("utf8", start, end)));
 }

@@ -32,7 +32,9 @@ const NAMED_SECRET =
 /** JSON web tokens, basic credentials, and keys with the prefix of their issuer. */
 const MARKED_SECRET =
   /\beyJ[\w.-]{8,}|\bbasic\s+(?=[^\s]{0,64}[\d=])[\w+/=-]{8,}|\b(?:AKIA|ASIA|AIza)[\w-]{12,}|\b(?:hf|ghp|gho|ghs|pat|glpat|nvapi|pplx|r8|xox[abp]|sess|token|secret)[-_](?=[\w-]{0,64}\d)[\w-]{6,}/gi;
-/** Needs two segments, so that `tokens/minute` and pointers into the request stay. */
+/**
+ * File paths of two segments or more, so that `tokens/minute` and pointers into the request stay.
+ */
 const FILE_PATH =
   /(?<![\w./])(?:~|\.{1,2})?\/(?!(?:messages|tools|input|prompt|properties)\b)[\w.@+-]+(?:\/[\w.@+-]+)+\/?|\b[a-z]:\\[^\s"'`]+|\\\\[\w.-]+\\[^\s"'`]+|\b[\w-]{1,64}\.(?:py|cc|cpp|cu|go|rs|js|ts|java):\d+/gi;
 /** Ids of Amazon instances, pods and containers, and ids after a word such as `node`. */

@@ -116,7 +116,7 @@ export interface ShapeRules {
 
 /**
  * Accepts an object whose known members pass their checks. Refuses a duplicate key, because the
- * provider might read the other value.
+ * provider might read the value that the gateway does not.
  */
 export function shape(fields: Fields, rules: ShapeRules = {}): Check {
   const checks = checksByWord(fields);

@@ -17,7 +17,7 @@ export interface ProviderAnswer {
 }
 
 export interface ProviderCall {
-  /** Empty if the provider gave none. A result cannot be sent for such a call. */
+  /** Empty if the provider sent no id. A result cannot be sent for such a call. */
   readonly id: string;
   readonly name: string;
   readonly argumentsText: string;

@@ -24,8 +24,8 @@ export interface TextFrame {
 }
 
 /**
- * Learning ends after so many frames without a match in between: such a stream varies in more than
- * its text.
+ * Learning ends after this many frames without a match in between: such a stream varies in more
+ * than its text.
  */
 const UNUSED_FRAMES_MAX = 4;
 /** Text without escapes in a JSON string. */

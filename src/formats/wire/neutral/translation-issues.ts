@@ -7,7 +7,7 @@ const NAME_CHARS_MAX = 64;
 export class TranslationIssues {
   /** Fields that prevent the translation. `message` begins with the field. */
   readonly refused: { readonly field: string; readonly message: string }[] = [];
-  /** Fields without a counterpart, for `x-tm-dropped-params`. */
+  /** Fields without a counterpart, reported in the response header `x-tm-dropped-params`. */
   readonly dropped: string[] = [];
 
   /** `message` continues after the field, as in "must be …". */

@@ -143,7 +143,7 @@ function toolCallsMember(calls: readonly ToolCall[], ids: UniqueIds): string {
   return list === "" ? "" : `,"tool_calls":[${list}]`;
 }
 
-/** The older format has one call. Providers were asked for no more. */
+/** The older format (`functions`) has one call, and the provider was asked for no more. */
 function functionCallMember([call]: readonly ToolCall[]): string {
   if (call === undefined) return "";
   const { name, argumentsJson } = call;

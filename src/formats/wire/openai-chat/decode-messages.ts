@@ -16,7 +16,10 @@ export interface DecodedMessages {
   readonly messages: readonly Message[];
 }
 
-/** System texts are returned apart. Tool results become part of the user's message. */
+/**
+ * System texts are returned separately from the messages. Tool results become part of the user's
+ * message.
+ */
 export function decodeMessages(doc: JsonDocument, notes: TranslationIssues): DecodedMessages {
   const system: JsonText[] = [];
   const messages = new MessageList(notes);
@@ -170,13 +173,13 @@ interface OpenAssistantMessage {
 
 /**
  * Joins adjacent messages of one role, because wire_b requires the results of all parallel calls in
- * one message. Empty messages are left out, but a user message that has no other to join is
- * refused.
+ * one message. Empty messages are left out, but an empty user message without another user message
+ * next to it is refused.
  */
 class MessageList {
   readonly #notes: TranslationIssues;
   readonly #messages: (OpenUserMessage | OpenAssistantMessage)[] = [];
-  /** Path of an empty user message that has no other to join yet. */
+  /** Path of an empty user message that has no user message next to it so far. */
   #emptyPath: string | undefined;
 
   constructor(notes: TranslationIssues) {

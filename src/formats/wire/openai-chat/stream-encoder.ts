@@ -118,7 +118,7 @@ export class OpenaiChatEncoder implements StreamEncoder {
     this.#callDelta(call.index, { head: "", fn }, out);
   }
 
-  /** The older format has one call. Providers were asked for no more. */
+  /** The older format (`functions`) has one call, and the provider was asked for no more. */
   #callDelta(index: number, { head, fn }: { head: string; fn: string }, out: OutputPieces): void {
     if (!this.#usesFunctions) {
       this.#chunk(`{"tool_calls":[{"index":${index},${head}"function":${fn}}]}`, out);

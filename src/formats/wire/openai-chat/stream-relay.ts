@@ -210,7 +210,7 @@ export class OpenaiChatRelay implements StreamDriver {
     this.#sent = sentFrame;
   }
 
-  /** Takes the held chunk unchanged. It is sent before a later chunk. */
+  /** Takes the held last chunk unchanged, to send it before a later chunk. */
   #takeLast(): string {
     const last = this.#last;
     this.#last = undefined;
