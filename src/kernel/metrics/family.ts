@@ -2,28 +2,25 @@ import { assert } from "../core/assert.ts";
 import type { MetricRow, MetricType } from "./metric-row.ts";
 import { type MetricName, type MetricNameOf, METRICS } from "./metrics-table.ts";
 
-/** All series of one metric of the table. */
+/** All series of one metric. */
 export interface Family {
   readonly name: MetricName;
   /**
-   * Yields head and samples in pieces, so that other work can run between them; nothing without a
-   * sample.
+   * Yields the head and the samples in parts, so that other work can run in between. Yields nothing
+   * if there is no sample.
    */
   parts(form: TextForm): Iterable<string>;
 }
 
-/**
- * One series of a counter or gauge: the values of its labels, in the order of the table, and its
- * value.
- */
+/** One series of a counter or gauge. Label values are in the order of the table. */
 export type Sample = readonly [labels: readonly string[], value: number];
 
-/** A metric whose values are read at each scrape, and cost nothing otherwise. */
+/** A metric that is read at each scrape and costs nothing in between. */
 export class ReadFamily implements Family {
   readonly name: MetricNameOf<"counter" | "gauge">;
   readonly #read: () => Iterable<Sample>;
   readonly #names: readonly string[];
-  /** Series whose label values are all known: they are shown as 0 before the first sample. */
+  /** Series whose label values are all known: they are shown as 0 before their first sample. */
   readonly #zeros: readonly (readonly string[])[];
 
   constructor(name: MetricNameOf<"counter" | "gauge">, read: () => Iterable<Sample>) {
@@ -39,7 +36,7 @@ export class ReadFamily implements Family {
     for (const values of this.#zeros) shown.set(labelText(this.#names, values), 0);
     for (const [values, value] of this.#read()) {
       const labels = labelText(this.#names, values);
-      // Samples of listings that are folded into one series have equal labels.
+      // Listings that are folded into `other` have equal labels: add them up.
       shown.set(labels, (shown.get(labels) ?? 0) + value);
     }
     if (shown.size === 0) return;
@@ -49,7 +46,7 @@ export class ReadFamily implements Family {
   }
 }
 
-/** Makes a gauge or counter of one series, which is missing while `read` returns undefined. */
+/** A metric with one series, which is absent while `read` returns undefined. */
 export function oneValue(
   name: MetricNameOf<"counter" | "gauge">,
   read: () => number | undefined,
@@ -60,7 +57,7 @@ export function oneValue(
   });
 }
 
-/** Makes a counter from a map whose keys are the values of the labels, joined by `|`. */
+/** Keys of the map are the label values, joined by `|`. */
 export function mapped(
   name: MetricNameOf<"counter" | "gauge">,
   values: ReadonlyMap<string, number>,
@@ -72,10 +69,10 @@ export function* iterateSamples(values: ReadonlyMap<string, number>): Iterable<S
   for (const [key, value] of values) yield [key.split("|"), value];
 }
 
-/** A piece of this length takes about a millisecond. */
+/** Text of this length takes about a millisecond. */
 const PART_CHARS = 128 * 1024;
 
-/** The series of a histogram, each created at its first use. */
+/** A histogram; each series is created when it is first used. */
 export class HistogramFamily implements Family {
   readonly name: MetricNameOf<"histogram">;
   readonly #names: readonly string[];
@@ -91,10 +88,7 @@ export class HistogramFamily implements Family {
     if (row.mayBeEmpty !== true) for (const values of listKnownSeries(row)) this.of(...values);
   }
 
-  /**
-   * Returns the series of these label values: the same object each time, so that frequent observers
-   * can keep it.
-   */
+  /** Returns the same object for the same label values, so that frequent observers can keep it. */
   of(...values: readonly string[]): Histogram {
     const labels = renderLabels(this.#names, values);
     const known = this.#series.get(labels);
@@ -121,7 +115,7 @@ function labelNames({ labels = [] }: MetricRow): readonly string[] {
   return labels.map(({ name }) => name);
 }
 
-/** Lists all series that are possible, if every label lists its values; else none. */
+/** All combinations of label values; none if a label does not list its values. */
 function listKnownSeries({ labels = [], type }: MetricRow): readonly (readonly string[])[] {
   if (type === ("gauge" satisfies MetricType)) return [];
   let series: readonly (readonly string[])[] = [[]];
@@ -131,10 +125,9 @@ function listKnownSeries({ labels = [], type }: MetricRow): readonly (readonly s
   return series;
 }
 
-/** A kept trace. OpenMetrics shows it as the exemplar of a bucket. */
+/** A trace that is exported. OpenMetrics shows it as the exemplar of a bucket. */
 export interface KeptTrace {
   readonly traceId: string;
-  /** Milliseconds since 1970. */
   readonly atMs: number;
 }
 
@@ -143,13 +136,13 @@ interface Exemplar extends KeptTrace {
 }
 
 /**
- * One series of a histogram. One array holds the counts of its buckets, the count above the last
- * bound, and the sum. An observation without a trace allocates nothing.
+ * One series of a histogram. `cells` has the count of each bucket, the count above the last bound,
+ * and the sum. An observation without a trace allocates nothing.
  */
 export class Histogram {
   readonly #bounds: readonly number[];
   readonly #cells: Float64Array;
-  /** The last kept trace of each bucket; undefined before the first one. */
+  /** The last exported trace of each bucket; undefined before the first. */
   #exemplars: (Exemplar | undefined)[] | undefined;
   /** The text before each number; undefined before the first scrape. */
   #prefixes: readonly string[] | undefined;
@@ -219,10 +212,10 @@ function exemplarText({ traceId, value, atMs }: Exemplar): string {
   return ` # {trace_id="${traceId}"} ${value} ${(atMs / 1000).toFixed(3)}`;
 }
 
-/** The text formats of Prometheus: the older one, and OpenMetrics, which has exemplars. */
+/** Prometheus text formats: the older one, and OpenMetrics, which has exemplars. */
 export type TextForm = "classic" | "openmetrics";
 
-/** Formats labels as `{a="1",b="2"}`; empty without labels. */
+/** Formats labels as `{a="1",b="2"}`, or "" if there are none. */
 export function labelText(names: readonly string[], values: readonly string[]): string {
   if (names.length === 0) return "";
   return `{${renderLabels(names, values)}}`;
@@ -233,18 +226,17 @@ function renderLabels(names: readonly string[], values: readonly string[]): stri
   return names.map((name, at) => `${name}="${escapeLabel(values[at] ?? "")}"`).join(",");
 }
 
-/** Formats a bound with a decimal point, so that a series has the same labels in both formats. */
+/** With a decimal point, so that a series has the same labels in both formats. */
 function boundText(bound: number): string {
   return Number.isInteger(bound) ? `${bound}.0` : String(bound);
 }
 
-/** Formats the HELP and TYPE lines of a metric. */
 export function headText(
   form: TextForm,
   metric: { readonly name: string; readonly type: string; readonly help: string },
 ): string {
   const { name, type } = metric;
-  // OpenMetrics names a counter without the ending of its samples.
+  // In OpenMetrics, a counter's family has no `_total`, but its samples do.
   const family = form === "openmetrics" && type === "counter" ? name.replace(/_total$/, "") : name;
   const help = metric.help.replaceAll("\\", "\\\\").replaceAll("\n", "\\n");
   const quoted = form === "openmetrics" ? help.replaceAll('"', '\\"') : help;
