@@ -30,7 +30,6 @@ import type { EventCounts } from "./event-counts.ts";
 import type { Backend } from "./open-backend.ts";
 import { programVersion } from "./shipped-files.ts";
 
-/** The parts whose figures a process exports. */
 export interface MetricSources {
   readonly config: Pick<Config, "buildCommit">;
   readonly clock: Clock;
@@ -56,7 +55,7 @@ export interface OpenedMetrics {
   close(): Promise<void>;
 }
 
-/** Joins the metrics of all parts. Each metric of the table has its one source here. */
+/** Joins the metrics of all parts. Each metric of the table must have exactly one source here. */
 export function openMetrics(sources: MetricSources): OpenedMetrics {
   const { clock, log, backend, serve } = sources;
   const books = new BooksWatch({ read: () => backend.readBooksFigures(), clock, log });
@@ -154,7 +153,7 @@ function sampleIfKnown(label: string, value: number | undefined): readonly Sampl
 
 const LOOP_EVERY_MS = 5_000;
 
-/** The share of the last full five seconds in which the event loop was busy, from 0 to 1. */
+/** The share (0 to 1) of the last full five seconds in which the event loop was busy. */
 class LoopUse {
   share = 0;
   #before = performance.eventLoopUtilization();
@@ -169,7 +168,7 @@ class LoopUse {
   }
 }
 
-/** One series for each routed listing or pool, so that healthy ones have a series, too. */
+/** One series per routed listing or pool, healthy ones included. */
 function listingFamilies(sources: MetricSources): readonly Family[] {
   const { serve, verification } = sources;
   const { clock, health, pools } = serve;
@@ -202,7 +201,7 @@ function listingFamilies(sources: MetricSources): readonly Family[] {
   ];
 }
 
-/** Samples of a yes-or-no value: 0 or 1 for each listing, and a count for the label `other`. */
+/** Yields 0 or 1 for each listing. Listings under the label `other` are added up. */
 function* listingSamples(
   { serve, holder }: MetricSources,
   valueOf: (listing: Deployment, nowMs: number) => boolean,
@@ -214,7 +213,7 @@ function* listingSamples(
   }
 }
 
-/** Pools of routed listings, of which no more are shown than listings. */
+/** At most as many pools as listings have series. */
 function* poolSamples(
   { serve, holder }: MetricSources,
   valueOf: (poolId: string) => number,
@@ -234,7 +233,7 @@ const READ_EVERY_MS = 60_000;
 /** Older figures are not exported. */
 const KEPT_MS = 3 * READ_EVERY_MS;
 
-/** Reads the figures of the books once a minute, so that no scrape queries the database. */
+/** Reads once a minute, so that no scrape queries the database. */
 class BooksWatch {
   readonly #read: () => Promise<BooksFigures>;
   readonly #clock: Clock;
@@ -257,7 +256,7 @@ class BooksWatch {
     );
   }
 
-  /** The figures; undefined if the last reading is too old. */
+  /** Undefined if the last reading is too old. */
   get figures(): BooksFigures | undefined {
     const isKept = this.#clock.monotonicMs() - this.#readAtMs < KEPT_MS;
     return isKept ? this.#figures : undefined;

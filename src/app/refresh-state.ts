@@ -1,14 +1,14 @@
 import { mkdirSync, readFileSync, writeFileSync } from "node:fs";
 import { join } from "node:path";
 
-/** The stored result of the last scheduled refresh of the catalog. */
+/** The result of the last scheduled refresh of the catalog, as stored. */
 export interface RefreshState {
   readonly atMs: number;
-  /** Sentences about decisions and news for an operator. */
+  /** Sentences about what waits for an operator. */
   readonly waits: readonly string[];
 }
 
-/** Folder of the refresh state and of the copies of the sources. */
+/** Has the state of the last refresh, and copies of the price sources. */
 export function sourcesFolder(dataDir: string): string {
   return join(dataDir, "catalog-sources");
 }

@@ -13,9 +13,7 @@ import {
  */
 const OWN_PREFIXES = /^(?:TM|TOKENMARKET|PG|DATABASE|OTEL|NODE)_|^PG[A-Z]+$/;
 
-/**
- * True for a variable that contains a setting or secret of this program, or names a file with one.
- */
+/** True if a variable contains a setting or secret of this program, or names a file with one. */
 export function isOwnVariable(name: string): boolean {
   return OWN_PREFIXES.test(name) || ownNames().has(name.replace(/_FILE$/, ""));
 }

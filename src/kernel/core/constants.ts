@@ -53,10 +53,7 @@ export const ERROR_BODY_BYTES_MAX: number = 64 * KiB;
 export const PROVIDER_MESSAGE_CHARS_MAX: number = 300;
 
 export const RETRY_AFTER_SECONDS_MAX: number = 60;
-/**
- * After a client disconnects, its call goes on. This many models may each reach their limit with
- * these.
- */
+/** Models that may each reach their concurrency limit with calls whose client has disconnected. */
 export const DEPARTED_MODELS_MAX: number = 4;
 
 /** If a provider reports more tokens for one answer, the report is ignored. */
@@ -151,7 +148,7 @@ export const REPORT_CONNECTIONS_MAX: number = 3;
 export const REPORT_GROUPS_MAX: number = 200;
 
 export const REPORT_SERIES_GROUPS_MAX: number = 7;
-/** Reports on longer ranges have steps of one hour instead of five minutes. */
+/** Reports on ranges up to this length have steps of five minutes. */
 export const REPORT_FINE_HOURS_MAX: number = 3;
 /** Reports on longer ranges have steps of one day. */
 export const REPORT_HOURS_MAX: number = 48;
@@ -190,7 +187,7 @@ export const LISTING_HOUR_DELAY_MINUTES: number = 5;
 
 export const LISTING_HOUR_AGAIN_HOURS: number = 3;
 
-/** Public figures show a day only with this many organizations and calls, to reveal no customer. */
+/** Public figures of a listing show a day only with this many organizations and calls. */
 export const PUBLIC_FIGURES_ORGS_MIN: number = 3;
 
 export const PUBLIC_FIGURES_CALLS_MIN: number = 200;

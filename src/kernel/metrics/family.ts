@@ -125,7 +125,7 @@ function listKnownSeries({ labels = [], type }: MetricRow): readonly (readonly s
   return series;
 }
 
-/** A trace that is exported. OpenMetrics shows it as the exemplar of a bucket. */
+/** A kept trace. OpenMetrics shows it as the exemplar of a bucket. */
 export interface KeptTrace {
   readonly traceId: string;
   readonly atMs: number;
@@ -142,7 +142,7 @@ interface Exemplar extends KeptTrace {
 export class Histogram {
   readonly #bounds: readonly number[];
   readonly #cells: Float64Array;
-  /** The last exported trace of each bucket; undefined before the first. */
+  /** The last kept trace of each bucket; undefined before the first one. */
   #exemplars: (Exemplar | undefined)[] | undefined;
   /** The text before each number; undefined before the first scrape. */
   #prefixes: readonly string[] | undefined;

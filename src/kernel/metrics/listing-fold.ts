@@ -26,7 +26,7 @@ export class ListingFold {
   }
 
   /**
-   * Returns the labels of a listing in use: its own, if it has or now gets a place, else `other`.
+   * Returns the labels of a listing in use: its own if it has or now gets a place, else `other`.
    */
   place(provider: string, model: string): ListingLabels {
     const key = `${provider}|${model}`;
@@ -44,8 +44,7 @@ export class ListingFold {
   }
 
   /**
-   * Makes counters from maps whose keys are provider, model and further label values, joined by
-   * `|`.
+   * Makes counters. Keys of the maps are provider, model and further label values, joined by `|`.
    */
   counters(
     maps: Readonly<Partial<Record<MetricNameOf<"counter">, ReadonlyMap<string, number>>>>,
