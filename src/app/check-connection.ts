@@ -42,7 +42,6 @@ export async function checkConnection(
   }
 }
 
-/** What the HTTP status of the provider's answer says about the key. */
 export function keyVerdict(status: number): "accepted" | "refused" | "unclear" {
   if (status >= 200 && status < 300) return "accepted";
   return status === 401 || status === 402 || status === 403 ? "refused" : "unclear";
@@ -60,7 +59,6 @@ class OutboundFault extends Error {
   override readonly name = "OutboundFault";
 }
 
-/** Reads the settings for connections to providers, and the files that they name. */
 export function readOutbound(
   config: Pick<
     Config,
@@ -101,7 +99,6 @@ interface TlsFiles {
   readonly keyFile: string;
 }
 
-/** Undefined if no file is set: only the default authorities are trusted. */
 function buildContext({ caFile, certFile, keyFile }: TlsFiles): SecureContext | undefined {
   if (caFile === "" && certFile === "" && keyFile === "") return undefined;
   if ((certFile === "") !== (keyFile === "")) {

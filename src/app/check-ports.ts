@@ -6,7 +6,6 @@ export interface Listener {
   readonly name: string;
   readonly host: string;
   readonly port: number;
-  /** Flags and environment variables that change the port. */
   readonly portSettings: readonly string[];
   readonly hostSettings: readonly string[];
 }

@@ -56,7 +56,6 @@ function assertLocal(config: Config): void {
   }
 }
 
-/** The address at which a server that does not run yet will listen. */
 function findConsoleUrl(config: Config): string {
   if (config.consoleUrl !== "") return config.consoleUrl.replace(/\/+$/, "");
   if (config.consolePort === 0) {

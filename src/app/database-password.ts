@@ -1,7 +1,6 @@
 import type { Config, DatabaseAddress } from "../kernel/index.ts";
 import { readSecretFile } from "./secret-files.ts";
 
-/** The password file cannot be read, or is set although the address has a password. */
 export class PasswordFileFault extends Error {
   override readonly name = "PasswordFileFault";
 }
@@ -39,7 +38,6 @@ export function databasePassword(
   return () => Promise.resolve().then(read);
 }
 
-/** Adds the password function to an address that has no password. */
 export function databaseAddress(
   url: string,
   password: (() => Promise<string>) | undefined,

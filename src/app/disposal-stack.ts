@@ -4,7 +4,6 @@ type Close = () => void | Promise<void>;
 export class DisposalStack {
   readonly #closes: Close[] = [];
 
-  /** Closes `opened` before everything that is already on the stack. */
   use<T extends { close: Close }>(opened: T): T {
     this.defer(() => opened.close());
     return opened;

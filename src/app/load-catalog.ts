@@ -35,11 +35,11 @@ export interface CatalogSources {
   readonly poolsFile?: string;
   /** `NAME=origin` pairs, comma-separated: where the key in variable `NAME` may be sent. */
   readonly providerKeyOrigins?: string;
-  /** Key owners of the previous catalog; each keeps the variable of its key. */
+  /** Where each variable's key could be sent in the previous catalog: stays so after a reload. */
   readonly keyOwners?: KeyOwners;
   /** Comma-separated ids of providers that get decisions in the public form of their wire. */
   readonly decisionsPublicForm?: string;
-  /** Listings whose prices were checked longer ago are not routed. Absent or 0: no limit. */
+  /** Listings whose prices were last checked more days ago are not routed. Absent or 0: off. */
   readonly staleAfterDays?: number;
 }
 
@@ -56,7 +56,6 @@ export type LoadedCatalog =
     }
   | { readonly ok: false; readonly issues: readonly CatalogIssue[] };
 
-/** Reads and compiles every `*.json` of the manifests folder, and the pools file. */
 export function loadCatalog(sources: CatalogSources): LoadedCatalog {
   const isThere = existsSync(sources.manifestsDir);
   if (!isThere && sources.isFolderOptional !== true) {
@@ -113,7 +112,6 @@ export function renderIssue({ file, pointer, message }: CatalogIssue): string {
   return `${file}${pointer}: ${message}`;
 }
 
-/** Sorted. */
 export function listJsonFiles(folder: string): readonly string[] {
   return readdirSync(folder)
     .filter((file) => file.endsWith(".json"))

@@ -8,7 +8,6 @@ import { redactor } from "../kernel/index.ts";
 const BATCH_CHARS = 4_096;
 const FLUSH_MS = 200;
 
-/** For example standard error. */
 export interface TextOutput {
   write(text: string): unknown;
 }
@@ -17,7 +16,6 @@ export interface Logging {
   readonly log: Logger;
   /** Hides more values in all later lines; called when a secret was replaced. */
   readonly hide: (secrets: readonly string[]) => void;
-  /** Writes buffered lines at once. */
   flush(): void;
 }
 
@@ -55,7 +53,6 @@ const REPLACED_SECRETS_MAX = 100;
 
 class HiddenValues {
   readonly #first: readonly string[];
-  /** Oldest first. */
   #later: readonly string[] = [];
   #redact: (text: string) => string;
 

@@ -20,7 +20,6 @@ export type Backend = PostgresBackend & {
   readonly dataDir: string | undefined;
   /** For backups; undefined for an external database. */
   readonly embedded: BackupServer | undefined;
-  /** Names of the schema steps that ran while the backend was opened. */
   readonly migrated: readonly string[];
 };
 
@@ -54,7 +53,6 @@ export interface BackendOptions {
   readonly by?: ChangedBy;
 }
 
-/** There is no database yet, and the command does not create one. */
 export class NoDatabaseFault extends Error {
   override readonly name = "NoDatabaseFault";
 }

@@ -58,7 +58,6 @@ export function catalogSources(options: CatalogOptions): CatalogSources {
   };
 }
 
-/** Throws a `CatalogFault` if the catalog is not valid. */
 export async function firstCatalog(options: CatalogOptions): Promise<GoodCatalog> {
   const isFolderOptional = hasDefaultFolder(options.config);
   const loaded = loadCatalog({ ...catalogSources(options), isFolderOptional });
@@ -74,7 +73,6 @@ export async function firstCatalog(options: CatalogOptions): Promise<GoodCatalog
   return loaded;
 }
 
-/** True if the operator named no folder: then a missing folder is not an error. */
 export function hasDefaultFolder({ manifestsDir }: Config): boolean {
   return manifestsDir === SETTINGS.manifestsDir.fallback;
 }
@@ -86,7 +84,6 @@ export function listProviderKeys({ deployments }: Catalog, env: Environment): re
 
 const STALE_SHOWN_MAX = 50;
 
-/** One warning for all listings. */
 function warnOfStale({ log }: CatalogOptions, catalog: Catalog): void {
   const stale = staleListings(catalog);
   if (stale.length === 0) return;
@@ -98,7 +95,6 @@ function warnOfStale({ log }: CatalogOptions, catalog: Catalog): void {
   );
 }
 
-/** The gateway starts nevertheless, for a new installation. */
 function warnOfNoManifests({ log, config: { manifestsDir } }: CatalogOptions): void {
   log.warn(
     {
@@ -114,7 +110,6 @@ function warnOfNoManifests({ log, config: { manifestsDir } }: CatalogOptions): v
   );
 }
 
-/** Logs which listings are not routed or are sold at a loss, with the reason. */
 export function logNotes(
   log: Logger,
   { notes, leftOut }: Pick<GoodCatalog, "notes" | "leftOut">,

@@ -70,7 +70,6 @@ export interface ConsoleOptions {
 /** Base URLs without a trailing slash. Known only after the listeners are open. */
 export interface Addresses {
   readonly consoleUrl: () => string;
-  /** The URL that clients call. */
   readonly gatewayUrl: () => string;
 }
 
@@ -115,16 +114,13 @@ export async function prepareConsole(
 
 export interface RunningConsole {
   readonly server: Server;
-  /** Starts background work. Call it after the listeners are open. */
   start(): void;
   /** Ends Optimize searches, which make calls until then. */
   endSearches(): Promise<void>;
-  /** One-time sign-in link; undefined if an identity provider signs people in or sign-in is off. */
   makeClaimLink(email?: string): Promise<string | undefined>;
   close(): Promise<void>;
 }
 
-/** What the console shows and calls of the gateway in the same process. */
 interface GatewayParts {
   readonly catalog: CatalogHolder;
   readonly serve: CallPorts;
@@ -139,7 +135,6 @@ interface GatewayParts {
   readonly ledger: { readonly hasGoneBack: boolean };
 }
 
-/** The console does not listen yet. */
 export async function openConsole(
   options: ConsoleOptions,
   parts: PreparedConsole & Addresses & GatewayParts,

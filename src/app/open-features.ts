@@ -52,11 +52,9 @@ import { closeNow, drain, finishRequests } from "./shut-down.ts";
 export interface FeatureOptions extends ConsoleOptions {
   /** Wires of clients and providers. Default: all of the program. */
   readonly wires?: WireTable;
-  /** Memory for large request bodies. Default: a new pool of the standard size. */
   readonly bodyPool?: BufferPool;
 }
 
-/** Its servers do not listen yet. */
 export interface OpenedFeatures {
   readonly servers: {
     readonly gateway: Server;
@@ -68,9 +66,7 @@ export interface OpenedFeatures {
   /** Starts background work. Call it after the listeners are open. */
   start(): void;
   makeClaimLink(email?: string): Promise<string | undefined>;
-  /** The name of this instance in the ledger. */
   readonly instanceId: string;
-  /** Lets running requests finish within the grace time, settles them, and closes everything. */
   close(): Promise<void>;
 }
 
@@ -159,7 +155,6 @@ async function compose(
   };
 }
 
-/** Undefined if no traces are exported. */
 async function openTraces(
   { config, clock, log }: FeatureOptions,
   stack: DisposalStack,
@@ -300,7 +295,6 @@ async function openStanding(
   return { verification, standing };
 }
 
-/** The poller is not started yet. */
 function openVideos({ config, log, backend }: FeatureOptions, serve: CallPorts): VideoReadDeps {
   const deps: VideoDeps = {
     ...serve,

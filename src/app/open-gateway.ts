@@ -65,7 +65,6 @@ export async function openGateway(options: GatewayOptions): Promise<RunningGatew
       },
     };
   } catch (fault) {
-    // The start failed, for example because a port is taken.
     await opened.close();
     throw fault;
   }

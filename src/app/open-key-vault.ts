@@ -14,12 +14,10 @@ export function openConfiguredVault(
   return openKeyVault(config.encryptionKey, () => inForce.current.encryptionKey);
 }
 
-/** The returned function decrypts a customer's own key. It throws if that fails. */
 export function ownKeyOpener(vault: KeyVault): (ownKey: OwnKey) => string {
   return (ownKey) => vault.open(ownKey.sealedKey, ownKey);
 }
 
-/** All tables with sealed secrets: customers' provider keys and webhook secrets. */
 export function sealedTables({
   connectionStore,
   webhookSecrets,

@@ -37,7 +37,6 @@ export async function openLimits(options: {
   readonly clock: Clock;
   readonly log: Logger;
   readonly backend: Pick<Backend, "recentUse">;
-  /** Tells which deployments use a pool. */
   readonly catalog: { readonly current: Pick<Catalog, "deployments"> };
 }): Promise<Limits> {
   const { config, clock, log, backend, catalog } = options;

@@ -44,13 +44,11 @@ export interface MetricSources {
   readonly limits: { readonly counts: LimitStoreCounts };
   readonly events: EventCounts;
   readonly ledger: Pick<OpenedLedger, "hasGoneBack">;
-  /** Undefined if no traces are exported. */
   readonly tracing: Pick<OpenTracing, "figures"> | undefined;
 }
 
 export interface OpenedMetrics {
   readonly exposition: Exposition;
-  /** Begins to read the figures of the books. */
   start(): void;
   close(): Promise<void>;
 }
@@ -168,7 +166,6 @@ class LoopUse {
   }
 }
 
-/** One series per routed listing or pool, healthy ones included. */
 function listingFamilies(sources: MetricSources): readonly Family[] {
   const { serve, verification } = sources;
   const { clock, health, pools } = serve;

@@ -20,7 +20,6 @@ const REPORT_TIMEOUT_MS = 10_000;
 const REPORTS_LAG_MS = 10_000;
 
 export interface DatabaseOptions {
-  /** Like `postgres://user:password@host:port/database`. */
   readonly connectionString: string;
   /**
    * The same database without a pooler in transaction mode, for work that needs its own session:
@@ -46,9 +45,7 @@ export interface Pools {
   /** For work that needs its own session. Without a pooler, the same pool as `main`. */
   readonly sessions: Pool;
   readonly reports: ReportSources;
-  /** Separate connections to the primary for reports. */
   readonly primaryReports: Pool;
-  /** For sessions that are opened elsewhere. */
   readonly direct: DatabaseAddress;
   migrate(): Promise<readonly string[]>;
   /** Settings of the program that sessions of `main` do not have. */

@@ -69,7 +69,6 @@ export type PostgresBackend = {
     : Public<Opened[P]>;
 };
 
-/** Connections are opened at their first use, and again after a loss. */
 export function openPostgresBackend(options: DatabaseOptions) {
   const pools = openPools(options);
   const { main: pool, sessions, reports, direct } = pools;
@@ -81,14 +80,12 @@ export function openPostgresBackend(options: DatabaseOptions) {
   const batches = new PostgresLedgerBatchStore(pool, changeLog, lanes);
   const ledgerBatchStore: LedgerBatchStore = batches;
   return {
-    /** Notices of organizations that changed, in this process or another. */
     accountNotices,
     changeLog,
     changeStore: new PostgresChangeStore(pool, changeLog),
     ...openNoticed(pool, changeLog, accountNotices),
     ...openAccounts(pools, changeLog),
     recordStore: new PostgresRecordStore(pool),
-    /** Uses separate connections. */
     usageReports: new PostgresUsageReports(reports),
     listingFigures: new PostgresListingFigures(reports),
     usageRollup: new PostgresUsageRollup(sessions),
@@ -103,13 +100,12 @@ export function openPostgresBackend(options: DatabaseOptions) {
     ...openSchema(pools, changeLog),
     ...openAudits(books, options.log),
     ...openOperatorReads(pools),
-    /** Begins a new life of the books after a restore. Rejects with `ReopenFault`. */
+    /** After a restore, lets instances take traffic again. Rejects with `ReopenFault`. */
     reopenBooks: reopenBooks.bind(undefined, books),
     /** Rejects if the database does not answer; readiness depends on it. */
     ping: async () => {
       await pool.query("select 1");
     },
-    /** `lanes` are the connections of the ledger. */
     connections: () => ({
       main: poolUse(pool),
       reports: poolUse(pools.primaryReports),
@@ -174,7 +170,6 @@ function openOperatorReads({ main, reports }: Pools) {
     flaggedListings: flaggedListings.bind(undefined, main),
     /** Listings that were sold below cost in the last `days`. */
     listingLosses: listingLosses.bind(undefined, main),
-    /** One statement, with a time limit of a second. */
     readBooksFigures: () => readBooksFigures(main),
     readInstances: () => readInstances(main),
     /** The age of reports from the replica; undefined if it serves none now. */
@@ -185,9 +180,7 @@ function openOperatorReads({ main, reports }: Pools) {
 function openSchema(pools: Pools, changeLog: ChangeLog) {
   const { sessions } = pools;
   return {
-    /** The steps that `migrate` would run. Changes nothing. */
     readSchema: () => readSchema(sessions),
-    /** Returns the names of the steps that it ran. */
     migrate: async (by = byGateway("start")): Promise<readonly string[]> => {
       const steps = await pools.migrate();
       const ran = { orgId: null, target: "schema", before: null, after: { steps } };
@@ -196,7 +189,6 @@ function openSchema(pools: Pools, changeLog: ChangeLog) {
       }
       return steps;
     },
-    /** Throws a fault with the next step unless the schema has what this program needs. */
     checkSchema: () => checkSchema(sessions),
     /**
      * Settings that sessions of the program lack. Through a pooler in transaction mode they belong
@@ -206,7 +198,6 @@ function openSchema(pools: Pools, changeLog: ChangeLog) {
   };
 }
 
-/** Audits read the whole ledger. Each result is stored for monitoring. */
 function openAudits(books: { readonly pool: Pool; readonly changes: ChangeLog }, log: Logger) {
   const { pool } = books;
   const noted = async (audited: Promise<AuditOutcome>): Promise<AuditOutcome> => {

@@ -52,16 +52,13 @@ export interface ServingOptions {
   readonly clock: Clock;
   readonly log: Logger;
   readonly backend: Backend;
-  /** Wires of clients and providers. Default: all of the program. */
   readonly wires?: WireTable;
-  /** Default: a new pool of the standard size. */
   readonly bodyPool?: BufferPool;
 }
 
 export interface Serving {
   /** Close its connections to providers after the last call. */
   readonly serve: CallPorts;
-  /** Memory for large request bodies while they are read and sent. */
   readonly bodyPool: BufferPool;
   close(): void;
 }
@@ -166,12 +163,10 @@ function callTimeouts(config: TimeoutConfig): CallTimeouts {
   };
 }
 
-/** For an answer that is used only as a whole. */
 function wholeWithin(totalMs: number): AttemptTimeouts {
   return { headersMs: totalMs, idleMs: Number.POSITIVE_INFINITY, totalMs, drainMs: totalMs };
 }
 
-/** Limits on all organizations together; empty if there are none. */
 function platformScopes(config: LimitConfig): readonly ScopeClaim[] {
   const { platformRequestsPerMinute: rpm, platformConcurrentRequests: concurrent } = config;
   if (rpm === 0 && concurrent === 0) return [];
@@ -190,7 +185,6 @@ interface MonitorOptions {
   readonly backend: Pick<Backend, "usageHoldStore">;
 }
 
-/** Monitors unusual use on trial credit; a window of 0 seconds turns it off. */
 export function openAbuseMonitor(options: MonitorOptions): AbuseMonitor {
   const { config, clock, log, backend } = options;
   const rule = buildRule(config);
@@ -205,7 +199,6 @@ export function openAbuseMonitor(options: MonitorOptions): AbuseMonitor {
   });
 }
 
-/** Undefined if nothing is monitored. */
 function buildRule(config: UnusualUseConfig): UsageRule | undefined {
   if (config.unusualUseWindowSeconds === 0) return undefined;
   return {

@@ -1,14 +1,12 @@
 import { mkdirSync, readFileSync, writeFileSync } from "node:fs";
 import { join } from "node:path";
 
-/** The result of the last scheduled refresh of the catalog, as stored. */
 export interface RefreshState {
   readonly atMs: number;
   /** Sentences about what waits for an operator. */
   readonly waits: readonly string[];
 }
 
-/** Has the state of the last refresh, and copies of the price sources. */
 export function sourcesFolder(dataDir: string): string {
   return join(dataDir, "catalog-sources");
 }

@@ -53,7 +53,6 @@ interface ReloadParts {
 export class Reloads {
   readonly #parts: ReloadParts;
   #keyOwners: KeyOwners;
-  /** Settles with the latest reload. */
   #last: Promise<void> = Promise.resolve();
   /** A database or file system failed the last reload, so it is retried even if no file changes. */
   #isBroken = false;
@@ -91,7 +90,6 @@ export class Reloads {
     return isDue ? String(Math.floor(nowMs / RETRY_MS)) : "";
   }
 
-  /** Resolves when no reload is running. */
   async close(): Promise<void> {
     this.#stop();
     await this.#last;
@@ -165,7 +163,7 @@ export class Reloads {
   ): Promise<GoodCatalog | undefined | "failed"> {
     const { options, holder, events } = this.#parts;
     const keys = secrets && { env: secrets.env, fileProblems: secrets.problems };
-    // Later, a missing folder must not remove listings.
+    // Once listings are in use, a missing folder is an error and must not remove them.
     const isFolderOptional =
       hasDefaultFolder(options.config) && holder.current.deployments.length === 0;
     const keyOwners = this.#keyOwners;

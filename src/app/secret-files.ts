@@ -2,7 +2,6 @@ import { closeSync, constants, fstatSync, openSync, readFileSync } from "node:fs
 
 import { type Environment, isOwnVariable, isSecretSetting } from "../kernel/index.ts";
 
-/** Contents of all secret files at one moment. */
 export interface SecretReading {
   /** The environment; `X` has the content of the file that `X_FILE` names. */
   readonly env: Environment;
@@ -22,7 +21,6 @@ export const SECRET_FILE_BYTES_MAX: number = 65_536;
 export class SecretFiles {
   readonly env: Environment;
   readonly #given: Environment;
-  /** File by variable. */
   readonly #files: ReadonlyMap<string, string>;
   #values: ReadonlyMap<string, string>;
   #problems: ReadonlyMap<string, string>;
@@ -39,7 +37,6 @@ export class SecretFiles {
     this.env = Object.freeze(view);
   }
 
-  /** Why the file of `X_FILE` cannot be used, by `X`. */
   get problems(): ReadonlyMap<string, string> {
     return this.#problems;
   }
@@ -68,7 +65,6 @@ function toPairs(name: string, value: string | undefined): readonly [string, str
 }
 
 const SUFFIX = "_FILE";
-/** Variables that a manifest may name for a provider's key. */
 const VARIABLE_NAME = /^[A-Z][A-Z0-9_]*$/;
 
 function collectFiles(given: Environment): ReadonlyMap<string, string> {

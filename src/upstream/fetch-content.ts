@@ -4,7 +4,6 @@ import type { Deployment } from "../catalog/index.ts";
 import { type Clock, type Deadline, type Deadlines, defined } from "../kernel/index.ts";
 import type { UpstreamClient, UpstreamHandler } from "./upstream-client.ts";
 
-/** Receives a file for the client. */
 export interface ContentSink {
   /** True after `begin` has written the head. */
   readonly committed: boolean;
@@ -77,7 +76,6 @@ class ContentRun implements RunningContent, Deadline {
   readonly #home: URL;
   #resolve: (end: ContentEnd) => void = () => {};
   #controller: Dispatcher.DispatchController | undefined;
-  /** Number of redirects so far. */
   #hop = 0;
   #url: URL;
   #isAway = false;
@@ -224,7 +222,6 @@ const SILENT: ContentEnd = { kind: "silent" };
 
 type Headers = Readonly<Record<string, string | string[] | undefined>>;
 
-/** The status and headers that are passed through. */
 export interface ContentHead {
   readonly status: 200 | 206 | 416;
   /** Names are in lower case. Only headers about the file. */
@@ -272,7 +269,6 @@ function unusable(unusableReason: string): ReadHead {
   return { ok: false, unusableReason };
 }
 
-/** Undefined if the answer is not a redirect. */
 function redirectTarget(status: number, headers: Headers, from: URL): URL | undefined {
   if (!REDIRECTS.has(status)) return undefined;
   const location = cleanValue(headers, "location");

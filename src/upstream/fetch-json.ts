@@ -19,14 +19,12 @@ export interface FetchInput {
   readonly totalMs: number;
   /** A longer answer counts as none. */
   readonly bytesMax: number;
-  /** Passes the handler to the transport. */
   readonly send: (handler: FetchHandler) => void;
 }
 
 export interface RunningFetch<T> {
   /** Undefined if there was no answer in time or within its bounds. Never rejects. */
   readonly ended: Promise<T | undefined>;
-  /** Stops at once, because the answer is no longer needed. */
   abandon(): void;
 }
 
@@ -221,7 +219,6 @@ export async function resolvesToPrivate(
 
 const PRIVATE = "not sent: the address is private";
 
-/** Codes of certificate errors in OpenSSL and Node.js. */
 const CERTIFICATE_FAULTS: readonly (readonly [RegExp, string])[] = [
   [/^ERR_TLS_CERT_ALTNAME_/, "the certificate is that of another host"],
   [/^CERT_HAS_EXPIRED$/, "the certificate has expired"],

@@ -7,7 +7,6 @@ import { ForeignNames, guardedLookup, rememberedNames } from "./address-guard.ts
 import { PassingHandler, type SentBodies } from "./sent-bodies.ts";
 
 export interface Outbound {
-  /** How long an unused connection is kept; a provider's `keep-alive` header can shorten it. */
   readonly idleMs: number;
   /** Comma-separated hosts that are reached without the proxy. */
   readonly noProxy: string;
@@ -149,7 +148,6 @@ export type KeptHandler = Dispatcher.DispatchHandler & {
 };
 
 interface Connection {
-  /** Requests that were sent on this connection. */
   requests: number;
   /** True if a byte arrived after the latest request was sent. */
   hasRead: boolean;
@@ -159,7 +157,6 @@ interface Connection {
 class KeptConnections {
   #starting: KeptRequest | undefined;
 
-  /** Wraps a connector so that its sockets are tracked. */
   connector(connect: buildConnector.connector): buildConnector.connector {
     return (options, callback) =>
       connect(options, (...outcome) => {

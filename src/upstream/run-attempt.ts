@@ -17,7 +17,6 @@ import {
 import type { KeptHandler } from "./provider-connections.ts";
 
 export interface AttemptTimeouts {
-  /** Maximum wait for the response headers. */
   readonly headersMs: number;
   /** Maximum silence in the body of a stream; Infinity if only `totalMs` applies. */
   readonly idleMs: number;
@@ -29,7 +28,6 @@ export interface AttemptTimeouts {
   readonly drainMs: number;
 }
 
-/** Receives an answer for the client. */
 export interface OutputSink {
   /** True after the first `write` or `commit` has written the 200. */
   readonly committed: boolean;
@@ -52,7 +50,6 @@ export interface AttemptInput {
   readonly clock: Clock;
   readonly deadlines: Deadlines;
   readonly timeouts: AttemptTimeouts;
-  /** True for server-sent events. */
   readonly stream: boolean;
   /** See `streamBytesMax()`. */
   readonly streamBytesMax: number;
@@ -61,7 +58,6 @@ export interface AttemptInput {
   readonly commitDueMs: number;
   readonly openBridge: () => AnswerBridge;
   readonly classify: AttemptClassifier;
-  /** Passes the handler to the transport. */
   readonly send: (handler: AttemptHandler) => void;
 }
 
@@ -69,7 +65,6 @@ export interface AttemptClassifier {
   answer(failed: FailedAnswer): UpstreamFailure;
   connection(error: Error): UpstreamFailure;
   timeout(upstreamStatus: number | null): UpstreamFailure;
-  /** The body broke off after the headers. */
   brokenBody(upstreamStatus: number): UpstreamFailure;
   /** A 2xx that cannot be read, because it is compressed although that was not requested. */
   unusable(upstreamStatus: number): UpstreamFailure;

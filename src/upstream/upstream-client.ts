@@ -16,7 +16,6 @@ import { SentBodies } from "./sent-bodies.ts";
 export interface UpstreamClientOptions {
   /** Allows loopback and private addresses, for development and tests. */
   readonly allowPrivateUpstreams: boolean;
-  /** Returns the provider key in an environment variable. */
   readonly providerKey: (envName: string) => string | undefined;
   /** Decrypts a customer's own provider key, or throws. Absent: such keys cannot be used. */
   readonly openKey?: (ownKey: OwnKey) => string;
@@ -33,7 +32,6 @@ export interface UpstreamClientOptions {
 /** `onRefused` is called if the request was not sent. */
 export type UpstreamHandler = KeptHandler & { onRefused(error: Error): void };
 
-/** What a provider is told about the attempt. */
 export interface SentAttempt {
   readonly attemptId?: AttemptId;
   readonly traceparent?: string | undefined;
@@ -98,7 +96,6 @@ export class UpstreamClient {
     this.#dispatch(deployment, { method: "GET", ...question }, handler);
   }
 
-  /** Like `send`, with the deployment's key. */
   delete(deployment: Deployment, question: UpstreamQuestion, handler: UpstreamHandler): void {
     this.#dispatch(deployment, { method: "DELETE", ...question }, handler);
   }
@@ -138,7 +135,6 @@ export class UpstreamClient {
       headers: withHeaders(endpoint.headers, request.headers),
       signal: AbortSignal.timeout(timeoutMs),
     });
-    // Only the status matters.
     await body.dump().catch(() => undefined);
     return statusCode;
   }

@@ -4,7 +4,6 @@ import { documentParts, documentReader } from "../../kernel/index.ts";
 
 const FORMAT = "tokenmarket-backup-2";
 
-/** A backup cannot be made or cannot be used. */
 export class BackupFault extends Error {
   override readonly name = "BackupFault";
 }
@@ -20,12 +19,10 @@ export interface BackupManifest {
   /** The instant of the restore point. A restore replays the log up to that point. */
   readonly finished_at: string;
   readonly restore_point: string;
-  /** The major version, from `PG_VERSION`. */
   readonly postgres_version: string;
   /** Sums of all accounts in micro-dollars at the restore point, as text: only compared. */
   readonly sums: string;
   readonly folders: readonly string[];
-  /** Files of the database, and the segments of the log that it needs. */
   readonly files: readonly CopiedFile[];
 }
 

@@ -28,7 +28,7 @@ export const BASE_NAME: RegExp = /^base-\d{8}T\d{6}Z$/;
 const LABEL = "backup_label";
 
 const CONNECT_TIMEOUT_MS = 5_000;
-/** Maximum wait for the lock under which the sums are read. Writers may wait as long for it. */
+/** Maximum wait for the lock on the table `account`. Writers that come later wait behind it. */
 const SUMS_LOCK_TIMEOUT_MS = 1_000;
 const SUMS_TRIES = 20;
 const SUMS_PAUSE_MS = 250;
@@ -144,7 +144,7 @@ async function stopBackup(client: Client): Promise<string> {
   throw new BackupFault("PostgreSQL did not end the base copy as expected");
 }
 
-/** Copies the log segments between two positions. They are complete by now. */
+/** Copies the log segments between two positions. The switch of the log has completed them. */
 async function copyLog(
   client: Client,
   { cluster, target }: CopyTask,

@@ -25,7 +25,6 @@ export async function copyFile(
   }
 }
 
-/** One buffer for all pieces, because a database has thousands of small files. */
 async function* readPieces(file: FileHandle): AsyncGenerator<Buffer> {
   const { size } = await file.stat();
   const buffer = Buffer.allocUnsafe(Math.min(size + 1, PIECE_BYTES));

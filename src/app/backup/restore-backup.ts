@@ -28,10 +28,9 @@ interface RestoreOptions {
 }
 
 interface Restored {
-  /** The backup that was used. */
   readonly folder: string;
   readonly manifest: BackupManifest;
-  /** The actual folder of the database; see `EmbeddedPostgres`. */
+  /** Outside the requested folder if PostgreSQL's user cannot enter that. */
   readonly dataDir: string;
 }
 
@@ -114,7 +113,6 @@ async function layFile(from: string, cluster: string, file: CopiedFile): Promise
 }
 
 export interface VerifyOptions extends Pick<RestoreOptions, "from" | "log" | "onProgress"> {
-  /** For a temporary restore, which needs the space of one backup. */
   readonly scratchDir: string;
 }
 

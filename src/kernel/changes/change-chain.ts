@@ -99,7 +99,6 @@ export interface ChainProblem {
 }
 
 export interface ChainCheck {
-  /** Lines before the seal. */
   readonly changes: number;
   readonly seal: ExportSeal | undefined;
   /** At most 100. Empty if no line was removed, reordered or edited. */
@@ -192,7 +191,6 @@ export interface ExportedChange {
 /** The last line: the number of changes, the filter of the export, and a signature. */
 interface ExportSeal {
   readonly sealed: true;
-  /** Lines before the seal. */
   readonly changes: number;
   /** `since`, `org_id` and `action_prefix` are the filter: the seal proves nothing beyond it. */
   readonly since: string;

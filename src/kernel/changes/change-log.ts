@@ -12,7 +12,6 @@ import type { Facts } from "./change-words.ts";
 /** Notes a change, which the running transaction records at its end. */
 export type Note = (change: Change) => void;
 
-/** What a transaction returns, who made its changes, and the changes to record. */
 export interface Changed<T> {
   readonly outcome: T;
   readonly by: ChangedBy;
@@ -35,7 +34,6 @@ export class ChangeLog {
     this.#log = log;
   }
 
-  /** Changes that this process has committed, by action. */
   get counts(): ReadonlyMap<string, number> {
     return this.#counts;
   }

@@ -29,7 +29,6 @@ export class Told {
     return known === undefined ? `a ${kind}` : `the ${kind} “${known}”`;
   }
 
-  /** The name or e-mail address of the changed person; `otherwise` if neither is known. */
   person(otherwise: string): string {
     return this.#name ?? this.#text("email") ?? otherwise;
   }

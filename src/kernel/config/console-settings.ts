@@ -122,7 +122,6 @@ function purchaseProblem(value: string): string | undefined {
   return `must be dollars from ${LEAST_USD} to ${MOST_USD}, not ${value}`;
 }
 
-/** Says what is wrong if the minimum exceeds the maximum. */
 export function purchasesProblem(of: ConsoleConfig): string | undefined {
   const [min = 0n, max = 0n] = [of.purchaseMinUsd, of.purchaseMaxUsd].map(parseUsd);
   return min > max ? "billing.purchase_min_usd is above billing.purchase_max_usd" : undefined;
@@ -171,7 +170,6 @@ export const OPERATOR_SETTINGS = {
   ),
 };
 
-/** Empty parts are dropped. */
 export function splitAddresses(list: string): readonly string[] {
   return list
     .split(",")

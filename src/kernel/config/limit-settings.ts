@@ -61,7 +61,6 @@ export const LIMIT_SETTINGS = {
   ),
 };
 
-/** Limits of organizations and keys for which no one has set others. */
 export type LimitConfig = ConfigOf<typeof LIMIT_SETTINGS>;
 
 /** Bounds memory: every address is remembered for the whole window. */

@@ -11,12 +11,10 @@ import {
 } from "./settings.ts";
 
 export interface ConfigSources {
-  /** Values from the command line. */
   readonly flags: Partial<Record<SettingName, string | number | boolean | undefined>>;
   readonly env: Readonly<Record<string, string | undefined>>;
   /** Why the file that a `NAME_FILE` variable names cannot be read, by `NAME`. */
   readonly fileProblems?: ReadonlyMap<string, string>;
-  /** Text of `tokenmarket.yaml`; undefined if there is no such file. */
   readonly yamlText?: string;
 }
 

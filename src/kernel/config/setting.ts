@@ -1,4 +1,3 @@
-/** One setting: where it is read, what it means, and its default. */
 export interface Setting<T> {
   /** Path in `tokenmarket.yaml`; `environmentName` derives the variable from it. */
   readonly path: string;

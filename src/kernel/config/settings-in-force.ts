@@ -39,7 +39,6 @@ export class SettingsInForce {
     return this.#current;
   }
 
-  /** Paths of settings that have changed since the start and wait for a restart. */
   get waiting(): readonly string[] {
     return this.#waiting;
   }

@@ -43,7 +43,6 @@ export const ANSWER_BYTES_MAX: number = 32 * MiB;
 export const ANSWER_CALLS_MAX = 1_024;
 /** Bytes of all images of one answer, decoded. In base64 they are a third longer. */
 export const IMAGE_BYTES_MAX: number = 32 * MiB;
-/** Bytes of an image answer apart from its images. */
 export const IMAGE_ANSWER_OTHER_BYTES_MAX: number = 1 * MiB;
 
 export const DECISION_ANSWER_BYTES_MAX: number = 4 * MiB;
@@ -107,7 +106,6 @@ export const ANSWER_SLICE_BYTES: number = 64 * 1024;
 export const LINGER_MS: number = 1_000;
 
 export const CONNECTIONS_MAX: number = 10_000;
-/** Connections to the internal listener, which only probes and metrics scrapers use. */
 export const INTERNAL_CONNECTIONS_MAX: number = 1_000;
 /** Connections over the bound that are answered with a refusal; further ones are just closed. */
 export const REFUSED_CONNECTIONS_MAX: number = 1_000;

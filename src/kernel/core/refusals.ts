@@ -231,7 +231,6 @@ export interface Refusal {
   readonly capPeriod?: Exclude<CapPeriod, "month">;
   /** `error.details.error_code` of wire_b. An official client reacts to it without its user. */
   readonly errorCode?: "thread_unsupported_request";
-  /** Present if a provider answered. */
   readonly upstreamStatus?: number;
 }
 

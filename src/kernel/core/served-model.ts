@@ -1,6 +1,5 @@
 import { isDay } from "./time.ts";
 
-/** The model that answered, according to the provider. */
 export interface ServedModel {
   /** At most 200 characters, none invisible. A substituted name also has no addresses in it. */
   readonly name: string;

@@ -1,4 +1,3 @@
-/** Faults that mean that a store (database, Redis) does not answer. */
 const faults = new WeakSet();
 
 /** Marks a fault as the store's, not the request's, and returns it. */

@@ -106,7 +106,6 @@ export class Deadlines {
   }
 }
 
-/** How long `mapInTurns` works before it lets the event loop serve other requests. */
 const TURN_MS = 10;
 const CHECKED_EVERY = 16;
 

@@ -15,7 +15,6 @@ export interface SchemaFault {
 
 export type SchemaCheck = (value: unknown) => SchemaFault | undefined;
 
-/** The words of messages about one kind of data, such as queries. */
 export interface SchemaWords {
   /** The message for a missing field. The field's `title` follows it, if there is one. */
   readonly missing: string;

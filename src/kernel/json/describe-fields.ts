@@ -1,6 +1,5 @@
 type Json = Readonly<Record<string, unknown>>;
 
-/** A document with added descriptions, and the keys of `words` that matched no field. */
 export interface DescribedDocument {
   readonly document: object;
   readonly unusedWords: readonly string[];
@@ -26,7 +25,6 @@ export function describeFields(
     return Object.fromEntries(entries) as object;
   }
 
-  /** A parameter is an entry of a list, and its name is a member of the entry. */
   function walkEntry(value: unknown, parent: string): unknown {
     const inner = walk(value, parent);
     const { in: place, name, description } = Object(inner) as Json;

@@ -40,7 +40,6 @@ export function findMembers(
   return found;
 }
 
-/** Finds the first `countMax` elements of the array at offset `arrayAt`. */
 export function findElements(text: string, arrayAt: number, countMax = Infinity): Span[] {
   const spans: Span[] = [];
   let at = skipSpace(text, arrayAt + 1);
@@ -245,7 +244,7 @@ export class JsonBudget {
   allows(text: string): boolean {
     let depth = 0;
     let at = 0;
-    // Where the steps run out. Skipped strings cost no steps, so they move it on.
+    // The offset at which the steps run out. Skipped strings cost no steps, so they move it on.
     let endAt = this.#stepsLeft;
     while (at < text.length) {
       if (at >= endAt) return false;

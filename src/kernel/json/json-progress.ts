@@ -11,7 +11,6 @@ export class JsonProgress {
   /** True after the object's closing brace. Never true for text that is not an object. */
   isWhole = false;
 
-  /** Returns the part of the fragment that belongs to the object. */
   accept(fragment: string): string {
     if (this.isWhole) return "";
     for (let at = 0; at < fragment.length; at++) {

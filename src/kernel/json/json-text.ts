@@ -38,7 +38,6 @@ export function isBlankToken(token: JsonText): boolean {
   return true;
 }
 
-/** Members that are undefined are left out. */
 export function objectText(members: Readonly<Record<string, string | undefined>>): JsonText {
   let text = "";
   for (const [name, value] of Object.entries(members)) {
@@ -63,7 +62,6 @@ export function textBytes(text: JsonText): Buffer {
 export class PlainRun {
   readonly #body: Buffer;
   readonly #view: DataView;
-  /** The last offset at which eight bytes can be read. */
   readonly #lastPair: number;
 
   constructor(body: Buffer) {

@@ -27,7 +27,6 @@ export interface RepeatedPart {
 export class RepeatedParts {
   /** The most recently used part is first, and the last one is dropped. */
   readonly #parts: RepeatedPart[] = [];
-  /** Fingerprints of parts that have occurred once. */
   readonly #seen = new Int32Array(SEEN_SLOTS);
   #keptBytes = 0;
 

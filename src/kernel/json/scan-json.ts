@@ -63,7 +63,6 @@ export type ScannedJson =
   | { readonly ok: true; readonly doc: JsonDocument }
   | { readonly ok: false; readonly fault: JsonFault };
 
-/** What a scan records on the tape, and its bounds. */
 interface Kept {
   /** How many containers may be open around a recorded value. */
   readonly deepest: number;
@@ -235,7 +234,7 @@ class Scan {
     return forbiddenInFreeData.includes(word) || !this.#isInFreeData();
   }
 
-  /** The root is open container 1; a value of one of its keys can be container 2. */
+  /** A path begins at `openWords[2]`: container 1 is the root, which has no key. */
   #isInFreeData(): boolean {
     return this.#rules.freeData.some(
       (path) =>

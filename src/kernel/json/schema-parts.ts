@@ -2,7 +2,6 @@ import { Type, type Static, type TArrayOptions, type TSchema } from "typebox";
 
 import { bySkuName, HOUR_SKU_NAME, TOKEN_BUCKETS, type Usage } from "../core/usage.ts";
 
-/** Dollars as a decimal string: `"0.001932"`, `"-5.000000"`. */
 export const Usd = Type.String({ pattern: "^-?[0-9]+\\.[0-9]{6}$", examples: ["12.500000"] });
 export const Instant = Type.String({ format: "date-time" });
 export const Count = Type.Integer({ minimum: 0 });

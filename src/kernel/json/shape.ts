@@ -1,6 +1,5 @@
 import { type Static, type TObject, type TOptional, type TSchema, Type } from "typebox";
 
-/** An object of an answer: its schema, and the function that builds it from a record. */
 export interface Shape<R, S extends TSchema> {
   readonly schema: S;
   readonly show: (record: R) => Static<S>;

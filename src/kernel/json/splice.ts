@@ -18,7 +18,6 @@ export class Splice {
     this.#doc = doc;
   }
 
-  /** A key can be replaced too. */
   replace(node: JsonNode, text: JsonText): void {
     this.#edits.push({ start: this.#doc.start(node), end: this.#doc.end(node), text });
   }

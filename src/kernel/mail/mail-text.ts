@@ -4,13 +4,11 @@ interface MailParts {
   readonly subject: string;
   /** Each becomes a paragraph. */
   readonly sentences: readonly string[];
-  /** The next step for the reader, shown as a button. */
   readonly action: { readonly label: string; readonly url: string };
   /** Small print: why the message was sent, and how to stop such messages. */
   readonly foot: readonly string[];
 }
 
-/** Formats a message as plain text and as HTML, without pictures and scripts. */
 export function mailText(parts: MailParts): Pick<MailMessage, "subject" | "text" | "html"> {
   const { subject, sentences, action, foot } = parts;
   const lines = [...sentences, `${action.label}: ${action.url}`, foot.join("\n")];

@@ -2,7 +2,6 @@ import { assert } from "../core/assert.ts";
 import type { MetricRow, MetricType } from "./metric-row.ts";
 import { type MetricName, type MetricNameOf, METRICS } from "./metrics-table.ts";
 
-/** All series of one metric. */
 export interface Family {
   readonly name: MetricName;
   /**
@@ -72,7 +71,6 @@ export function* iterateSamples(values: ReadonlyMap<string, number>): Iterable<S
 /** Text of this length takes about a millisecond. */
 const PART_CHARS = 128 * 1024;
 
-/** A histogram; each series is created when it is first used. */
 export class HistogramFamily implements Family {
   readonly name: MetricNameOf<"histogram">;
   readonly #names: readonly string[];
@@ -144,7 +142,6 @@ export class Histogram {
   readonly #cells: Float64Array;
   /** The last kept trace of each bucket; undefined before the first one. */
   #exemplars: (Exemplar | undefined)[] | undefined;
-  /** The text before each number; undefined before the first scrape. */
   #prefixes: readonly string[] | undefined;
   readonly #name: string;
   readonly #labels: string;

@@ -3,7 +3,6 @@ import type { MetricNameOf } from "./metrics-table.ts";
 
 export type ListingLabels = readonly [provider: string, model: string];
 
-/** The default of `metrics.listings_max`. */
 export const LISTINGS_MAX = 1_000;
 
 const OTHER = "other";
@@ -18,7 +17,6 @@ export class ListingFold {
   readonly listingsMax: number;
   readonly #places: Map<string, ListingLabels> = new Map();
   readonly #models: Set<string> = new Set();
-  /** Attempts that were counted under `other`. */
   folded = 0;
 
   constructor(listingsMax: number) {

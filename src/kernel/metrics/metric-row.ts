@@ -3,7 +3,6 @@ export interface MetricLabel {
   readonly name: string;
   /** All possible values. Each has its series from the start, so that a rate begins at 0. */
   readonly values?: readonly string[];
-  /** Describes the values, for the reference page. */
   readonly of?: string;
 }
 

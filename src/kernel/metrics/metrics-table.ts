@@ -10,5 +10,4 @@ export type MetricNameOf<T extends MetricType> = {
   [N in MetricName]: (typeof ROWS)[N]["type"] extends T ? N : never;
 }[MetricName];
 
-/** All metrics whose names begin with `tm_`. */
 export const METRICS: Readonly<Record<MetricName, MetricRow>> = ROWS;

@@ -6,7 +6,6 @@ export type Row = Readonly<Record<string, unknown>>;
 type Scalar = bigint | number | boolean | string | null;
 type SqlType = "bigint" | "boolean" | "integer" | "numeric" | "smallint" | "text" | "uuid";
 
-/** One column of the database. */
 interface Cell<T> {
   readonly name: string;
   /** For a select list: the name, or `expression as name`. */
@@ -186,7 +185,6 @@ function readValue(row: object, name: string): unknown {
 }
 
 /** Needs no quotes in an array literal of PostgreSQL. */
-
 const PLAIN = /^[\w./:@+-]+$/;
 
 /**
@@ -237,7 +235,7 @@ export function capColumn(period: CapPeriod): string {
   return CAP_FIELDS[period].replace("usd", "micro_usd");
 }
 
-/** A condition: the key has a daily or weekly cap, so its spend is stored per day. */
+/** An SQL condition: the key has a daily or weekly cap, so its spend is stored per day. */
 export function hasDailySpendSql(key = "api_key"): string {
   return `(${key}.${capColumn("day")} is not null or ${key}.${capColumn("week")} is not null)`;
 }

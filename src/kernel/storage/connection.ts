@@ -122,7 +122,6 @@ export function openReportPool(
   });
 }
 
-/** Numbers of connections, and of statements that wait for one. */
 export interface PoolUse {
   readonly busy: number;
   readonly idle: number;

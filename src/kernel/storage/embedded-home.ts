@@ -22,7 +22,6 @@ export interface EmbeddedHome {
   /** Links are resolved, because the system reports the folder of a process that way. */
   readonly cluster: string;
   readonly user: SystemUser | undefined;
-  /** Where binaries are copied to if they do not run in place. */
   readonly binariesRoot: string;
 }
 
@@ -91,7 +90,6 @@ export function hasLivingUsers(home: EmbeddedHome): boolean {
   return living > 0;
 }
 
-/** Creates nothing. */
 export function hasEmbeddedDatabase(dataDir: string): boolean {
   if (!existsSync(dataDir)) return false;
   const requested = join(realpathSync(resolve(dataDir)), "postgres");

@@ -29,7 +29,6 @@ const STOP_WAIT_MS = 60_000;
 const POLL_MS = 25;
 const LOG_BYTES_MAX = 16 * 1024 * 1024;
 
-/** What `postmaster.pid` says about the server of a home. */
 export interface ServerProcess {
   readonly pid: number;
   readonly port: number;
@@ -255,7 +254,6 @@ function dropStalePidFile(home: EmbeddedHome): void {
   if (isStale && !isInUse(home)) rmSync(join(home.cluster, "postmaster.pid"), { force: true });
 }
 
-/** True if a process may work in the data folder. */
 function isInUse(home: EmbeddedHome): boolean {
   if (process.platform !== "linux") return true;
   const pids = readdirSync("/proc").filter((name) => /^\d+$/.test(name));

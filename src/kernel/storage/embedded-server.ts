@@ -30,7 +30,6 @@ export interface EmbeddedPostgres {
   readonly adminConnectionString: string;
   /** Outside the requested folder if PostgreSQL's user cannot enter that. */
   readonly dataDir: string;
-  /** The folder in `dataDir` with PostgreSQL's own files. */
   readonly cluster: string;
   /** False if a running server was found and is shared. */
   readonly started: boolean;
@@ -197,7 +196,6 @@ export interface SupervisorOptions {
   /** Starts the server or shares a started one. Rejects if neither works. */
   readonly bringBack: (signal: AbortSignal) => Promise<{ readonly started: boolean }>;
   readonly log: Logger;
-  /** Fields of every log line about the server. */
   readonly detail: object;
 }
 
@@ -213,7 +211,6 @@ export class ServerSupervisor {
     this.#scheduleCheck(WATCH_MS, () => this.#check());
   }
 
-  /** Resolves when a start that is in progress has ended. */
   async stop(): Promise<void> {
     this.#stopping.abort();
     clearTimeout(this.#timer);
@@ -245,7 +242,6 @@ export class ServerSupervisor {
     }
   }
 
-  /** The timer never keeps the process alive. */
   #scheduleCheck(delayMs: number, check: () => void): void {
     if (!this.#stopping.signal.aborted) this.#timer = setTimeout(check, delayMs).unref();
   }

@@ -168,7 +168,6 @@ const OLDEST_SQL = `
   where datname = current_database() and xact_start is not null and pid <> pg_backend_pid()
   order by xact_start limit 1`;
 
-/** Time limits of a migration. */
 export interface RunnerTimes {
   /**
    * Lock timeout of a step's last tries. Statements that queue behind the step wait as long. Must

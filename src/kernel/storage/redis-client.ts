@@ -15,7 +15,6 @@ export interface RedisServers {
    * the master. `auto`, the default, means `cluster` for several addresses and `single` for one.
    */
   readonly mode?: string;
-  /** Name of the master that the sentinels watch. */
   readonly master?: string;
   /** PEM file of the certificate authority of `rediss:` servers. Empty: public authorities. */
   readonly caFile?: string;

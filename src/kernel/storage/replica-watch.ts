@@ -107,7 +107,7 @@ export class ReplicaWatch {
     const kept = this.#marks.findLastIndex((each) => atMs - each.atMs > this.#ageMsMax);
     this.#marks = this.#marks.slice(Math.max(kept, 0));
     const last = this.#marks.at(-1);
-    // A later query may have been answered earlier: its answer is newer.
+    // Drops the answer if a later query was answered first.
     if (last !== undefined && (atMs < last.atMs || position < last.position)) return;
     this.#marks.push({ atMs, position });
   }

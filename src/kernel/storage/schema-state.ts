@@ -9,7 +9,6 @@ export class SchemaFault extends Error {
   override readonly name = "SchemaFault";
 }
 
-/** A database's schema, compared with this program's. */
 export interface SchemaState {
   /** False for a database without tables of this program. */
   readonly isThere: boolean;
@@ -18,7 +17,6 @@ export interface SchemaState {
   /** The highest level of a step in the database. */
   readonly databaseLevel: number;
   readonly programLevel: number;
-  /** Steps of this program that the database lacks. */
   readonly missing: readonly Migration[];
   /** Unknown steps of newer programs. This program works with them. */
   readonly newer: readonly string[];
@@ -37,7 +35,6 @@ interface AppliedStep {
   readonly sha256: string;
 }
 
-/** Compares the steps of the database with `own`. Changes nothing. */
 export async function readSchemaState(
   database: Pool | PoolClient,
   own: readonly Migration[],
@@ -142,7 +139,6 @@ export interface Migration {
   /** The lowest program level that works with this step. */
   readonly programMin: number;
   readonly text: string;
-  /** In hexadecimal. */
   readonly sha256: string;
 }
 

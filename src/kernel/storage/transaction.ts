@@ -60,7 +60,6 @@ export function takeRowsSql(
   taken: {
     /** What follows `from`: selects due rows and limits their number. */
     readonly due: string;
-    /** The assignments that write the lease. */
     readonly set: string;
     /** Default: the key. */
     readonly returning?: string;
