@@ -10,7 +10,7 @@ export interface Listener {
   readonly hostSettings: readonly string[];
 }
 
-/** A port cannot be opened. The message names the setting to change. */
+/** Thrown if a port cannot be opened. The message names the setting to change. */
 export class PortFault extends Error {
   override readonly name = "PortFault";
 }

@@ -25,17 +25,17 @@ export interface CatalogSources {
   /** If true, a missing folder counts as empty. Default: it is an issue. */
   readonly isFolderOptional?: boolean;
   readonly env: Readonly<Record<string, string | undefined>>;
-  /** Why the file of a variable `X_FILE` cannot be read, by `X`. */
+  /** By `X`, why the file that `X_FILE` names cannot be read. */
   readonly fileProblems?: ReadonlyMap<string, string>;
   readonly clock: Clock;
   readonly allowPrivateUpstreams: boolean;
-  /** Replaces text in every manifest: the simulated provider of `dev` listens on a free port. */
+  /** Replaced in every manifest, because the simulated provider of `dev` listens on a free port. */
   readonly rewrite?: { readonly from: string; readonly to: string };
-  /** Which listings share a provider's capacity. Absent or "": each listing has its own pool. */
+  /** The file that says which listings share a provider's capacity. Absent or "": none do. */
   readonly poolsFile?: string;
   /** `NAME=origin` pairs, comma-separated: where the key in variable `NAME` may be sent. */
   readonly providerKeyOrigins?: string;
-  /** Where each variable's key could be sent in the previous catalog: stays so after a reload. */
+  /** The origin of each variable's key in the catalog before a reload, which a reload must keep. */
   readonly keyOwners?: KeyOwners;
   /** Comma-separated ids of providers that get decisions in the public form of their wire. */
   readonly decisionsPublicForm?: string;

@@ -124,8 +124,8 @@ function escapeBreaks(line: string): string {
 const ESCAPES = /\\(?:ud[89a-f][0-9a-f]{2}|.)/g;
 
 /**
- * UTF-8 cannot encode half a surrogate pair, and strict JSON parsers reject its escape, which only
- * Node 26 writes. Replaced by U+FFFD, so that a line is the same on each Node.
+ * Replaces halves of surrogate pairs by U+FFFD: UTF-8 cannot encode them, and strict JSON parsers
+ * reject their escapes, which only Node 26 writes.
  */
 function replaceHalves(line: string): string {
   const whole = line.toWellFormed();

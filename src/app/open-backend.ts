@@ -18,12 +18,12 @@ import { openPostgresBackend, type PostgresBackend } from "./open-postgres-backe
 export type Backend = PostgresBackend & {
   /** Folder of the embedded database; undefined for an external database. */
   readonly dataDir: string | undefined;
-  /** For backups; undefined for an external database. */
+  /** The embedded server, for backups; undefined for an external database. */
   readonly embedded: BackupServer | undefined;
   readonly migrated: readonly string[];
 };
 
-/** The database does not answer at a start. Some faults of the driver have no message. */
+/** Thrown if the database does not answer at a start: some faults of the driver have no message. */
 export class DatabaseAwayFault extends Error {
   override readonly name = "DatabaseAwayFault";
 

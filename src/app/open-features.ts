@@ -50,7 +50,7 @@ import { programVersion } from "./shipped-files.ts";
 import { closeNow, drain, finishRequests } from "./shut-down.ts";
 
 export interface FeatureOptions extends ConsoleOptions {
-  /** Wires of clients and providers. Default: all of the program. */
+  /** The wires that clients and providers may speak. Default: all that the program has. */
   readonly wires?: WireTable;
   readonly bodyPool?: BufferPool;
 }

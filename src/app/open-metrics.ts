@@ -198,7 +198,7 @@ function listingFamilies(sources: MetricSources): readonly Family[] {
   ];
 }
 
-/** Yields 0 or 1 for each listing. Listings under the label `other` are added up. */
+/** Yields 0 or 1 for each listing. `ReadFamily` adds up the listings under the label `other`. */
 function* listingSamples(
   { serve, holder }: MetricSources,
   valueOf: (listing: Deployment, nowMs: number) => boolean,
@@ -210,7 +210,7 @@ function* listingSamples(
   }
 }
 
-/** At most as many pools as listings have series. */
+/** Yields pools of routed listings, at most `metrics.listings_max`. */
 function* poolSamples(
   { serve, holder }: MetricSources,
   valueOf: (poolId: string) => number,

@@ -27,7 +27,7 @@ import {
 import type { SecretReading } from "./secret-files.ts";
 
 export interface SettingsSource {
-  /** Its changes cause a reload. It may be missing. */
+  /** A file whose changes cause a reload. It may be missing. */
   readonly file: string;
   /** Throws a fault with one line per problem. */
   read(secrets: {
@@ -80,8 +80,8 @@ export class Reloads {
   }
 
   /**
-   * Changes every minute while a reload is due without a changed file: announced prices have begun,
-   * or the last reload failed.
+   * Returns a text that changes every minute while a reload is due without a changed file:
+   * announced prices have begun, or the last reload failed.
    */
   #due(): string {
     const { options, holder } = this.#parts;
@@ -259,7 +259,7 @@ async function settled(look: () => Promise<string>, seen: string): Promise<strin
   return before;
 }
 
-/** Changes when a file, or a `*.json` in a folder, is written or removed. */
+/** Returns a text that changes when a file, or a `*.json` in a folder, is written or removed. */
 export async function readFileState(paths: readonly string[]): Promise<string> {
   const states = paths.map(async (path): Promise<string> => {
     try {

@@ -5,7 +5,7 @@ import { type Environment, isOwnVariable, isSecretSetting } from "../kernel/inde
 export interface SecretReading {
   /** The environment; `X` has the content of the file that `X_FILE` names. */
   readonly env: Environment;
-  /** Why the file of `X_FILE` cannot be used, by `X`. Contains no secret. */
+  /** By `X`, why the file that `X_FILE` names cannot be used. Contains no secret. */
   readonly problems: ReadonlyMap<string, string>;
   /** Variables whose values differ from those in force. */
   readonly changed: readonly string[];

@@ -4,7 +4,7 @@ import { setTimeout as sleep } from "node:timers/promises";
 import type { CallPorts, Readiness } from "../gateway/index.ts";
 
 const SHUTDOWN_POLL_MS = 50;
-/** For terminal events and settlements of the requests that were cut. */
+/** Time for terminal events and settlements of the requests that were cut off. */
 const LAST_ANSWERS_MS = 5_000;
 
 /** Fails readiness, then waits: load balancers send requests until they have seen the probe. */
@@ -15,8 +15,8 @@ export async function drain(readiness: Readiness, delayMs: number): Promise<void
 }
 
 /**
- * Lets running requests and drains end. After the grace time, the others end with their wire's
- * terminal error event and are settled at what was reported.
+ * Lets running requests and drains end. Those that outlive the grace time end with their wire's
+ * terminal error event, and are settled at what was reported.
  */
 export async function finishRequests(
   servers: readonly Server[],

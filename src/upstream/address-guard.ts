@@ -99,7 +99,7 @@ export function rememberedNames(): FindAddresses {
   };
 }
 
-/** An organization already has the maximum of look-ups in flight. */
+/** Thrown if an owner already has the maximum of look-ups in flight. */
 export class NamesBusyError extends Error {
   override readonly name = "NamesBusyError";
   readonly code = "NAMES_BUSY";

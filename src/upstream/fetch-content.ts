@@ -224,7 +224,7 @@ type Headers = Readonly<Record<string, string | string[] | undefined>>;
 
 export interface ContentHead {
   readonly status: 200 | 206 | 416;
-  /** Names are in lower case. Only headers about the file. */
+  /** Only headers about the file, with lower-case names. */
   readonly contentHeaders: Readonly<Record<string, string>>;
 }
 

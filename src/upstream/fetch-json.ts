@@ -161,7 +161,7 @@ export interface Post {
   readonly url: URL;
   readonly headers: Readonly<Record<string, string>>;
   readonly body: string;
-  /** For everything, from connecting to the end of the answer. */
+  /** The time limit for everything, from connecting to the end of the answer. */
   readonly timeoutMs: number;
   /** Allows loopback and private addresses, for development and tests. */
   readonly allowPrivate: boolean;

@@ -20,7 +20,7 @@ export interface BackupManifest {
   readonly finished_at: string;
   readonly restore_point: string;
   readonly postgres_version: string;
-  /** Sums of all accounts in micro-dollars at the restore point, as text: only compared. */
+  /** Sums over all accounts, in micro-dollars, at the restore point. Only compared, as text. */
   readonly sums: string;
   readonly folders: readonly string[];
   readonly files: readonly CopiedFile[];

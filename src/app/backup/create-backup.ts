@@ -144,7 +144,7 @@ async function stopBackup(client: Client): Promise<string> {
   throw new BackupFault("PostgreSQL did not end the base copy as expected");
 }
 
-/** Copies the log segments between two positions. The switch of the log has completed them. */
+/** Copies the log segments between two positions. `pg_switch_wal` has already completed them. */
 async function copyLog(
   client: Client,
   { cluster, target }: CopyTask,

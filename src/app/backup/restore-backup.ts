@@ -21,7 +21,7 @@ import { copyFile, isMissing, makeFolder, sideBySide } from "./files.ts";
 interface RestoreOptions {
   /** A backup, or a folder of backups, of which the newest is used. */
   readonly from: string;
-  /** Must not have a database. */
+  /** The data folder. It must not contain a database. */
   readonly dataDir: string;
   readonly log: Logger;
   readonly onProgress?: (line: string) => void;
@@ -30,7 +30,7 @@ interface RestoreOptions {
 interface Restored {
   readonly folder: string;
   readonly manifest: BackupManifest;
-  /** Outside the requested folder if PostgreSQL's user cannot enter that. */
+  /** Not in the requested folder if PostgreSQL's user cannot enter it. */
   readonly dataDir: string;
 }
 

@@ -165,7 +165,7 @@ export interface Action {
   /** The sentence after the actor's name: "… disabled the key “ci” permanently". */
   readonly says: string | ((told: Told) => string);
   readonly seenBy: "organization" | "operator";
-  /** Facts that only operators see. */
+  /** Names of facts that only operators see. */
   readonly hides: readonly string[];
 }
 

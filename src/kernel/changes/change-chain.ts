@@ -5,7 +5,7 @@ import { asObject, tryParse } from "../json/json-edit.ts";
 import type { Facts } from "./change-words.ts";
 import type { ActorKind, RecordedChange } from "./change.ts";
 
-/** An absent member selects all changes. */
+/** Selects changes. An absent member does not restrict them. */
 export interface ChangeFilter {
   readonly orgId?: OrgId;
   readonly sinceMs?: number;

@@ -78,7 +78,7 @@ export class ChangeLog {
   }
 }
 
-/** Policies and lists may be long. Of longer facts, only a digest is recorded. */
+/** Policies and lists may be long. For longer facts, only a digest is recorded. */
 const FACTS_CHARS_MAX = 8_000;
 const ID_CHARS_MAX = 200;
 

@@ -23,7 +23,7 @@ export class Told {
     this.#name = name;
   }
 
-  /** `the key “production”`, or `a key` if no name is known. */
+  /** Returns `the key “production”`, or `a key` if no name is known. */
   thing(kind: string): string {
     const known = this.#name ?? this.#text("name");
     return known === undefined ? `a ${kind}` : `the ${kind} “${known}”`;

@@ -59,7 +59,7 @@ export interface ChangedBy {
   readonly id: string;
   /** Null if no request made the change. */
   readonly requestId: string | null;
-  /** /24 of IPv4 or /48 of IPv6, never the client's address. */
+  /** The client's network (/24 of IPv4, /48 of IPv6), never its address. */
   readonly clientNetwork: string | null;
 }
 

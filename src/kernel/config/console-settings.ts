@@ -214,7 +214,7 @@ export const MAIL_SETTINGS = {
 
 export type MailConfig = ConfigOf<typeof MAIL_SETTINGS>;
 
-/** E-mail needs a sender. Undefined if there is one, or if e-mail is off. */
+/** Says that a sender is missing; undefined if there is one, or if e-mail is off. */
 export function mailProblem(mail: MailConfig): string | undefined {
   const { smtpHost, smtpUser, smtpFrom } = mail;
   if (smtpHost === "" || smtpFrom !== "" || smtpUser.includes("@")) return undefined;

@@ -13,7 +13,7 @@ import {
 export interface ConfigSources {
   readonly flags: Partial<Record<SettingName, string | number | boolean | undefined>>;
   readonly env: Readonly<Record<string, string | undefined>>;
-  /** Why the file that a `NAME_FILE` variable names cannot be read, by `NAME`. */
+  /** By `X`, why the file that `X_FILE` names cannot be read. */
   readonly fileProblems?: ReadonlyMap<string, string>;
   readonly yamlText?: string;
 }

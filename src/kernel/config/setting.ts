@@ -1,7 +1,7 @@
 export interface Setting<T> {
   /** Path in `tokenmarket.yaml`; `environmentName` derives the variable from it. */
   readonly path: string;
-  /** Other variables, which are read if the derived one is not set. */
+  /** Other environment variables, read if the derived one is not set. */
   readonly alsoEnv?: readonly string[];
   readonly kind: "string" | "integer" | "boolean" | "level";
   readonly fallback: T;

@@ -131,7 +131,7 @@ export const PAGE_STATEMENT_BYTES_MAX: number = 1 * MiB;
 export const PAGE_STATEMENT_LINES_MAX: number = 20_000;
 /** Attempts of a period that a page may compare with a provider's statement line by line. */
 export const PAGE_STATEMENT_ATTEMPTS_MAX: number = 100_000;
-/** For the statement as a JSON string, in which quotes and line breaks take two bytes. */
+/** For a provider's statement inside a JSON string, where quotes and line breaks take two bytes. */
 export const PAGE_STATEMENT_BODY_BYTES_MAX: number = 3 * MiB;
 
 // Reports of the console
@@ -206,7 +206,7 @@ export const UNKNOWN_KEY_MS: number = 250;
 
 export const UNKNOWN_KEYS_MAX: number = 10_000;
 export const KEY_LOOKUP_KEYS_MAX: number = 512;
-/** The pause after a look-up of an unknown key, so that a flood of random keys costs little. */
+/** Look-ups pause this long after an unknown key, so that a flood of random keys costs little. */
 export const KEY_LOOKUP_PAUSE_MS: number = 20;
 /** How long the gateway remembers that the ledger refused a reserve for lack of money. */
 export const SHORTFALL_MS: number = 250;

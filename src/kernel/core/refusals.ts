@@ -225,7 +225,7 @@ export interface Refusal {
   readonly retryAfterSeconds?: number;
   /** `metadata.retry_at` of the error body, in milliseconds since 1970. */
   readonly retryAtMs?: number;
-  /** The first instant of the next period. Present only for a spend cap. */
+  /** When the spend cap resets: the first instant of its next period. Absent for other limits. */
   readonly capResetAtMs?: number;
   /** Present only for a spend cap that is not monthly. */
   readonly capPeriod?: Exclude<CapPeriod, "month">;

@@ -42,7 +42,7 @@ export function schemaCheck(schema: TSchema, words: SchemaWords): SchemaCheck {
   };
 }
 
-/** For data whose problems are reported to no one. */
+/** Returns a type guard, for data whose problems are reported to no one. */
 export function conforms<S extends TSchema>(schema: S): (value: unknown) => value is Static<S> {
   const validator = compiled(VALUES, schema);
   return (value): value is Static<S> => validator()(value);
@@ -149,7 +149,7 @@ function parsePointer({ instancePath }: ErrorObject, value: unknown): (string | 
     });
 }
 
-/** Some errors belong to a container: returns the step to the member at fault, if any. */
+/** ajv reports some errors at the container: returns the step from there to the member at fault. */
 function stepInside({ keyword, params }: ErrorObject): readonly (string | number)[] {
   const name = STEP_PARAMS[keyword];
   const step: unknown = name === undefined ? undefined : params[name];

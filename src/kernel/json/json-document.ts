@@ -4,7 +4,7 @@ import type { WordTable } from "./json-keys.ts";
 /** Index of a node on the tape of a document. The root is 0. */
 export type JsonNode = number;
 
-/** The object has no such member. */
+/** Means that the object has no such member. */
 export const ABSENT: JsonNode = -1;
 
 /** Tape entries of a node: kind and flags, start, end, next sibling (for a key: its word id). */
@@ -24,7 +24,7 @@ export const FALSE_KIND = 6;
 
 export const NULL_KIND = 7;
 const KIND_MASK = 7;
-/** On strings and keys that contain a backslash. */
+/** Set on strings and keys that contain a backslash. */
 export const ESCAPED_FLAG = 8;
 export const KEY_FLAG = 16;
 

@@ -142,8 +142,8 @@ export function asNumber(value: unknown): number | undefined {
 }
 
 /**
- * Parses text from a provider; undefined if it is not JSON or exceeds the budget. Pass one budget
- * for all texts of one answer.
+ * Parses text from outside, such as a provider's answer; undefined if it is not JSON or exceeds the
+ * budget. Pass one budget for all texts of one answer.
  */
 export function tryParse(
   text: string,

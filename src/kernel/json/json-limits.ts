@@ -10,7 +10,7 @@ export const JSON_VALUES_MAX = 250_000;
 /** Unknown names in one object that are checked. Each costs far more time than a known name. */
 export const UNKNOWN_FIELDS_MAX = 1_000;
 
-/** Values and keys of a part that is passed on unread; checking that many takes less than 0.1 s. */
+/** Values and keys of an answer's part that is passed on unread; checking them takes < 0.1 s. */
 export const PASSED_VALUES_MAX = 1_200_000;
 
 /**
@@ -25,9 +25,12 @@ export const READ_DEPTH_MAX = 10;
  * alternatives each still passes.
  */
 export const PARSED_VALUES_MAX = 400_000;
-/** Keys of such a text cost the most time, because each may be a new name. */
+/** Keys of one text that is parsed as a whole. Each may be a new name, which takes most time. */
 export const PARSED_KEYS_MAX = 120_000;
-/** Characters outside strings, and escaped quotes inside them: later passes stop at each. */
+/**
+ * Characters outside strings, and escaped quotes inside them, of one text that is parsed as a
+ * whole. Later passes stop at each of them.
+ */
 export const PARSED_STEPS_MAX = 4_000_000;
 
 export interface JsonFault {

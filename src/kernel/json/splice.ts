@@ -120,7 +120,7 @@ interface Edit {
   readonly text: string;
 }
 
-/** Text whose edits are applied while it is written. It must not change before. */
+/** Text whose edits are applied while it is written. Until then, the text must not change. */
 export class EditedBytes {
   readonly length: number;
   readonly #text: Buffer;

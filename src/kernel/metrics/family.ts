@@ -11,7 +11,7 @@ export interface Family {
   parts(form: TextForm): Iterable<string>;
 }
 
-/** One series of a counter or gauge. Label values are in the order of the table. */
+/** One series of a counter or gauge. Label values are in the order of the metric's row. */
 export type Sample = readonly [labels: readonly string[], value: number];
 
 /** A metric that is read at each scrape and costs nothing in between. */
@@ -223,7 +223,7 @@ function renderLabels(names: readonly string[], values: readonly string[]): stri
   return names.map((name, at) => `${name}="${escapeLabel(values[at] ?? "")}"`).join(",");
 }
 
-/** With a decimal point, so that a series has the same labels in both formats. */
+/** Formats a bound with a decimal point, so that a series has the same labels in both formats. */
 function boundText(bound: number): string {
   return Number.isInteger(bound) ? `${bound}.0` : String(bound);
 }

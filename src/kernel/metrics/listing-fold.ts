@@ -63,8 +63,8 @@ export class ListingFold {
   }
 
   /**
-   * Returns labels for all listings, used or not. Listings without a place get the remaining ones,
-   * but only in this result.
+   * Returns labels for all listings, used or not. Listings without a place get the places that are
+   * left, but only in this result.
    */
   forAll<T extends { readonly providerId: string; readonly modelId: string }>(
     listings: readonly T[],

@@ -8,12 +8,12 @@ import type { DatabaseAddress } from "./database-address.ts";
 
 export const SERVER_VERSION_MIN: number = 15;
 
-/** The database answers but cannot be used. The message tells the operator what to do. */
+/** Thrown if the database answers but cannot be used. The message tells the operator what to do. */
 export class DatabaseUnfitFault extends Error {
   override readonly name = "DatabaseUnfitFault";
 }
 
-/** They contain passwords: never print them. */
+/** These addresses contain passwords: never print them. */
 export interface ServerAddresses {
   /**
    * The address without a pooler, or with a pooler in session mode, so that its sessions belong to

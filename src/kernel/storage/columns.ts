@@ -27,7 +27,7 @@ export type ColumnsOf<T> = { readonly [P in keyof T]-?: Column<T[P]> };
 
 /** The columns of an object. Properties that read as undefined are left out. */
 export interface Columns<T> extends Column<T> {
-  /** For `select` or `returning`. */
+  /** The column list for `select` or `returning`. */
   readonly sql: string;
   /** Like `sql`, but qualifies columns with a table alias; expressions stay unchanged. */
   sqlOf(alias: string): string;
@@ -184,7 +184,7 @@ function readValue(row: object, name: string): unknown {
   return (row as Row)[name];
 }
 
-/** Needs no quotes in an array literal of PostgreSQL. */
+/** Matches text that needs no quotes in an array literal of PostgreSQL. */
 const PLAIN = /^[\w./:@+-]+$/;
 
 /**
@@ -204,7 +204,7 @@ export function plainColumn<T>(
   return array + "}";
 }
 
-/** Writes an array literal of arbitrary texts. */
+/** Writes an array literal of arbitrary texts, with quotes where needed. */
 export function textColumn<T>(rows: readonly T[], read: (row: T) => string | null): string {
   let array = "{";
   for (let i = 0; i < rows.length; i++) {

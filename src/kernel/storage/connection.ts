@@ -44,9 +44,7 @@ export async function beginSession(client: ClientBase, limits: SessionLimits): P
   await queryInTime(client, { text: settingsSql(limits, "session") });
 }
 
-/**
- * For the current transaction only: afterwards a pooler may lend the session to another program.
- */
+/** Applies the settings to one transaction: a pooler may lend the session to another program. */
 export async function beginLocally(client: ClientBase, limits: SessionLimits): Promise<void> {
   await client.query(settingsSql(limits, "transaction"));
 }
@@ -184,8 +182,8 @@ function rethrowMarked(fault: unknown): never {
 }
 
 /**
- * SQLSTATE classes of faults that a retry may not see again: connection, authorization, transaction
- * state, rollback, resources, locks, operator intervention, system.
+ * SQLSTATE classes of faults after which a retry may succeed: connection, authorization,
+ * transaction state, rollback, resources, locks, operator intervention, system.
  */
 const AWAY_CLASSES: ReadonlySet<string> = new Set(["08", "28", "25", "40", "53", "55", "57", "58"]);
 

@@ -4,7 +4,7 @@ import { Client, type ClientBase, type ClientConfig } from "pg";
 export type DatabaseAddress = string | AskedAddress;
 
 interface AskedAddress {
-  /** Has no password. */
+  /** The connection string, without a password. */
   readonly url: string;
   /** Called for each new connection, because the password may expire. */
   readonly password: () => Promise<string>;

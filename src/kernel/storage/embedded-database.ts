@@ -12,12 +12,12 @@ export interface ServerAddress {
   readonly programPassword: string;
 }
 
-/** Contains the password: never print it. */
+/** The result contains the password: never print it. */
 export function toConnectionString({ port, programPassword }: ServerAddress): string {
   return `postgres://${PROGRAM_ROLE}:${programPassword}@127.0.0.1:${port}/${DATABASE_NAME}`;
 }
 
-/** Contains the superuser's password: never print it. */
+/** The result contains the superuser's password: never print it. */
 export function toAdminConnectionString(address: ServerAddress, database: string): string {
   return `postgres://${DATABASE_NAME}:${address.adminPassword}@127.0.0.1:${address.port}/${database}`;
 }

@@ -140,7 +140,7 @@ function spawnServer(home: EmbeddedHome, options: LaunchOptions, logPath: string
   const logFile = openSync(logPath, isLong ? "w" : "a", 0o600);
   const own = { ...settings(options.port), ...options.settings };
   const args = ["-D", home.cluster, ...toArguments(own)];
-  // Detached, because Ctrl-C on the terminal must not stop it before the gateway has settled.
+  // Detached: Ctrl-C on the terminal must not stop the server before the gateway has settled.
   const child = spawn(options.binaries.postgres, args, {
     ...home.user,
     cwd: "/",
@@ -268,7 +268,7 @@ function mayWorkIn(home: EmbeddedHome, pid: number): boolean {
 
 const POSTGRES_CALL = /^postgres[:\0]|\/postgres\0/;
 
-/** Changes whenever a server writes its pid file. */
+/** Returns a text that changes whenever a server writes its pid file. */
 function pidFileMark(home: EmbeddedHome): string | undefined {
   const found = statSync(join(home.cluster, "postmaster.pid"), {
     bigint: true,

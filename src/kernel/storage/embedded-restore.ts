@@ -75,7 +75,7 @@ async function replay(home: EmbeddedHome, options: EmbeddedRestore): Promise<voi
       recovery_target_timeline: "current",
       recovery_target_name: options.restorePoint,
       recovery_target_action: "promote",
-      // Then the server reports that it is ready only after the replay.
+      // Without hot standby, the server reports that it is ready only after the replay.
       hot_standby: "off",
     },
     readyWaitMs: REPLAY_WAIT_MS,

@@ -28,7 +28,7 @@ export interface EmbeddedPostgres {
   readonly connectionString: string;
   /** For the superuser, in tests. Contains the password: never print it. */
   readonly adminConnectionString: string;
-  /** Outside the requested folder if PostgreSQL's user cannot enter that. */
+  /** Not in the requested folder if PostgreSQL's user cannot enter it. */
   readonly dataDir: string;
   readonly cluster: string;
   /** False if a running server was found and is shared. */
@@ -149,7 +149,7 @@ async function findAnswering(starter: Starter, signal: AbortSignal): Promise<num
       await ensureDatabase(address);
       return server.port;
     }
-    // A "smart" shutdown by another program would wait for the last session: hurry it.
+    // Another program's "smart" shutdown would wait for the last session: make it a fast one.
     if (server.state === "stopping") interruptServer(server);
     signal.throwIfAborted();
     await sleep(POLL_MS);
@@ -193,7 +193,7 @@ const RETRY_MAX_MS = 10_000;
 export interface SupervisorOptions {
   /** Called four times per second, so it must be cheap. */
   readonly isUp: () => boolean;
-  /** Starts the server or shares a started one. Rejects if neither works. */
+  /** Starts the server, or shares one that another process started. Rejects if neither works. */
   readonly bringBack: (signal: AbortSignal) => Promise<{ readonly started: boolean }>;
   readonly log: Logger;
   readonly detail: object;

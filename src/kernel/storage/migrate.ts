@@ -197,7 +197,7 @@ export const RUNNER_TIMES: RunnerTimes = {
   waitMs: 300_000,
 };
 
-/** Another process blocked the migration for longer than a start may wait. A retry may succeed. */
+/** Thrown if others block a migration for longer than a start may wait; a retry may succeed. */
 export class SchemaBusyFault extends Error {
   override readonly name = "SchemaBusyFault";
 }

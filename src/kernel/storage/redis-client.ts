@@ -140,7 +140,7 @@ function parseAddresses(url: string): URL[] {
   });
 }
 
-/** Keys per SCAN. */
+/** How many keys one SCAN asks for. */
 const SCAN_KEYS = 1_000;
 
 /**

@@ -17,7 +17,7 @@ interface Mark {
 
 interface Primary {
   readonly position: bigint;
-  /** Of the server and the database. A replica has the identity of its primary. */
+  /** Identifies the server and the database. A replica has the identity of its primary. */
   readonly identity: string;
 }
 

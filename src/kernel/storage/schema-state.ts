@@ -4,7 +4,7 @@ import { join, resolve } from "node:path";
 
 import type { Pool, PoolClient } from "pg";
 
-/** This program cannot use the schema. The message tells the operator what to do. */
+/** Thrown if this program cannot use the schema. The message tells the operator what to do. */
 export class SchemaFault extends Error {
   override readonly name = "SchemaFault";
 }

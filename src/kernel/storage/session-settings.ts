@@ -12,7 +12,7 @@ const OWN_SETTINGS: Readonly<Record<string, string>> = {
   // Compiling a statement would take longer than running it.
   jit: "off",
   plan_cache_mode: "auto",
-  // One core per statement, so that reports do not take cores from the batches of the ledger.
+  // One core per statement, because the batches of the ledger have priority.
   max_parallel_workers_per_gather: "0",
   default_transaction_isolation: "read committed",
   lock_timeout: "0",
