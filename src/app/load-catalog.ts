@@ -107,7 +107,7 @@ export function readSettlementTerms(
   return { ok: false, problem: `the manifests are not valid:\n${issues.join("\n")}` };
 }
 
-/** For example `openai.json/models/0/id: must be a string`. */
+/** Formats an issue like `openai.json/models/0/id: must be a string`. */
 export function renderIssue({ file, pointer, message }: CatalogIssue): string {
   return `${file}${pointer}: ${message}`;
 }

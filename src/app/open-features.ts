@@ -195,7 +195,7 @@ async function stopServing(
 ): Promise<void> {
   const { servers, serve, readiness, videos, console } = parts;
   await drain(readiness, config.shutdownDelayMs);
-  // First, so that no request waits for a poll, and running polls release their leases.
+  // Closed first, so that no request waits for a poll and running polls release their leases.
   const pollerClosed = videos.poller.close();
   const searchesEnded = console.endSearches();
   // The console too, because its playground makes calls.
@@ -251,7 +251,7 @@ function gatewayServerOptions(
   };
 }
 
-/** Once per second, because a store that is down fails every request. */
+/** Limits reports to one per second, because a store that is down fails every request. */
 function oncePerSecond(clock: Clock, report: (fault: unknown) => void): (fault: unknown) => void {
   let nextMs = 0;
   return (fault) => {

@@ -42,8 +42,8 @@ export async function openGateway(options: GatewayOptions): Promise<RunningGatew
     const { keyOwners } = first;
     const reloads = new Reloads({ options, events, inForce, holder, keyOwners });
     const listeners = listListeners(config);
-    // First, so that its probes answer while the other ports open. Exclusive, because metrics are
-    // of one process, while cluster workers share every other port.
+    // Opened first, so that its probes answer while the other ports open. Exclusive, because
+    // metrics are of one process, while cluster workers share every other port.
     const internalUrl = await listen(servers.internal, listeners.internal, true);
     addresses.gatewayUrl = await listen(servers.gateway, listeners.gateway);
     const consoleUrl = await listen(servers.console, listeners.console);

@@ -227,7 +227,7 @@ function* poolSamples(
 }
 
 const READ_EVERY_MS = 60_000;
-/** Older figures are not exported. */
+/** Figures that are older are not exported. */
 const KEPT_MS = 3 * READ_EVERY_MS;
 
 /** Reads once a minute, so that no scrape queries the database. */

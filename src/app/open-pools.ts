@@ -40,9 +40,9 @@ export interface DatabaseOptions {
 }
 
 export interface Pools {
-  /** For transactions only: a session must keep no state after its transaction. */
+  /** Use it for transactions only: a session must keep no state after its transaction. */
   readonly main: Pool;
-  /** For work that needs its own session. Without a pooler, the same pool as `main`. */
+  /** Use it for work that needs its own session. Without a pooler, the same pool as `main`. */
   readonly sessions: Pool;
   readonly reports: ReportSources;
   readonly primaryReports: Pool;

@@ -4,7 +4,7 @@ import { join } from "node:path";
 import type { Config } from "../kernel/index.ts";
 import { DayFolder, openSigningKey, readPublicKey, type SigningKey } from "../ledger/index.ts";
 
-/** Default: `retired` in the data folder. */
+/** Opens the folder of exported days: `retired` in the data folder unless another is given. */
 export function openDayArchive(config: Config, folder?: string): DayFolder {
   return new DayFolder(folder ?? join(config.dataDir, "retired"));
 }

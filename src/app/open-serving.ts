@@ -57,7 +57,7 @@ export interface ServingOptions {
 }
 
 export interface Serving {
-  /** Close its connections to providers after the last call. */
+  /** Its connections to providers must be closed after the last call. */
   readonly serve: CallPorts;
   readonly bodyPool: BufferPool;
   close(): void;

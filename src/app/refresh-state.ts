@@ -11,7 +11,7 @@ export function sourcesFolder(dataDir: string): string {
   return join(dataDir, "catalog-sources");
 }
 
-/** Undefined if there was no refresh, or its record cannot be read. */
+/** Returns undefined if there was no refresh, or if its record cannot be read. */
 export function readRefreshState(dataDir: string): RefreshState | undefined {
   try {
     const read = JSON.parse(readFileSync(stateFile(dataDir), "utf8")) as Partial<RefreshState>;

@@ -63,7 +63,7 @@ export class Reloads {
     this.#keyOwners = parts.keyOwners;
   }
 
-  /** For an operator's request: logs the result even if nothing has changed. */
+  /** Reloads because an operator asks for it: logs the result even if nothing has changed. */
   all(): void {
     this.#enqueue(() => this.#reload({ isAsked: true }));
   }
@@ -139,7 +139,7 @@ export class Reloads {
     if (!isShown) tell();
   }
 
-  /** Undefined if the settings cannot be used; the log says why. */
+  /** Returns undefined if the settings cannot be used; the log says why. */
   #readSettings(secrets: SecretReading | undefined): ReadSettings | undefined {
     const { options, inForce, events } = this.#parts;
     const { settings: source, env, hide, log } = options;
@@ -157,7 +157,7 @@ export class Reloads {
     }
   }
 
-  /** Undefined if the catalog has not changed. */
+  /** Returns undefined if the catalog has not changed. */
   async #loadCatalog(
     secrets: SecretReading | undefined,
   ): Promise<GoodCatalog | undefined | "failed"> {

@@ -11,7 +11,7 @@ export interface SecretReading {
   readonly changed: readonly string[];
 }
 
-/** Larger files cannot be secrets, and are refused. */
+/** A larger file cannot be a secret, and is refused. */
 export const SECRET_FILE_BYTES_MAX: number = 65_536;
 
 /**

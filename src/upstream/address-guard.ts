@@ -37,7 +37,7 @@ for (const network of [
   assert(forbidden.add(network), "a forbidden network is one");
 }
 
-/** Includes loopback, link-local, shared, multicast and reserved addresses. */
+/** True for private, loopback, link-local, shared, multicast and reserved addresses. */
 export function isPrivateAddress(address: string): boolean {
   return forbidden.has(address.replace(/^\[|\]$/g, ""));
 }

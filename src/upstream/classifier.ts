@@ -28,7 +28,7 @@ export function attemptClassifier(clock: Clock): AttemptClassifier {
     timeout: (status) => timeoutFailure(status ?? undefined),
     brokenBody: (status) => brokenOffFailure(status),
     unusable: (status) => unusableFailure(status),
-    // Not the provider's fault, because some requests need more bytes per token than others.
+    // The provider is not to blame, because some requests need more bytes per token than others.
     endless: (status) => withoutBlame(brokenOffFailure(status)),
     // The gateway ended the attempt: the provider's health does not change, and no other is tried.
     abandoned: (status) => ({
@@ -52,9 +52,7 @@ function classifyFault(code: string): ConnectionFault {
   return REFUSED.test(code) || code.startsWith("proxy") ? "refused" : "reset";
 }
 
-/**
- * For a customer's own key: if the provider refuses it, tells the customer, who alone can fix it.
- */
+/** Adapts refusals of a customer's own key: their message tells the customer, who can fix it. */
 export function ownKeyClassifier(
   classifier: AttemptClassifier,
   deployment: Pick<Deployment, "ownKey">,

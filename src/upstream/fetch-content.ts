@@ -18,7 +18,7 @@ export interface ContentInput {
   readonly deadlines: Deadlines;
   readonly upstream: Pick<UpstreamClient, "get" | "getElsewhere">;
   readonly deployment: Deployment;
-  /** Below the deployment's base address. */
+  /** The path below the deployment's base address. */
   readonly path: string;
   /** A byte range, and the version of the file that it applies to. Absent: the whole file. */
   readonly range?: string;
@@ -26,7 +26,7 @@ export interface ContentInput {
   readonly headOnly: boolean;
   /** How long the provider may be silent, before its headers and after them. */
   readonly idleMs: number;
-  /** Larger files are not passed through. */
+  /** A larger file is not passed through. */
   readonly bytesMax: number;
   readonly sink: ContentSink;
 }
@@ -224,7 +224,7 @@ type Headers = Readonly<Record<string, string | string[] | undefined>>;
 
 export interface ContentHead {
   readonly status: 200 | 206 | 416;
-  /** Only headers about the file, with lower-case names. */
+  /** Only the headers about the file, with names in lower case. */
   readonly contentHeaders: Readonly<Record<string, string>>;
 }
 

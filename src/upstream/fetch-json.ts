@@ -15,7 +15,7 @@ export type FetchHandler = Dispatcher.DispatchHandler & { onRefused(error: Error
 export interface FetchInput {
   readonly clock: Clock;
   readonly deadlines: Deadlines;
-  /** For the whole answer, in milliseconds. */
+  /** The time limit for the whole answer. */
   readonly totalMs: number;
   /** A longer answer counts as none. */
   readonly bytesMax: number;
@@ -23,7 +23,7 @@ export interface FetchInput {
 }
 
 export interface RunningFetch<T> {
-  /** Undefined if there was no answer in time or within its bounds. Never rejects. */
+  /** Resolves with undefined without an answer in time and within the bounds. Never rejects. */
   readonly ended: Promise<T | undefined>;
   abandon(): void;
 }
@@ -52,7 +52,7 @@ export function fetchAnswer(input: FetchInput): RunningFetch<FetchedAnswer> {
   return run;
 }
 
-/** Undefined unless the status is 2xx and the body is JSON. */
+/** Resolves with undefined unless the status is 2xx and the body is JSON. */
 export function fetchJson(input: FetchInput): RunningJsonFetch {
   const run = fetchAnswer(input);
   return {

@@ -49,7 +49,7 @@ export class ProviderConnections {
   readonly #requests = new KeptConnections();
   readonly #pools = new Map<OutboundRoute, Map<string, Dispatcher>>();
   readonly #lookup: LookupFunction;
-  /** For addresses that providers' answers name. */
+  /** Looks up the hosts of addresses that providers' answers name. */
   readonly #foreignLookup: LookupFunction;
 
   constructor(options: {
@@ -83,7 +83,7 @@ export class ProviderConnections {
     once(this.#open(origin, this.#findRoute(providerId), this.#lookup), send);
   }
 
-  /** For an address that is not the provider's: sends no client certificate. */
+  /** Sends to an address that is not the provider's, so without its client certificate. */
   elsewhere(origin: string, send: (dispatcher: Dispatcher) => void): void {
     const { proxy, trustOnly } = this.#outbound.all;
     const route = { proxy, secureContext: trustOnly, trustOnly };
@@ -121,7 +121,7 @@ export class ProviderConnections {
     if (proxy === "") return pooled(origin, buildConnector({ ...connect, lookup }));
     return new EnvHttpProxyAgent({
       ...options,
-      // Empty, not absent: undici would read the environment.
+      // Empty, because undici would read the environment if it were absent.
       httpProxy: "",
       httpsProxy: proxy,
       noProxy,

@@ -18,13 +18,13 @@ import type { KeptHandler } from "./provider-connections.ts";
 
 export interface AttemptTimeouts {
   readonly headersMs: number;
-  /** Maximum silence in the body of a stream; Infinity if only `totalMs` applies. */
+  /** Maximum silence within the body of a stream; Infinity if only `totalMs` applies. */
   readonly idleMs: number;
-  /** Maximum for a whole answer, or for a stream with a connected client. */
+  /** Maximum duration of a whole answer, or of a stream with a connected client. */
   readonly totalMs: number;
   /** Maximum wait for a stream's first content, whatever else arrives; absent: no limit. */
   readonly firstContentMs?: number;
-  /** How long the answer is read on after the client has disconnected. */
+  /** How long to go on reading an answer after its client has disconnected. */
   readonly drainMs: number;
 }
 
@@ -54,7 +54,7 @@ export interface AttemptInput {
   /** See `streamBytesMax()`. */
   readonly streamBytesMax: number;
   readonly sink: OutputSink;
-  /** When a stream without content is committed, if the provider has answered. Monotonic clock. */
+  /** The monotonic instant at which an answered stream without content is committed. */
   readonly commitDueMs: number;
   readonly openBridge: () => AnswerBridge;
   readonly classify: AttemptClassifier;
@@ -144,7 +144,7 @@ class AttemptRun implements AttemptHandler, RunningAttempt, Deadline {
   #hasWaited = false;
   #responseEnded = false;
   #totalDueMs: number;
-  /** When the headers are due; later, when a stream's silence is too long. */
+  /** When the headers are due, and later when a stream has been silent for too long. */
   #idleDueMs: number;
   readonly #contentDueMs: number;
 
@@ -273,7 +273,7 @@ class AttemptRun implements AttemptHandler, RunningAttempt, Deadline {
     return this.#input.stream && isOpen && !this.#hasOutput;
   }
 
-  /** Only a stream that the provider has answered is committed without content. */
+  /** Infinity unless the provider has answered with a stream that has no content yet. */
   #commitDueMs(): number {
     const { sink, commitDueMs } = this.#input;
     const isSilent = this.#phase === "answer" && this.#awaitsContent();

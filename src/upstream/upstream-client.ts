@@ -23,7 +23,7 @@ export interface UpstreamClientOptions {
   readonly wires?: WireTable;
   /** Buffers for request bodies. Default: a separate pool. */
   readonly bodyPool?: BufferPool;
-  /** Default: no proxy, default authorities. */
+  /** The routes to providers. Default: no proxy, default authorities. */
   readonly outbound?: Outbound;
   /** Called when a request is sent again because its kept connection had been closed. */
   readonly onSentAgain?: (deployment: Deployment) => void;
@@ -41,7 +41,7 @@ export interface SentAttempt {
 export interface UpstreamQuestion {
   /** A path below the deployment's base URL, with a leading slash, or a URL with its origin. */
   readonly path: string | URL;
-  /** In lower case, without the provider's key. */
+  /** Names are in lower case. The provider's key is not among them. */
   readonly headers: Readonly<Record<string, string>>;
 }
 
@@ -91,7 +91,7 @@ export class UpstreamClient {
     this.#dispatch(deployment, { method: "POST", path, headers, body, sent }, handler);
   }
 
-  /** Like `send`, with the deployment's key. */
+  /** Sends a GET with the deployment's key, like `send`. */
   get(deployment: Deployment, question: UpstreamQuestion, handler: UpstreamHandler): void {
     this.#dispatch(deployment, { method: "GET", ...question }, handler);
   }

@@ -197,7 +197,7 @@ async function markPoint(client: Client, name: string): Promise<RestorePoint> {
 const POINT_SQL = `select pg_create_restore_point($1)::text as lsn,
   to_char(clock_timestamp() at time zone 'UTC', 'YYYY-MM-DD"T"HH24:MI:SS.US"Z"') as at`;
 
-/** In one statement, so in one snapshot. */
+/** Reads all sums in one statement, so from one snapshot. */
 export async function readSums(client: Pick<Client, "query">): Promise<string> {
   const { rows } = await client.query<{ sums: string }>(SUMS_SQL);
   return rows[0]?.sums ?? "";
@@ -219,7 +219,7 @@ const EMPTY_FOLDERS = new Set([
   "pg_subtrans",
   "pg_wal",
 ]);
-/** Not copied: they belong to the running server, or to the restore that made this database. */
+/** Files that are not copied: the running server's, and those of the restore that made it. */
 const LEFT_OUT = new Set([
   "postmaster.pid",
   "postmaster.opts",

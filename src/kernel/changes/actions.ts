@@ -177,7 +177,7 @@ export function actionNames(): readonly ActionName[] {
   return Object.keys(ACTIONS) as ActionName[];
 }
 
-/** Undefined for an action that another version of this program recorded. */
+/** Returns undefined for an action that another version of this program recorded. */
 export function findAction(name: string): Action | undefined {
   return actionNames().some((each) => each === name) ? ACTIONS[name as ActionName] : undefined;
 }

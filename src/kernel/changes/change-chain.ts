@@ -17,7 +17,7 @@ export interface ChangePageFilter {
   readonly actionPrefix?: string;
   /** Account id of the author. */
   readonly by?: string;
-  /** Exclusive: selects only older changes. */
+  /** Exclusive upper bound: selects only older changes. */
   readonly untilMs?: number;
 }
 
@@ -176,7 +176,7 @@ export interface ExportedChange {
   readonly at: string;
   readonly actor_kind: ActorKind;
   readonly actor_id: string;
-  /** Null for a change of the installation. */
+  /** Null for a change that concerns the whole installation. */
   readonly org_id: string | null;
   readonly action: string;
   readonly target: string;

@@ -14,9 +14,7 @@ export class Told {
   readonly #after: Facts;
   readonly #name: string | null;
 
-  /**
-   * What people call the changed thing; null if it has no name, or its name is no longer stored.
-   */
+  /** `name` is what people call the changed thing; null if it has none that is still stored. */
   constructor(before: Facts | null, after: Facts | null, name: string | null) {
     this.#before = before ?? {};
     this.#after = after ?? {};
@@ -33,13 +31,13 @@ export class Told {
     return this.#name ?? this.#text("email") ?? otherwise;
   }
 
-  /** For example ` to “ci”`; "" if the fact was not recorded. */
+  /** Returns for example ` to “ci”`; "" if the fact was not recorded. */
   with(before: string, fact: string, show: (text: string) => string = quoted): string {
     const text = this.#text(fact);
     return text === undefined ? "" : ` ${before} ${show(text)}`;
   }
 
-  /** For example ` from $5.00 to $10.00` or ` to $10.00`; "" if the fact was not recorded. */
+  /** Returns ` from $5.00 to $10.00` or ` to $10.00`; "" if the fact was not recorded. */
   move(fact: string, show: (text: string) => string = plain, none = "none"): string {
     const [was, is] = [toText(this.#before[fact]), toText(this.#after[fact])];
     if (!(fact in this.#after)) return "";
@@ -57,7 +55,7 @@ export class Told {
     return changed.length === 0 ? "" : ` to ${changed.join(", ")}`;
   }
 
-  /** Null if the value was removed, undefined if it was not recorded. */
+  /** Returns null if the value was removed, undefined if it was not recorded. */
   now(fact: string): Facts[string] {
     return this.#after[fact];
   }

@@ -66,7 +66,7 @@ export interface ChangedBy {
 /** A change of one target. It is not recorded if `before` equals `after`. */
 export interface Change {
   readonly action: ActionName;
-  /** Null for a change of the installation. */
+  /** Null for a change that concerns the whole installation. */
   readonly orgId: OrgId | null;
   /** Id of the key, connection, organization, period, … that was changed. */
   readonly target: string;

@@ -7,7 +7,7 @@ export function assert(condition: boolean, message: string): asserts condition {
   if (!condition) throw new AssertionFault(message);
 }
 
-/** For an exhaustive switch: a new member of the union fails to compile at this call. */
+/** Call it in an exhaustive switch: a new member of the union then fails to compile. */
 export function unreachable(value: never): never {
   throw new AssertionFault(`unreachable value: ${String(value)}`);
 }

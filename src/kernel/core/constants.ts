@@ -135,7 +135,7 @@ export const PAGE_STATEMENT_ATTEMPTS_MAX: number = 100_000;
 export const PAGE_STATEMENT_BODY_BYTES_MAX: number = 3 * MiB;
 
 // Reports of the console
-/** Includes disabled keys. */
+/** The count includes disabled keys. */
 export const KEYS_PER_ORG_MAX: number = 1_000;
 
 export const KEY_MODELS_MAX: number = 100;

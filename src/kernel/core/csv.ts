@@ -1,4 +1,4 @@
-/** Formats one line of RFC 4180, without its line end. Null becomes nothing, "" becomes `""`. */
+/** Formats one line of RFC 4180, without its line end. Null is an empty field, "" becomes `""`. */
 export function csvLine(fields: readonly (string | null)[]): string {
   let line = "";
   for (let at = 0; at < fields.length; at++) {
@@ -33,7 +33,7 @@ export class CsvFault extends Error {
   override readonly name = "CsvFault";
 }
 
-/** Null means that there is nothing between two commas. */
+/** A null field means that there is nothing between two commas. */
 export type CsvRow = readonly (string | null)[];
 
 const QUOTE = 0x22;

@@ -14,7 +14,7 @@ export class Raw {
 export function usd(amount: MicroUsd): Raw {
   return new Raw(usdJsonNumber(amount));
 }
-/** Like JSON.stringify, but a bigint becomes an integer and a `Raw` its own text. */
+/** Prints like JSON.stringify, but a bigint becomes an integer and a `Raw` its own text. */
 export function printJson(value: unknown): string {
   if (value instanceof Raw) return value.text;
   if (typeof value === "bigint") return value.toString();

@@ -196,7 +196,7 @@ export interface LimitDetail {
 }
 
 export interface RefusalFigures {
-  /** In requests or tokens, like `used` and `asked`. */
+  /** `limit`, `used` and `asked` are in requests or in tokens. */
   readonly limit?: number;
   /** `used` is the use under the limit when the request came, `asked` what the request adds. */
   readonly used?: number;
@@ -217,7 +217,7 @@ export interface Refusal {
   /** One sentence: the problem, its place and the next step. Contains no secret. */
   readonly message: string;
   readonly retryable: boolean;
-  /** Absent if the form of the request is the problem. */
+  /** Absent if the refusal is about the form of the request. */
   readonly origin?: RefusalOrigin;
   readonly limit?: LimitDetail;
   readonly figures?: RefusalFigures;

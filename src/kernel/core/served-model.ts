@@ -1,7 +1,7 @@
 import { isDay } from "./time.ts";
 
 export interface ServedModel {
-  /** At most 200 characters, none invisible. A substituted name also has no addresses in it. */
+  /** The reported name, without invisible characters, and without addresses if substituted. */
   readonly name: string;
   /** True if the listing does not allow this model, so the provider used another one. */
   readonly isSubstituted: boolean;

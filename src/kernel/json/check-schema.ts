@@ -7,9 +7,9 @@ import { visibleText } from "../core/visible-text.ts";
 import { asObject } from "./json-edit.ts";
 
 export interface SchemaFault {
-  /** Relative to the checked value. */
+  /** The path to the value at fault, relative to the checked value. */
   readonly path: readonly (string | number)[];
-  /** Continues the path in a sentence: "must be text". */
+  /** Continues a sentence that begins with the path: "must be text". */
   readonly message: string;
 }
 

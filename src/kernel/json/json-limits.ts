@@ -37,7 +37,7 @@ export interface JsonFault {
   readonly fault: "syntax" | "depth" | "keys" | "values" | "encoding" | "forbidden_key";
   /** Bytes from the start of the body. */
   readonly offset: number;
-  /** Present for a forbidden key. */
+  /** The dotted path of a forbidden key; absent for other faults. */
   readonly path?: string;
 }
 

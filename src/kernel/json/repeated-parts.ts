@@ -13,7 +13,7 @@ export interface RepeatedPart {
   readonly bytes: Buffer;
   /** Relative: offsets to the value's first byte, node indexes to the value's own node. */
   readonly tape: Int32Array;
-  /** Includes keys too deep for the tape. */
+  /** The number of keys, with those too deep for the tape. */
   readonly keys: number;
   /** The rules under which the part was checked; it is valid only for these. */
   readonly rules: RuleWords;

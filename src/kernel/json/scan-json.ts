@@ -64,7 +64,7 @@ export type ScannedJson =
   | { readonly ok: false; readonly fault: JsonFault };
 
 interface Kept {
-  /** How many containers may be open around a recorded value. */
+  /** The largest number of open containers around a value that is recorded. */
   readonly deepest: number;
   readonly keysMax: number;
   /** Bound on values and keys that are checked but not recorded. */

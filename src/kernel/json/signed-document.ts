@@ -9,7 +9,7 @@ export function publicKeyText(key: KeyObject): string {
   return key.export({ format: "der", type: "spki" }).toString("base64");
 }
 
-/** Undefined if the text is not an Ed25519 key. */
+/** Returns undefined if the text is not an Ed25519 key. */
 export function readPublicKey(text: string): KeyObject | undefined {
   try {
     const key = createPublicKey({ key: Buffer.from(text, "base64"), format: "der", type: "spki" });
@@ -22,7 +22,7 @@ export function readPublicKey(text: string): KeyObject | undefined {
 /** A document of strings only, so that nothing in it can be rounded or read in two ways. */
 export type TextDocument = { readonly [name: string]: string | TextDocument };
 
-/** Like RFC 8785: members sorted by name, no white space. */
+/** Writes a document like RFC 8785: members sorted by name, no white space. */
 export function canonicalText(document: TextDocument): string {
   const members = Object.keys(document)
     .sort()

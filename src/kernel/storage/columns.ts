@@ -8,7 +8,7 @@ type SqlType = "bigint" | "boolean" | "integer" | "numeric" | "smallint" | "text
 
 interface Cell<T> {
   readonly name: string;
-  /** For a select list: the name, or `expression as name`. */
+  /** The item of a select list: the name, or `expression as name`. */
   readonly sql: string;
   /** The element type of the column's array in a batch. */
   readonly type: SqlType;
@@ -111,7 +111,7 @@ export function text<T extends string>(name: string): Column<T> {
   return { ...stored<T>(name, "text"), cells: [{ ...toCell<T>(name, "text"), isPlain: false }] };
 }
 
-/** Only for texts of letters, digits, `-`, `_` and `/`, because a batch does not quote them. */
+/** A column of texts that a batch need not quote: only letters, digits, `-`, `_` and `/`. */
 export function word<T extends string>(name: string, type: "text" | "uuid" = "text"): Column<T> {
   return stored(name, type);
 }

@@ -146,8 +146,8 @@ function openPoolWith(log: Logger, config: AwaitedConfig): Pool {
 }
 
 /**
- * For a statement that a client waits for. Fails after `STORE_ANSWER_TIMEOUT_MS` without an answer,
- * because the connection may be dead; the next statement gets a new one.
+ * Runs a statement that a client waits for. Fails after `STORE_ANSWER_TIMEOUT_MS` without an
+ * answer, because the connection may be dead; the next statement gets a new one.
  */
 export function queryInTime<R extends QueryResultRow>(
   database: Pool | ClientBase,

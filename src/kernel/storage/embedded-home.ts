@@ -17,7 +17,7 @@ import { isAlive, ownIdentity } from "./process-identity.ts";
 
 /** The folder of one embedded PostgreSQL, which owns `cluster/`; the rest is this program's. */
 export interface EmbeddedHome {
-  /** In the requested data folder, or in `SYSTEM_ROOT` if PostgreSQL's user cannot enter that. */
+  /** In the requested data folder, or in `SYSTEM_ROOT` if PostgreSQL's user cannot enter it. */
   readonly folder: string;
   /** Links are resolved, because the system reports the folder of a process that way. */
   readonly cluster: string;
@@ -79,7 +79,7 @@ export function removeUser(home: EmbeddedHome, name: string): boolean {
   return !hasLivingUsers(home);
 }
 
-/** Also removes the notes of dead processes. */
+/** Returns true if a living process uses the server. Removes the notes of dead processes. */
 export function hasLivingUsers(home: EmbeddedHome): boolean {
   const folder = join(home.folder, "users");
   let living = 0;

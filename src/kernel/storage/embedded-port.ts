@@ -6,7 +6,7 @@ import { setTimeout as sleep } from "node:timers/promises";
 import type { Logger } from "../core/log.ts";
 import { hasLivingUsers, type EmbeddedHome } from "./embedded-home.ts";
 
-/** Both ends are included. */
+/** A range of ports, both ends included. */
 type PortRange = readonly [first: number, last: number];
 
 /** Above the ports of well-known services, below those of outgoing connections. */

@@ -80,9 +80,9 @@ export interface LaunchOptions {
   readonly port: number;
   /** Aborting stops a server that is not ready yet. */
   readonly signal: AbortSignal;
-  /** For this start only. They override the usual settings. */
+  /** Settings for this start only, which override the usual ones. */
   readonly settings?: Readonly<Record<string, string>>;
-  /** Default: a minute. */
+  /** How long to wait until the server is ready. Default: a minute. */
   readonly readyWaitMs?: number;
 }
 
@@ -260,7 +260,7 @@ function isInUse(home: EmbeddedHome): boolean {
   return pids.map(Number).some((pid) => mayWorkIn(home, pid));
 }
 
-/** Also true for a PostgreSQL whose working folder is not visible. */
+/** True if the process works in the data folder, or is a PostgreSQL whose folder is not visible. */
 function mayWorkIn(home: EmbeddedHome, pid: number): boolean {
   const folder = findWorkingFolder(pid);
   return folder === undefined ? POSTGRES_CALL.test(readCommandLine(pid)) : folder === home.cluster;

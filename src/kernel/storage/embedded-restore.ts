@@ -12,7 +12,7 @@ class RestoreFault extends Error {
 }
 
 export interface EmbeddedRestore {
-  /** Must not contain a database. */
+  /** The data folder, which must not contain a database. */
   readonly dataDir: string;
   readonly log: Logger;
   /** Writes the files of a base backup and its log into the folder, except for `PG_VERSION`. */

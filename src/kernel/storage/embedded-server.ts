@@ -24,9 +24,9 @@ import { findServer, initialize, interruptServer, launch, stopServer } from "./e
 import { withStartLock } from "./start-lock.ts";
 
 export interface EmbeddedPostgres {
-  /** For the program's role. Contains the password: never print it. */
+  /** Connects as the program's role. Contains the password: never print it. */
   readonly connectionString: string;
-  /** For the superuser, in tests. Contains the password: never print it. */
+  /** Connects as the superuser, in tests. Contains the password: never print it. */
   readonly adminConnectionString: string;
   /** Not in the requested folder if PostgreSQL's user cannot enter it. */
   readonly dataDir: string;

@@ -17,7 +17,7 @@ import {
 import { transact } from "./transaction.ts";
 
 export interface MigrateOptions {
-  /** Default: the steps of this program. */
+  /** The steps to run. Default: those of this program. */
   readonly steps?: readonly Migration[];
   readonly log?: Pick<Logger, "info" | "warn">;
   readonly times?: RunnerTimes;

@@ -143,8 +143,8 @@ export interface Migration {
 }
 
 /**
- * In the order in which the steps run. A published text never changes: a later change is a new file
- * at the end of this list, with `-- program_min: N` if older programs work with it.
+ * The steps in the order in which they run. A published text never changes: a later change is a new
+ * file at the end of this list, with `-- program_min: N` if older programs work with it.
  */
 const STEPS: readonly string[] = ["schema", "functions"];
 

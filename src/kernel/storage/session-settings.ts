@@ -34,7 +34,7 @@ const DURABLE_SQL = `case current_setting('synchronous_commit')
 
 export interface SessionLimits {
   readonly statementTimeoutMs: number;
-  /** Default: no limit. */
+  /** How long a statement may wait for a lock. Default: no limit. */
   readonly lockTimeoutMs?: number;
 }
 

@@ -58,10 +58,10 @@ export function takeRowsSql(
   table: string,
   key: string,
   taken: {
-    /** What follows `from`: selects due rows and limits their number. */
+    /** The text after `from`, which selects due rows and limits their number. */
     readonly due: string;
     readonly set: string;
-    /** Default: the key. */
+    /** The columns to return. Default: the key. */
     readonly returning?: string;
   },
 ): string {
