@@ -25,7 +25,7 @@ export interface CatalogSources {
   /** If true, a missing folder counts as empty. Default: it is an issue. */
   readonly isFolderOptional?: boolean;
   readonly env: Readonly<Record<string, string | undefined>>;
-  /** By `X`, why the file that `X_FILE` names cannot be read. */
+  /** Reasons why a file that `X_FILE` names cannot be read, by variable `X`. */
   readonly fileProblems?: ReadonlyMap<string, string>;
   readonly clock: Clock;
   readonly allowPrivateUpstreams: boolean;

@@ -5,7 +5,7 @@ import { type Environment, isOwnVariable, isSecretSetting } from "../kernel/inde
 export interface SecretReading {
   /** The environment; `X` has the content of the file that `X_FILE` names. */
   readonly env: Environment;
-  /** By `X`, why the file that `X_FILE` names cannot be used. Contains no secret. */
+  /** Reasons why a file that `X_FILE` names cannot be used, by variable `X`; without secrets. */
   readonly problems: ReadonlyMap<string, string>;
   /** Variables whose values differ from those in force. */
   readonly changed: readonly string[];

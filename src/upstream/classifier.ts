@@ -40,7 +40,7 @@ export function attemptClassifier(clock: Clock): AttemptClassifier {
 }
 
 function readCode(error: Error): string {
-  // undici reports a proxy that refuses the tunnel in the message only.
+  // If a proxy refuses the tunnel, undici says so only in the message of the error.
   const proxyStatus = /^Proxy response \((\d{3})\)/.exec(error.message)?.[1];
   if (proxyStatus !== undefined) return `proxy status ${proxyStatus}`;
   return "code" in error ? textOf(error.code) : "";

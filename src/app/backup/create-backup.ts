@@ -46,7 +46,7 @@ export async function createBackup(
   const folder = join(resolve(to), name);
   const staged = `${folder}.partial`;
   await makeFolder(to);
-  // Not recursive: an existing folder is another program's copy from the same second.
+  // Not recursive, so that it fails if another program made this folder in the same second.
   await mkdir(staged, { mode: 0o700 });
   try {
     const manifest = await onServer(server, (client) =>

@@ -21,7 +21,7 @@ export interface ChangePageFilter {
   readonly untilMs?: number;
 }
 
-/** The `prev` of the first line. */
+/** The `prev` field of the first line of an export. */
 const NO_LINE = "0".repeat(64);
 const LINE_END = /,"hash":"([0-9a-f]{64})"\}$/;
 const SEAL_END = /,"hash":"([0-9a-f]{64})","signature":"([A-Za-z0-9+/=]{88})"\}$/;

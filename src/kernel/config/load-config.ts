@@ -13,7 +13,7 @@ import {
 export interface ConfigSources {
   readonly flags: Partial<Record<SettingName, string | number | boolean | undefined>>;
   readonly env: Readonly<Record<string, string | undefined>>;
-  /** By `X`, why the file that `X_FILE` names cannot be read. */
+  /** Reasons why a file that `X_FILE` names cannot be read, by variable `X`. */
   readonly fileProblems?: ReadonlyMap<string, string>;
   readonly yamlText?: string;
 }

@@ -18,7 +18,7 @@ const OF_COMMANDS: ReadonlySet<SettingName> = new Set([
 ]);
 
 export interface ReadSettings {
-  /** The settings that would be in force. Those that need a restart have their old value here. */
+  /** The settings after `use`. Those that need a restart keep their old value. */
   readonly config: Config;
   /** Paths of settings that take effect now. */
   readonly changed: readonly string[];

@@ -131,7 +131,7 @@ export const PAGE_STATEMENT_BYTES_MAX: number = 1 * MiB;
 export const PAGE_STATEMENT_LINES_MAX: number = 20_000;
 /** Attempts of a period that a page may compare with a provider's statement line by line. */
 export const PAGE_STATEMENT_ATTEMPTS_MAX: number = 100_000;
-/** For a provider's statement inside a JSON string, where quotes and line breaks take two bytes. */
+/** Bytes of a JSON body with a provider's statement: quotes and line breaks take two bytes. */
 export const PAGE_STATEMENT_BODY_BYTES_MAX: number = 3 * MiB;
 
 // Reports of the console

@@ -39,7 +39,7 @@ export class RawNumber {
 
 export type RawObject = ReadonlyMap<string, RawJson>;
 
-/** Parsed JSON with the digits of numbers. Objects are maps: no key can change a prototype. */
+/** Parsed JSON that keeps the digits of numbers. Objects are maps: no key changes a prototype. */
 export type RawJson = string | boolean | null | RawNumber | readonly RawJson[] | RawObject;
 
 export type RawReading =

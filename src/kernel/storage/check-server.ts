@@ -95,7 +95,7 @@ const SERVER_SETTINGS_SQL = `select name, current_setting(name) as value
     as needed (name, value)
   where current_setting(name) <> value`;
 
-/** If the tables are in another schema, new ones in `public` would hide them. */
+/** Finds the schema of existing tables outside `public`, which new tables there would hide. */
 const OTHER_SCHEMA_SQL = `select case when bool_and(schemaname <> 'public') then min(schemaname) end as schema
   from pg_tables where tablename = 'schema_step'`;
 
