@@ -107,7 +107,7 @@ export const LINGER_MS: number = 1_000;
 
 export const CONNECTIONS_MAX: number = 10_000;
 export const INTERNAL_CONNECTIONS_MAX: number = 1_000;
-/** Connections over the bound that are answered with a refusal; further ones are just closed. */
+/** Connections over `max_connections` that get an answer with a refusal; others are just closed. */
 export const REFUSED_CONNECTIONS_MAX: number = 1_000;
 /** Bytes of a refused body that the gateway reads and discards before it closes the connection. */
 export const DISCARD_BYTES_MAX: number = 128 * MiB;

@@ -116,8 +116,8 @@ export function isWithinExcess(cost: PicoUsd, reserve: MicroUsd): boolean {
 
 /**
  * An exact decimal of any size. `digits` has no leading and no trailing zero, and is "" for zero.
- * `point` is the position of the decimal point, counted from the left of `digits`: 0.0832 is `{
- * digits: "832", point: -1 }`.
+ * `point` is the position of the decimal point, counted from the left of `digits`: 0.0832 is
+ * `{ digits: "832", point: -1 }`.
  */
 export interface Decimal {
   readonly negative: boolean;
