@@ -95,7 +95,7 @@ export function openPostgresBackend(options: DatabaseOptions) {
     watchStore: new PostgresWatchStore(sessions),
     jobStore: new PostgresJobStore(pool),
     retentionStore: new PostgresRetentionStore(sessions, changeLog),
-    /** Refills a shared limit store that lost its data. */
+    /** Recent use from the journal, to refill a shared limit store that lost its data. */
     recentUse: new PostgresRecentUse(pool),
     ...openSchema(pools, changeLog),
     ...openAudits(books, options.log),

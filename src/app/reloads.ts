@@ -157,7 +157,6 @@ export class Reloads {
     }
   }
 
-  /** Returns undefined if the catalog has not changed. */
   async #loadCatalog(
     secrets: SecretReading | undefined,
   ): Promise<GoodCatalog | undefined | "failed"> {

@@ -39,7 +39,7 @@ export interface FetchedAnswer {
 
 /**
  * Sends one small request to a provider, outside of any call: no output to a client, no failover,
- * no money. Bounded in time and size. Never rejects.
+ * no charge. Bounded in time and size. Never rejects.
  */
 export function fetchAnswer(input: FetchInput): RunningFetch<FetchedAnswer> {
   const run = new FetchRun(input);

@@ -32,8 +32,6 @@ export const POOLED_BYTES_MIN: number = KiB;
 /** Larger bodies are too rare to keep memory for them. */
 export const POOLED_BYTES_MAX: number = 4 * MiB;
 
-// Provider answers
-
 export const SSE_LINE_BYTES_MAX: number = 1 * MiB;
 
 export const SSE_EVENT_BYTES_MAX: number = 4 * MiB;
@@ -83,7 +81,6 @@ export const SETTINGS_REQUESTS_PER_MINUTE: number = 60;
 
 export const MODEL_LIMITS_PER_ORG_MAX: number = 200;
 
-// Connections
 /** Default per process, without the connections of reports and of the ledger. */
 export const DATABASE_CONNECTIONS_MAX: number = 10;
 /**
@@ -112,8 +109,6 @@ export const REFUSED_CONNECTIONS_MAX: number = 1_000;
 /** Bytes of a refused body that the gateway reads and discards before it closes the connection. */
 export const DISCARD_BYTES_MAX: number = 128 * MiB;
 
-// Files of records
-
 export const USAGE_FILE_TIMEOUT_MS: number = 600_000;
 
 export const USAGE_FILE_PAGE_ROWS: number = 500;
@@ -134,7 +129,6 @@ export const PAGE_STATEMENT_ATTEMPTS_MAX: number = 100_000;
 /** Bytes of a JSON body with a provider's statement: quotes and line breaks take two bytes. */
 export const PAGE_STATEMENT_BODY_BYTES_MAX: number = 3 * MiB;
 
-// Reports of the console
 /** The count includes disabled keys. */
 export const KEYS_PER_ORG_MAX: number = 1_000;
 
@@ -194,8 +188,6 @@ export const PUBLIC_FIGURES_CALLS_MIN: number = 200;
 export const REFUSED_ROWS_PER_MINUTE: number = 60;
 /** Refused requests of one organization per minute and process that get a row. */
 export const REFUSED_ROWS_PER_MINUTE_PER_ORG: number = 3 * REFUSED_ROWS_PER_MINUTE;
-
-// Caches and stores
 
 export const KEY_CACHE_MS: number = 5_000;
 

@@ -67,7 +67,6 @@ export class CsvReader {
         if (unit === LINE_END) rows.push(this.#row.splice(0));
       } else if (unit === QUOTE) {
         if (this.#at === "bare") throw new CsvFault("a quote inside a bare field");
-        // Two quotes in a row are one literal quote.
         if (this.#at === "behind quote") this.#field += '"';
         this.#at = "quoted";
         from = i + 1;

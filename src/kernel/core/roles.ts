@@ -64,7 +64,6 @@ export function rolesWith(need: Need): readonly Role[] {
   return ROLES.filter((role) => mayRole(role, need));
 }
 
-/** Returns for example "Only owners can invite members. You are a viewer, and an owner can …". */
 export function roleNote(need: Need, what: string, role: Role): string {
   const who = AND.format(rolesWith(need).map((each) => ROLE_WORDS[each].plural));
   return `Only ${who} can ${what}. You are ${ROLE_WORDS[role].one}, and an owner can change that.`;

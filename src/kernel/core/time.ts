@@ -73,7 +73,6 @@ export class Deadlines {
     }
   }
 
-  /** Does nothing if the deadline is not watched. */
   unwatch(deadline: Deadline): void {
     const at = deadline.watchedAt;
     if (at === -1) return;

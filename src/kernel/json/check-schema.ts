@@ -48,7 +48,6 @@ export function conforms<S extends TSchema>(schema: S): (value: unknown) => valu
   return (value): value is Static<S> => validator()(value);
 }
 
-/** Like `schemaCheck`, but the check returns all faults. */
 export function schemaFaults(
   schema: TSchema,
   words: SchemaWords,

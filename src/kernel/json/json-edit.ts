@@ -126,7 +126,6 @@ export function compactJson(text: string): string {
   return compact + text.slice(from);
 }
 
-/** Returns the value if it is an object, but not null and not an array. */
 export function asObject(value: unknown): Readonly<Record<string, unknown>> | undefined {
   return typeof value === "object" && value !== null && !Array.isArray(value)
     ? (value as Record<string, unknown>)

@@ -218,7 +218,6 @@ export function labelText(names: readonly string[], values: readonly string[]): 
   return `{${renderLabels(names, values)}}`;
 }
 
-/** Formats labels as `a="1",b="2"`. */
 function renderLabels(names: readonly string[], values: readonly string[]): string {
   return names.map((name, at) => `${name}="${escapeLabel(values[at] ?? "")}"`).join(",");
 }

@@ -8,7 +8,6 @@ export interface MetricLabel {
 
 export type MetricType = "counter" | "gauge" | "histogram";
 
-/** One metric. Its series, the reference page and the checks of dashboards derive from this row. */
 export interface MetricRow {
   readonly type: MetricType;
   readonly help: string;

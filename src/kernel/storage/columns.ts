@@ -68,7 +68,6 @@ export function columns<T extends object>(of: ColumnsOf<T>): Columns<T> {
   };
 }
 
-/** Returns `$1, $2, …`. */
 export function marks(length: number): string {
   return Array.from({ length }, (_, at) => `$${at + 1}`).join(", ");
 }

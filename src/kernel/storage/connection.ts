@@ -160,7 +160,6 @@ export function queryInTime<R extends QueryResultRow>(
   return database.query<R>(inTime);
 }
 
-/** Marks faults that mean that the database does not answer, for all statements of this pool. */
 function markFaults(pool: Pool): Pool {
   pool.on("connect", (client: PoolClient) => markMethod(client, "query"));
   markMethod(pool, "query");

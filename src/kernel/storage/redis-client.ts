@@ -140,7 +140,6 @@ function parseAddresses(url: string): URL[] {
   });
 }
 
-/** How many keys one SCAN asks for. */
 const SCAN_KEYS = 1_000;
 
 /**
