@@ -52,6 +52,7 @@ import { closeNow, drain, finishRequests } from "./shut-down.ts";
 export interface FeatureOptions extends ConsoleOptions {
   /** The wires that clients and providers may speak. Default: all that the program has. */
   readonly wires?: WireTable;
+  /** Memory for large request bodies. Default: a new pool of the standard size. */
   readonly bodyPool?: BufferPool;
 }
 
