@@ -3,17 +3,15 @@ import { RETRY_AFTER_SECONDS_MAX } from "../../kernel/index.ts";
 /** The effect of a pool's latest 429s. Times are monotonic milliseconds. */
 export interface PoolThrottle {
   readonly cooldownUntilMs: number;
-  /** The end of the cooldown that the other instances know of. */
+  /** The end of the cooldown as the other instances know it. */
   readonly broadcastUntilMs: number;
   /** Whole percent of the declared capacity that was usable right after the latest 429. */
   readonly percent: number;
-  /** The time of the latest 429. */
   readonly latestMs: number;
   /** The time of the last 429 that shrank the pool; 429s right after it shrink nothing. */
   readonly shrunkAtMs: number;
 }
 
-/** A further 429 of the provider. */
 export interface TooMany {
   /** The length of the pool's cooldown; a running cooldown that ends later stays. */
   readonly cooldownMs: number;
@@ -22,7 +20,7 @@ export interface TooMany {
 
 const SHRINK_TO_PERCENT = 80;
 const USABLE_PERCENT_MIN = 10;
-/** Concurrent requests are throttled together, so their 429s count as one. */
+/** Concurrent requests get their 429s together, so 429s within this time count as one. */
 const TOGETHER_MS = 1_000;
 /** Tolerance for notices of other instances, which arrive late and by another clock. */
 const REMOTE_NOTICE_MS = 1_000;
@@ -57,12 +55,15 @@ export function usablePercent(throttle: PoolThrottle | undefined, nowMs: number)
   return Math.min(100, throttle.percent + quietSeconds);
 }
 
-/** The seconds until the whole pool is usable again, if no further 429 arrives. */
+/** One percent returns per second, if no further 429 arrives. */
 export function secondsUntilWhole(percent: number): number {
   return 100 - percent;
 }
 
-/** True unless the other instances know a cooldown that ends at about the same time. */
+/**
+ * True if the pool cools down and the other instances know no cooldown that ends at about the same
+ * time.
+ */
 export function shouldBroadcast(
   { cooldownUntilMs, broadcastUntilMs }: PoolThrottle,
   nowMs: number,

@@ -63,8 +63,8 @@ return answer
 `;
 
 /**
- * The first two names run the same script. They differ in whether a call waits for the claim, and
- * are measured separately.
+ * `claimLimits` and `handBackLimits` are one script under two names: a client waits for the calls
+ * with a claim, so they are measured separately.
  */
 export type LimitScript = "claimLimits" | "handBackLimits" | "rebuildLimits" | "peekLimits";
 

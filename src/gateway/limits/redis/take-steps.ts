@@ -1,10 +1,15 @@
 /** A lease that is not refreshed expires after this time. */
 const LEASE_SECONDS = 15;
 
-/** How long after its last call a slot is still known to be complete. */
+/**
+ * Seconds that a slot's marker lives after its last call; a slot without a marker counts as lost.
+ */
 export const MARK_SECONDS = 3_600;
 
-/** How long a scope without declared windows is stored: twice a window, if the clock steps back. */
+/**
+ * Seconds that the usage of a scope without declared windows is stored: two windows, in case the
+ * clock steps back.
+ */
 export const USAGE_SECONDS = 130;
 
 /*
