@@ -94,7 +94,6 @@ export async function planLimitChange(
   return { ok: true, orgId: actor.orgId, target, change };
 }
 
-/** Makes a planned change and returns the stored limit. */
 export async function makeLimitChange(
   rules: RulesStore,
   planned: PlannedChange,
@@ -131,10 +130,9 @@ function keyNamed(
   return { ok: true, named: keyId };
 }
 
-/** The facts for the checks, read past every cache. */
+/** The facts for the checks, read from the database past every cache. */
 interface KnownAccount {
   readonly limits: readonly StoredLimit[];
-  /** Providers of the organization's dedicated endpoints. */
   readonly dedicated: readonly string[];
   readonly key: Omit<CeilingKey, "rules"> | undefined;
   readonly maySetOrg: boolean;
@@ -204,7 +202,7 @@ export interface LimitRequest {
   readonly change: LimitChange;
 }
 
-/** Reads a body, or returns the 400 that names the field and its valid values. */
+/** Refuses with the 400 that names the invalid field and its valid values. */
 export function readLimitRequest(body: Buffer): Result<{ readonly request: LimitRequest }> {
   const read = readJsonObject(body, WORDS);
   if (!read.ok) return read;
@@ -231,7 +229,7 @@ function invalid(message: string): Refused {
   return refused(invalidRequest(message));
 }
 
-/** The scan must know the one key that is refused at every depth. */
+/** `readJsonObject` refuses this key at every depth, so its scan must know it. */
 const WORDS = new WordTable(["__proto__"]);
 const MESSAGES = { missing: 'is missing; send "org" or "key" or "model"', unknown: "" };
 const checkNamed = schemaCheck(NamedLimit, MESSAGES);
@@ -242,7 +240,6 @@ const NOTHING_CHANGES =
 const FIELDS: readonly string[] = Object.keys(Body.properties);
 const ECHOED_CHARS_MAX = 64;
 
-/** The problem of an unknown or duplicated field. */
 function findNameProblem(doc: JsonDocument): string | undefined {
   const names = new Set<string>();
   for (const key of doc.keys(0)) {

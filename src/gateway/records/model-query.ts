@@ -102,9 +102,9 @@ function sortedBy<K>(
 
 type Ranks = ReadonlyMap<ListedModel, number>;
 
-// Weak: a swapped catalog takes the order of its names with it.
+// Weak: the ranks of a replaced catalog are freed with it.
 const nameRanks = new WeakMap<readonly ListedModel[], Ranks>();
-/** The number of names that are sorted in one turn, which takes milliseconds. */
+/** Names sorted in one turn of the event loop, which takes milliseconds. */
 const NAMES_AT_ONCE = 500;
 
 /** Ranks the names of a catalog, once and without blocking other requests. */
@@ -114,7 +114,7 @@ export async function rankNames(models: readonly ListedModel[]): Promise<void> {
   const slices = await mapInTurns(starts, (at) =>
     models.slice(at * NAMES_AT_ONCE, (at + 1) * NAMES_AT_ONCE).sort(byName),
   );
-  // Sorting sorted parts is fast.
+  // Fast, because the slices are sorted already.
   nameRanks.set(models, rankByName(slices.flat().sort(byName)));
 }
 
@@ -122,7 +122,7 @@ function byName(a: ListedModel, b: ListedModel): number {
   return NAMES.compare(a.displayName, b.displayName);
 }
 
-/** Equal names have one rank. */
+/** Models with equal names have the same rank. */
 function rankByName(sorted: readonly ListedModel[]): Ranks {
   let rank = 0;
   return new Map(

@@ -18,7 +18,6 @@ import {
 } from "../../kernel/index.ts";
 import { readCreatedAt, TWO_DAYS_OF_IDS, type FlaggedListing } from "../../ledger/index.ts";
 
-/** Figures of one UTC day, model, provider or organization. */
 export interface DeskFigures {
   readonly requests: number;
   readonly failedRequests: number;
@@ -31,7 +30,7 @@ export interface DeskFigures {
 export interface Desk {
   /** Seven days and today, newest first; a day without calls is left out. */
   readonly days: readonly ({ readonly day: string } & DeskFigures)[];
-  /** The ten organizations with the most spend in these days. */
+  /** The ten organizations with the most spend in `days`. */
   readonly orgs: readonly ({ readonly orgId: OrgId; readonly name: string } & DeskFigures)[];
   /**
    * Providers that failed a tenth of at least twenty calls in the last day; most failures first.
@@ -41,7 +40,10 @@ export interface Desk {
     readonly attempts: number;
     readonly failed: number;
   }[];
-  /** The number of organizations that had credit and have less than a cent. */
+  /**
+   * `outOfCredit` counts organizations that had credit and have less than a cent; `empty` lists ten
+   * of them.
+   */
   readonly outOfCredit: number;
   readonly empty: readonly {
     readonly orgId: OrgId;
@@ -52,7 +54,6 @@ export interface Desk {
   readonly untilMs: number | null;
 }
 
-/** A record that an operator looked up, with its organization. */
 export interface Found {
   readonly kind: "organization" | "person" | "key" | "purchase" | "request";
   readonly id: string;
@@ -197,7 +198,6 @@ interface Question {
   readonly values: unknown[];
 }
 
-/** Chooses the one query for the form of the text. */
 function readQuestion(asked: string): Question {
   const requestId = parseRequestId(asked);
   if (requestId !== undefined)
@@ -229,8 +229,8 @@ function findAttemptSpan(requestId: string): readonly bigint[] {
 }
 
 /*
- * The index begins with the organization, so each one is probed, within the days that can contain
- * the request.
+ * The index begins with the organization, so each organization is probed, within the days that can
+ * contain the request.
  */
 const REQUEST_SQL = `
   select 'request' as kind, $1::text as id, 'Request' as label, o.org_id, o.name as org_name

@@ -25,7 +25,6 @@ export interface ShownLimits {
   readonly spend: {
     readonly org: MonthSpend;
     readonly key: MonthSpend;
-    /** The spend under the key's weekly and daily caps. */
     readonly periods: readonly PeriodSpend[];
   };
 }
@@ -55,7 +54,6 @@ export function presentLimits({ modelId, use, spend }: ShownLimits): Limits {
   };
 }
 
-/** The answer of a change: the stored limit, and the limits that apply. */
 export function presentChangedLimit(
   stored: StoredLimit & { readonly shownKeyId?: string },
   scopes: readonly UsedScope[],
@@ -74,7 +72,7 @@ function effective(scopes: readonly UsedScope[]): Effective {
   const rpm = tightest(scopes, "requestsPerMinute", ({ requests }) => requests);
   const tpm = tightest(scopes, "tokensPerMinute", ({ tokens }) => tokens);
   const concurrency = tightest(scopes, "concurrent", ({ inFlight }) => inFlight);
-  // The first one found is the narrowest: calls of the requested model.
+  // The first departed scope is the narrowest: calls of the requested model.
   const departed = scopes.find(({ isDeparted }) => isDeparted)?.usage?.inFlight ?? null;
   return {
     rpm: { limit: rpm.limit, remaining: rpm.left, bound_by: rpm.boundBy },
@@ -88,7 +86,10 @@ function effective(scopes: readonly UsedScope[]): Effective {
   };
 }
 
-/** Null if nothing limits it, or, for `used` and `left`, if the limit store did not answer. */
+/**
+ * All are null if nothing limits this kind; `used` and `left` also if the limit store did not
+ * answer.
+ */
 interface Tightest {
   readonly limit: number | null;
   readonly used: number | null;

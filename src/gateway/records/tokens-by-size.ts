@@ -17,13 +17,12 @@ import type { ReportFilter } from "./usage-reports.ts";
 
 /** Counts of tokens, in ascending order, each once. */
 export interface SizeBounds {
-  /** The bounds of everything that was sent: prompt, cached and written together. */
+  /** The bounds of the tokens that were sent: prompt, cached and written together. */
   readonly promptTokens: readonly number[];
-  /** The bounds of everything that was sent and answered. */
+  /** The bounds of the tokens that were sent and answered together. */
   readonly totalTokens: readonly number[];
 }
 
-/** The attempts whose prompts are measured; those of one model, if it is named. */
 export interface SizeFilter extends Pick<ReportFilter, "orgId" | "fromMs" | "toMs"> {
   readonly modelId?: string;
 }
@@ -31,7 +30,7 @@ export interface SizeFilter extends Pick<ReportFilter, "orgId" | "fromMs" | "toM
 /** Chat tokens of attempts of one model that are between the same bounds. */
 export interface SizedTokens {
   readonly modelId: string;
-  /** True if the organization's own provider key paid for them. */
+  /** True for attempts with the organization's own provider key. */
   readonly isOwnKey: boolean;
   /** The number of bounds that the prompts of this group exceed. */
   readonly promptAbove: number;
@@ -98,7 +97,6 @@ export function sizedTokens(rows: readonly Row[]): readonly SizedTokens[] | unde
   return rows.map(sizedColumns.read);
 }
 
-/** The number of attempts that were read, over all models. */
 const readColumns = columns({ all: count("all_attempts") });
 const sizedColumns = columns<SizedTokens>({
   modelId: text("model_id"),

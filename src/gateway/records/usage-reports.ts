@@ -11,17 +11,16 @@ import type { AttemptRecord } from "./record-rows.ts";
 
 export type RequestOutcome = AttemptRecord["outcome"] | "refused";
 
-/** The filter of requests; every report names the organization. */
 export interface ReportFilter {
   readonly orgId: OrgId;
-  /** By the instant in the request's id: inclusive, and exclusive. */
+  /**
+   * `fromMs` is inclusive, `toMs` exclusive; both are compared with the time in the request's id.
+   */
   readonly fromMs: number;
   readonly toMs: number;
-  /** Any of these; absent: all. */
+  /** Matches requests of any of these models; absent: of all. */
   readonly modelIds?: readonly string[];
-  /**
-   * Matches requests whose last attempt was at one of these providers, as everywhere in a report.
-   */
+  /** Matches requests whose last attempt was at one of these providers. */
   readonly providerIds?: readonly string[];
   /**
    * A request matches if its key is in `keyIds` or is a managed key of one of the origins in
@@ -29,7 +28,6 @@ export interface ReportFilter {
    */
   readonly keyIds?: readonly string[];
   readonly managed?: readonly ManagedOrigin[];
-  /** Matches requests whose final status is one of these. */
   readonly statuses?: readonly RequestStatus[];
 }
 
@@ -43,7 +41,6 @@ export type StatusCounts = Readonly<Record<RequestStatus, number>>;
 /** A request with several attempts is one request; its cost and tokens are their sum. */
 export interface ReportFigures {
   readonly requests: number;
-  /** The counts add up to `requests`. */
   readonly byStatus: StatusCounts;
   readonly debitMicroUsd: MicroUsd;
   readonly usage: Usage;
@@ -113,7 +110,6 @@ export interface RequestSort {
   readonly direction: "asc" | "desc";
 }
 
-/** The page of a list of requests to read. */
 export interface RequestPageQuery {
   readonly limit: number;
   /** The cursor of the page before, with the same order. */
@@ -124,6 +120,5 @@ export interface RequestPageQuery {
 
 export interface RequestPage {
   readonly rows: readonly ReportedRequest[];
-  /** Null if there are no more. */
   readonly nextCursor: string | null;
 }

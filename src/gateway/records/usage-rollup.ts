@@ -37,7 +37,10 @@ export function startUsageRollup(options: { readonly rollup: UsageRollup; readon
   return job;
 }
 
-/** Longest time in milliseconds that the gateways' batches may wait for a day's table. */
+/**
+ * How long the lock on a day's table is waited for, in milliseconds. The gateways' batches queue
+ * behind the waiting lock.
+ */
 const LOCK_TIMEOUT_MS = 100;
 const SQLSTATE_LOCK_TIMEOUT = "55P03";
 const ON_ONE_SNAPSHOT = "begin isolation level repeatable read";
@@ -290,7 +293,6 @@ export const ROLL_SQL = `
   left join taken t on t.org_id = org.org_id
   left join refused f on f.org_id = org.org_id`;
 
-/** Deletes the rows of days that were removed from the journal. */
 const FORGET_RETIRED_SQL: readonly string[] = [
   "usage_sum",
   "usage_stale",
