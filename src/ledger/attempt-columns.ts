@@ -35,7 +35,7 @@ export function readCreatedAt(requestId: string): number {
   return Number.parseInt(requestId.slice(0, 8) + requestId.slice(9, 13), 16);
 }
 
-/** Returns the lowest request id of an instant. */
+/** The lowest request id that has this time. */
 export function requestIdFrom(atMs: number): string {
   const hex = Math.max(0, Math.trunc(atMs)).toString(16).padStart(12, "0").slice(-12);
   return `${hex.slice(0, 8)}-${hex.slice(8)}-0000-0000-000000000000`;
@@ -66,7 +66,6 @@ export const heldColumns: ColumnsOf<Omit<ReserveRow, "lane">> = {
   reserveMicroUsd: micro("reserve"),
 };
 
-/** Columns for a value of each SKU, named after the SKU. */
 function skuColumns<T>(columnOf: (name: string) => Column<T>): Columns<BySku<T>> {
   return columns<BySku<T>>({
     ...byBucket((bucket) => columnOf(TOKEN_BUCKETS[bucket])),
@@ -146,19 +145,20 @@ export const journalColumns: ColumnsOf<{
   closedAtMs: instantMs("closed_at"),
 };
 
-/** The same columns as `answeredColumns`, named as a query of attempts returns them. */
 export const answerColumns: Columns<AnsweredHeaders> = columns(answeredColumns);
 
-/** A hold of `ledger_batch`. */
+/** A hold, as `ledger_batch` takes it. */
 export const holdColumns: Columns<ReserveRow> = columns(heldColumns);
 
-/** A closing of `ledger_batch` and `close_batch`. */
+/** A closing, as `ledger_batch` and `close_batch` take it. */
 export const closeColumns: Columns<CloseRow> = columns(closedColumns);
 
-/** A closing of `finish_job`. It has no headers, because the client got its answer long before. */
+/**
+ * A closing, as `finish_job` takes it. It has no headers, because the client got its answer long
+ * before.
+ */
 export const jobCloseColumns: Columns<CloseRow> = columns(jobClosedColumns);
 
-/** A row of `adopt_attempts`. */
 export const adoptedColumns = columns({
   attemptId: heldColumns.attemptId,
   requestId: heldColumns.requestId,

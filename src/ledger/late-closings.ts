@@ -49,7 +49,7 @@ export class LateClosings {
     this.#schedule(0);
   }
 
-  /** Adds a closing that was never sent through the lane. */
+  /** Adds a closing that was never sent through the lane, so that it is no sign of trouble. */
   join(closing: Closing): void {
     this.#queue.push(closing);
     this.#schedule(0);
@@ -67,7 +67,7 @@ export class LateClosings {
     this.#isAbandoned = true;
   }
 
-  /** True if no batch has committed here since closings were last added. */
+  /** True if no batch has committed here since `add` last added closings. */
   get isInTrouble(): boolean {
     return this.#isInTrouble;
   }
@@ -114,7 +114,6 @@ export class LateClosings {
     for (const resolve of this.#idle.splice(0)) resolve();
   }
 
-  /** Sends a batch, and returns the closings that must be sent again. */
   async #send(batch: readonly Closing[]): Promise<readonly Closing[]> {
     try {
       const verdicts = await this.#options.send(batch.map((closing) => closing.row));
@@ -171,11 +170,10 @@ export class LateClosings {
 export interface Closing {
   readonly row: CloseRow;
   readonly queuedAtMs: number;
-  /** Undefined once it was called. The row stays until it commits. */
+  /** Undefined once it was called; the closing is kept until it commits. */
   answer: ((outcome: CloseOutcome) => void) | undefined;
 }
 
-/** Returns the time at which the oldest of these closings was queued. */
 export function findOldest(closings: readonly (Closing | undefined)[]): number | undefined {
   let oldestMs: number | undefined;
   for (const closing of closings) {

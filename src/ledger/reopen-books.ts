@@ -32,7 +32,7 @@ export interface ReopenRequest {
   readonly isNothingLost: boolean;
   /** The start of the lost time; derived from the ledger if absent. */
   readonly restoredToMs?: number;
-  /** Access that was closed in the lost time and is to be closed again. */
+  /** Access that was closed in the lost time and must be closed again. */
   readonly closings: readonly AccessClosing[];
 }
 
@@ -40,7 +40,7 @@ export interface ReopenRequest {
 export interface ReopenedBooks {
   readonly life: number;
   readonly restoredToMs: number;
-  /** An attempt is lost if its id is from this time and it is not in the journal. */
+  /** A lost attempt has an id from `lostFromMs` to `lostUntilMs` and is missing in the journal. */
   readonly lostFromMs: number;
   readonly lostUntilMs: number;
   readonly closedAttempts: number;
@@ -203,7 +203,7 @@ export async function readLostChanges(text: string, publicKey: KeyObject): Promi
 interface LostChange {
   readonly action: string;
   readonly target: string;
-  /** The state after the change, or before it if the thing is gone. */
+  /** The state after the change, or before it if the change removed its target. */
   readonly facts: Facts;
 }
 

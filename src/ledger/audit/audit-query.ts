@@ -6,7 +6,7 @@ export interface AuditQuery {
   readonly sql: string;
 }
 
-/** SQL for the day in an attempt id. */
+/** SQL expression for the UTC day in an attempt id. */
 export const attemptDay = (id: string): string =>
   `date '2025-01-01' + ((${id} >> 22) / 86400000)::integer`;
 

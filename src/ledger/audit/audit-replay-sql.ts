@@ -9,7 +9,7 @@ import {
   orgsSql,
 } from "./audit-span.ts";
 
-/** Facts about the whole journal that the replay of a part needs; 0 if there is nothing retired. */
+/** Facts about the whole journal that the replay of a part needs; 0 if no day is retired. */
 export interface ReplayBounds {
   /** Position of the last transfer of a retired attempt. */
   readonly retiredThrough: bigint;
@@ -97,8 +97,8 @@ const OPENING = `opened_position, attempt_id, org_id, key_id, provider_id, reser
       ${monthNumber("month")}, (created_at at time zone 'utc')::date - date '1970-01-01', null`;
 
 /**
- * The transfers before the first attempt in the journal, as sums. An attempt that was annulled
- * before it was opened never held anything.
+ * The transfers without an attempt and the retired spend, which come before the journal; those
+ * before its first attempt are summed up.
  */
 function beforeAllSql(orgs: OrgRange, { firstPosition, retiredIds }: ReplayBounds): string {
   return `
@@ -167,7 +167,7 @@ export function accountsSql(orgs: OrgRange): string {
 export const SHARED_ACCOUNTS_SQL = `select account_id, debits, credits, reserved from account
   where ${ACCOUNT_ORG} is null`;
 
-/** Selects the sums of the platform's accounts before the span. */
+/** Selects the sums of the platform's accounts at the start of the span. */
 export function sharedBeforeSql(span: AuditSpan): string {
   return `select account_id, debits, credits, 0 from audit_checkpoint_account
     where ${span === undefined ? "false" : `day = '${span.day}'`} and ${ACCOUNT_ORG} is null`;

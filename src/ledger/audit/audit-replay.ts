@@ -8,9 +8,8 @@ import { AuditTally, type AuditCheck } from "./ledger-audit.ts";
 import { readBlocks, readRows, type Text, type TextRow } from "./checkpoint-store.ts";
 import { accountText, JournalReplay, type JournalEntry, type SpenderName } from "./replay.ts";
 
-/** The size of the journal, and the facts that every replay of a part needs. */
 export interface JournalSize {
-  /** Maximum number of lines. */
+  /** An upper bound of the number of journal lines. */
   readonly lines: number;
   readonly bounds: sql.ReplayBounds;
 }
@@ -28,7 +27,6 @@ export async function readJournalSize(client: PoolClient, span: AuditSpan): Prom
   };
 }
 
-/** The result for one range of organizations. */
 export interface ReplayedRange {
   readonly checks: readonly AuditCheck[];
   /** What these organizations moved in accounts of the platform. */
@@ -111,7 +109,7 @@ function toModelAccount([, debits, credits, reserved]: TextRow): ModelAccount {
   return { debits: amount(debits), credits: amount(credits), reserved: amount(reserved) };
 }
 
-/** Columns after the kind: position, attempt, three texts, two integers, two exact amounts. */
+/** The columns after the kind: position, attempt, three texts, two integers, two exact amounts. */
 function readEntry(row: TextRow): JournalEntry {
   const [kind, position, attempt, a, b, c, x, y, costPico, owedPico] = row;
   switch (kind) {

@@ -47,9 +47,14 @@ export interface AuditOptions {
 
 export interface AuditOutcome {
   readonly checks: readonly AuditCheck[];
-  /** Day of the checkpoint at which the audit began; undefined if it checked all of the books. */
+  /**
+   * The day of the checkpoint at which the audit began; undefined if it checked all of the books.
+   */
   readonly sinceDay: string | undefined;
-  /** Why the audit did not begin at an existing checkpoint. */
+  /**
+   * Why the audit did not begin at an existing checkpoint; undefined if it did, or if none was
+   * wanted or exists.
+   */
   readonly reason: string | undefined;
   /**
    * The checkpoint of the closed day; undefined if none was requested, or if the books have
@@ -134,7 +139,7 @@ interface Start {
   readonly reason: string | undefined;
 }
 
-/** Chooses the checkpoint at which to begin, after its signature was verified. */
+/** Chooses the checkpoint at which the audit begins, and verifies its signature. */
 async function chooseStart(client: PoolClient, options: AuditOptions): Promise<Start> {
   const { isFull = false, trustedKey } = options;
   const checkpoints = await readCheckpoints(client);

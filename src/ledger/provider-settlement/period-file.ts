@@ -17,7 +17,6 @@ import type { PeriodName, SettlementStatement } from "./settlement-store.ts";
 
 const FORMAT = "tokenmarket-closed-period-1";
 
-/** Returns the name of a period's file: `period-<provider>-<start>.json`. */
 export function periodFileName(period: PeriodName): string {
   const start = new Date(period.startMs).toISOString().slice(0, 13).replace("T", "-");
   return `period-${period.providerId}-${start}.json`;

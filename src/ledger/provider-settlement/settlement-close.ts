@@ -76,7 +76,6 @@ function toChanges({ provider: { providerId }, plan }: ProviderPlan): Change[] {
   }));
 }
 
-/** Writes the planned periods, their progress and their transfers. */
 export async function writePlans(
   client: PoolClient,
   plans: readonly ProviderPlan[],
@@ -221,8 +220,8 @@ async function factsOfEach(
   return facts;
 }
 
-// Adds new rows to the index of closings. Otherwise each closing would read them all until the next
-// vacuum.
+// Adds new rows to the index of closings. Without this, each closing of periods would read all of
+// them until the next vacuum.
 const SUMMARIZE_SQL = `
   select brin_summarize_new_values(relid) from pg_partition_tree('attempt_by_closing')
   where isleaf`;

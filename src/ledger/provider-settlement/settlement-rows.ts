@@ -31,7 +31,6 @@ import type {
   SettlementEntry,
 } from "./settlement-store.ts";
 
-/** The columns of an ended attempt. */
 const ATTEMPT_SQL = `a.attempt_id, a.provider_id, a.model_id, a.upstream_model_id, a.state, a.reserve,
   a.debit, a.overrun, a.cost_pico, a.owed_pico,
   ${hourUsageColumns.sqlOf("a")}, a.closed_at`;
@@ -105,7 +104,7 @@ function halfDay(name: string): Column<number> {
   return { cells, read: (row) => read(row) * HALF_DAY_MS };
 }
 
-/** Columns of `SUM_ENDS_SQL`, `provider_period` and `provider_period_line`. */
+/** The sums that `SUM_ENDS_SQL`, `provider_period` and `provider_period_line` have in common. */
 export const sumColumns: Columns<SettlementSums> = columns({
   attempts: big("attempts"),
   settled: big("settled"),
@@ -156,7 +155,6 @@ export const periodColumns: Columns<ProviderPeriod> = columns({
   payment: orNull(columns({ ref: text("ref"), paidAtMs: instantMs("paid_at") })),
 });
 
-/** $1: provider or null; $2: start or null; $3: maximum number of rows. */
 export const PERIODS_SQL: string = `
   select p.*, y.ref, y.paid_at
   from provider_period p left join provider_payment y using (provider_id, start_at)

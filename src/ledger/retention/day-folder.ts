@@ -33,7 +33,7 @@ export class DayFolder {
     return unzipped(stagedName(this.#rows(day)));
   }
 
-  /** Gives the staged file its final name and writes the manifest. */
+  /** Renames the staged file to its final name, and writes the manifest. */
   async publish(day: Day, manifestText: string): Promise<void> {
     const manifest = join(this.folder, dayFiles(day).manifest);
     await writeFile(stagedName(manifest), manifestText, { mode: FILE_MODE, flush: true });
@@ -43,7 +43,6 @@ export class DayFolder {
     await flushPath(this.folder);
   }
 
-  /** Returns undefined if this folder has no export of the day. */
   async readManifest(day: Day): Promise<string | undefined> {
     try {
       return await readFile(join(this.folder, dayFiles(day).manifest), "utf8");
@@ -67,7 +66,7 @@ function stagedName(path: string): string {
 }
 
 function unzipped(path: string): AsyncIterable<Uint8Array> {
-  // Errors reach the reader of the last stream, so the callback ignores them.
+  // Errors reach the reader of the last stream, so the callback ignores them here.
   return pipeline(createReadStream(path), createGunzip(), () => undefined);
 }
 

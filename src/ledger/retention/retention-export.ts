@@ -4,13 +4,11 @@ import { CsvFault, csvLine, CsvReader, type CsvRow } from "../../kernel/index.ts
 import { isSignedByItsKey, type DayManifest, type SignedManifest } from "./retention-manifest.ts";
 import { type DaySums, DayTally, sameSums, TallyFault } from "./retention-tally.ts";
 
-/** The first attempt id of a day and the first id of the next day. */
 interface IdRange {
   readonly fromId: bigint;
   readonly toId: bigint;
 }
 
-/** The sums, hash and size of an exported day, counted from its rows. */
 export interface CountedRows {
   readonly sums: DaySums;
   readonly sha256: Buffer;
