@@ -44,8 +44,6 @@ export function requestIdFrom(atMs: number): string {
 /** Maximum distance between the attempt ids of one request, as in `join_attempts`. */
 export const TWO_DAYS_OF_IDS: bigint = 172_800_000n << 22n;
 
-/* The columns of `attempt`, each declared once, for all code that writes or reads attempts. */
-
 /**
  * The columns that a hold writes, in the order of the parameters of `ledger_batch` and
  * `annul_attempt`.
@@ -147,10 +145,8 @@ export const journalColumns: ColumnsOf<{
 
 export const answerColumns: Columns<AnsweredHeaders> = columns(answeredColumns);
 
-/** A hold, as `ledger_batch` takes it. */
 export const holdColumns: Columns<ReserveRow> = columns(heldColumns);
 
-/** A closing, as `ledger_batch` and `close_batch` take it. */
 export const closeColumns: Columns<CloseRow> = columns(closedColumns);
 
 /**

@@ -29,7 +29,6 @@ export interface BooksFigures {
   /** Number of providers with a period that ended over 36 hours ago and is not closed. */
   readonly unclosedPeriods: number;
   readonly owedMicroUsd: MicroUsd;
-  /** Absent if there was no audit yet. */
   readonly lastAudit?: { readonly endedAtMs: number; readonly violations: number };
   readonly schemaLevel: number;
 }

@@ -340,8 +340,8 @@ function freshWitness({ storeNowMs }: Membership): Witness {
 }
 
 /**
- * The store's time from which on every new id is above the highest id in the books; 0 if there is
- * no need to wait.
+ * The store's time from which on every new id is above the highest id in the books; 0 if new ids
+ * are above it already.
  */
 function computeFloorMs(member: Membership): number {
   const nowMs = member.storeNowMs;

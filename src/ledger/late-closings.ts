@@ -49,7 +49,7 @@ export class LateClosings {
     this.#schedule(0);
   }
 
-  /** Adds a closing that was never sent through the lane, so that it is no sign of trouble. */
+  /** Adds a closing that was never sent through the lane, without a change of `isInTrouble`. */
   join(closing: Closing): void {
     this.#queue.push(closing);
     this.#schedule(0);
@@ -166,7 +166,6 @@ export class LateClosings {
   }
 }
 
-/** A closing that has not committed yet, and the callback for its outcome. */
 export interface Closing {
   readonly row: CloseRow;
   readonly queuedAtMs: number;

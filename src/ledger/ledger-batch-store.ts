@@ -13,7 +13,7 @@ import type { StuckAttempts } from "./books-figures.ts";
 /** The membership of an instance, which every reserve has to prove. */
 export interface Membership {
   readonly instanceId: string;
-  /** 0 to 1023, the instance's part of its attempt ids. */
+  /** The instance's part of its attempt ids, 0 to 1023. */
   readonly number: number;
   /** Grows at each start and each take-over. An instance with an older epoch cannot reserve. */
   readonly epoch: bigint;
@@ -152,6 +152,5 @@ export interface LedgerBatchStore {
   attachJob(attemptId: AttemptId, providerJobId: string): Promise<boolean>;
   /** Assigns to `member` up to `limit` attempts with a provider job whose instance is dead. */
   adoptAttempts(member: Membership, limit: number): Promise<readonly AdoptedAttempt[]>;
-  /** Creates the partitions of the coming days and months. */
   maintain(): Promise<void>;
 }

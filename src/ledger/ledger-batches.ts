@@ -210,7 +210,6 @@ export class LaneConnection {
     }
   }
 
-  /** Undefined if there is no connection. */
   get use(): "busy" | "idle" | undefined {
     if (this.#client === undefined) return undefined;
     return this.#running > 0 ? "busy" : "idle";
@@ -223,7 +222,7 @@ export class LaneConnection {
     if (client === undefined) return;
     const ended = client.end().catch(() => undefined);
     await Promise.race([ended, sleep(SILENCE_MS, undefined, { ref: false })]);
-    // The end of a connection to a silent server would never come.
+    // A silent server would never end the connection.
     client.connection.stream.destroy();
   }
 

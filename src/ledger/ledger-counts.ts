@@ -8,7 +8,6 @@ import {
 } from "../kernel/index.ts";
 import { BatchFault, type CloseVerdict } from "./ledger-batch-store.ts";
 
-/** The two kinds of transactions: a batch of holds and closings, and late closings. */
 export type LedgerBatchKind = "batch" | "late";
 
 export type LedgerRowKind = "hold" | "closing" | "late_closing";

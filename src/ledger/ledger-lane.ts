@@ -80,7 +80,6 @@ export class LedgerLane {
     return this.#holds.length + this.#closings.length;
   }
 
-  /** The closings that are queued or in the running batch. */
   get closings(): number {
     const rolled = this.#holds.reduce((sum, { rolled: row }) => (row === null ? sum : sum + 1), 0);
     return this.#closings.length + this.#sentClosings.length + rolled;

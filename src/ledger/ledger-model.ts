@@ -50,7 +50,6 @@ export interface ModelCloseOutcome {
   readonly overrun: bigint;
 }
 
-/** An attempt between its reserve and its end. */
 export interface ModelHold extends ModelReserve {
   readonly month: number;
   readonly day: number;

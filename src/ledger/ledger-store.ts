@@ -195,7 +195,6 @@ export interface Ledger {
   roll(close: CloseRow, next: ReserveRow): Promise<ReserveOutcome>;
   /** Resolves when the closing has committed, or with `pending` after `SETTLE_WAIT_MS`. */
   close(row: CloseRow): Promise<CloseOutcome>;
-  /** Queues a refused request, which is written later in a batch. */
   recordRefused(request: RefusedRequest): void;
   /** True while the lease is held, so that this instance may take traffic. */
   readonly healthy: boolean;

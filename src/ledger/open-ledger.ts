@@ -32,7 +32,7 @@ export interface OpenLedgerOptions {
 }
 
 export interface OpenedLedger extends Ledger {
-  /** The unique name of this instance. */
+  /** `instanceName`, with a number if another living process has that name. */
   readonly instanceId: string;
   /** True if committed work is gone from the books, and they were not reopened since. */
   readonly hasGoneBack: boolean;

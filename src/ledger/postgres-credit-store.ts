@@ -22,7 +22,6 @@ import {
 
 const ENTRIES_MAX = 1_000;
 
-/** Grants credit without a payment, and lists the entries of wallets. */
 export class PostgresCreditStore {
   readonly #pool: Pool;
   readonly #changes: ChangeLog;

@@ -59,7 +59,6 @@ const LATE_LOCK_TIMEOUT_MS = 5_000;
 
 const PARTITION_MONTHS_AHEAD = 2;
 
-/** The ledger in PostgreSQL, with one connection for batches and one for late closings. */
 export class PostgresLedgerBatchStore implements LedgerBatchStore {
   readonly #pool: Pool;
   readonly #changes: ChangeLog;

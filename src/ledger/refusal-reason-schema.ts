@@ -14,7 +14,6 @@ export const RefusalReason = Type.Object({
   /** In seconds. */
   retry_after: Type.Optional(Count),
   retry_at: Type.Optional(Instant),
-  /** When the reached cap resets. */
   reset_at: Type.Optional(Instant),
   /** The number of requests or tokens that the limit allows. */
   limit: Type.Optional(Count),

@@ -21,7 +21,6 @@ import {
   textOf,
 } from "../kernel/index.ts";
 
-/** An operator's decisions when the books are reopened. */
 export interface ReopenRequest {
   readonly reason: string;
   /**
@@ -36,7 +35,6 @@ export interface ReopenRequest {
   readonly closings: readonly AccessClosing[];
 }
 
-/** The outcome of reopening the books: they begin a new life. */
 export interface ReopenedBooks {
   readonly life: number;
   readonly restoredToMs: number;

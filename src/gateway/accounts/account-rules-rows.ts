@@ -151,10 +151,7 @@ const holdColumns: Columns<AbuseRestriction> = columns<AbuseRestriction>({
   untilMs: orAbsent(integer("until_ms")),
 });
 
-/**
- * Changes one stored limit and records the change. Undefined if there is no such organization or
- * key.
- */
+/** Undefined if there is no such organization or key. */
 export async function changeLimit(
   client: PoolClient,
   note: Note,

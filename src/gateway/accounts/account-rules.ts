@@ -5,7 +5,6 @@ import type { EndpointLimits, StoredLimit } from "../limits/limit-ceilings.ts";
 /** The capacity of a private manifest, reserved for one organization. */
 export interface DedicatedEndpoint {
   readonly endpointId: string;
-  /** The provider of the private manifest. */
   readonly providerId: ProviderId;
   readonly limits: EndpointLimits;
 }

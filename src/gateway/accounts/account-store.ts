@@ -32,7 +32,6 @@ export interface KeyEdit {
   };
   /** Permanent. A key that is disabled already keeps its first instant. */
   readonly disable?: true;
-  /** A stored limit that changes in the same transaction. */
   readonly limit?: { readonly target: LimitTarget; readonly change: LimitChange };
 }
 
@@ -61,9 +60,8 @@ export interface NewEndpoint {
 }
 
 export interface ListedOrg extends OrgSummary {
-  /** True if it has bought credit, or credit that was granted as bought. */
+  /** True if the organization has bought credit, or was granted credit that counts as bought. */
   readonly hasBought: boolean;
-  /** True if the organization has paid a purchase. */
   readonly hasPurchase: boolean;
   readonly spentMonthMicroUsd: MicroUsd;
   readonly restrictions: number;

@@ -27,7 +27,6 @@ import type { AccountRules } from "./account-rules.ts";
 
 export type KeyOrigin = "trial" | "console" | "identity" | "playground" | "optimize";
 
-/** The facts about a key and its organization that the gateway needs; read by the key's SHA-256. */
 export interface KeyRecord {
   readonly keyId: KeyId;
   readonly orgId: OrgId;
@@ -59,7 +58,6 @@ export interface KeySummary {
   readonly keyId: KeyId;
   readonly orgId: OrgId;
   readonly name: string;
-  /** The first 12 characters of the raw key. */
   readonly label: string;
   readonly origin: KeyOrigin;
   readonly requestsPerMinuteCeiling: number;

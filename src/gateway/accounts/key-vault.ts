@@ -25,7 +25,7 @@ export interface KeyContext {
 
 /** Encrypts customers' own provider keys, so that the result can be stored anywhere. */
 export interface KeyVault {
-  /** Encrypts a provider's key for one connection; the same key twice gives different bytes. */
+  /** Sealing the same key twice gives different bytes. */
   seal(providerKey: string, context: KeyContext): Buffer;
   /**
    * Throws a `SealedKeyFault` unless the bytes were sealed for this context with one of the vault's
@@ -229,15 +229,14 @@ export interface SealedRows {
 
 export interface Resealed {
   readonly resealed: number;
-  /** Rows that were sealed with the first key already. */
   readonly kept: number;
   /** Ids of rows that no key opens; they are not changed. */
   readonly unopened: readonly string[];
 }
 
 /**
- * Seals every row with the first encryption key that another key has sealed. The rows may be in use
- * meanwhile. May be repeated.
+ * Seals again, with the first encryption key, every row that another key has sealed. The rows may
+ * be in use meanwhile. May be repeated.
  */
 export async function resealRows(
   tables: readonly SealedRows[],

@@ -21,7 +21,6 @@ import {
 } from "../../kernel/index.ts";
 import type { KeyVault, SealedRow, SealedRows } from "./key-vault.ts";
 
-/** A connection as people see it, without its key. */
 export interface ConnectionSummary {
   readonly connectionId: string;
   readonly orgId: OrgId;

@@ -29,10 +29,8 @@ import type { ScopeClaim } from "./limit-store.ts";
 
 type Origin = "trial" | "console" | "identity" | "playground" | "optimize";
 
-/** What decides the limits that all keys of an organization share. */
 export interface LimitedOrg {
   readonly orgId: OrgId;
-  /** True if the organization has ever held bought or granted credit. */
   readonly funded: boolean;
   readonly rules: { readonly limits: readonly StoredLimit[] };
 }
@@ -95,7 +93,6 @@ export function endpointSelfScopes(
   return endpointSelfMemo.of(key, modelId);
 }
 
-/** The scope of a dedicated endpoint, whose limits replace the defaults. */
 export function endpointScope(endpoint: {
   readonly endpointId: string;
   readonly limits: EndpointLimits;
@@ -105,14 +102,12 @@ export function endpointScope(endpoint: {
 
 export interface LimitRow {
   readonly scope: "key" | "model" | "org";
-  /** The id of the scope in the limit store. */
   readonly id: string;
   /** The id that customers see; often the same as `id`. */
   readonly shownId: string;
   /** Set for a model under one key; `shownKeyId` is the key's id that customers see. */
   readonly keyId?: KeyId;
   readonly shownKeyId?: string;
-  /** The highest limits that the customer may set. */
   readonly ceilings: LimitCeilings;
   /** The limits that the operator set; they replace the default. */
   readonly contract: LimitValues;
@@ -189,7 +184,7 @@ export function findRequestsPerMinuteCeiling(origin: Origin): number {
 }
 
 /**
- * Caches with each key's record one result for each model that a stored limit names, and one for
+ * Caches, with each key's record, one result for each model that a stored limit names and one for
  * all other models, so that invented model ids take no memory.
  */
 class ScopeMemo<T> {

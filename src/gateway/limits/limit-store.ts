@@ -155,7 +155,6 @@ export function tokenCount(promptTokens: number, completionTokens: number): Toke
 
 export const NO_TOKENS: TokenCount = tokenCount(0, 0);
 
-/** The kind that a refusal by a declared window is reported as. */
 export function kindOfWindow({ kind, seconds }: DeclaredWindow): LimitKind {
   if (seconds !== 60) return "capacity";
   return kind === "request" ? "rpm" : "tpm";
@@ -219,7 +218,10 @@ export function neverFits(
   return undefined;
 }
 
-/** Seconds until no throttled scope is too small for the request; 0 if none is. */
+/**
+ * Seconds until every throttled scope that is too small for the request is whole again; 0 if none
+ * is too small.
+ */
 export function secondsThrottled(scopes: readonly ScopeClaim[], tokens: TokenCount): number {
   const waits = scopes.map(({ whole, ...now }) =>
     whole !== undefined && neverFits([now], tokens) !== undefined ? whole.inSeconds : 0,

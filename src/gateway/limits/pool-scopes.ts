@@ -18,7 +18,6 @@ export interface Pool {
 }
 export interface PoolClaim {
   readonly slot: string;
-  /** The organization's share, then the pool itself. */
   readonly scopes: readonly ScopeClaim[];
 }
 

@@ -2,7 +2,6 @@ import { ANSWER_HEADERS, CLIENT_LEFT } from "../../kernel/index.ts";
 import { droppedNames, type RefusalReason } from "../../ledger/index.ts";
 import type { AttemptRecord, Refused } from "./record-rows.ts";
 
-/** The stored facts of a request from which its answer's headers are rebuilt. */
 export interface AnsweredRequest {
   readonly attempts: readonly AttemptRecord[];
   readonly refused?: Refused;
@@ -47,7 +46,10 @@ function listServedHeaders({ attempts }: AnsweredRequest, last: AttemptRecord): 
   ];
 }
 
-/** The client got the header of the last attempt that was not throttled. */
+/**
+ * The client got the `retry-after` of the last attempt that was not throttled, else of the last
+ * one.
+ */
 function findRetryAfter(attempts: readonly AttemptRecord[]): number | undefined {
   const told =
     attempts.findLast(({ errorClass }) => errorClass !== "rate_limit") ?? attempts.at(-1);

@@ -39,7 +39,6 @@ import {
   NamedLimit,
 } from "./contract/limit-change.ts";
 
-/** Who changes a limit: a virtual key, or a person with a console session. */
 export type LimitActor =
   | { readonly kind: "key"; readonly orgId: OrgId; readonly keyId: KeyId }
   | { readonly kind: "person"; readonly orgId: OrgId };
@@ -50,7 +49,6 @@ export interface ChangeLimitDeps {
   readonly limitDefaults: LimitDefaults;
 }
 
-/** A permitted change that is not made yet. */
 export interface PlannedChange {
   readonly orgId: OrgId;
   readonly target: LimitTarget;
@@ -194,9 +192,9 @@ function limitCountProblem(
 /** The checked body of `POST /api/admission-limits`: one limit and its changes. */
 export interface LimitRequest {
   readonly scope: NamedLimit["scope"];
-  /** As sent; `planLimitChange` checks whether the caller may name it. */
+  /** As the client sent it; `planLimitChange` checks whether the caller may name this key. */
   readonly keyId?: string;
-  /** Present if and only if the scope is `model`; as sent. */
+  /** Present if and only if the scope is `model`; as the client sent it. */
   readonly modelId?: string;
   /** Whole numbers of at least 1, or null to remove a limit; at least one field is set. */
   readonly change: LimitChange;

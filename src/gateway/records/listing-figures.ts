@@ -13,8 +13,8 @@ export interface ListingSums {
   readonly usedHours: number;
   readonly upHours: number;
   /**
-   * `streamed…` counts complete streamed answers, because only these have a time to the first
-   * token.
+   * Only complete streamed answers count here and in the next two fields: others have no time to
+   * the first token.
    */
   readonly streamed: number;
   readonly streamedTokens: number;

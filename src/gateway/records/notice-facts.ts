@@ -55,7 +55,7 @@ export interface NoticeFacts {
    * request was.
    */
   readonly refusedSinceMs: number | null;
-  /** Caps of keys that are used by 80% or more, fullest first. */
+  /** The fullest cap comes first. */
   readonly cappedKeys: readonly CappedKey[];
   /** The models of the newest requests of the last hour. */
   readonly models: readonly string[];

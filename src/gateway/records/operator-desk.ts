@@ -222,7 +222,6 @@ function readQuestion(asked: string): Question {
   return { sql: ORG_SQL, values: [asked] };
 }
 
-/** The ids of attempts within two days of the time in the request's id. */
 function findAttemptSpan(requestId: string): readonly bigint[] {
   const first = attemptIdFrom(readCreatedAt(requestId));
   return [first - TWO_DAYS_OF_IDS, first + TWO_DAYS_OF_IDS];

@@ -106,7 +106,6 @@ export class PostgresRecordStore implements SpendReads {
     });
   }
 
-  /** Facts for the notices on every page, from one bounded statement. */
   async noticeFacts(orgId: OrgId, nowMs: number): Promise<NoticeFacts> {
     const values = noticeFactsValues(orgId, nowMs);
     const { rows } = await this.#read<Row>(NOTICE_FACTS_SQL, values);

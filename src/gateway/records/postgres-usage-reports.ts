@@ -64,8 +64,9 @@ export class PostgresUsageReports {
   }
 
   /**
-   * Returns reports for one answer. `onServed` gets the age of the data whenever a replica served a
-   * part of it. Wallets, single requests and current key activity are never read from a replica.
+   * The reports for one answer. `onServed` gets the time of the data whenever a replica served a
+   * part of the answer. Wallets, single requests and current key activity are never read from a
+   * replica.
    */
   noting(onServed: AsOfListener): UsageReports {
     return new PostgresUsageReports(this.#sources, onServed);

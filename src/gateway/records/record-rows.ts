@@ -76,7 +76,6 @@ export interface RequestRecord {
   readonly createdAtMs: number;
   readonly outcome: AttemptRecord["outcome"];
   readonly attempts: readonly PricedAttempt[];
-  /** Why the gateway refused the request before any attempt. */
   readonly refused?: Refused;
 }
 

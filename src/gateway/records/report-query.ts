@@ -39,7 +39,6 @@ import type {
 } from "./usage-reports.ts";
 import { spanMiddleMs } from "./listing-figures.ts";
 
-/** The plan of a report: its buckets, and the part that is read from sums. */
 export interface ReportPlan {
   readonly filter: ReportFilter;
   readonly by: ReportGroupBy;
@@ -120,7 +119,6 @@ export function reportQuery(plan: ReportPlan): ReportQuery {
   return { text, values };
 }
 
-/** The number of a request's bucket since 1970. */
 function bucketSql({ filter, bucketMs }: ReportPlan, $: Bind): string {
   const first = Math.floor(filter.fromMs / bucketMs);
   const count = Math.max(1, Math.ceil(filter.toMs / bucketMs) - first);
@@ -184,7 +182,6 @@ function percentilesSql(kind: string, by: "whole" | "listed" | "bucket"): string
 const sumSql = (columns: readonly string[]): string =>
   columns.map((column) => `coalesce(sum(${column}), 0)`).join(" + ");
 
-/** The metric by which the largest groups are chosen. */
 const RANK_SQL: Readonly<Record<ReportRank, string>> = {
   spend: sumSql(["debit"]),
   requests: sumSql(["requests"]),

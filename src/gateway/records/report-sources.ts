@@ -2,7 +2,6 @@ import { DatabaseError, type Pool, type PoolClient } from "pg";
 
 import { beginLocally, isStoreFault, type Clock, type ReplicaWatch } from "../../kernel/index.ts";
 
-/** A replica of the primary, and a watch on its age. */
 export interface ReportReplica {
   readonly pool: Pool;
   readonly watch: Pick<ReplicaWatch, "isThere" | "ageMs">;

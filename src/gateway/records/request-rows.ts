@@ -45,7 +45,9 @@ export function statusOfEndSql(end: string): string {
       else 'failed' end`;
 }
 
-/** A column of a request's final `attempt` row, combined with the earlier rows. */
+/**
+ * A column of a request's final `attempt` row, plus its sum over the request's earlier attempts.
+ */
 export function withEarlier(column: string, of = ""): string {
   const [own, earlier] = [`${of}${column}`, `(${of}earlier).${column}`];
   return `coalesce(${own} + ${earlier}, ${own}, ${earlier})`;
@@ -103,7 +105,6 @@ const FINAL_OF_HOLD_SQL = `
         and f.attempt_id > h.attempt_id - ${TWO_DAYS_OF_IDS}
         and f.attempt_id < h.attempt_id + ${TWO_DAYS_OF_IDS} offset 0`;
 
-/** The columns of rows of `refused_request`: requests without attempts. */
 export const REFUSED_COLUMNS_SQL: string = `request_id, key_id, model_id, null as provider_id, route,
       stream, 0::bigint as attempts, 'refused' as outcome, error_class,
       null::integer as first_byte_ms, null as basis,

@@ -29,7 +29,6 @@ export interface ShownLimits {
   };
 }
 
-/** The answer of `GET /v1/limits`, for `printJson`. */
 export function presentLimits({ modelId, use, spend }: ShownLimits): Limits {
   const { endpoint } = use;
   return {

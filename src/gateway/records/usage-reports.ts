@@ -33,7 +33,7 @@ export interface ReportFilter {
 
 export type ReportGroupBy = "model" | "key" | "provider" | "day" | "status";
 
-/** The metric that makes a group one of the largest. */
+/** The metric by which the largest groups are chosen. */
 export type ReportRank = "spend" | "requests" | "tokens" | "failed" | "rejected";
 
 export type StatusCounts = Readonly<Record<RequestStatus, number>>;
@@ -94,9 +94,9 @@ export interface ReportedRequest {
   readonly outcome: RequestOutcome;
   readonly errorClass: string | null;
   readonly usage: Usage | null;
-  /** The first byte of the last attempt. */
+  /** Of the last attempt. */
   readonly firstByteMs: number | null;
-  /** The duration of all attempts together. */
+  /** Of all attempts together. */
   readonly durationMs: number | null;
   readonly debitMicroUsd: MicroUsd;
 }

@@ -77,7 +77,6 @@ export class PostgresUsageRollup {
 
 export type UsageRollup = Public<PostgresUsageRollup>;
 
-/** False if nothing is left to do. */
 async function rollBatches(client: PoolClient): Promise<boolean> {
   for (const forget of FORGET_RETIRED_SQL) await client.query(forget);
   for (let batches = 0; batches < USAGE_ROLLUP_BATCHES_MAX; batches++) {
@@ -131,8 +130,8 @@ async function watchDay(client: PoolClient, day: string): Promise<boolean> {
 }
 
 /**
- * Sums usage and listings on one snapshot. A change that the snapshot does not see is committed
- * later, and its note, which the snapshot does not see either, stays.
+ * Sums usage and listings on one snapshot. A change that this snapshot does not see commits later;
+ * its note is not seen either, so it stays and the day is summed again.
  */
 async function rollOrgs(
   client: PoolClient,
@@ -206,7 +205,10 @@ const DUE_DAY_SQL = `
     and (d.day + 1)::timestamp at time zone 'utc' + $1::interval < clock_timestamp()
   order by d.day desc limit 1`;
 
-/** Makes every later change of this day leave a note. `day` has only digits and hyphens. */
+/**
+ * Makes every later change of this day leave a note in `usage_stale`. `day` has only digits and
+ * hyphens.
+ */
 export function watchDaySql(day: string): string {
   return `create or replace trigger usage_is_watched
     after insert or update on attempt_${day.replaceAll("-", "")}

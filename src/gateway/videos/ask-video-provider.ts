@@ -17,7 +17,6 @@ type AskDeps = Pick<
   "catalog" | "connections" | "upstream" | "opensOwnKeys" | "clock" | "deadlines" | "videos"
 >;
 
-/** The facts that decide where and with which key a job is polled. */
 export type AskedJob = Pick<VideoJob, "deploymentId" | "connectionId" | "orgId" | "providerJobId">;
 
 /**

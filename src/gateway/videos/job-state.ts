@@ -44,7 +44,6 @@ const MISSING_MAX = 3;
 /** A running job shows at most this progress, in percent, even if its provider reports 100. */
 export const RUNNING_PROGRESS_MAX = 99;
 
-/** Milliseconds from the acceptance of a job to its first poll. */
 export const firstPollMs: number = SPACINGS_MS[0];
 /**
  * A poll in which the provider does not know the job counts only this many milliseconds after the

@@ -57,7 +57,6 @@ const jobProperties: ColumnsOf<VideoJob> = {
 
 const jobColumns: Columns<VideoJob> = columns(jobProperties);
 
-/** The columns of a job `j` whose lease is taken now. */
 const takenColumns: Columns<TakenJob> = columns<TakenJob>({
   ...jobProperties,
   takenAtMs: computed("now()", instantMs("taken_at")),
@@ -168,7 +167,7 @@ export class PostgresJobStore {
     return job;
   }
 
-  /** Every method may be repeated after a lost answer. */
+  /** May be repeated after a lost answer, like every method of this class. */
   async #read<R extends QueryResultRow>(written: string, values: unknown[]): Promise<readonly R[]> {
     const { rows } = await queryInTime<R>(this.#pool, { text: written, values });
     return rows;
@@ -206,8 +205,8 @@ const TAKE_DUE_SQL = takeSql(
 );
 
 /*
- * $5: the provider did not know the job. Counts only $7 milliseconds after the last poll that
- * counted.
+ * $5: the provider did not know the job. The poll counts only $7 milliseconds after the last poll
+ * that counted.
  */
 const COUNTS_SQL = `$5::boolean and (missing_at is null
       or missing_at <= now() - $7::double precision * interval '1 millisecond')`;

@@ -20,7 +20,6 @@ export interface VideoSettings {
    * others.
    */
   readonly noAnswerPauseMs: number;
-  /** The largest file that is passed through to a client. */
   readonly contentBytesMax: number;
 }
 

@@ -40,8 +40,8 @@ export class VideoPoller {
   readonly #running = new Set<Promise<unknown>>();
   readonly #fetches = new Set<RunningFetch<unknown>>();
   /**
-   * Polling account to the monotonic time until which it is not polled, after its provider asked
-   * for a pause or did not answer.
+   * By polling account, the monotonic time until which it is not polled: its provider asked for a
+   * pause or did not answer.
    */
   readonly #cooldownUntilMs = new Map<string, number>();
   /** Deployments for which an unknown job state was logged; it is logged once. */

@@ -65,7 +65,6 @@ async function weights(client: PoolClient, span: AuditSpan): Promise<readonly We
   return rows.map(({ org, weight }) => ({ org, weight: Number(weight) }));
 }
 
-/** Splits organizations into ranges of about the same weight. */
 export function splitOrgs(orgs: readonly Weight[], count: number): readonly OrgRange[] {
   const all = orgs.reduce((sum, { weight }) => sum + weight, 0);
   const bounds: string[] = [];

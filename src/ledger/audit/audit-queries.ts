@@ -204,9 +204,9 @@ export function bookQueries(span: AuditSpan): readonly AuditQuery[] {
 }
 
 /**
- * A request with one attempt is right if that is final and has nothing earlier. For other requests,
- * an audit of a span looks up the attempts within the distance of `join_attempts`; a whole audit
- * reads all attempts.
+ * A request with one attempt is right if this attempt is `final` and has no `earlier`. For other
+ * requests, an audit of a span looks up the attempts within the distance of `join_attempts`; a
+ * whole audit reads all attempts.
  */
 function requestQuery(span: AuditSpan): AuditQuery {
   const sums = [...Object.values(TOKEN_BUCKETS), "cost_pico", "debit", "duration_ms", HOUR_SKU_NAME]

@@ -56,8 +56,9 @@ const ACCOUNT_ORG = "substring(account_id from '^(?:wallet|receivable):(.*)$')";
 /**
  * Selects the journal of some organizations in the order of positions. At one position, closings
  * come before holds, because a hold of the same batch may need what they released. Everything
- * before the journal comes first, as sums. The last sort columns order duplicates of an attempt,
- * which are damage, so that they are reported the same way each time.
+ * before the journal comes first, as sums. An attempt with equal positions was annulled before it
+ * was opened: it never held anything and is left out. The last sort columns order duplicates of an
+ * attempt, which are damage, so that they are reported the same way each time.
  */
 export function journalSql(span: AuditSpan, orgs: OrgRange, bounds: ReplayBounds): string {
   const attempts = attemptsSql(span);

@@ -33,7 +33,6 @@ export interface ReplayedRange {
   readonly shared: ReadonlyMap<string, ModelAccount>;
 }
 
-/** Replays the journal of some organizations and compares their books with the result. */
 export async function replayRange(
   client: PoolClient,
   of: { readonly span: AuditSpan; readonly orgs: OrgRange; readonly bounds: sql.ReplayBounds },

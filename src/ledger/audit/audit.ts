@@ -63,7 +63,6 @@ export interface AuditOutcome {
   readonly checkpoint?: SignedCheckpoint | undefined;
 }
 
-/** Checks all of the books on one connection. */
 export async function auditLedger(
   pool: Pool,
   onProgress: (progress: AuditProgress) => void = () => undefined,

@@ -17,7 +17,6 @@ export type JournalEntry =
       readonly period: CapPeriod;
       readonly cap: bigint | null;
     }
-  /** The spend of retired attempts. */
   | {
       readonly kind: "retired";
       readonly of: SpenderName;

@@ -224,7 +224,6 @@ export class PostgresSettlementStore {
     });
   }
 
-  /** Stores a comparison with a provider's statement, once per file. */
   async recordClaim(
     of: PeriodName & { readonly sha256: Uint8Array; readonly comparison: ClaimComparison },
     by: ChangedBy,

@@ -134,7 +134,8 @@ interface ProviderRow {
   readonly every: SettlementTerms["interval"] | null;
 }
 
-// A provider with a debt has an account; a provider with only failed attempts has prices.
+// Both are read: a provider with a debt has an account, and one with only failed attempts has only
+// prices.
 const PROVIDERS_SQL = `
   select provider_id, g.through, l.end_at, l.carry_out_pico, l.mode, l.every
   from (

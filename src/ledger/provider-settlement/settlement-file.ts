@@ -191,7 +191,6 @@ function readRecord(
 
 interface Field {
   readonly value: string;
-  /** Index of the character after the field. */
   readonly end: number;
   readonly isWhole: boolean;
 }

@@ -1,7 +1,6 @@
 import { DatabaseError, type Pool, type PoolClient } from "pg";
 import { assert, type MicroUsd, inTransaction } from "../../kernel/index.ts";
 
-/** A transfer between accounts of the platform, with a unique reference. */
 export interface PlatformMove {
   readonly kind: "period" | "provider_deposit" | "provider_payment";
   readonly debit: string;

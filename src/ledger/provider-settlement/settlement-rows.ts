@@ -98,7 +98,6 @@ export const FACTS_SQL: string = `
   where ended_at >= from_at
   group by 1, 2, 3, 4, 5, 6 order by provider_id, ended`;
 
-/** Reads a number of half-days since 1970 as milliseconds since 1970. */
 function halfDay(name: string): Column<number> {
   const { cells, read } = integer(name);
   return { cells, read: (row) => read(row) * HALF_DAY_MS };
@@ -133,7 +132,6 @@ export const factColumns: Columns<SettlementFact> = columns({
   sums: sumColumns,
 });
 
-/** Columns of `provider_period`, with `ref` and `paid_at` of `provider_payment`. */
 export const periodColumns: Columns<ProviderPeriod> = columns({
   providerId: text("provider_id"),
   startMs: instantMs("start_at"),

@@ -12,7 +12,6 @@ import { type Day, dayFiles } from "./retention-tally.ts";
 const FILE_MODE = 0o600;
 const FOLDER_MODE = 0o700;
 
-/** A folder with the files of exported days. */
 export class DayFolder {
   readonly folder: string;
 
@@ -28,7 +27,6 @@ export class DayFolder {
     await piped(Readable.from(csv, { highWaterMark: 1 }), createGzip(), file);
   }
 
-  /** Reads the staged file from the disk, uncompressed. */
   readStaged(day: Day): AsyncIterable<Uint8Array> {
     return unzipped(stagedName(this.#rows(day)));
   }

@@ -21,7 +21,6 @@ export interface DayCsv {
   counted(): CountedRows;
 }
 
-/** Converts the pages of a day to CSV and counts the rows. */
 export function writeDayCsv(
   columns: readonly string[],
   range: IdRange,

@@ -21,7 +21,6 @@ export interface RetireDeps {
 
 export interface RetireOutcome {
   readonly retired: readonly DaySurvey[];
-  /** Days whose attempts were deleted from the database. */
   readonly dropped: readonly Day[];
   /** The day at which the run stopped, and why. Later days were not checked. */
   readonly stopped: { readonly day: Day; readonly reason: string } | undefined;

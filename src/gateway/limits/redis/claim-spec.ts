@@ -25,7 +25,6 @@ export interface ClaimSpec {
    * us, [bucket length, quantity 1 to 4, limit, …], seconds to keep]; -1 = not limited.
    */
   readonly limits: string;
-  /** The number of pacing turns that a granted claim takes. */
   readonly turns: number;
 }
 

@@ -63,7 +63,6 @@ export interface RedisLimitStoreOptions {
    */
   readonly now?: () => number;
   readonly counts?: LimitStoreCounts;
-  /** Scripts of other features that run on the same connection. */
   readonly sharedScripts?: RedisScripts;
 }
 

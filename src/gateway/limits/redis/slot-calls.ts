@@ -30,7 +30,7 @@ type Run = (
 export class SlotCalls {
   readonly #run: Run;
   readonly #time: () => string;
-  /** The call of each slot that still accepts steps. */
+  /** By slot, the call that still accepts steps. */
   readonly #open: Map<string, SlotCall> = new Map();
   #unsent: SlotCall[] = [];
 
@@ -68,7 +68,6 @@ export class SlotCalls {
   }
 }
 
-/** One call of the script `TAKE_STEPS`. */
 export class SlotCall {
   /** Redis keys: the slot's marker, then usage and leases of each scope that a step names. */
   readonly keys: string[];

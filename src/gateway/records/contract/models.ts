@@ -319,7 +319,6 @@ function price() {
 export const ModelFilters = Type.Partial(Type.Object(filters));
 export type ModelFilters = Static<typeof ModelFilters>;
 
-/** A page of ids after or before a known one. */
 export const ModelPage = Type.Partial(
   Type.Object({
     limit: Whole(1, LIST_ROWS_MAX, "with `anthropic-version` only"),
