@@ -77,7 +77,6 @@ export const usageColumns: Columns<Readonly<Record<TokenBucket, number>>> = colu
 );
 /** The usage columns, with hour-long cache writes if there are any. */
 export const hourUsageColumns: Columns<Usage> = skuColumns(count);
-/** A select list that sums `hourUsageColumns` over the rows of a statement. */
 export const SUMMED_USAGE_SQL: string = Object.values(SKU_NAMES)
   .map((name) => {
     const sum = name === HOUR_SKU_NAME ? `nullif(sum(${name}), 0)` : `coalesce(sum(${name}), 0)`;
@@ -93,7 +92,6 @@ export const servedColumns: Columns<ServedModel> = columns({
   isSubstituted: bool("substituted"),
 });
 
-/** Values of the answer's headers that no other column has. */
 const answeredColumns: ColumnsOf<AnsweredHeaders> = {
   remainingRequests: orAbsent(count("remaining_rpm")),
   remainingTokens: orAbsent(count("remaining_tpm")),

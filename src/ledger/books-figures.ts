@@ -22,7 +22,6 @@ import {
 export interface BooksFigures {
   readonly openAttempts: number;
   readonly oldestOpenSeconds: number;
-  /** Number of days after today that have a partition. */
   readonly partitionsAhead: number;
   /** Number of ended days that are not summed up for reports yet. */
   readonly partitionsUnsummed: number;

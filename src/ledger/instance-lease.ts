@@ -28,7 +28,9 @@ const READING_MS = 1;
  */
 export class StoreClock {
   readonly #clock: Clock;
-  /** Bounds of the difference between the store's clock and the monotonic one, at the time `atMs`. */
+  /**
+   * Bounds of the difference between the store's clock and the monotonic one, at the time `atMs`.
+   */
   #ahead: { readonly leastMs: number; readonly mostMs: number; readonly atMs: number };
 
   constructor(clock: Clock, first: StoreReading) {

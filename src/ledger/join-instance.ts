@@ -229,7 +229,9 @@ interface Recovered {
   readonly seen: number;
 }
 
-/** Closes a block; undefined if one of its attempts violates a constraint, and so none was closed. */
+/**
+ * Closes a block; undefined if one of its attempts violates a constraint, and so none was closed.
+ */
 async function recoverBlock(pool: Pool): Promise<Recovered | undefined> {
   try {
     const { rows } = await pool.query<Recovered>(RECOVER_SQL, [BLOCK_ROWS]);

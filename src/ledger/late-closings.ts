@@ -17,7 +17,9 @@ export interface LateClosingsOptions {
 const SWEEP_MS = 100;
 const RETRY_FIRST_MS = 50;
 const RETRY_MAX_MS = 250;
-/** Pause of a closing that breaks a constraint. It is never dropped, since its hold would remain. */
+/**
+ * Pause of a closing that breaks a constraint. It is never dropped, since its hold would remain.
+ */
 const REJECTED_RETRY_MS = 30_000;
 
 /**

@@ -62,7 +62,7 @@ export interface CloseVerdict {
   readonly overrunMicroUsd: bigint;
 }
 
-/** The closings and holds of one transaction. The closings run first. */
+/** The closings run before the holds, in the same transaction. */
 export interface LedgerBatch {
   readonly member: Membership;
   readonly closings: readonly CloseRow[];
@@ -70,7 +70,9 @@ export interface LedgerBatch {
 }
 
 export interface BatchAnswer {
-  /** One per closing; undefined if the attempt is not open (any more), for `closeBatch` to decide. */
+  /**
+   * One per closing; undefined if the attempt is not open (any more), for `closeBatch` to decide.
+   */
   readonly verdicts: readonly (CloseVerdict | undefined)[];
   readonly outcomes: readonly ReserveOutcome[];
 }
@@ -93,7 +95,9 @@ export class BatchFault extends Error {
   }
 }
 
-/** The ledger's storage. Every method is one durable transaction or none; faults are `BatchFault`. */
+/**
+ * The ledger's storage. Every method is one durable transaction or none; faults are `BatchFault`.
+ */
 export interface LedgerBatchStore {
   /**
    * Closes open attempts, then makes holds in arrival order. The first of two closings of one

@@ -158,7 +158,10 @@ export interface LaneOptions {
   readonly statementTimeoutMs: number;
   readonly lockTimeoutMs: number;
   readonly log: Logger;
-  /** Called before the first statement on a new connection. If it rejects, the connection is not used. */
+  /**
+   * Called before the first statement on a new connection. If it rejects, the connection is not
+   * used.
+   */
   readonly prove?: () => Promise<void>;
   readonly onRenewed?: (() => void) | undefined;
 }
@@ -188,7 +191,10 @@ export class LaneConnection {
     this.#options = options;
   }
 
-  /** Runs one statement. Rejects with a `BatchFault`, whose kind tells whether it may have committed. */
+  /**
+   * Runs one statement. Rejects with a `BatchFault`, whose kind tells whether it may have
+   * committed.
+   */
   async run(statement: LaneStatement, values: readonly string[]): Promise<string[][]> {
     const client = this.#client ?? (await this.#connect());
     this.#running += 1;

@@ -29,11 +29,9 @@ export class LedgerCounts {
   /** Number of failed batches by `lane|kind`. */
   readonly faults: Map<string, number> = new Map();
   annulled = 0;
-  /** Number of attempts of dead instances that were closed at their reserve. */
   recovered = 0;
   /** Number of open attempts of dead instances that could not be recovered. */
   stuck = 0;
-  /** Number of attempts that were corrected after they had been charged at their reserve. */
   corrected = 0;
   readonly #batchSeconds = new HistogramFamily("tm_ledger_batch_seconds");
   readonly #batchRows = new HistogramFamily("tm_ledger_batch_rows");

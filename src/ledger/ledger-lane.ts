@@ -150,7 +150,6 @@ export class LedgerLane {
     }
   }
 
-  /** Notes for traced requests how long their rows waited, and the size of their batch. */
   #noteBatch(closings: readonly Closing[], holds: readonly Waiting[]): void {
     const sent = { nowMs: this.#options.clock.monotonicMs(), rows: closings.length + holds.length };
     for (const closing of closings) noteLane(closing, sent);

@@ -19,10 +19,13 @@ export interface ModelReserve {
   readonly attempt: bigint;
   readonly org: string;
   readonly key: string;
-  /** The provider whose accounts the end of the attempt moves. */
+  /** The provider whose accounts change when the attempt ends. */
   readonly provider: string;
   readonly amount: bigint;
-  /** Absent for an attempt without an instance, which is never fenced and which only `crash` recovers. */
+  /**
+   * Absent for an attempt without an instance, which is never fenced and which only `crash`
+   * recovers.
+   */
   readonly member?: ModelMember;
 }
 
@@ -115,7 +118,10 @@ export class LedgerModel {
     }
   }
 
-  /** Adds an attempt that was charged at its reserve, and moved its money, before this model began. */
+  /**
+   * Adds an attempt that was charged at its reserve before this model began: its money has moved
+   * already.
+   */
   keepCrashed(row: ModelReserve): void {
     const charge = { ...NOTHING, debit: row.amount };
     this.attempts.set(row.attempt, endHold(createHold(row, this), "unknown_after_crash", charge));

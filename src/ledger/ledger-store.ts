@@ -65,7 +65,9 @@ export type ReserveOutcome =
       /** First instant of the next UTC day, week or month. */
       readonly resetAtMs: number;
     }
-  /** Nothing may be dispatched: the journal is away, the instance is fenced, or the queue is full. */
+  /**
+   * Nothing may be dispatched: the journal is away, the instance is fenced, or the queue is full.
+   */
   | { readonly kind: "unavailable"; readonly reason: string };
 
 export type AttemptOutcome =
@@ -136,7 +138,10 @@ export type CloseOutcome =
   /** Not committed yet; the ledger retries by itself. */
   | { readonly kind: "pending" };
 
-/** A request that was refused before any attempt. It costs nothing, and is stored for look-ups by id. */
+/**
+ * A request that was refused before any attempt. It costs nothing, and is stored for look-ups by
+ * id.
+ */
 export interface RefusedRequest {
   readonly requestId: RequestId;
   readonly orgId: OrgId;

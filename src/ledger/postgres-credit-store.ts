@@ -69,7 +69,6 @@ export class PostgresCreditStore {
   }
 }
 
-/** Reads the balance below which the organization is alerted, as a fact of the change log. */
 export async function readThreshold(
   client: Pick<PoolClient, "query">,
   orgId: OrgId,

@@ -10,7 +10,9 @@ import type { RefusalReason } from "./refusal-reason-schema.ts";
 
 const ID_CHARS_MAX = 200;
 
-/** Returns the stored part of a refusal: at most about 3 KB, however long the client's names are. */
+/**
+ * Returns the stored part of a refusal: at most about 3 KB, however long the client's names are.
+ */
 export function refusalReason(refusal: Refusal, dropped: readonly string[] = []): RefusalReason {
   const { status, retryable, limit, figures, retryAfterSeconds, capPeriod } = refusal;
   const names = keepKnownNames(dropped);

@@ -38,7 +38,7 @@ const RETRY_MS = 1_000;
  */
 export class RefusedLane {
   readonly #options: RefusedLaneOptions;
-  /** The number of requests of the newest minute that got a row. */
+  /** For the newest minute, how many requests of each key, and of each organization, got a row. */
   readonly #listedOfKey = new Map<KeyId, number>();
   readonly #listedOfOrg = new Map<OrgId, number>();
   #minuteMs = 0;

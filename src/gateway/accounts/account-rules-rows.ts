@@ -151,7 +151,6 @@ const holdColumns: Columns<AbuseRestriction> = columns<AbuseRestriction>({
   untilMs: orAbsent(integer("until_ms")),
 });
 
-/** Undefined if there is no such organization or key. */
 export async function changeLimit(
   client: PoolClient,
   note: Note,

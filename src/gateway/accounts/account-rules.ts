@@ -31,7 +31,6 @@ export interface Connection {
   readonly sealedKey: Buffer;
 }
 
-/** A restriction of one family of calls, set after unusual use. */
 export interface AbuseRestriction {
   readonly family: CallFamily;
   readonly state: "limited" | "restricted";
@@ -42,7 +41,6 @@ export interface AbuseRestriction {
   readonly untilMs?: number;
 }
 
-/** The settings of an organization that apply to a key; read together with the key. */
 export interface AccountRules {
   readonly limits: readonly StoredLimit[];
   readonly endpoints: readonly DedicatedEndpoint[];
@@ -60,7 +58,7 @@ export interface AccountRules {
   readonly keysMaySetOrgLimits: boolean;
 }
 
-/** The rules of an organization with credit and without settings, as nearly all are. */
+/** Shared by nearly all organizations: those with credit and without settings. */
 export const PLAIN_RULES: AccountRules = Object.freeze({
   limits: [],
   endpoints: [],

@@ -92,7 +92,6 @@ export function capFact(capMicroUsd: MicroUsd | null): { readonly cap_usd: strin
   return { cap_usd: usdOrNull(capMicroUsd) };
 }
 
-/** False if the organization does not exist. */
 export async function changeOrgCap(
   client: PoolClient,
   note: Note,

@@ -83,9 +83,7 @@ export interface NewKey {
   readonly label: string;
   readonly requestsPerMinuteCeiling: number;
   readonly caps?: Partial<Caps>;
-  /** Absent or null: the key never expires. */
   readonly expiresAtMs?: number | null;
-  /** Absent or null: every model. */
   readonly models?: readonly string[] | null;
   readonly tags?: readonly string[];
 }

@@ -42,7 +42,10 @@ export class EncryptionKeyFault extends Error {
   override readonly name = "EncryptionKeyFault";
 }
 
-/** A sealed key that does not open: changed, moved, or sealed under another encryption key. */
+/**
+ * Thrown for a sealed key that does not open: it was changed, moved to another context, or sealed
+ * under another encryption key.
+ */
 export class SealedKeyFault extends Error {
   override readonly name = "SealedKeyFault";
 }

@@ -95,7 +95,6 @@ export class PostgresAccountStore implements KeyStore {
     });
   }
 
-  /** Null removes the monthly cap. False if the organization does not exist. */
   async setOrgCap(orgId: string, capMicroUsd: MicroUsd | null, by: ChangedBy): Promise<boolean> {
     return await this.#changes.write(by, (client, note) =>
       changeOrgCap(client, note, { orgId, capMicroUsd }),

@@ -35,7 +35,6 @@ export interface LimitedOrg {
   readonly rules: { readonly limits: readonly StoredLimit[] };
 }
 
-/** What decides the limits of a request; a principal has this shape. */
 export interface LimitedKey extends LimitedOrg {
   readonly keyId: KeyId;
   readonly keyOrigin: Origin;
@@ -144,7 +143,6 @@ export function orgLimitRows(
   return [...models, orgRow(org, defaults)];
 }
 
-/** The rows of a request to a dedicated endpoint: only the limits that the customer set. */
 export function endpointSelfRows(
   key: LimitedKey,
   modelId: string | undefined,

@@ -27,10 +27,11 @@ export type LimitTarget = Pick<StoredLimit, "source" | "scope" | "keyId" | "mode
 export interface EndpointLimits extends LimitValues {
   /** A hard limit (`rps`): one more request in the same second is refused. */
   readonly requestsPerSecond?: number;
-  /** Requests wait to be sent at this even rate, at most `waitMsMax` (`rps_queue`). */
+  /**
+   * Requests are sent at this even rate, each after a wait of at most `waitMsMax` (`rps_queue`).
+   */
   readonly paced?: { readonly perSecond: number; readonly waitMsMax: number };
 }
-/** The default limits of every organization; the specification's unless configured. */
 export interface LimitDefaults {
   readonly orgRequestsPerMinute: number;
   readonly unfundedRequestsPerMinute: number;

@@ -22,7 +22,6 @@ export interface DeclaredWindow {
   readonly limit: number;
 }
 
-/** An even rate at which requests are sent; a short burst is delayed. */
 export interface Pace {
   /** Above 0; may be a fraction. */
   readonly perSecond: number;
@@ -94,7 +93,7 @@ export type ClaimOutcome =
       readonly scope: LimitScope;
       readonly limitKind: LimitKind;
       readonly id: string;
-      /** The limit of the scope; 0 during a cooldown. */
+      /** The limit that refused the claim; 0 during a cooldown. */
       readonly limit: number;
       readonly retryAfterSeconds: number;
       /**
@@ -115,7 +114,6 @@ export interface ScopeUsage {
   readonly inFlight: number;
 }
 
-/** Rolling windows, rates and concurrency over several scopes at once. */
 export interface LimitStore {
   /** Claims all of the scopes, or none; a refused claim leaves no trace in any of them. */
   claim(claim: LimitClaim): ClaimOutcome | Promise<ClaimOutcome>;

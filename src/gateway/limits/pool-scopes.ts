@@ -154,7 +154,6 @@ export class PoolClaims {
     return claim;
   }
 
-  /** Drops all claims, because the usable share and so every limit has changed. */
   #startOver(usablePercent: number, nowMs: number): void {
     this.#percent = usablePercent;
     this.#turn(nowMs);

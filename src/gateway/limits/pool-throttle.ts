@@ -1,6 +1,6 @@
 import { RETRY_AFTER_SECONDS_MAX } from "../../kernel/index.ts";
 
-/** The effect of a pool's latest 429s. Times are monotonic milliseconds. */
+/** Times are monotonic milliseconds. */
 export interface PoolThrottle {
   readonly cooldownUntilMs: number;
   /** The end of the cooldown as the other instances know it. */

@@ -3,7 +3,7 @@ import type { Pool } from "pg";
 import { columns, count, integer, queryInTime } from "../../kernel/index.ts";
 import type { TokenCount } from "./limit-store.ts";
 
-/** The charges of one second of the last minute, to scopes of one slot. */
+/** What was charged to some scopes of a slot in one second of the last minute. */
 export interface RecentCharge extends TokenCount {
   /** Age in whole seconds, rounded down. */
   readonly ageSeconds: number;

@@ -91,7 +91,6 @@ export interface ProviderActivity {
   readonly firstByteP50Ms: number | null;
 }
 
-/** A listing whose provider reported a model that the listing does not allow. */
 export interface Substitution {
   readonly providerId: string;
   readonly modelId: string;

@@ -128,7 +128,7 @@ function keyNamed(
   return { ok: true, named: keyId };
 }
 
-/** The facts for the checks, read from the database past every cache. */
+/** The facts that `planLimitChange` checks, read from the database past every cache. */
 interface KnownAccount {
   readonly limits: readonly StoredLimit[];
   readonly dedicated: readonly string[];

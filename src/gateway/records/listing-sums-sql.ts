@@ -25,7 +25,6 @@ export const FAILED_SQL = `outcome in ('failed', 'timeout', 'reset', 'stream_die
 const STREAMED_SQL =
   "outcome = 'completed' and stream and completion > 0 and duration_ms > first_byte_ms";
 
-/** Closed attempts, by organization, listing, hour and span of first bytes. */
 function partsSql(where: string): string {
   return `part as materialized (
     select org_id, provider_id, model_id, hour, span, count(*) as attempts,
@@ -178,7 +177,6 @@ export const PUBLISH_DAY_SQL = `
 
 export const MARK_PUBLISHED_SQL = "update usage_day set is_published = true where day = $1";
 
-/** Deletes everything that is older than the oldest sums that are shown. */
 export const PRUNE_SQL: readonly string[] = [
   `delete from listing_day_sum
     where day <= (now() at time zone 'utc')::date - ${LISTING_DAYS_KEPT}`,

@@ -11,7 +11,7 @@ import type { VerificationState } from "../verification/verification.ts";
 import { ModelFilters, type Verdicts } from "./contract/models.ts";
 import { queryReader } from "./read-query.ts";
 
-/** The models that `GET /v1/models` lists, and their order. Absent filters match everything. */
+/** Absent filters match everything. */
 export interface ModelFilter extends Omit<
   ModelFilters,
   "max_prompt_price" | "max_completion_price"

@@ -33,7 +33,8 @@ export interface Desk {
   /** The ten organizations with the most spend in `days`. */
   readonly orgs: readonly ({ readonly orgId: OrgId; readonly name: string } & DeskFigures)[];
   /**
-   * Providers that failed a tenth of at least twenty calls in the last day; most failures first.
+   * Providers that failed at least a tenth of twenty or more calls in the last day; most failures
+   * first.
    */
   readonly providers: readonly {
     readonly providerId: string;
@@ -113,7 +114,7 @@ export class PostgresOperatorDesk {
 
 export type OperatorDesk = Public<PostgresOperatorDesk>;
 
-/** Sums since an instant: of days, and of the hours of days that are not summed yet. */
+/** Selects the sums since an instant: daily sums, and hourly sums for days that have none yet. */
 export function partsSinceSql(since: string): string {
   const columnsOf = `org_id, provider_id, model_id, attempts, succeeded, failed, requests,
     failed_requests, debit, margin, losses, lost`;
@@ -262,7 +263,6 @@ const ORG_SQL = `
   select 'organization' as kind, org_id as id, email as label, org_id, name as org_name from org
   where org_id = $1 or lower(name) = lower($1)`;
 
-/** The attempts at a listing that were sold for less than its provider is owed. */
 export interface ListingLoss {
   readonly providerId: string;
   readonly modelId: string;

@@ -62,7 +62,6 @@ export const MANAGED_KEY_SQL: string = `
 
 export type RecordStore = Public<PostgresRecordStore>;
 
-/** Reads the journal for one organization. A request is the set of its attempts. */
 export class PostgresRecordStore implements SpendReads {
   readonly #pool: Pool;
 

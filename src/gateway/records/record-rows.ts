@@ -90,7 +90,7 @@ export interface UsageQuery {
   readonly fromMs?: number;
   readonly toMs?: number;
   readonly limit: number;
-  /** Opaque; from the previous page. */
+  /** The opaque cursor that the previous page returned. */
   readonly cursor?: string;
 }
 
@@ -150,7 +150,6 @@ export const attemptColumns: Columns<AttemptRecord> = columns({
   }),
 });
 
-/** The columns that all attempts of a request share, and that a refused request has too. */
 export const requestColumns: Columns<
   Pick<RequestRecord, "keyId" | "modelId" | "route" | "stream">
 > = columns({

@@ -45,7 +45,7 @@ export interface ReportPlan {
   readonly rank: ReportRank;
   readonly bucket: UsageReport["bucket"];
   readonly bucketMs: number;
-  /** A report with buckets shorter than a day uses no sums. */
+  /** A report with buckets shorter than a day reads no daily sums. */
   readonly span: SummedSpan;
 }
 

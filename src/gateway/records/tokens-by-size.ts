@@ -27,7 +27,7 @@ export interface SizeFilter extends Pick<ReportFilter, "orgId" | "fromMs" | "toM
   readonly modelId?: string;
 }
 
-/** Chat tokens of attempts of one model that are between the same bounds. */
+/** The chat tokens of one model's attempts whose sizes are between the same bounds. */
 export interface SizedTokens {
   readonly modelId: string;
   /** True for attempts with the organization's own provider key. */

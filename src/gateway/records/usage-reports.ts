@@ -112,7 +112,7 @@ export interface RequestSort {
 
 export interface RequestPageQuery {
   readonly limit: number;
-  /** The cursor of the page before, with the same order. */
+  /** The cursor that the previous page returned, in the same order. */
   readonly cursor?: string;
   /** Absent for newest first. */
   readonly sort?: RequestSort;

@@ -154,7 +154,6 @@ async function rollOrgs(
   return true;
 }
 
-/** Sums a bounded part of the listings' hours and days that are due; false if nothing is left. */
 async function rollListings(client: PoolClient): Promise<boolean> {
   if ((await rollHour(client)) || (await publishDay(client))) return true;
   for (const prune of listingSql.PRUNE_SQL) await client.query(prune);
@@ -194,7 +193,7 @@ async function publishDay(client: PoolClient): Promise<boolean> {
   return true;
 }
 
-/** $1 is the time after its end at which a day is due, as an interval. */
+/** $1 is an interval: how long after its end a day is due. */
 const DUE_DAY_SQL = `
   select to_char(d.day, 'YYYY-MM-DD') as day, u.day is not null as is_watched
   from pg_inherits i

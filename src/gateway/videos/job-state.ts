@@ -34,7 +34,7 @@ export type JobVerdict =
   | { readonly kind: "continues"; readonly update: JobUpdate }
   | { readonly kind: "ended"; readonly ended: EndedJob };
 
-/** Milliseconds before each of the first polls; later polls use the maximum. */
+/** Milliseconds before each of the first polls; later polls use `SPACING_MS_MAX`. */
 const SPACINGS_MS = [5_000, 10_000, 15_000, 20_000, 30_000] as const;
 const SPACING_MS_MAX = 30_000;
 const JITTER = 0.2;
@@ -166,7 +166,9 @@ function failureSpacingMs(failuresBefore: number): number {
 
 export interface JobUpdate {
   readonly state: Exclude<VideoState, "completed" | "failed">;
-  /** Never decreases: the store keeps the larger one. */
+  /**
+   * The store keeps the larger of this and the stored progress, so that progress never decreases.
+   */
   readonly progress: number;
   readonly isFailure: boolean;
   readonly isMissing: boolean;

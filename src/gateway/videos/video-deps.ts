@@ -39,7 +39,6 @@ export interface VideoDeps extends CallPorts {
   readonly random: () => number;
 }
 
-/** Counters of video jobs, shown on the internal listener. */
 export class VideoMetrics {
   /** `provider|result` (`reported`, `missing` or `failure`) to polls. */
   readonly polls: Map<string, number> = new Map();

@@ -58,7 +58,6 @@ const RETIRED_SUMS = `
         group by r.day
       ) x where debit <> moved_debit or overrun <> moved_overrun`;
 
-/** Queries on accounts and holds, which do not depend on the span. */
 const WHOLE_QUERIES: readonly AuditQuery[] = [
   {
     id: "I2",

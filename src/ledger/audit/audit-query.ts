@@ -1,8 +1,10 @@
-/** A query that finds the violations of one invariant of the books. */
 export interface AuditQuery {
   readonly id: string;
   readonly title: string;
-  /** Selects a row of three texts for every violation: the subject, what was found, what was expected. */
+  /**
+   * Selects a row of three texts for every violation: the subject, what was found, what was
+   * expected.
+   */
   readonly sql: string;
 }
 

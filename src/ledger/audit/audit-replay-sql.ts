@@ -48,7 +48,9 @@ export function journalSizeSql(span: AuditSpan): string {
       ${retired}`;
 }
 
-/** The organization of a transfer. Transfers between platform accounts belong to the first range. */
+/**
+ * The organization of a transfer. Transfers between platform accounts belong to the first range.
+ */
 const TRANSFER_ORG = `coalesce(substring(debit_account from '^(?:wallet|receivable):(.*)$'),
   substring(credit_account from '^(?:wallet|receivable):(.*)$'), '')`;
 const ACCOUNT_ORG = "substring(account_id from '^(?:wallet|receivable):(.*)$')";
@@ -124,7 +126,9 @@ function beforeAllSql(orgs: OrgRange, { firstPosition, retiredIds }: ReplayBound
     where ${orgsSql(TRANSFER_ORG, orgs)} group by at, debit_account, credit_account`;
 }
 
-/** The sums of a checkpoint, the attempts then in flight, and later transfers without an attempt. */
+/**
+ * The sums of a checkpoint, the attempts then in flight, and later transfers without an attempt.
+ */
 function beforeSql(span: AuditStart, orgs: OrgRange): string {
   const { day, position } = span;
   const attempts = attemptsSql(span);

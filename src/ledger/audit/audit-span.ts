@@ -84,7 +84,9 @@ export function accountSumsSql(span: AuditSpan, through?: bigint): string {
     ) x group by account_id`;
 }
 
-/** Selects the spend of the attempts in a span, and the spend before it: scope, id, month, settled. */
+/**
+ * Selects the spend of the attempts in a span, and the spend before it: scope, id, month, settled.
+ */
 export function spendSql(span: AuditSpan): string {
   const before =
     span === undefined

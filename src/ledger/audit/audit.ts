@@ -34,7 +34,7 @@ import { purchaseAuditQuery } from "./purchase-audit.ts";
 
 export interface AuditOptions {
   /**
-   * True to check all of the books. Default: false, which begins at the newest checkpoint if
+   * True to check all of the books. Default false: the audit begins at the newest checkpoint if
    * possible.
    */
   readonly isFull?: boolean;
@@ -91,7 +91,9 @@ export async function auditBooks(pool: Pool, options: AuditOptions): Promise<Aud
   }
 }
 
-/** Proves the books up to now and, if they are right, signs the balances at the end of an ended day. */
+/**
+ * Proves the books up to now and, if they are right, signs the balances at the end of an ended day.
+ */
 export async function closeDay(
   books: {
     readonly pool: Pool;
@@ -138,7 +140,6 @@ interface Start {
   readonly reason: string | undefined;
 }
 
-/** Chooses the checkpoint at which the audit begins, and verifies its signature. */
 async function chooseStart(client: PoolClient, options: AuditOptions): Promise<Start> {
   const { isFull = false, trustedKey } = options;
   const checkpoints = await readCheckpoints(client);

@@ -113,7 +113,9 @@ export const INSERT_CHECKPOINT_SQL = `
   insert into audit_checkpoint (day, position, from_attempt, document, signature)
   values ($1, $2, $3, $4, $5)`;
 
-/** Selects the stored balances of checkpoints that differ from the transfers up to their positions. */
+/**
+ * Selects the stored balances of checkpoints that differ from the transfers up to their positions.
+ */
 export const CHECKPOINT_BALANCES_SQL = `
   with start as (
     select day, position, row_number() over (order by day) - 1 as n

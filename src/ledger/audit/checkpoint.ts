@@ -12,11 +12,10 @@ const FORMAT = "tokenmarket-audit-checkpoint-1";
 
 export interface CountedRows {
   readonly rows: number;
-  /** SHA-256 of a line for each row, in order; in hexadecimal. */
+  /** SHA-256, in hexadecimal, over one line of JSON per row, in the order of the rows. */
   readonly sha256: string;
 }
 
-/** The balances of the books at a position. */
 export interface Checkpoint {
   /** YYYY-MM-DD. All attempts of this day and of earlier days have ended. */
   readonly day: string;

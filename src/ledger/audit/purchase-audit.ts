@@ -1,6 +1,8 @@
 import { type AuditQuery, differingTransfersSql } from "./audit-query.ts";
 
-/** Selects wallets whose debt differs from their receivable, or that owe and still have free credit. */
+/**
+ * Selects wallets whose debt differs from their receivable, or that owe and still have free credit.
+ */
 const BROKEN_DEBTS = `
   select concat('account ', coalesce(account_id, 'wallet:' || org_id)) as what,
     format('owes %s, has %s free', coalesce(w.owed, 0), coalesce(w.free, 0)) as found,

@@ -60,7 +60,7 @@ export interface OpenEntry {
 }
 
 export interface EndEntry {
-  /** `corrected`: the late observation of an attempt that was closed at its reserve. */
+  /** `corrected`: the attempt was closed at its reserve before, and its end was observed later. */
   readonly kind: "closed" | "corrected";
   readonly attempt: bigint;
   readonly state: string;

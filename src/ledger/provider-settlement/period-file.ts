@@ -85,7 +85,9 @@ const periodDocument = documentReader(
   }),
 );
 
-/** Reads a period's file and verifies that this key signed it. Returns a text if there is a problem. */
+/**
+ * Reads a period's file and verifies that this key signed it. Returns a text if there is a problem.
+ */
 export function readPeriodFile(text: string, trustedKey: KeyObject): ClosedPeriodFile | string {
   const read = periodDocument(text);
   if (!read.ok) return read.problem;

@@ -151,7 +151,10 @@ export class PostgresSettlementStore {
     });
   }
 
-  /** Records the payment of a period in arrears, as a whole and once. Rejects with `SettlementFault`. */
+  /**
+   * Records the payment of a period in arrears, as a whole and once. Rejects with
+   * `SettlementFault`.
+   */
   async pay(
     of: PeriodName & { readonly ref: string },
     by: ChangedBy,

@@ -97,7 +97,9 @@ export async function findProvider(
   return dueProvider(row, terms);
 }
 
-/** Reads the sums of attempts that ended after the provider's last period and before `throughMs`. */
+/**
+ * Reads the sums of attempts that ended after the provider's last period and before `throughMs`.
+ */
 export async function readFacts(
   client: PoolClient,
   provider: DueProvider,
@@ -106,7 +108,9 @@ export async function readFacts(
   return (await factsOfEach(client, [provider], throughMs)).get(provider.providerId) ?? [];
 }
 
-/** Moves the horizon to the last noon or midnight before now and before `untilMs`, and returns it. */
+/**
+ * Moves the horizon to the last noon or midnight before now and before `untilMs`, and returns it.
+ */
 async function moveHorizon(pool: Pool, untilMs: number | undefined): Promise<number> {
   const clock = await pool.query<{ now: Date }>("select clock_timestamp() as now");
   const nowMs = clock.rows[0]?.now.getTime();

@@ -87,7 +87,7 @@ export interface SettlementTerms {
   readonly interval: SettlementInterval;
 }
 
-/** The sums of one provider's attempts that have the same models and the same half-days. */
+/** The sums of one provider's attempts that share both model ids and the three half-days below. */
 export interface SettlementFact {
   /** Noon or midnight (UTC) at or before the closing or, for corrections, the correction. */
   readonly endedMs: number;
@@ -105,7 +105,6 @@ export interface LastPeriod {
   readonly carryOutPicoUsd: PicoUsd;
 }
 
-/** A line of a period: one model on one day of admission. */
 export interface SettlementLine {
   /** Midnight UTC. */
   readonly admittedDayMs: number;
@@ -144,10 +143,10 @@ export interface PlannedPeriod extends SettlementSpan, SettlementTerms {
 
 /** The parts of a period's sums that belong to attempts from before the period. */
 export interface LateSums {
-  /** Attempts closed in the period and admitted before its start. */
+  /** Attempts that were admitted before the period and closed in it. */
   readonly attempts: bigint;
   readonly costPicoUsd: PicoUsd;
-  /** Attempts corrected in the period and closed as unknown before its start. */
+  /** Attempts that were closed as unknown before the period and corrected in it. */
   readonly corrections: bigint;
   readonly correctedPicoUsd: PicoUsd;
 }

@@ -28,7 +28,6 @@ export async function compareStatement(
   return comparison;
 }
 
-/** A line on which the provider and we disagree. */
 export interface DifferingLine {
   readonly kind: "differs" | "only_theirs" | "only_ours" | "unknown_claimed";
   readonly of: ClaimLine["of"];

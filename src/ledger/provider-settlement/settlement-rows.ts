@@ -58,7 +58,6 @@ export function endsSql(from: string, until: string): string {
     from lost_cost c where c.ended_at >= ${from} and c.ended_at < ${until}`;
 }
 
-/** Sums of rows of `endsSql`, with the names of `sumColumns`. */
 export const SUM_ENDS_SQL: string = `
   count(*) filter (where not is_correction and state <> 'lost') as attempts,
   count(*) filter (where state = 'settled') as settled,

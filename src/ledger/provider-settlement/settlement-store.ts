@@ -64,7 +64,9 @@ export interface ProviderBalance {
 }
 
 export interface ClosingRequest {
-  /** Terms of the providers with a manifest. Other providers keep the terms of their last period. */
+  /**
+   * Terms of the providers with a manifest. Other providers keep the terms of their last period.
+   */
   readonly listed: ReadonlyMap<string, SettlementTerms>;
   /** All providers if absent. */
   readonly providerId?: string;

@@ -37,7 +37,6 @@ import {
 
 const PAGE_ROWS = 2_000;
 
-/** Retires days: takes their partitions out of the journal. */
 export class PostgresRetentionStore {
   readonly #pool: Pool;
   readonly #changes: ChangeLog;

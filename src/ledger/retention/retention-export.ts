@@ -51,7 +51,9 @@ export function writeDayCsv(
   };
 }
 
-/** Counts a CSV file. Rejects with `CsvFault` or `TallyFault` if it does not hold rows of the day. */
+/**
+ * Counts a CSV file. Rejects with `CsvFault` or `TallyFault` if it does not hold rows of the day.
+ */
 export async function countDayCsv(
   range: IdRange,
   pieces: AsyncIterable<Uint8Array>,

@@ -117,7 +117,9 @@ export function retiredDaysSql(day: Day): string {
   group by 2, 3 having sum(debit) > 0`;
 }
 
-/** $1: the day's first id; $2: the id after its last. Selects requests with attempts in other days. */
+/**
+ * $1: the day's first id; $2: the id after its last. Selects requests with attempts in other days.
+ */
 export function sharedRequestsSql(day: Day): string {
   return `
   select array_agg(org_id) as orgs, array_agg(request_id) as requests from ${dayTable(day)} d
@@ -152,7 +154,9 @@ export const PAST_SPEND_ROWS = 5_000;
  */
 const PAST_SPEND = "date_trunc('week', clock_timestamp() at time zone 'utc')::date - 7";
 
-/** $1: maximum number of rows. Deletes the spend of keys with a daily or weekly cap in past weeks. */
+/**
+ * $1: maximum number of rows. Deletes the spend of keys with a daily or weekly cap in past weeks.
+ */
 export const DELETE_PAST_SPEND_SQL = `
   delete from spend_day s
   using (select key_id, day from spend_day where day < ${PAST_SPEND}

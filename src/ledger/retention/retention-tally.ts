@@ -14,7 +14,6 @@ export interface AttemptSums {
   readonly attempts: bigint;
   readonly debitMicroUsd: MicroUsd;
   readonly overrunMicroUsd: MicroUsd;
-  /** Money that late corrections returned to wallets. */
   readonly refundMicroUsd: MicroUsd;
   readonly costPicoUsd: PicoUsd;
   readonly owedPicoUsd: PicoUsd;

@@ -76,7 +76,6 @@ export async function whenFree(
   throw new JournalBusyFault("the journal was read without a pause; run this again later");
 }
 
-/** Runs a query and returns its rows as the text that PostgreSQL prints. */
 export async function rowsAsText(
   client: PoolClient,
   text: string,

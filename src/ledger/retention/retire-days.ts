@@ -24,7 +24,6 @@ export interface RetireOutcome {
   readonly dropped: readonly Day[];
   /** The day at which the run stopped, and why. Later days were not checked. */
   readonly stopped: { readonly day: Day; readonly reason: string } | undefined;
-  /** The number of refused requests that were deleted. */
   readonly refusedRequests: number;
   /** The number of deleted rows of daily spend in weeks that no cap needs. */
   readonly pastSpendDays: number;

@@ -13,7 +13,6 @@ import {
 const CONCURRENCY_RETRY_SECONDS = 1;
 const US_PER_SECOND = 1_000_000;
 
-/** A moment of the store's clock, which never goes backwards. */
 export interface StoreTime {
   readonly second: number;
   readonly us: number;
@@ -44,7 +43,6 @@ class ScopeExtras {
   }
 }
 
-/** The use of one scope. It is created on first use and dropped when nothing counts any more. */
 export class ScopeUse {
   readonly requests: RollingWindow = new RollingWindow();
   readonly tokens: RollingWindow = new RollingWindow();

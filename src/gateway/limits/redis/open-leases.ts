@@ -7,7 +7,6 @@ export class RedisLease implements LimitLease {
   readonly spec: ClaimSpec;
   /** The scopes in which the lease holds a concurrency place: those of the claim until `depart`. */
   heldIn: ClaimSpec;
-  /** The estimated tokens that were charged. */
   readonly charged: TokenCount;
   /** The second, by the store's clock, in which this lease was charged. */
   readonly second: number;
@@ -40,7 +39,6 @@ export class RedisLease implements LimitLease {
   }
 }
 
-/** The open leases of this process, in a dense array whose index each lease stores. */
 export class OpenLeases {
   readonly #open: RedisLease[] = [];
 

@@ -234,7 +234,6 @@ function countCreatedSeconds(model: ListedModel): number {
   return Date.parse(`${model.released ?? "2025-01-01"}T00:00:00Z`) / 1000;
 }
 
-/** The lowest prices of any provider, if they are below those of the first provider. */
 function findLowestPricing({
   deployments: [first, ...others],
 }: ListedModel): Static<typeof LowestPricing> | undefined {
