@@ -64,7 +64,7 @@ export class PostgresAccountStore implements KeyStore {
   ): Promise<OrgSummary> {
     const { orgId = createOrgId(), name, email } = org;
     await this.#changes.write(by, async (client, note) => {
-      // The operator vouches for the address of an organization made by hand.
+      // `true`: the operator vouches for the address of an organization made by hand.
       await client.query(CREATE_ORG_SQL, [orgId, name, email, true]);
       note(createdOrg(orgId, name, email));
     });

@@ -137,7 +137,7 @@ export function findSource(
   name: keyof LimitValues,
 ): LimitSource {
   if (limits[name] === undefined) return null;
-  // Present only if it is lower than all other limits.
+  // `unfundedRequestsPerMinute` is present only if it is lower than the other limits.
   if (name === "requestsPerMinute" && unfundedRequestsPerMinute !== undefined) return "unfunded";
   if (limits[name] === self[name]) return "self";
   return contract[name] === undefined ? "default" : "contract";

@@ -16,8 +16,8 @@ const LOCKED_IDLE_MS = 5_000;
 
 /**
  * Runs `work` in a transaction without a time limit, one at a time over all processes. `nowMs` is
- * the store's clock. If it deadlocks with traffic, it is rolled back and retried, at most three
- * times.
+ * the store's clock. If it deadlocks with traffic, it is rolled back and tried again, three times
+ * in all.
  */
 export async function inSettlement<T>(
   pool: Pool,
