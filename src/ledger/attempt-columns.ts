@@ -165,5 +165,4 @@ export const adoptedColumns = columns({
   reserveMicroUsd: heldColumns.reserveMicroUsd,
 });
 
-/** An open attempt whose provider job continues although its instance is dead. */
 export type AdoptedAttempt = RecordOf<typeof adoptedColumns>;

@@ -124,7 +124,6 @@ export class StuckAttempts {
   readonly #attempts = new Set<AttemptId>();
   readonly #note: (attemptId: AttemptId, fault: unknown) => void;
 
-  /** `note` is called once for each attempt, with the reason. */
   constructor(note: (attemptId: AttemptId, fault: unknown) => void) {
     this.#note = note;
   }

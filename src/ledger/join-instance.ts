@@ -151,7 +151,6 @@ interface RenewalRow {
   readonly now: Date;
 }
 
-/** Renews a lease, and checks in the same transaction whether the books were rolled back. */
 export async function renewMembership(
   pool: Pool,
   renewal: Parameters<LedgerBatchStore["renewLease"]>[0],

@@ -82,7 +82,6 @@ export class LateClosings {
     return this.#queue.length + this.#aside.size;
   }
 
-  /** Monotonic time at which the oldest closing was queued, including rejected ones. */
   get oldestClosingMs(): number | undefined {
     return findOldest([...this.#aside, ...this.#sent, ...this.#queue]);
   }

@@ -231,7 +231,6 @@ export class LedgerModel {
 
 const RESERVED: ModelReserveOutcome = { kind: "reserved" };
 
-/** The debit of an ended attempt, and the excess over its reserve, which the platform pays. */
 type Charge = Pick<ModelCharge, "debit" | "overrun">;
 
 export function createHold(

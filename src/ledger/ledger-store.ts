@@ -16,7 +16,6 @@ import type {
 } from "../kernel/index.ts";
 import type { RefusalReason } from "./refusal-reason-schema.ts";
 
-/** What a lane notes about a row, for the trace of its request. */
 export interface LaneNote {
   waitMs: number;
   batchRows: number;
@@ -127,7 +126,6 @@ export interface CloseRow extends AnsweredHeaders {
   readonly served?: ServedModel;
   /** True on the last attempt of the request: its outcome becomes the request's. */
   readonly final: boolean;
-  /** Absent if the request is not traced. It is not stored. */
   readonly lane?: LaneNote | undefined;
 }
 

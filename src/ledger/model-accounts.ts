@@ -1,6 +1,5 @@
 import { type CapPeriod, mondayOf } from "../kernel/index.ts";
 
-/** The sums of an account's transfers, and the amount held on it, in micro-dollars. */
 export interface ModelAccount {
   debits: bigint;
   credits: bigint;

@@ -209,7 +209,6 @@ function lostChange({ action, target, before, after }: ExportedChange): LostChan
   return { action, target, facts: after ?? before ?? {} };
 }
 
-/** Returns the name of the access that a change affects; undefined if it affects none. */
 function findSubject({ action, target, facts }: LostChange): string | undefined {
   switch (action) {
     case "key.disable":

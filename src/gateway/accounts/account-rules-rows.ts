@@ -257,7 +257,6 @@ export function keyRecordSql(which: string): string {
 }
 
 export interface KeyRecordRow extends AccountRulesRow {
-  /** SHA-256 of the key, hexadecimal. */
   readonly digest: string;
 }
 

@@ -58,7 +58,6 @@ export interface AccountRules {
   readonly keysMaySetOrgLimits: boolean;
 }
 
-/** Shared by nearly all organizations: those with credit and without settings. */
 export const PLAIN_RULES: AccountRules = Object.freeze({
   limits: [],
   endpoints: [],

@@ -213,7 +213,6 @@ export const digestHex: (raw: string) => string =
     : (raw) => crypto.createHash("sha256").update(raw).digest("hex");
 
 interface Waiting {
-  /** SHA-256 of the key, hexadecimal. */
   readonly digest: string;
   readonly answer: (record: KeyRecord | undefined) => void;
   readonly fail: (fault: unknown) => void;

@@ -72,7 +72,6 @@ export function createdKey(
   return { action: "key.create", orgId, target, before: null, after };
 }
 
-/** For each action, the facts of the key that the change log records before and after it. */
 const FACTS: Readonly<Record<KeyEditAction, (key: KeySummary) => Facts>> = {
   "key.rename": ({ name }) => ({ name }),
   [CAP_ACTIONS.month]: ({ caps }) => capFact(caps.month),

@@ -34,7 +34,6 @@ export interface KeyVault {
   open(sealed: Buffer, context: KeyContext): string;
   /** The names of the encryption keys, which do not reveal the keys. The first key seals. */
   readonly keyNames: readonly string[];
-  /** The name of the encryption key that opens these bytes; undefined if none does. */
   sealedBy(sealed: Buffer, context: KeyContext): string | undefined;
 }
 

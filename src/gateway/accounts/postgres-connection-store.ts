@@ -28,7 +28,6 @@ export interface ConnectionSummary {
   /** Null if every key of the organization may use it. */
   readonly keyId: KeyId | null;
   readonly name: string;
-  /** Last four characters of the provider's key, to distinguish it from others. */
   readonly label: string;
   readonly createdAtMs: number;
   readonly disabledAtMs: number | null;

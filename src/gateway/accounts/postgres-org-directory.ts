@@ -75,7 +75,6 @@ export class PostgresOrgDirectory {
     return row === undefined ? undefined : orgColumns.read(row);
   }
 
-  /** Organization id to name; unknown ids are missing. */
   async names(orgIds: readonly string[]): Promise<ReadonlyMap<string, string>> {
     const query = { text: NAMES_SQL, values: [orgIds] };
     const { rows } = await queryInTime<{ org_id: string; name: string }>(this.#pool, query);

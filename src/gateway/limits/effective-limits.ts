@@ -124,7 +124,6 @@ export interface LimitRow {
   readonly unfundedRequestsPerMinute?: number;
 }
 
-/** The rows behind the scopes that `limitScopes` lists, narrowest first. */
 export function limitRows(
   key: LimitedKey,
   modelId: string | undefined,
@@ -301,7 +300,6 @@ function orgRow(org: LimitedOrg, defaults: LimitDefaults): LimitRow {
   });
 }
 
-/** Empty if no limit is stored for this model under this key. */
 function keyModelRow(
   key: LimitedKey,
   modelId: string,
@@ -313,7 +311,6 @@ function keyModelRow(
   return rows.map((row) => ({ ...row, shownKeyId: presentKeyId(key) }));
 }
 
-/** Empty if no limit is stored for this model in the organization. */
 function orgModelRow(
   { orgId, rules: { limits } }: LimitedOrg,
   modelId: string,

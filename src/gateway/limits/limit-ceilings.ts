@@ -23,7 +23,6 @@ export interface StoredLimit extends LimitValues {
 
 export type LimitTarget = Pick<StoredLimit, "source" | "scope" | "keyId" | "modelId">;
 
-/** The limits of a dedicated endpoint, which replace the defaults for its traffic. */
 export interface EndpointLimits extends LimitValues {
   /** A hard limit (`rps`): one more request in the same second is refused. */
   readonly requestsPerSecond?: number;
@@ -66,7 +65,6 @@ export function keyCeilings(
   };
 }
 
-/** The ceilings of a new key: those of a contract for every key, or else the defaults. */
 export function newKeyCeilings(
   requestsPerMinuteCeiling: number,
   limits: readonly StoredLimit[],

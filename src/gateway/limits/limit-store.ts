@@ -105,7 +105,6 @@ export type ClaimOutcome =
       /** True if the request was refused because of calls whose clients have left. */
       readonly isDeparted?: true;
     }
-  /** The store did not answer; the request must be refused. */
   | { readonly kind: "unavailable" };
 
 export interface ScopeUsage {
@@ -185,7 +184,6 @@ export function countCharge(
   return window.kind === "prompt" ? tokens.promptTokens : tokens.completionTokens;
 }
 
-/** A limit that is smaller than one request, so that waiting does not help. */
 export interface NeverFits {
   readonly scope: ScopeClaim;
   readonly kind: LimitKind;

@@ -25,7 +25,6 @@ const TOGETHER_MS = 1_000;
 /** Tolerance for notices of other instances, which arrive late and by another clock. */
 const REMOTE_NOTICE_MS = 1_000;
 
-/** The throttle after a 429: four fifths of the usable share, at least 10 percent. */
 export function afterTooMany(known: PoolThrottle | undefined, event: TooMany): PoolThrottle {
   const { nowMs } = event;
   const before = usablePercent(known, nowMs);
@@ -48,7 +47,6 @@ export function applyRemoteCooldown(known: PoolThrottle | undefined, event: TooM
   return { ...after, broadcastUntilMs: cooldownUntilMs };
 }
 
-/** The usable share of the declared capacity, which grows by one percent for each quiet second. */
 export function usablePercent(throttle: PoolThrottle | undefined, nowMs: number): number {
   if (throttle === undefined) return 100;
   const quietSeconds = Math.floor(Math.max(0, nowMs - throttle.latestMs) / 1000);

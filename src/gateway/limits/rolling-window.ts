@@ -109,7 +109,6 @@ export class SteadySeconds {
   }
 }
 
-/** Length in seconds of one bucket; every declared window has sixty. */
 export function bucketSeconds(window: DeclaredWindow): number {
   return window.seconds / WINDOW_SECONDS;
 }
@@ -131,7 +130,6 @@ export class DeclaredWindows {
     this.#at(window, second).ring.add(amount);
   }
 
-  /** Changes the charge of `chargedAt`, if it still counts at `second`. */
   correct(window: DeclaredWindow, chargedAt: number, second: number, delta: number): void {
     const { ring, length } = this.#at(window, second);
     ring.correct(Math.floor(chargedAt / length), delta);

@@ -189,7 +189,6 @@ function limitCountProblem(
   return `the organization has limits of ${own.length} models, and ${MODEL_LIMITS_PER_ORG_MAX} is the most; remove one first: send null for each of its values`;
 }
 
-/** The checked body of `POST /api/admission-limits`: one limit and its changes. */
 export interface LimitRequest {
   readonly scope: NamedLimit["scope"];
   /** As the client sent it; `planLimitChange` checks whether the caller may name this key. */

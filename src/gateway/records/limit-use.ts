@@ -65,9 +65,6 @@ export async function readLimitUse(
 
 const NO_MODEL = { model: undefined, endpoint: undefined };
 
-/**
- * The scopes that any key of this organization claims, for one model or in general, with their use.
- */
 export async function readOrgScopes(
   deps: LimitUseDeps,
   org: Organization,

@@ -4,7 +4,6 @@ import type { OrgId } from "../../kernel/index.ts";
 export interface ListingSums {
   readonly providerId: string;
   readonly modelId: string;
-  /** Start of the day or hour, in milliseconds. */
   readonly fromMs: number;
   readonly succeeded: number;
   /** Calls that failed through the provider, not through the request or a client that left. */
@@ -83,7 +82,6 @@ function computeShare(part: number, whole: number): number | null {
   return whole === 0 ? null : part / whole;
 }
 
-/** The middle in milliseconds of the span that contains this percentile. */
 function findPercentile(counts: ReadonlyMap<number, number>, share: number): number | null {
   const all = [...counts.values()].reduce((sum, count) => sum + count, 0);
   let left = Math.ceil(all * share);

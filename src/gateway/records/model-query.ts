@@ -122,7 +122,6 @@ function byName(a: ListedModel, b: ListedModel): number {
   return NAMES.compare(a.displayName, b.displayName);
 }
 
-/** Models with equal names have the same rank. */
 function rankByName(sorted: readonly ListedModel[]): Ranks {
   let rank = 0;
   return new Map(

@@ -57,7 +57,6 @@ export interface NoticeFacts {
   readonly refusedSinceMs: number | null;
   /** The fullest cap comes first. */
   readonly cappedKeys: readonly CappedKey[];
-  /** The models of the newest requests of the last hour. */
   readonly models: readonly string[];
 }
 

@@ -92,7 +92,6 @@ export class PostgresOperatorDesk {
     };
   }
 
-  /** The last 30 days of one organization by model, most spend first; at most 20 models. */
   async usageOf(orgId: OrgId): Promise<readonly ({ readonly modelId: string } & DeskFigures)[]> {
     return (await this.#rows(USAGE_SQL, [orgId])).map(usageColumns.read);
   }
@@ -290,7 +289,6 @@ const LOSSES_SQL = `
   from (${partsSinceSql("now() - $1::integer * interval '1 day'")}) part where losses > 0
   group by 1, 2 order by sum(lost) desc, 1, 2`;
 
-/** Listings whose providers reported impossible usage in the last `days`, with counts. */
 export async function flaggedListings(
   pool: Pool,
   days: number,

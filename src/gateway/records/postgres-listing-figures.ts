@@ -108,7 +108,6 @@ function readSumsRow(row: Row): ListingSums {
 
 const DAY_MS = 86_400_000;
 
-/** Sums the hours of days that have no sum yet. */
 function daysOfHours(
   hours: readonly ListingSums[],
   days: readonly ListingSums[],

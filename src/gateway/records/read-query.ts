@@ -49,7 +49,6 @@ function readValue(texts: readonly string[], type: unknown): string | number | r
   return type === "integer" && /^\d{1,9}$/.test(first) ? Number(first) : first;
 }
 
-/** Accepts values separated by commas, and repeated names. */
 function splitEntries(texts: readonly string[]): readonly string[] {
   return texts.flatMap((text) => text.split(","));
 }

@@ -166,7 +166,6 @@ function firstBytesSql(span: SummedSpan, org: string, $: Bind): string {
     where ${inSumsSql(span, org, $)}`;
 }
 
-/** The spans that contain the 50th and the 95th percentile. */
 function percentilesSql(kind: string, by: "whole" | "listed" | "bucket"): string {
   return `
     select '${kind}' as kind, ${by === "bucket" ? "'' as name, bucket" : `${by} as name, 0 as bucket`},

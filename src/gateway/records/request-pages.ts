@@ -157,7 +157,6 @@ function namedSql(requests: string, order: string): string {
   left join api_key k on k.key_id = r.key_id and k.org_id = $1 order by ${order}`;
 }
 
-/** The sort expressions; by time the id alone decides. */
 const SORTED_BY: Readonly<Record<RequestSort["by"], string>> = {
   time: "0",
   cost: "debit",

@@ -92,7 +92,6 @@ export function openRequestsSql(org: string, where: string): string {
     ) h left join lateral (${FINAL_OF_HOLD_SQL}) a on true`;
 }
 
-/** The last finished attempts of open requests, if they have any. */
 export function endedOfOpenSql(org: string, where: string): string {
   return `select a.* from (
       select org_id, request_id, min(attempt_id) as attempt_id from hold
@@ -149,11 +148,9 @@ export interface RequestSpan {
   readonly end: string;
 }
 
-/** A range of request ids, with the whole days that can be read from sums. */
 export interface SummedSpan extends RequestSpan {
   readonly wholeFromMs: number;
   readonly wholeToMs: number;
-  /** The days with valid sums, `YYYY-MM-DD`. */
   readonly rolledDays: readonly string[];
 }
 

@@ -90,7 +90,6 @@ function toLowerBounds(bounds: readonly number[]): number[] {
   return bounds.map((bound) => bound + 1);
 }
 
-/** Undefined if there are more attempts than are read. */
 export function sizedTokens(rows: readonly Row[]): readonly SizedTokens[] | undefined {
   const [first] = rows;
   if (first !== undefined && readColumns.read(first).all > SIZED_ATTEMPTS_MAX) return undefined;

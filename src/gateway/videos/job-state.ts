@@ -15,7 +15,6 @@ export interface ReportedJob extends Omit<ProviderJob, "id" | "model"> {
 
 export type PollResult =
   | { readonly kind: "reported"; readonly job: ReportedJob }
-  /** The provider does not know the job. */
   | { readonly kind: "missing" }
   /** The poll had no result: time-out, 429, 5xx, or the job cannot be polled. */
   | { readonly kind: "failure"; readonly retryAfterMs?: number };

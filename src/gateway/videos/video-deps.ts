@@ -30,7 +30,6 @@ export interface VideoLog {
 
 export interface VideoDeps extends CallPorts {
   readonly jobs: JobStore;
-  /** Finds the customer's own provider key with which a job was made, for its polls. */
   readonly connections: Pick<ConnectionStore, "find">;
   readonly log: VideoLog;
   readonly videos: VideoSettings;

@@ -23,7 +23,6 @@ import {
 import type { VideoDeps } from "./video-deps.ts";
 import type { TakenJob, VideoErrorCode, VideoJob } from "./video-job.ts";
 
-/** The most jobs that a sweep polls at once. */
 const SWEEP_JOBS_MAX = 50;
 /**
  * Lease of a poll in milliseconds: enough for the poll, a cancellation at the job's deadline, and

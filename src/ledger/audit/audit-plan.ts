@@ -76,7 +76,6 @@ export function splitOrgs(orgs: readonly Weight[], count: number): readonly OrgR
   return between(bounds);
 }
 
-/** The ranges between the bounds; the first and the last are open-ended. */
 function between<T>(bounds: readonly T[]): readonly { readonly from?: T; readonly until?: T }[] {
   return Array.from({ length: bounds.length + 1 }, (_, at) => {
     const [from, until] = [bounds[at - 1], bounds[at]];

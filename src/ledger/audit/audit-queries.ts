@@ -12,7 +12,6 @@ import {
   spendSql,
 } from "./audit-span.ts";
 
-/** The transfers that `attempts` must have, by their state. */
 const dueTransfersSql = (attempts: string): string => `
   select attempt_id, 'settle' as kind, 'wallet:' || org_id as debit_account,
     case state when 'settled' then 'accrual:' else 'unknown:' end || provider_id as credit_account,

@@ -15,7 +15,6 @@ export interface ReplayBounds {
   readonly retiredThrough: bigint;
   /** The id after the last one of a retired day. */
   readonly retiredIds: bigint;
-  /** Position of the first attempt in the journal. */
   readonly firstPosition: bigint;
 }
 

@@ -16,7 +16,6 @@ export interface AuditExample {
   readonly expected: string;
 }
 
-/** A listing whose provider reported impossible values, with the number of such attempts. */
 export interface FlaggedListing {
   readonly flag: string;
   readonly providerId: string;

@@ -8,7 +8,6 @@ import {
 
 export interface ProviderClaim {
   readonly totalPicoUsd: PicoUsd;
-  /** Absent if the statement has only a total. */
   readonly lines?: readonly ClaimLine[];
 }
 

@@ -31,7 +31,6 @@ export class DayFolder {
     return unzipped(stagedName(this.#rows(day)));
   }
 
-  /** Renames the staged file to its final name, and writes the manifest. */
   async publish(day: Day, manifestText: string): Promise<void> {
     const manifest = join(this.folder, dayFiles(day).manifest);
     await writeFile(stagedName(manifest), manifestText, { mode: FILE_MODE, flush: true });

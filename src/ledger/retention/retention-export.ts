@@ -77,7 +77,6 @@ export async function countDayCsv(
   return { sums: tally.sums, sha256: hash.digest(), bytes };
 }
 
-/** Returns the first difference between the rows and their manifest; undefined if there is none. */
 export function findDifference(manifest: DayManifest, counted: CountedRows): string | undefined {
   if (counted.bytes !== manifest.bytes) {
     return `the rows have ${counted.bytes} bytes, the manifest says ${manifest.bytes}`;

@@ -145,7 +145,6 @@ export function detachSql(day: Day): readonly string[] {
   ];
 }
 
-/** The maximum number of rows that one statement deletes. */
 export const PAST_SPEND_ROWS = 5_000;
 
 /*

@@ -91,7 +91,6 @@ export class ScopeUse {
     return counts ? withLongerWait(found, this.#queueExcess(scope, now.us)) : found;
   }
 
-  /** Undefined if one more request may be in flight. */
   checkConcurrency({ limits: { concurrent } }: ScopeClaim): Excess | undefined {
     if (concurrent === undefined || this.inFlight < concurrent) return undefined;
     const full = excess("concurrency", concurrent, CONCURRENCY_RETRY_SECONDS);

@@ -12,7 +12,6 @@ export class Asked<T> implements Deadline {
   readonly #resolve: (answer: T) => void;
   readonly #onLate: () => T;
 
-  /** `onLate` returns the caller's result if there is no answer. */
   constructor(dueMs: number, resolve: (answer: T) => void, onLate: () => T) {
     this.dueMs = dueMs;
     this.#resolve = resolve;
@@ -39,7 +38,6 @@ export class Asked<T> implements Deadline {
 export const UNAVAILABLE: ClaimOutcome = { kind: "unavailable" };
 
 export class AskedClaim extends Asked<ClaimOutcome> {
-  /** The id of the lease if the claim is granted. */
   readonly id: string;
   readonly spec: ClaimSpec;
   /** The scopes of calls whose clients have left; they must have a free place too. */

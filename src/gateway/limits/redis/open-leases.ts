@@ -63,7 +63,6 @@ export class OpenLeases {
     return lease;
   }
 
-  /** The leases that pass, grouped by the scopes in which they hold a place. */
   bySpec(passes: (lease: RedisLease) => boolean): Map<ClaimSpec, RedisLease[]> {
     const found = new Map<ClaimSpec, RedisLease[]>();
     for (const lease of this.#open) {

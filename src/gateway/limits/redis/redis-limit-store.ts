@@ -86,7 +86,6 @@ export class RedisLimitStore implements LimitStore {
   readonly #open: OpenLeases = new OpenLeases();
   readonly #deadlines: Deadlines;
   readonly #refreshing: NodeJS.Timeout;
-  /** The prefix of this process's lease ids. */
   readonly #name: string = createRecordId("lease").slice("lease_".length, -12);
   #claims = 0;
   #asked = 0;

@@ -6,9 +6,7 @@ export const STEPS_MAX = 1_000;
 
 export interface SlotStep {
   readonly kind: "claim" | "change";
-  /** How much the step counts toward the `STEPS_MAX` of a call. */
   readonly size: number;
-  /** Writes the step in the format of `TAKE_STEPS`. */
   write(call: SlotCall): string;
   /** Called when the script has taken the step; `answer` is set for a claim. */
   taken(answer: unknown): void;

@@ -67,7 +67,6 @@ export const LimitChange = Type.Object(
 );
 export type LimitChange = Static<typeof LimitChange>;
 
-/** The stored limit, and the limit that applies to requests as a result. */
 export const ChangedLimit = Type.Object({
   scope: oneOf(...SCOPES),
   key_id: Type.Optional(Type.String()),
