@@ -24,7 +24,7 @@ import type { AbuseRestrictionStore, UsageFinding } from "./postgres-abuse-restr
 
 /** Pairs of organization and kind of request that are counted at once. */
 const WATCHED_MAX = 10_000;
-/** The wait between two tries doubles, from one second. */
+/** Tries to store a finding. The wait between two tries doubles, from one second. */
 const REPORT_TRIES_MAX = 8;
 const RETRY_REPORT_AT_MS = 1_000;
 

@@ -239,7 +239,7 @@ function followClient(
   });
 }
 
-/** For a client that left before the attempt was sent. Nothing is charged. */
+/** The result for a client that left before the attempt was sent. Nothing is charged. */
 function neverSent(): AttemptResult {
   return {
     bridge: undefined,
@@ -299,8 +299,8 @@ function findSubstitution(bridge: AnswerBridge | undefined): Breaches {
 }
 
 /**
- * False for videos, whose usage comes when the job ends, and for answers that report a cost
- * instead.
+ * False for videos, whose usage comes when the job ends, and for answers with a cost instead of
+ * usage.
  */
 function isUsageDue({ reportedCostUsd }: AnswerBridge, { modality, billing }: Deployment): boolean {
   return modality !== "video" && (billing !== "reported_cost" || reportedCostUsd === undefined);

@@ -29,7 +29,7 @@ type Encode = (deployment: Deployment) => Result<{ readonly upstream: UpstreamRe
 
 /** The untried deployments of a plan. The request is encoded for each only when its turn comes. */
 export class CandidateList {
-  /** Why the first deployment was skipped for which the request cannot be encoded. */
+  /** Why the request could not be encoded for the first deployment that was skipped. */
   unencoded: Refusal | undefined;
   readonly #plan: RoutePlan;
   readonly #encode: Encode;
@@ -43,7 +43,9 @@ export class CandidateList {
     this.#encode = encode;
   }
 
-  /** Encodes the request for the next candidate to find out. */
+  /**
+   * Encodes the request for the next candidate, because only that tells whether it can be tried.
+   */
   hasNext(): boolean {
     this.#ready ??= this.#encoded();
     return this.#ready !== undefined;
@@ -81,7 +83,7 @@ export class CandidateList {
 
 export interface PoolClaim {
   readonly tokens: CallTokens;
-  /** The additional claim if the marketplace's key serves; undefined if none is needed. */
+  /** The claim to add if the marketplace's key serves the request; undefined if none is needed. */
   readonly marketplace: MarketplaceClaim | undefined;
 }
 

@@ -105,7 +105,7 @@ export interface ClaimPart {
 
 export interface ClaimInput {
   readonly principal: { readonly orgId: OrgId };
-  /** The first part that refuses determines the refusal. */
+  /** Claimed in this order: the first part that refuses determines the refusal. */
   readonly parts: readonly ClaimPart[];
   readonly tokens: CallTokens;
   readonly nowMs: number;
@@ -147,11 +147,14 @@ export async function claimScopes(
   return { ok: true, claimed };
 }
 
-/** Sets the wait of a refusal by departed clients: until enough of their answers have ended. */
+/**
+ * Sets how long to wait when departed clients fill a limit: until enough of their answers have
+ * ended.
+ */
 function timed(outcome: RefusedClaim, input: ClaimInput): RefusedClaim {
   if (outcome.kind !== "refused" || outcome.isDeparted !== true) return outcome;
   const { id, limit, used = limit } = outcome;
-  // Other processes may hold the places, so an unknown end counts as the latest possible one.
+  // Other processes may be reading some of the answers: an unknown end is the latest possible one.
   const endsAtMs = input.endsAtMs?.(input.principal.orgId, id, used - limit + 1) ?? Infinity;
   const seconds = Math.ceil((endsAtMs - input.monotonicMs) / 1000);
   const retryAfterSeconds = Math.min(RETRY_AFTER_SECONDS_MAX, Math.max(1, seconds));
@@ -159,7 +162,8 @@ function timed(outcome: RefusedClaim, input: ClaimInput): RefusedClaim {
 }
 
 /**
- * A throttled window may be too small even when it is empty: the request waits for the throttle.
+ * A throttled window may be too small for the request even when it is empty: the wait then lasts
+ * until the throttle ends.
  */
 function withThrottle(
   outcome: RefusedClaim,
@@ -181,7 +185,7 @@ export class ClaimedScopes {
    * Grown with `concat`, which allocates the exact length, because most requests hold one lease.
    */
   #leases: readonly LimitLease[] = NO_LEASES;
-  /** For each lease, the scopes that it moves to when the client leaves. */
+  /** For each lease, the scopes to move it to when the client leaves; undefined: it stays. */
   #departed: readonly (readonly ScopeClaim[] | undefined)[] = NO_SCOPES;
   /** The least that remains in any scope; `Number.MAX_SAFE_INTEGER` if no scope limits requests. */
   remainingRequests: number = Number.MAX_SAFE_INTEGER;
@@ -251,7 +255,10 @@ export class MarketplaceClaim {
   }
 }
 
-/** Undefined if the claim was made at the start of the call or does not apply. */
+/**
+ * The claim to make if the marketplace's key serves; undefined if it was made at the start of the
+ * call or does not apply.
+ */
 export function marketplaceClaim(
   ports: Pick<CallPorts, "scopesOf">,
   principal: Principal,

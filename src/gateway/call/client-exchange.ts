@@ -29,8 +29,8 @@ export interface ClientExchange {
   /** False for a HEAD request, whose answer ends after its headers. */
   readonly wantsBody: boolean;
   /**
-   * The monotonic start of the gateway's own time: the first byte of the request, plus the time in
-   * which its body arrived.
+   * Monotonic time from which the gateway's own time counts: the first byte of the request, plus
+   * the time that its body took to arrive.
    */
   readonly ownTimeFromMs: number;
   /** `name` is in lower case. */
@@ -45,7 +45,7 @@ export interface ClientExchange {
    */
   onWritable(listener: () => void): void;
   begin(contentType: string, headers: ServedHeaders): void;
-  /** Begins a file of a provider that is passed through. Names in `headers` are in lower case. */
+  /** Begins to pass through a provider's file. Names in `headers` are in lower case. */
   relay(status: number, headers: Readonly<Record<string, string>>, served: ServedHeaders): void;
   /** Returns false if the client reads slowly; the bytes are buffered all the same. */
   write(output: Output): boolean;

@@ -22,7 +22,7 @@ export class Delivery implements OutputSink, Deadline {
   watchedAt = -1;
   /** Monotonic time at which a stream's 200 is written even without content. */
   readonly commitDueMs: number;
-  /** The headers if the current attempt serves. Set before the attempt is sent. */
+  /** The headers of the answer if the current attempt serves. Set before the attempt is sent. */
   headers: ServedHeaders = {};
   readonly #ports: DeliveryPorts;
   readonly #client: ClientExchange;
@@ -91,7 +91,7 @@ export class Delivery implements OutputSink, Deadline {
     const bytes = this.#silent && this.#writable ? this.#bridge?.keepAlive() : undefined;
     if (bytes !== undefined) this.#client.write(bytes);
     this.#silent = true;
-    // Due twice per interval, so that no silence lasts longer than the interval.
+    // Runs twice per keep-alive interval, so that no silence lasts longer than the interval.
     this.dueMs = nowMs + this.#ports.timeouts.keepaliveMs / 2;
   }
 

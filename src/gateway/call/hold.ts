@@ -35,7 +35,7 @@ export interface AcceptedCall<R extends CallRequest> {
   readonly conversation: string | undefined;
   readonly tokens: CallTokens;
   readonly limited: LimitedCall;
-  /** The additional claim if the marketplace's key serves; undefined if none is needed. */
+  /** The claim to add if the marketplace's key serves the request; undefined if none is needed. */
   readonly marketplace: MarketplaceClaim | undefined;
   /** The longest time in milliseconds from the claim until the last provider is tried. */
   readonly timeoutMs: number;
@@ -46,7 +46,7 @@ export interface AcceptedCall<R extends CallRequest> {
 export interface HeldAttempt {
   readonly candidate: Candidate;
   readonly reserve: ReserveRow;
-  /** The headers if this attempt serves. */
+  /** The headers of the answer if this attempt serves. */
   readonly headers: ServedHeaders;
   readonly trace: AttemptTrace | undefined;
 }
@@ -89,7 +89,8 @@ export class CallHold {
   }
 
   /**
-   * Holds the worst-case cost of the first attempt. If the ledger refuses, undoes the pool's claim.
+   * Holds the worst-case cost of the first attempt. If the ledger refuses, undoes the claim in the
+   * pool.
    */
   reserve(row: ReserveRow, pool: ClaimedScopes | undefined): Promise<ReserveOutcome> {
     this.#pool = pool;
@@ -139,7 +140,7 @@ export class CallHold {
     this.#own.release(tokens, this.#ports.clock.monotonicMs());
   }
 
-  /** For a request that was never dispatched. */
+  /** Undoes all claims of a request that was never dispatched. */
   undo(): void {
     const nowMs = this.#ports.clock.monotonicMs();
     this.#pool?.undo(nowMs);

@@ -135,6 +135,7 @@ export class GatewayMetrics {
     this.listings.settled(deployment, { result, usage, cost });
   }
 
+  /** Records the cost of a job that outlived its request. */
   owed(listing: Listing, cost: Cost): void {
     this.listings.cost(listing, cost);
   }

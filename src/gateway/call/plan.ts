@@ -129,8 +129,8 @@ export function callPlanInput<R extends CallRequest>(
 
 /**
  * Returns a digest of the name that the caller gave the conversation, or else of the beginning of
- * its messages. Undefined if no deployments have equal priority, because the digest would have no
- * use. Two organizations never share a digest.
+ * its messages. Undefined if the request has neither, or if no deployments have equal priority,
+ * because the digest would have no use. Two organizations never share a digest.
  */
 export function identifyConversation(
   { orgId, keyId }: Pick<Principal, "orgId" | "keyId">,
@@ -156,8 +156,8 @@ export interface PlanNeeds {
 }
 
 /**
- * Adds the organization's routing policy and, if this installation can decrypt them, its own
- * provider keys.
+ * Adds to `needs` the organization's routing policy and, if this installation can decrypt them, its
+ * own provider keys.
  */
 export function planInput(
   ports: Pick<CallPorts, "opensOwnKeys" | "standing">,

@@ -23,16 +23,16 @@ import {
 export interface RefusalWindowOptions {
   readonly limits: Pick<LimitStore, "claim" | "release">;
   readonly clock: Clock;
-  /** For one key; an organization may have `ORG_FACTOR` times as many. */
+  /** The bound for one key; an organization has `ORG_FACTOR` times as many. */
   readonly refusalsPerMinute: number;
   /** The bound for an organization without credit, and for each of its keys. */
   readonly unfundedRequestsPerMinute: number;
 }
 
 /**
- * Bounds the refused requests of a caller per minute. They are free and use no other window, but
- * reading them is work: while this window is full, requests are refused before their bodies are
- * read. A full window is remembered here, so that further requests need no store.
+ * Bounds the refused requests of a caller per minute. Refused requests are free and use no other
+ * window, but reading them is work: while this window is full, requests are refused before their
+ * bodies are read. A full window is remembered here, so that further requests need no store.
  */
 export class RefusalWindows {
   readonly #options: RefusalWindowOptions;
@@ -111,7 +111,7 @@ export class RefusalWindows {
       this.#left.set(principal.orgId, left, this.#options.clock.monotonicMs());
     }
     if (left > 0) return;
-    // The window is full now. One more claim is refused, and that refusal has the time to wait.
+    // The window is full now. The refusal of one more claim tells how long to wait.
     const second = counted.kind === "claimed" ? this.#claim(principal) : counted;
     const refused = second instanceof Promise ? await second : second;
     if (refused.kind === "refused") this.#remember(principal, windowRefusal(refused), false);
@@ -194,7 +194,7 @@ function toMemoryKey(principal: Principal): string {
   return `${principal.keyId}:${String(isUnfunded(principal))}`;
 }
 
-/** True without credit, provider keys and dedicated endpoints, which exempt from the low limit. */
+/** True if the organization has no credit and nothing else that exempts it from the low limit. */
 function isUnfunded({ funded, managed, rules }: Principal): boolean {
   return !funded && !managed && rules.connections.length === 0 && rules.endpoints.length === 0;
 }
@@ -240,9 +240,9 @@ export interface AskedHold {
 
 /**
  * Remembers reserves that the ledger refused for lack of money, so that a key that repeats them is
- * refused without the ledger. Never admits a request, and returns only refusals that are at most
- * `SHORTFALL_MS` old and that the ledger would give again. A change of an organization that this
- * process makes, or is notified of, drops its refusals at once.
+ * refused without the ledger. Never admits a request. Returns only refusals that are at most
+ * `SHORTFALL_MS` old, for reserves that the ledger would have refused for the same reason. A change
+ * of an organization that this process makes, or is notified of, drops its refusals at once.
  *
  * The first of two refusals in a row only starts to watch the organization, so an organization that
  * is served costs two map reads and no entry.
@@ -263,13 +263,14 @@ export class Shortfalls {
     const known = this.#known.get(keyId, this.#clock.monotonicMs());
     if (known === undefined || known.unchanged !== unchanged) return undefined;
     const { outcome, refusedMicroUsd } = known;
-    // A larger reserve may break a rule that the ledger checks earlier, and must get that answer.
+    // A larger reserve may break a rule that the ledger checks earlier, and must be refused by that
+    // rule.
     if (reserveMicroUsd > refusedMicroUsd || reserveMicroUsd <= freeUnder(outcome))
       return undefined;
     return this.#isOver(outcome) ? undefined : outcome;
   }
 
-  /** Call this before the ledger, and pass the result to `note`. */
+  /** Call this before sending a reserve to the ledger, and pass the result to `note`. */
   asking(orgId: OrgId): AskedHold | undefined {
     const unchanged = this.#watched.get(orgId);
     return unchanged && { unchanged, askedAtMs: this.#clock.monotonicMs() };

@@ -34,9 +34,9 @@ export function refuseCall(ports: CallPorts, client: ClientExchange, input: Refu
 }
 
 /**
- * Refuses a caller whose window of refused requests is full, before the body is read. If it returns
- * false, the request is admitted and must later leave `ports.refusals`. This refusal is recorded,
- * but not counted in the window.
+ * Refuses a caller whose window of refused requests is full, before the body is read. That refusal
+ * is recorded, but not counted in the window. If this returns false, the request is admitted and
+ * must later leave `ports.refusals`.
  */
 export function refuseBeforeBody(ports: CallPorts, client: ClientExchange): boolean {
   const value = ports.refusals.enter(client.principal, client);
@@ -91,7 +91,7 @@ export interface FaultLog {
 }
 
 /**
- * Makes a 503 of a store that does not answer. Any other fault is a bug: it is logged with the
+ * A store that does not answer becomes a 503. Any other fault is a bug: it is logged with the
  * request id.
  */
 export function reportFault(log: FaultLog, requestId: RequestId, fault: unknown): Refusal {
@@ -133,7 +133,9 @@ export function clientLeft(): Refusal {
 }
 const CLIENT_HAS_LEFT = refusal("gateway_error", "the client left before anything was sent");
 
-/** For a request that waited for its pacing turn when this process began to shut down. */
+/**
+ * The refusal of a request that waited for its pacing turn when this process began to shut down.
+ */
 export function shuttingDown(): Refusal {
   return refusal(
     "gateway_error",

@@ -134,7 +134,7 @@ async function poolProblem(
   return entered.ok ? undefined : entered.refusal;
 }
 
-/** Null without a candidate, because nothing could be held. */
+/** Null if there is no candidate, because then nothing could be held. */
 function quoteReserve<R extends CallRequest>(
   { ledger }: Pick<CallPorts, "ledger">,
   step: Step | undefined,

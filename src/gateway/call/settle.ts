@@ -87,14 +87,14 @@ function dropUnaskedUsage(usage: Usage | undefined, asksHourWrites: boolean): Us
 /** True if the usage fits into the context window plus one full output. */
 function isPossible(usage: Usage, deployment: Deployment): boolean {
   const { contextLength, maxOutputTokens = OUTPUT_TOKENS_MAX, modality } = deployment;
-  // For an image the output bound is a price ceiling, and its context does not apply to pictures.
+  // For images the output bound is a price ceiling, and the context length does not limit pictures.
   const isBoundByContext = contextLength !== undefined && modality !== "image";
   const bound = isBoundByContext ? contextLength + maxOutputTokens : REPORTED_TOKENS_MAX;
   const total = promptTokensTotal(usage) + outputTokensTotal(usage);
   return total <= Math.min(bound, REPORTED_TOKENS_MAX);
 }
 
-/** A complete answer without usage counts as estimated. */
+/** A complete answer without usage counts with the estimated tokens. */
 export function observedTokens(
   settlement: Settlement,
   complete: boolean,

@@ -35,7 +35,7 @@ export interface ClientErrorOptions {
 }
 
 /**
- * Answers what Node's parser refuses, if the connection still permits it, and closes the
+ * Answers requests that Node's parser refuses, if the connection still permits it, and closes the
  * connection.
  */
 export function answerClientErrors(server: Server, options: ClientErrorOptions): void {

@@ -33,8 +33,7 @@ export class ConnectionBound {
         socket.on("close", onClosed);
         return;
       }
-      // A refused connection occupies a file descriptor too, so beyond this number there is no
-      // answer.
+      // A refused connection occupies a file descriptor too, so further ones get no answer.
       if (this.#refusedOpen >= REFUSED_CONNECTIONS_MAX) {
         socket.destroy();
         return;
@@ -139,7 +138,7 @@ export interface UnreadBounds {
  */
 export class UnreadAnswers {
   readonly #bounds: UnreadBounds;
-  /** In the order of their last progress, oldest first. */
+  /** In the order in which the answers last progressed, oldest first. */
   readonly #waiting = new Set<UnreadAnswer>();
   readonly #bytesOf = new Map<KeyId, number>();
   #bytes = 0;

@@ -225,7 +225,7 @@ export class HttpExchange implements ClientExchange, Deadline {
   /** Disconnects a client that has read no byte for too long. */
   onDue(): void {
     const { response } = this.#input;
-    // A pipelined answer has no socket before the earlier answers end, which have their own
+    // A pipelined answer has no socket until the earlier answers end, which have their own
     // deadlines.
     if (response.socket === null) this.#boundWriting();
     else response.destroy();
@@ -277,7 +277,7 @@ export class HttpExchange implements ClientExchange, Deadline {
     if (response.writableLength > 0) this.#boundWriting();
   }
 
-  /** Each slice that was sent proves that the client reads, and renews its deadline. */
+  /** Each slice that was sent proves that the client reads, and so renews the deadline. */
   #writeSlices(slices: Iterator<Output>, onWritten: () => void): void {
     const { response, unread } = this.#input;
     if (response.destroyed) return;

@@ -36,10 +36,10 @@ const CHECK_EVERY_MS = 1_000;
 const FENCED_AFTER_MS = 5_000;
 
 /**
- * Decides whether this instance may take traffic; a probe queries no store. A fault of all
- * instances leaves them ready, because without instances a balancer could not return the refusals
- * that say when to retry. Lost ledger entries make them unready, because they wait for an operator.
- * Create it after the catalog and the ledger: its report takes them for granted.
+ * Decides whether this instance may take traffic; a probe queries no store. A fault that all
+ * instances share leaves them ready: a balancer without instances could not pass on the refusals
+ * that tell clients when to retry. Lost ledger entries make them unready, because they wait for an
+ * operator. Create it after the catalog and the ledger: its report takes them for granted.
  */
 export class Readiness {
   readonly #options: ReadinessOptions;

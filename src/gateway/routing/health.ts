@@ -138,7 +138,7 @@ export interface ClosedCircuit {
   readonly buckets: readonly Bucket[];
   /** Since the last success: a strike adds 2, a timeout 1. */
   readonly streak: number;
-  /** Until then notices of other instances are ignored, because own probes disproved one. */
+  /** Until this time, notices of other instances are ignored, because own probes disproved one. */
   readonly ignoreRemoteUntilMs: number;
 }
 
@@ -152,7 +152,7 @@ export interface OpenCircuit {
   readonly isRemote: boolean;
   readonly probeSuccesses: number;
   readonly probeStartedMs: number;
-  /** Until then no other probe may be sent; 0 if one may be sent now. */
+  /** Until this time, no other probe may be sent; 0 if one may be sent now. */
   readonly probeUntilMs: number;
 }
 
@@ -225,7 +225,9 @@ export function withProbe(state: CircuitState, nowMs: number, leaseMs: number): 
     : { ...state, probeStartedMs: nowMs, probeUntilMs: nowMs + leaseMs };
 }
 
-/** True for a closed circuit without recent outcomes, and for an open one that nobody tries. */
+/**
+ * True for a closed circuit without recent outcomes, and for an open one that was long not tried.
+ */
 export function isForgettable(state: CircuitState, nowMs: number): boolean {
   if (state.phase === "open") {
     return nowMs >= Math.max(state.untilMs, state.probeUntilMs) + FORGOTTEN_MS;

@@ -45,7 +45,8 @@ export interface PlanInput {
   readonly servabilityProblem: (deployment: Deployment) => Unservable | undefined;
   readonly isHealthy: (deployment: Deployment) => boolean;
   /**
-   * Id of the deployment that served this conversation last; it is tried first among its equals.
+   * Id of the deployment that served this conversation last; it is tried first among equal
+   * candidates.
    */
   readonly servedLast?: string | undefined;
   /** Absent means that every listing is trusted. */
@@ -84,7 +85,7 @@ export function planRoute(input: PlanInput): PlanOutcome {
   const trusted = keepTrusted(named, input.standing);
   if (trusted.length === 0) return toRefused(notVerified(modelId));
   const allowed = withOwnKeys(trusted, input);
-  // The request insists on own keys, and none is for a provider of this model.
+  // The request insists on own keys, but the caller has none for a provider of this model.
   if (allowed.length === 0) return toRefused(unknownModel(modelId));
   const usable = allowed.filter((each) => each.prices !== null && input.isHealthy(each));
   const near = putServedLastFirst(usable, input.servedLast);

@@ -5,7 +5,9 @@ export interface FailedRequest {
 }
 
 const REPEAT_MS = 60_000;
-/** Over this number the oldest are dropped; their repeats then count as strikes again. */
+/**
+ * Over this number the oldest failures are forgotten; their repeats then count as strikes again.
+ */
 const REMEMBERED_MAX = 10_000;
 
 /**

@@ -75,9 +75,7 @@ export class HealthExchange {
 /** The cooldown of a circuit that opened, or of a pool after a provider's 429. */
 export interface CooldownNotice {
   readonly kind: "circuit" | "pool";
-  /** The id of the deployment or of the pool. */
   readonly id: string;
-  /** Milliseconds from now. */
   readonly forMs: number;
 }
 

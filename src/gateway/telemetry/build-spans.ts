@@ -15,14 +15,14 @@ interface Interval {
   readonly endedMs: number;
 }
 
-/** An ended span that does not depend on an exporter. Times are monotonic. */
+/** An ended span, before it is converted for an exporter. Times are monotonic. */
 export interface PlainSpan extends Interval {
   readonly name: string;
   readonly kind: "server" | "client" | "internal";
   readonly context: TraceContext;
   readonly parent: TraceContext | undefined;
   readonly isParentRemote: boolean;
-  /** The caller's trace, if this request has a separate one. */
+  /** The caller's span, if this request has a separate trace. */
   readonly link?: TraceContext | undefined;
   readonly hasFailed: boolean;
   readonly attributes: SpanAttributes;

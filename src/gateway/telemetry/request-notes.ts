@@ -143,7 +143,7 @@ export class RequestNotes implements RequestTrace {
     return { traceId, spanId: createSpanId(), isSampled: this.isChosen, isRandom };
   }
 
-  /** Exports a kept trace once the answer has ended and serving has ended. */
+  /** Exports a kept trace once both the answer and its serving have ended. */
   #exportWhenOver(): void {
     if (!this.#isKept || this.#isServing) return;
     this.#isKept = false;

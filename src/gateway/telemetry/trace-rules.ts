@@ -74,7 +74,7 @@ function isFault({ class: cls, origin }: Refusal): boolean {
   return !BLAMED_ON_REQUEST.has(cls);
 }
 
-/** A provider that answers with these has not failed: the request is at fault. */
+/** A provider that answers with these errors has not failed: the request is at fault. */
 const BLAMED_ON_REQUEST: ReadonlySet<Refusal["class"]> = new Set([
   "invalid_request",
   "context_overflow",
@@ -94,7 +94,10 @@ const RANDOM_VALUES = 1n << 56n;
  * Hexadecimal texts of equal length sort like their numbers.
  */
 export class KeepChance {
-  /** Has the hyphen of a request id, whose last twelve digits are a group. */
+  /**
+   * The least tail that is kept, with the hyphen that a request id has before its last twelve
+   * digits.
+   */
   readonly #leastTail: string;
 
   constructor(samplePerMillion: number) {
@@ -104,7 +107,7 @@ export class KeepChance {
     this.#leastTail = digits === "g" ? digits : `${digits.slice(0, 2)}-${digits.slice(2)}`;
   }
 
-  /** Only for traces that have the id of their request. */
+  /** Only for traces whose id is the request id. */
   hasRequest(requestId: RequestId): boolean {
     return requestId.slice(-RANDOM_DIGITS - 1) >= this.#leastTail;
   }
@@ -151,10 +154,10 @@ class LastSecond {
   }
 }
 
-/** Spans since the start, exported or dropped. */
+/** Counts of spans since the start. */
 export interface TraceFigures {
   exported: number;
-  /** Because the queue was full, or the collector failed. */
+  /** Spans dropped because the queue was full or the collector failed. */
   dropped: number;
   /** Whole traces above the ceiling, which are not counted as spans. */
   readonly tracesAboveCeiling: number;

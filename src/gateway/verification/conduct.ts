@@ -129,8 +129,8 @@ export class Conduct {
   }
 
   /**
-   * True if the answers to all organizations but one are good: then that organization's requests
-   * cause the bad ones, and one customer must not demote a provider for all others.
+   * True if there is one organization without which enough answers are left, and good ones: its own
+   * requests then cause the bad ones, and one customer must not demote a provider for all others.
    */
   #isContradicted(all: Share, older: Half, newer: Half): boolean {
     const { answersMin } = this.#policy;

@@ -132,7 +132,7 @@ const NOW_SQL = `
     where started_at > now() - $1 * interval '1 millisecond'
   ), 0) as spent`;
 
-/** Longer than the longest interval. */
+/** Runs are kept for longer than the longest interval. */
 const FORGET_SQL = "delete from watched_run where started_at < now() - interval '90 days'";
 
 const BEGIN_SQL = `

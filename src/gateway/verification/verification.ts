@@ -25,7 +25,7 @@ export function isPassed(state: VerificationState): boolean {
 
 export interface ListingVerification {
   readonly state: VerificationState;
-  /** The newest conclusive run; absent if there was no run. */
+  /** The newest conclusive run, or else an inconclusive one; absent if there was no run. */
   readonly verdict?: ListingVerdict;
   /** Set if live answers show that the listing breaks its promises. */
   readonly suspect?: SuspectListing;
@@ -42,7 +42,6 @@ export interface KnownListing extends VerifiedListing {
 
 const UNCHECKED: ListingVerification = Object.freeze({ state: "unchecked" });
 const DAY_MS = 86_400_000;
-/** How long a passed run counts, in milliseconds. */
 export const VERIFIED_FOR_MS: number = 30 * DAY_MS;
 /** How often verdicts of other processes are read, in milliseconds. */
 const REFRESH_MS = 10_000;
@@ -55,6 +54,7 @@ export interface VerificationOptions {
   readonly onCleared?: (listingId: string) => void;
 }
 
+/** The trust of this process in every listing, read again every `REFRESH_MS`. */
 export class Verification {
   readonly #options: VerificationOptions;
   #verdicts: ReadonlyMap<string, ListingVerdict> = new Map();

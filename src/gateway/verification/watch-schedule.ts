@@ -53,7 +53,7 @@ export function dueListings<L extends VerifiedListing>(
     const { atMs, reason } = computeDue(listing, known.get(listingKey(listing)) ?? {}, intervalMs);
     return { listing, atMs, reason };
   });
-  // Of runs that are due at once, no provider should get all of its own in a row.
+  // Mixes the runs that are due at once, so that no provider gets all of its runs in a row.
   return dues.toSorted(
     (a, b) => a.atMs - b.atMs || computePhase(a.listing) - computePhase(b.listing),
   );
