@@ -11,22 +11,21 @@ import { assert } from "../../kernel/index.ts";
 type ManifestModel = Manifest["models"][number];
 type Terms = NonNullable<Manifest["listing_terms"]>[string];
 
-/** The price of every SKU, in USD per million tokens as written. */
+/** USD per million tokens as written, for every SKU. */
 export type Rates = Readonly<Record<BilledSku, string>>;
 
-/** Rates of prompts above a number of tokens; the first tier of a list begins at 0. */
+/** The rates of prompts above a number of tokens. The first tier of a list begins at 0. */
 export interface RateTier {
   readonly abovePromptTokens: number;
   readonly rates: Rates;
 }
 
-/** A listing with its terms. */
 export interface Listing {
   readonly model: ManifestModel;
   readonly terms: Terms;
 }
 
-/** The listings of a manifest by model id. */
+/** By model id. */
 export function indexListings({
   models,
   listing_terms: terms = {},
@@ -45,7 +44,7 @@ export function changesAfter({ terms }: Listing, afterMs: number): readonly numb
   return begins.filter((ms) => ms > afterMs);
 }
 
-/** The rates that hold at an instant, by prompt size in ascending order. */
+/** The rates in force at an instant, by ascending prompt size. */
 export function ratesAt({ model, terms }: Listing, atMs: number): readonly RateTier[] {
   const begun = (terms.price_changes ?? []).findLast(({ from }) => Date.parse(from) <= atMs);
   const pricing = begun?.pricing ?? model.pricing;
@@ -64,7 +63,7 @@ export function ratesAbove(tiers: readonly RateTier[], bound: number): Rates {
   return tier.rates;
 }
 
-/** Fills in default prices: writes to the one-hour cache cost the price of other cache writes. */
+/** Fills in a default price: a one-hour cache write costs as much as another cache write. */
 function computeRates(
   pricing: readonly ManifestPrice[],
   extra: ManifestTermPrices["extra_pricing"],

@@ -13,7 +13,7 @@ export interface DraftTier {
 
 export interface DraftPrices {
   readonly sheet: DraftSheet;
-  /** By ascending bound. */
+  /** Ascending by bound. */
   readonly tiers: readonly DraftTier[];
 }
 
@@ -22,7 +22,6 @@ export interface DraftChange extends DraftPrices {
   readonly from: string;
 }
 
-/** A note on an entry of a source. */
 export interface ImportNote {
   readonly model: string;
   readonly code: NoteCode;
@@ -46,7 +45,7 @@ export type SkipCode =
   | "variable-price"
   | "price-out-of-range";
 
-/** Reasons why a listing is staged, which are the codes of `staged_because`. */
+/** Reasons to stage a listing: the codes of `staged_because` in a manifest. */
 export type StageCode =
   | "one-source"
   | "sources-differ"
@@ -70,7 +69,7 @@ export type InfoCode =
   | "source-disagrees"
   | "one-hour-derived";
 
-/** The abilities of a model. Undefined if the source does not say. */
+/** Undefined if the source does not say. */
 export interface DraftAbilities {
   readonly tools?: boolean;
   readonly structured?: boolean;
@@ -79,17 +78,18 @@ export interface DraftAbilities {
   readonly efforts?: readonly string[];
 }
 
-/** Requests and tokens per minute of one account. */
+/** Limits of one account. */
 export interface DraftCapacity {
   readonly requestsPerMinute?: number;
   readonly promptTokensPerMinute?: number;
 }
 
-/** An entry in a format that is common to all sources; undefined fields are not stated. */
+/**
+ * An entry of a source in the format that all sources share. Undefined: the source does not say.
+ */
 export interface Draft {
   /** The entry's key in its source, for messages. */
   readonly name: string;
-  /** The model's id at the provider. */
   readonly upstreamId: string;
   readonly displayName?: string | undefined;
   readonly prices: DraftPrices;
@@ -105,21 +105,19 @@ export interface Draft {
   readonly capacity?: DraftCapacity;
   readonly stagedBecause: readonly StageCode[];
   readonly notes: readonly ImportNote[];
-  /** Tests if the entry also covers an id. Undefined: it covers only its own. */
+  /** True for an id that the entry covers, too. Undefined: the entry covers only its own id. */
   readonly matches?: (upstreamId: string) => boolean;
 }
 
-/** The result of reading an entry. */
 export type Reading =
   | { readonly kind: "draft"; readonly draft: Draft }
-  /** `denied`: the id of a model that does not chat, by this source. */
+  /** `denied`: by this source, the model with this id does not chat or is retired. */
   | { readonly kind: "skipped"; readonly note: ImportNote; readonly denied?: string };
 
-/** The provider and the day for which a source is read. */
 export interface ReaderInput {
   /** The provider's name in this source. */
   readonly provider: string;
-  /** The day of the source, YYYY-MM-DD; models that ended before it are retired. */
+  /** The day of the source, YYYY-MM-DD. A model that ended on it or before is retired. */
   readonly dated: string;
 }
 

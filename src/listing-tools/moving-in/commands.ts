@@ -1,18 +1,17 @@
 import type { PlannedLimits, PlannedOrg } from "./plan-accounts.ts";
 
-/** An argument: a text, or a saved answer of an earlier command. */
+/** A text, or a value that an earlier command saved. */
 export type CommandArgument = string | { readonly saved: string };
 
-/** A `tokenmarket` command of the plan. */
 export interface PlannedCommand {
   readonly args: readonly CommandArgument[];
-  /** The field of the answer that later commands use, and the name under which it is saved. */
+  /** The field of the JSON answer that later commands use, and the variable that keeps it. */
   readonly saves?: { readonly field: string; readonly as: string };
-  /** Name under which the new key in the answer is written to the file of keys. */
+  /** The new key in the answer goes to the file of keys under this name. */
   readonly newKeyOf?: string;
 }
 
-/** The variable of the contact address that organizations get. */
+/** Shell variable with the contact address of all new organizations. */
 const EMAIL = "EMAIL";
 
 /** The commands that make organizations and keys, in their order. */
@@ -51,7 +50,7 @@ export function accountCommands(orgs: readonly PlannedOrg[]): PlannedCommand[] {
   return commands;
 }
 
-/** The highest `--rpm` of `key create`. */
+/** The highest `--rpm` that `key create` accepts. */
 const KEY_RPM_MAX = 1_000_000;
 
 function limitFlags(limits: PlannedLimits): readonly string[] {
@@ -101,7 +100,7 @@ function shellWord(argument: CommandArgument): string {
   return /^[\w./=:-]+$/.test(argument) ? argument : quoteShell(argument);
 }
 
-/** Quotes an argument for `sh`, in which only the single quote needs an escape. */
+/** Quotes an argument for `sh`, where only the single quote needs an escape. */
 function quoteShell(text: string): string {
   return `'${text.replaceAll("'", `'\\''`)}'`;
 }
