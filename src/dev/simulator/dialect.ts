@@ -3,17 +3,17 @@ import type { JsonObject } from "./json.ts";
 import type { RequestHeaders, SimError, Troubles } from "./sim-error.ts";
 import type { SimRequest } from "./sim-request.ts";
 
-/** The purpose of a stream event; some faults drop or break certain kinds. */
+/** Some faults drop or change only events of certain kinds. */
 export type FrameKind = "start" | "content" | "finish" | "usage" | "end" | "ping";
 
 export interface Frame {
   readonly kind: FrameKind;
-  /** The `event:` line; undefined if there is none. */
+  /** The `event:` line; absent on the chat-completions wire. */
   readonly event?: string;
   readonly data: string;
 }
 
-/** The values that an answer has besides its content. */
+/** What an answer contains in addition to what the model said. */
 export interface Envelope {
   /** Unique part of the ids of this answer. */
   readonly serial: string;
@@ -25,9 +25,9 @@ export interface Envelope {
   readonly usage: JsonObject | null;
 }
 
-/** One of the two chat wires on the provider's side. */
+/** A chat wire, as a provider speaks it. */
 export interface Dialect {
-  /** The provider's first refusal; undefined if it accepts the request. */
+  /** The first problem for which the provider refuses; undefined if it accepts the request. */
   findProblem(body: JsonObject, headers: RequestHeaders): SimError | undefined;
   read(body: JsonObject): SimRequest;
   json(answer: SimAnswer, envelope: Envelope): JsonObject;
@@ -35,7 +35,7 @@ export interface Dialect {
   frames(answer: SimAnswer, envelope: Envelope): readonly Frame[];
   readonly error: (error: SimError) => JsonObject;
   errorFrame(error: SimError): Frame;
-  /** Provider troubles, with the status and message that they have on this wire. */
+  /** Troubles of a provider, with the status and message that this wire gives them. */
   readonly troubles: Required<Troubles>;
   readonly requestIdHeader: string;
 }

@@ -1,12 +1,12 @@
 import type { CheckoutDecline } from "./checkout-objects.ts";
 
-/** A card to try a payment with: what it does is known by its last digits. */
+/** The last digits decide what a test card does. */
 export interface TestCard {
   readonly brand: string;
   readonly last4: string;
-  /** As a person reads it. */
+  /** Text for the person who pays. */
   readonly does: string;
-  /** The decline of a charge that the payer does not attend; undefined: it succeeds. */
+  /** The decline of a charge while the payer is absent; undefined if the charge succeeds. */
   readonly decline?: CheckoutDecline;
 }
 

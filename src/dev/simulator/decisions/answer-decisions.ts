@@ -9,7 +9,7 @@ import type { Decided } from "./decision-order.ts";
 import { unprocessable } from "./systemone-request.ts";
 import { envelopeCode, envelopeError, inEnvelope, scriptedEnvelope } from "./envelope.ts";
 
-/** Answers typed questions like this kind of host, with the faults of the call. */
+/** Answers a request for decisions as `host` does, with the faults of the call. */
 export async function answerDecisions(host: DecisionHost, call: ReceivedCall): Promise<void> {
   const { delivery } = call;
   const { faults } = delivery;
@@ -32,7 +32,7 @@ export async function answerDecisions(host: DecisionHost, call: ReceivedCall): P
   await deliverJson(delivery, 200, enveloped);
 }
 
-/** Answers other paths of the host that wraps its answers in an envelope. */
+/** Answers unknown paths of the host that wraps its answers in an envelope. */
 export async function answerNoRoute({ delivery }: ReceivedCall): Promise<void> {
   await failEarly(delivery);
   const error = envelopeCode(7000);

@@ -8,15 +8,15 @@ import { readPublicGliner, readSentGliner } from "./gliner-request.ts";
 import { systemoneAnswers } from "./systemone-answers.ts";
 import { readPublicSystemone, readSentSystemone } from "./systemone-request.ts";
 
-/** A kind of decisions host: its refusals, decisions and answer format. */
+/** A kind of decisions host: its refusals, its decisions and the format of its answers. */
 export interface DecisionHost {
   decide(body: JsonObject): Decided | SimError;
-  /** The body of an answer; `usage` overrides fields of the reported usage, null reports none. */
+  /** `usage` overrides fields of the reported usage; null reports no usage. */
   answer(decided: Decided, usage: JsonObject | null): JsonObject;
   readonly error: ErrorWriter;
   readonly troubles: Troubles;
   readonly hasEnvelope: boolean;
-  /** The refusal of a body by its size; undefined if the host accepts it. */
+  /** Undefined if the host accepts a body of this size. */
   bodyProblem(bodyBytes: number): SimError | undefined;
 }
 
@@ -39,7 +39,7 @@ export function perQuestionHost(form: DecisionForm): DecisionHost {
   return systemoneHost(form, { readsImages: true, isPerQuestion: true });
 }
 
-/** A Systemone host with an envelope, which refuses bodies above an estimated token count. */
+/** A Systemone host with an envelope. It refuses a body whose estimated tokens are too many. */
 export function envelopeHost(form: DecisionForm): DecisionHost {
   return {
     ...plainHost(form),
@@ -55,7 +55,7 @@ export function envelopeHost(form: DecisionForm): DecisionHost {
   };
 }
 
-/** A GLiNER host, with flat results and one token count. */
+/** A GLiNER host: results without nesting, and one count of tokens. */
 export function glinerHost(form: DecisionForm): DecisionHost {
   const read = form === "public" ? readPublicGliner : readSentGliner;
   return {
@@ -150,7 +150,7 @@ function isDataUrl(part: JsonObject): boolean {
   return /^data:image\/(png|jpeg|webp);base64,[\w+/]+=*$/.test(url);
 }
 
-/* Token counts go into `token_usage`, the GLiNER name; other fields into `usage`. */
+/* GLiNER hosts report tokens as `token_usage`; other fields of the fault go into `usage`. */
 function usageBeside(usage: JsonObject): JsonObject {
   const { token_usage: own, ...rest } = usage;
   return {

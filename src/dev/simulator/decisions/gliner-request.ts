@@ -17,9 +17,8 @@ import type { SimError } from "../sim-error.ts";
 import { toOrder, type DecisionOrder } from "./decision-order.ts";
 import { listEntries, namesComplaint, unprocessable } from "./systemone-request.ts";
 
-/** One extraction task on a text. */
 export interface GlinerTask {
-  /** Key of the result. */
+  /** Key of the task's result. */
   readonly name: string;
   readonly kind: "classification" | "entities" | "relations" | "structure";
   readonly labels: readonly string[];
@@ -28,7 +27,7 @@ export interface GlinerTask {
   readonly words: string;
 }
 
-/** A parsed request, or the refusal of it. */
+/** A parsed request, or its refusal. */
 export type GlinerReading = SimError | DecisionOrder<GlinerTask>;
 
 const LABELS = be("a label or more", (value) => readLabels(value).length > 0);
@@ -58,7 +57,7 @@ const BODY = fields({
   }),
 });
 
-/** Reads the public format; refuses other fields. */
+/** Refuses fields that the public format does not have. */
 export function readPublicGliner(body: JsonObject): GlinerReading {
   const { text: state, schema } = body;
   const tasks = isObject(schema) ? publicTasks(schema) : [];
@@ -71,7 +70,7 @@ export function readPublicGliner(body: JsonObject): GlinerReading {
   );
 }
 
-/** Reads the marketplace's format, and ignores other fields. */
+/** Ignores fields that the marketplace's format does not have. */
 export function readSentGliner(body: JsonObject): GlinerReading {
   const state = body["state"] ?? body["text"];
   if (isAbsent(state) || state === "") return unprocessable("state: required");

@@ -14,7 +14,6 @@ import {
 import type { SimError } from "../sim-error.ts";
 import { collectImageParts, toOrder, type DecisionOrder } from "./decision-order.ts";
 
-/** One typed question about a state. */
 export interface SystemoneQuestion {
   readonly id: string;
   readonly kind: "noul" | "choice" | "score" | "box";
@@ -25,7 +24,7 @@ export interface SystemoneQuestion {
   readonly words: string;
 }
 
-/** A parsed request, or the refusal of it. */
+/** A parsed request, or its refusal. */
 export type SystemoneReading = SimError | DecisionOrder<SystemoneQuestion>;
 
 const STATE = be(
@@ -48,7 +47,7 @@ const BODY = fields({
   "questions!": mapOf(questionComplaint, 1, 128),
 });
 
-/** Reads the public format; refuses other fields. */
+/** Refuses fields that the public format does not have. */
 export function readPublicSystemone(body: JsonObject): SystemoneReading {
   const { state, questions } = body;
   const entries = Object.entries(isObject(questions) ? questions : {});
@@ -71,7 +70,7 @@ function questionComplaint(question: unknown, path: string): Complaint {
   return isEmpty ? `${path}.instructions: Field required` : QUESTION(question, path);
 }
 
-/** Reads the marketplace's format, and ignores unknown fields. */
+/** Ignores fields that the marketplace's format does not have. */
 export function readSentSystemone(body: JsonObject): SystemoneReading {
   const { state, questions } = body;
   const entries = listEntries(questions);
@@ -85,7 +84,7 @@ export function readSentSystemone(body: JsonObject): SystemoneReading {
   return toOrder(body, state, good);
 }
 
-/** Entries of an object or a list of questions; unnamed ones get their number as a name. */
+/** Questions by name, from an object or a list. A question without a name gets its number: `q1`. */
 export function listEntries(questions: unknown): readonly (readonly [string, JsonObject])[] {
   if (Array.isArray(questions)) {
     return questions.filter(isObject).map((question, at) => {
@@ -98,7 +97,7 @@ export function listEntries(questions: unknown): readonly (readonly [string, Jso
     : [];
 }
 
-/** The complaint about missing questions, or about two questions with one name. */
+/** Complains if there is no question, or if two have the same name. */
 export function namesComplaint(
   entries: readonly (readonly [string, unknown])[],
 ): string | undefined {
