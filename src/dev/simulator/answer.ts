@@ -3,7 +3,6 @@ import { argumentsFor } from "./tool-arguments.ts";
 
 export interface SimCall {
   readonly name: string;
-  /** JSON text, because a model writes arguments as text. */
   readonly arguments: string;
 }
 
@@ -149,7 +148,8 @@ function promptUsage(
   const cached = Math.min(marker(request, "cached"), prompt);
   const marked = Math.max(request.cacheMarkedTokens, marker(request, "cache_write"));
   const cacheWrite = Math.min(marked, prompt - cached);
-  // If the request marks a part for an hour, the tokens of a `[cache_write:N]` marker are, too.
+  // The tokens of a `[cache_write:N]` marker count as one-hour writes if the request marks any part
+  // for an hour.
   const isHour = request.hourMarkedTokens > 0 && marked > request.cacheMarkedTokens;
   const hour = isHour ? cacheWrite : request.hourMarkedTokens;
   return { prompt, cached, cacheWrite, hourWrite: Math.min(hour, cacheWrite) };
@@ -168,7 +168,6 @@ function marker(request: SimRequest, name: string): number {
 const DIGITS = ["one", "two", "three", "four", "five", "six", "seven", "eight", "nine"];
 const LENGTH = new RegExp(String.raw`\babout (${DIGITS.join("|")}) hundred words\b`, "i");
 
-/** Reads "about N hundred words" in the last user text; 0 without it. */
 function askedLength({ userText }: SimRequest): number {
   const [, digit = ""] = LENGTH.exec(userText) ?? [];
   return 100 * (DIGITS.indexOf(digit.toLowerCase()) + 1);
@@ -176,7 +175,6 @@ function askedLength({ userText }: SimRequest): number {
 
 const COUNT = /\bCount from (\d{1,4}) to (\d{1,4})\b/;
 
-/** Reads "Count from A to B" in the last user text; undefined without it. */
 function countedNumbers({ userText }: SimRequest): string | undefined {
   const [, first, last] = COUNT.exec(userText) ?? [];
   if (first === undefined) return undefined;
@@ -184,7 +182,6 @@ function countedNumbers({ userText }: SimRequest): string | undefined {
   return Array.from({ length }, (_item, at) => Number(first) + at).join(" ");
 }
 
-/** The last user text without its markers. */
 function plainText(request: SimRequest): string {
   return request.userText
     .replaceAll(/\[\[fault:.*?\]\]/gs, "")

@@ -8,7 +8,6 @@ const SECRET_HEADERS = new Set(["authorization", "x-api-key"]);
 export interface CallCounts {
   /** Generation calls: chats, images, decisions, created video jobs. */
   readonly total: number;
-  /** By path, for generation calls and for calls about video jobs. */
   readonly paths: Readonly<Record<string, number>>;
   readonly open: number;
   /** Calls whose client disconnected before the answer was complete. */
@@ -23,7 +22,6 @@ export interface CallRecord {
   readonly query: string;
   /** Keys are cut short, so that a record reveals none. */
   readonly headers: RequestHeaders;
-  /** The body as text, byte for byte if it was UTF-8. */
   bodyText: string;
   /** The parsed body. Null until it has arrived; undefined if it is not JSON. */
   body: unknown;
@@ -31,7 +29,6 @@ export interface CallRecord {
   outcome: "open" | "answered" | "broken" | "abandoned";
 }
 
-/** Only a generation counts in `total`. */
 export interface ArrivedCall {
   readonly isGeneration: boolean;
   readonly method: string;
@@ -40,7 +37,6 @@ export interface ArrivedCall {
   readonly headers: RequestHeaders;
 }
 
-/** Counts calls, and keeps the last hundred. */
 export class CallLog {
   #records: CallRecord[] = [];
   #paths = new Map<string, number>();

@@ -32,7 +32,6 @@ export function chatCompletion(answer: SimAnswer, envelope: Envelope): JsonObjec
   };
 }
 
-/** Includes the end mark `[DONE]`. */
 export function chatChunks(answer: SimAnswer, envelope: Envelope): readonly Frame[] {
   const chunk = (kind: FrameKind, delta: JsonObject, finish: string | null = null): Frame => {
     const choice = { index: 0, delta, logprobs: null, finish_reason: finish };

@@ -104,7 +104,6 @@ const BODY = fields(
   anything,
 );
 
-/** The first problem for which a provider would refuse `body`; undefined if it would accept it. */
 export function chatProblem(body: JsonObject): SimError | undefined {
   const message =
     FOREIGN(body, "") ?? BODY(body, "") ?? togetherComplaint(body) ?? orderComplaint(body);

@@ -16,7 +16,6 @@ export interface Cheat {
   readonly redirects?: true;
   readonly acceptsWrongKey?: (isStream: boolean) => boolean;
   readonly servesUnknownModel?: (isStream: boolean) => boolean;
-  /** Changes the body before the provider checks and reads it. */
   readonly readBody?: (body: JsonObject) => JsonObject;
   /** Changes a refusal with this status: another status, or a page of HTML. */
   readonly refuse?: (status: number) => { readonly status?: number; readonly isPage?: true };
@@ -26,7 +25,6 @@ export interface Cheat {
   readonly decisions?: DecisionCheat;
 }
 
-/** A chat request that has passed the checks. */
 export interface ChatAsked {
   readonly dialect: Dialect;
   readonly body: JsonObject;
@@ -56,7 +54,6 @@ export interface ImageCheat {
   readonly file?: (bytes: Buffer, call: number) => Buffer;
   /** Changes the order that is billed, but not the images. */
   readonly billed?: (order: ImageOrder) => Partial<ImageOrder>;
-  /** The model that the answer names. */
   readonly model?: string;
   readonly hidesUsage?: true;
 }
@@ -77,7 +74,6 @@ export interface VideoCheat {
   readonly page?: string;
   /** Share of the film's data that the file contains, from 0 to 1. */
   readonly share?: number;
-  /** The model that the job's record names. */
   readonly model?: string;
 }
 

@@ -40,7 +40,6 @@ export async function failEarly(delivery: Delivery): Promise<void> {
   }
 }
 
-/** Sends one JSON document. Applies the faults of documents. */
 export async function deliverJson(
   delivery: Delivery,
   status: number,
@@ -88,7 +87,6 @@ export async function deliverPieces(delivery: Delivery, body: PiecedBody): Promi
   response.end();
 }
 
-/** Sends the events of a stream. Applies the faults of streams. */
 export async function deliverStream(
   delivery: Delivery,
   frames: readonly Frame[],
@@ -213,12 +211,10 @@ class Sink {
     if (allowed.length < bytes.length) await this.#reset();
   }
 
-  /** Writes the same bytes until the connection is closed. */
   async repeat(bytes: Buffer): Promise<void> {
     while (!this.#delivery.gone.aborted) await this.write(bytes);
   }
 
-  /** Writes `count` meaningless bytes. */
   async fill(count: number): Promise<void> {
     for (let left = count; left > 0; left -= FILLER.length) {
       await this.write(left < FILLER.length ? FILLER.subarray(0, left) : FILLER);

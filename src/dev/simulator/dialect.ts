@@ -18,7 +18,6 @@ export interface Envelope {
   /** Unique part of the ids of this answer. */
   readonly serial: string;
   readonly createdS: number;
-  /** The model id that the answer names. */
   readonly model: string;
   readonly includeUsage: boolean;
   /** Fields that replace those of the reported usage; `null` reports no usage. */
@@ -27,7 +26,6 @@ export interface Envelope {
 
 /** A chat wire, as a provider speaks it. */
 export interface Dialect {
-  /** The first problem for which the provider refuses; undefined if it accepts the request. */
   findProblem(body: JsonObject, headers: RequestHeaders): SimError | undefined;
   read(body: JsonObject): SimRequest;
   json(answer: SimAnswer, envelope: Envelope): JsonObject;
@@ -35,7 +33,6 @@ export interface Dialect {
   frames(answer: SimAnswer, envelope: Envelope): readonly Frame[];
   readonly error: (error: SimError) => JsonObject;
   errorFrame(error: SimError): Frame;
-  /** Troubles of a provider, with the status and message that this wire gives them. */
   readonly troubles: Required<Troubles>;
   readonly requestIdHeader: string;
 }

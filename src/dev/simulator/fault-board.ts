@@ -80,7 +80,6 @@ function compilePattern(path: string): RegExp {
 
 const MARKER = /\[\[fault:(.*?)\]\]/s;
 
-/** The script in the header, else in the text; undefined if neither has one. */
 export function requestedFault(
   header: string | readonly string[] | undefined,
   userText: string,
@@ -90,7 +89,6 @@ export function requestedFault(
   return script === undefined ? undefined : { script, reading: readFaults(script, cheats) };
 }
 
-/** The first text with a fault script, at any depth of `value`; empty if there is none. */
 export function markedText(value: unknown): string {
   if (typeof value === "string") return MARKER.test(value) ? value : "";
   const inner = Array.isArray(value) ? value : isObject(value) ? Object.values(value) : [];

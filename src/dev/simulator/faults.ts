@@ -21,7 +21,6 @@ export interface ImageFault {
   readonly not_an_image?: true;
   readonly empty?: true;
   readonly cost?: string | null;
-  /** Moderation removed all images. */
   readonly moderation_flag?: true;
 }
 const IMAGE = fields({
@@ -35,11 +34,9 @@ const IMAGE = fields({
   moderation_flag: isSet,
 });
 
-/** The states of a video job, and faults of the calls about it. */
 export interface JobFault {
   /** States in order: the create call returns the first, and each poll the next. */
   readonly states?: readonly string[];
-  /** The final state, after `states`. */
   readonly final?: string;
   readonly never?: true;
   /** Each state lasts this many milliseconds, however often the client polls. */
@@ -73,7 +70,6 @@ const JOB = fields({
   content: scripted,
 });
 
-/** A fault in the envelope of an answer with decisions. */
 export interface EnvelopeFault {
   readonly success?: boolean;
   readonly code?: number;
@@ -93,7 +89,6 @@ const ENVELOPE = fields({
 
 type Reader<T> = (argument: string) => T | undefined;
 
-/** Parsers of the arguments of all faults; undefined for an invalid argument. */
 const READERS = {
   /**
    * Resets the connection in the headers, after `count` bytes of the body, or after `count` events.
@@ -135,7 +130,6 @@ const READERS = {
   jitter: parseNumber,
   /** Milliseconds of delay before the simulator's first answer. */
   slow_start: parseNumber,
-  /** Sends all events of a stream in one write. */
   one_piece: parseFlag,
   /** Fields that replace those of the reported usage. */
   usage: objectReader(anything),
@@ -158,7 +152,6 @@ const READERS = {
 
 type Readers = typeof READERS;
 
-/** The faults of one answer; empty if the answer is honest. */
 export type Faults = {
   readonly [Name in keyof Readers]?: Exclude<ReturnType<Readers[Name]>, undefined>;
 } & { readonly cheat?: Cheat };

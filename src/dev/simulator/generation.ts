@@ -7,12 +7,10 @@ import type { ReceivedCall } from "./received-call.ts";
 import type { SimError } from "./sim-error.ts";
 import { isRefused, findKeyProblem, findRequestProblem, withWords } from "./trouble.ts";
 
-/** A call on one of the chat wires. */
 export interface Generation extends ReceivedCall {
   readonly dialect: Dialect;
 }
 
-/** Answers a chat call as a provider does, with the faults of the call. */
 export async function answerGeneration(generation: Generation): Promise<void> {
   const { dialect, delivery, body } = generation;
   const { faults } = delivery;
@@ -40,7 +38,6 @@ export async function answerTokenCount(generation: Generation): Promise<void> {
   await deliverJson(delivery, 200, { input_tokens: count });
 }
 
-/** Requires a valid key. */
 export async function answerModels(generation: Generation): Promise<void> {
   const { dialect, delivery, headers, models, createdS } = generation;
   await failEarly(delivery);

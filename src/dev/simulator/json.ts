@@ -4,14 +4,12 @@ import { asObject, textOf } from "../../kernel/index.ts";
 const RAW = "\u0000raw:";
 const RAW_IN_JSON = /"\\u0000raw:((?:[^"\\]|\\.)*)"/g;
 
-/** A JSON object whose fields nobody has checked. */
 export type JsonObject = Readonly<Record<string, unknown>>;
 
 export function isObject(value: unknown): value is JsonObject {
   return asObject(value) !== undefined;
 }
 
-/** Leaves out values that are not objects. Empty if the value is not a list. */
 export function pickObjects(value: unknown): readonly JsonObject[] {
   return Array.isArray(value) ? value.filter(isObject) : [];
 }
@@ -20,7 +18,6 @@ export function pickStrings(value: unknown): readonly string[] {
   return Array.isArray(value) ? value.filter((item) => typeof item === "string") : [];
 }
 
-/** The content of a message is a string or a list of parts. */
 export function contentText(content: unknown): string {
   if (typeof content === "string") return content;
   return pickObjects(content)
@@ -34,7 +31,6 @@ export function isAbsent(value: unknown): value is undefined | null {
   return value === undefined || value === null;
 }
 
-/** The words of all lines, which spaces separate. */
 export function wordSet(...lines: readonly string[]): ReadonlySet<string> {
   return new Set(lines.flatMap((line) => line.split(" ")));
 }
@@ -53,7 +49,6 @@ export function jsonText(document: JsonObject): string {
 
 const TICK_DIGITS = 10;
 
-/** USD as decimal text, such as `0.04`. */
 export function toUsd(cents: number): string {
   const digits = String(cents).padStart(3, "0");
   return `${digits.slice(0, -2)}.${digits.slice(-2)}`.replace(/\.?0+$/, "");

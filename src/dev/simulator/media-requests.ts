@@ -26,7 +26,6 @@ export function mediaTroubles(content_filter: SimError): Troubles {
   };
 }
 
-/** Undefined without a message. */
 export function invalidValue(message: string | undefined): SimError | undefined {
   return message === undefined ? undefined : { status: 400, message, code: "invalid_value" };
 }

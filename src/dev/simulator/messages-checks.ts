@@ -21,7 +21,7 @@ import {
 } from "./shape.ts";
 import type { RequestHeaders, SimError } from "./sim-error.ts";
 
-/** The field is unknown unless the beta header has a name that matches. */
+/** Fields that are unknown unless the beta header has a matching name. */
 const GATED: Readonly<Record<string, RegExp>> = {
   context_management: /\b(context-management|compact)-\d/,
   compaction: /\bcompact-\d/,

@@ -15,15 +15,12 @@ export interface ReceivedCall {
   readonly body: unknown;
   readonly bodyBytes: number;
   readonly servesModel: (model: string) => boolean;
-  /** The ids in the list of models. */
   readonly models: readonly string[];
   readonly serial: string;
-  /** Arrival in seconds since 1970. */
   readonly createdS: number;
   readonly jobs: VideoJobs;
   /** Numbers the answers of the simulator, from 1. */
   readonly nextChatAnswer: () => number;
-  /** Values that a cheating provider stores for later answers. */
   readonly kept: Map<string, unknown>;
 }
 

@@ -91,7 +91,6 @@ const ROWS: readonly Row[] = [
   [/^(?:\/[\w.-]+)?\/v1\/models$/, chatModels],
 ];
 
-/** The first segment of the path is `kind`, or `kind` with a suffix. */
 function at(kind: string, path: string): RegExp {
   return new RegExp(`^/${kind}(?:-[\\w.-]+)?/v1/${path}$`);
 }

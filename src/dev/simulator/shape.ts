@@ -59,7 +59,6 @@ export function mapOf(item: Rule, min: number = 0, max: number = 100_000): Rule 
   };
 }
 
-/** A string, or a value that `other` accepts. */
 export function textOr(other: Rule): Rule {
   return (value, path) => (typeof value === "string" ? undefined : other(value, path));
 }

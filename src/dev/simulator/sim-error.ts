@@ -9,7 +9,6 @@ export interface SimError {
 
 export type RequestHeaders = Readonly<Record<string, string | readonly string[] | undefined>>;
 
-/** Troubles of a provider, as one host reports them. */
 export interface Troubles {
   readonly overloaded?: SimError;
   readonly context_overflow: SimError;
@@ -19,7 +18,7 @@ export interface Troubles {
 
 export type ErrorWriter = (error: SimError) => JsonObject;
 
-/** Reports a type in addition to the code. */
+/** Errors have a type in addition to the code. */
 export const referenceError: ErrorWriter = ({ status, message, code }) => {
   const isModeration = code === "moderation_blocked" || code === "content_policy_violation";
   const type = isModeration
@@ -30,7 +29,7 @@ export const referenceError: ErrorWriter = ({ status, message, code }) => {
   return { error: { message, type, param: null, code: code ?? null } };
 };
 
-/** Reports the status as `code`, and the code as `metadata.error_type`. */
+/** In errors, `code` is the status, and the code is `metadata.error_type`. */
 export const relayError: ErrorWriter = ({ status, message, code }) => ({
   error: {
     code: status,
@@ -39,7 +38,7 @@ export const relayError: ErrorWriter = ({ status, message, code }) => ({
   },
 });
 
-/** Reports two texts: a code and a message. */
+/** Errors have two texts: a code and a message. */
 export const plainError: ErrorWriter = ({ status, message, code }) => ({
   code: code ?? (status >= 500 ? "The service is currently unavailable" : "Invalid argument"),
   error: message,

@@ -21,7 +21,6 @@ export interface SimRequest extends Told {
   readonly tools: readonly SimTool[];
   readonly choice: SimToolChoice;
   readonly parallel: boolean;
-  /** The user's last text. */
   readonly userText: string;
   /** Results of tools since the model's last answer. */
   readonly toolResults: readonly string[];
@@ -36,7 +35,6 @@ export interface SimRequest extends Told {
   readonly hourMarkedTokens: number;
 }
 
-/** No field if the requested format has no schema. */
 export function pickAnswerSchema(schema: unknown): Pick<SimRequest, "answerSchema"> {
   return isObject(schema) ? { answerSchema: schema } : {};
 }
@@ -45,7 +43,6 @@ const CHARS_PER_TOKEN = 4;
 const MEDIA_PART_TOKENS = 85;
 const MEDIA_TYPES = wordSet("image image_url document file input_audio video_url");
 
-/** One token for four characters, rounded up. */
 export function estimateTokens(text: string): number {
   return Math.ceil(text.length / CHARS_PER_TOKEN);
 }
@@ -122,7 +119,6 @@ function textsIn(value: unknown): readonly string[] {
   return inner.flatMap(textsIn);
 }
 
-/** A part of a prompt that is not text. */
 export interface SimMedia {
   readonly kind: MediaKind;
   /** Eight hexadecimal digits, derived from the content alone. */
@@ -141,7 +137,6 @@ const KINDS: Readonly<Record<string, MediaKind>> = {
 };
 const DIGEST_CHARS = 8;
 
-/** Media parts of either wire, including those in tool results. */
 export function collectMedia(messages: readonly JsonObject[]): readonly SimMedia[] {
   return messages.flatMap(({ content }) => mediaIn(content));
 }

@@ -50,7 +50,7 @@ export interface Simulator {
   counts(): CallCounts;
   /** The last hundred calls, including those about video jobs, oldest first. */
   calls(): readonly CallRecord[];
-  /** Every video job with its events, oldest first. */
+  /** Every video job with the counts of its calls, oldest first. */
   jobs(): readonly JobSummary[];
   /** Adds a fault for later calls; docs/simulator.md has the syntax. Throws if it is invalid. */
   script(rule: FaultRule): void;

@@ -20,7 +20,6 @@ export function findKeyProblem(
   return { status: 401, message: "Incorrect API key provided", code: "invalid_api_key" };
 }
 
-/** The first problem of a call: its key, its body, or its model. */
 export function findRequestProblem(
   call: ReceivedCall,
   findProblem: (body: JsonObject) => SimError | undefined,
@@ -39,7 +38,6 @@ export function findRequestProblem(
   return { status: 404, message, code: "model_not_found" };
 }
 
-/** How a host reports refusals. */
 interface Refusing {
   readonly error: (error: SimError) => JsonObject;
   readonly troubles: Troubles;
@@ -61,7 +59,6 @@ export async function isRefused(
   return true;
 }
 
-/** The refusal that the faults ask for, as the host reports it; undefined if they ask for none. */
 export function orderedTrouble(troubles: Troubles, faults: Faults): SimError | undefined {
   const { overloaded = { status: 503, message: "The engine is currently overloaded" } } = troubles;
   if (faults.overloaded === true) return withWords(overloaded, faults);
@@ -72,7 +69,6 @@ export function orderedTrouble(troubles: Troubles, faults: Faults): SimError | u
   return withWords({ status: faults.status, message }, faults);
 }
 
-/** Faults can replace the status and the message of an error. */
 export function withWords(error: SimError, { status, message }: Faults): SimError {
   return { ...error, ...(status !== undefined && { status }), ...(message && { message }) };
 }

@@ -26,7 +26,6 @@ const DAY_SECONDS = 86_400;
 /** Answers the calls of Stripe's API that purchases need. */
 export class CheckoutApi {
   readonly #book: CheckoutBook;
-  /** By idempotency key: the form of its first use, and the answer. */
   readonly #answers = new Map<string, { readonly text: string; readonly answer: ApiAnswer }>();
 
   constructor(book: CheckoutBook) {
@@ -168,7 +167,6 @@ export class CheckoutApi {
       invoiceFields,
       successUrl,
       cancelUrl,
-      // Default: one day from now.
       expiresAtSeconds: Number(textAt(form, "expires_at") ?? this.#book.nowSeconds() + DAY_SECONDS),
     });
     return shown(session);

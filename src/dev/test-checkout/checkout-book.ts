@@ -46,7 +46,6 @@ export interface OddPayment {
   readonly isLive?: boolean;
 }
 
-/** The sessions, payments, refunds and disputes of a payment provider, in plain memory. */
 export class CheckoutBook {
   readonly sessions = new Map<string, CheckoutSession>();
   readonly payments = new Map<string, CheckoutPayment>();
@@ -60,7 +59,6 @@ export class CheckoutBook {
   readonly #address: () => string;
   readonly #notify: (event: CheckoutEvent) => void;
 
-  /** `notify` gets every event when it happens. */
   constructor(options: {
     readonly clock: Clock;
     readonly address: () => string;
@@ -145,7 +143,6 @@ export class CheckoutBook {
     return payment;
   }
 
-  /** Ends a slow payment, paid or failed. */
   finish(session: CheckoutSession, isPaid: boolean): void {
     const payment = this.payments.get(session.payment_intent ?? "");
     if (payment?.status !== "processing") return;
@@ -281,7 +278,6 @@ export class CheckoutBook {
     payment.latest_charge = id;
   }
 
-  /** Stores a new object with an id and the present time. */
   #kept<T extends { readonly id: string; readonly created: number }>(
     kept: Map<string, T>,
     prefix: string,

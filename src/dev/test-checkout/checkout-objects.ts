@@ -95,7 +95,6 @@ export interface CheckoutCharge {
   };
 }
 
-/** Money that leaves a payment again, to the payer or to the payer's bank. */
 export interface CheckoutReturn {
   readonly amount: number;
   readonly currency: string;

@@ -35,14 +35,12 @@ function put(form: Fields, path: readonly string[], value: string): void {
   at[path.at(-1) ?? ""] = value;
 }
 
-/** Undefined if the path leads to no text. */
 export function textAt(form: FormFields, ...path: readonly string[]): string | undefined {
   let at: FormValue | undefined = form;
   for (const part of path) at = typeof at === "object" ? at[part] : undefined;
   return asText(at);
 }
 
-/** The texts directly below a path, by name. Metadata has this form. */
 export function textsAt(form: FormFields, ...path: readonly string[]): Record<string, string> {
   let at: FormValue | undefined = form;
   for (const part of path) at = typeof at === "object" ? at[part] : undefined;

@@ -4,7 +4,6 @@ import { TEST_CARDS } from "./test-cards.ts";
 
 const CENTS_PER_USD = 100;
 
-/** The page on which a person pays with test money, or saves a test card. */
 export function payPage(session: CheckoutSession): PlainPage {
   const action = (name: string): string => `/pay/${session.id}/${name}`;
   const isSetup = session.mode === "setup";
@@ -24,7 +23,6 @@ export function payPage(session: CheckoutSession): PlainPage {
   return page(session.status === "open" ? open : over, targets);
 }
 
-/** Each test card, with what later charges of it do. */
 function cardChoice(): string {
   const choices = TEST_CARDS.map(
     ({ last4, does }, index) => `

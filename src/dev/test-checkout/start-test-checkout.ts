@@ -37,12 +37,9 @@ export interface TestCheckoutOptions {
  */
 export type ChargeFault = "lost_before" | "lost_after" | "busy" | "broken" | "none";
 
-/** A running checkout with test money. Its whole state is in memory. */
 export interface TestCheckout {
   readonly url: string;
-  /** The key that the API accepts. */
   readonly secretKey: string;
-  /** The secret that signs the events. */
   readonly webhookSecret: string;
   /** For tests: the faults of the next calls that charge a card, in this order. */
   readonly chargeFaults: ChargeFault[];
@@ -88,7 +85,6 @@ export async function startTestCheckout(options: TestCheckoutOptions): Promise<T
   };
 }
 
-/** Separates calls of the API from people who pay. */
 class CheckoutRoutes {
   readonly #checkout: Pick<TestCheckout, "secretKey" | "book" | "webhooks" | "chargeFaults">;
   readonly #api: CheckoutApi;

@@ -1,6 +1,5 @@
 import type { CheckoutDecline } from "./checkout-objects.ts";
 
-/** The last digits decide what a test card does. */
 export interface TestCard {
   readonly brand: string;
   readonly last4: string;

@@ -3,7 +3,6 @@ import { type Clock, matchesGlob } from "../../kernel/index.ts";
 
 export interface ListingsOptions {
   readonly manifestText: string;
-  /** The manifest's name in problems. */
   readonly file: string;
   readonly env: Readonly<Record<string, string | undefined>>;
   readonly clock: Clock;

@@ -7,7 +7,6 @@ export interface CheckRun {
   readonly checks: readonly Check[];
   readonly nowMs: () => number;
   readonly signal: AbortSignal;
-  /** Redacts a report before it leaves the run. */
   readonly shown: (report: CheckReport) => CheckReport;
   readonly onEnd: (report: CheckReport) => void;
 }

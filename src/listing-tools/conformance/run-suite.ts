@@ -24,9 +24,7 @@ export interface SuiteOptions extends ListingsOptions {
   /** Empty means all. */
   readonly checks: readonly CheckId[];
   readonly budgetMicroUsd: MicroUsd;
-  /** Number of models that are tested at once. */
   readonly concurrency: number;
-  /** Time limit of a whole answer. */
   readonly timeoutMs: number;
   /** Seed of the run's random values. Default: a random seed. */
   readonly seed?: string;
@@ -88,7 +86,6 @@ export async function runSuite(options: SuiteOptions): Promise<SuiteOutcome> {
   }
 }
 
-/** Shared by all models of a run. */
 interface Run {
   readonly options: SuiteOptions;
   readonly deps: ProbeDeps & Pick<JobDeps, "upstream">;

@@ -111,7 +111,6 @@ function diffPriceCards(
   });
 }
 
-/** By name of the line; a repeated name gets a number. */
 function indexCard(listing: Listing | undefined): ReadonlyMap<string, string> {
   const lines = new Map<string, string>();
   for (const line of listing?.model.price_card ?? []) {
@@ -149,7 +148,6 @@ export function priceUnits(text: string): bigint {
   return BigInt(whole + fraction.padEnd(FRACTION_DIGITS, "0"));
 }
 
-/** Hundredths of a percent in a whole. */
 const PARTS = 10_000n;
 
 /**

@@ -25,7 +25,6 @@ export interface Listing {
   readonly terms: Terms;
 }
 
-/** By model id. */
 export function indexListings({
   models,
   listing_terms: terms = {},
@@ -38,7 +37,6 @@ export function indexListings({
   );
 }
 
-/** The instants after `afterMs` at which announced prices begin. */
 export function changesAfter({ terms }: Listing, afterMs: number): readonly number[] {
   const begins = (terms.price_changes ?? []).map(({ from }) => Date.parse(from));
   return begins.filter((ms) => ms > afterMs);

@@ -11,7 +11,6 @@ import {
 import { diffRates, isDearer, type PriceDifference, priceUnits } from "./diff-prices.ts";
 import { changesAfter, type Listing, ratesAbove, ratesAt } from "./listing-prices.ts";
 
-/** How new prices of a source come into force. */
 export interface PriceRules {
   readonly nowMs: number;
   /** When a rise begins if the operator named no instant. */
@@ -94,20 +93,17 @@ function saleFrom(before: Listing, after: Listing, rules: PriceRules): number {
   return notDearer ?? riseFromMs;
 }
 
-/** Compares `new - old` exactly with `riseMax` millionths of a percent of `old`. */
 function isAbove({ old, new: next }: PriceDifference, riseMax: bigint): boolean {
   const before = priceUnits(old ?? "0");
   return (priceUnits(next ?? "0") - before) * 100_000_000n > riseMax * before;
 }
 
-/** The prices of one period, as a manifest writes them. */
 interface Sheet {
   readonly pricing: readonly ManifestPrice[];
   readonly price_tiers: ManifestTermPrices["price_tiers"];
   readonly extra_pricing: ManifestTermPrices["extra_pricing"];
 }
 
-/** What customers pay, and what the provider is owed, from an instant on. */
 interface Point {
   readonly fromMs: number;
   readonly sale: Sheet;
@@ -137,7 +133,6 @@ function announced(
   return withPrices(after, points.filter(isNews));
 }
 
-/** True if a price changes at this point. */
 function isNews({ sale, purchase }: Point, index: number, points: readonly Point[]): boolean {
   const before = points[index - 1];
   if (before === undefined) return true;

@@ -10,7 +10,6 @@ import { mergeListing, type PriceRules } from "./merge-listing.ts";
 export type ListingHash = (model: Listing["model"], terms: Listing["terms"] | undefined) => string;
 
 export interface RefreshInput {
-  /** The manifest as it is now, with the hashes of the last import. */
   readonly current: Manifest & { readonly catalog_source: NonNullable<Manifest["catalog_source"]> };
   /** The same listings, imported again. */
   readonly imported: Manifest & {
@@ -111,7 +110,6 @@ class Refresh {
     this.#find(id, kind, { before: listing, after: next });
   }
 
-  /** Keeps a listing that was edited or written by hand. */
   #keep(id: string, listing: Listing, next: Listing | undefined): void {
     const base = this.#findBase(id);
     this.#written.push([id, listing]);
@@ -187,7 +185,6 @@ class Refresh {
     );
     const hashes = [...this.#hashes].toSorted(([a], [b]) => (a < b ? -1 : 1));
     const manifest = {
-      // Keeps the order and the other fields of the file.
       ...current,
       models: this.#written.map(([, { model }]) => model),
       listing_terms: Object.fromEntries(terms),

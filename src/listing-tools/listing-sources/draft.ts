@@ -13,12 +13,10 @@ export interface DraftTier {
 
 export interface DraftPrices {
   readonly sheet: DraftSheet;
-  /** Ascending by bound. */
   readonly tiers: readonly DraftTier[];
 }
 
 export interface DraftChange extends DraftPrices {
-  /** Such as "2026-09-01T00:00:00Z". */
   readonly from: string;
 }
 
@@ -30,7 +28,6 @@ export interface ImportNote {
 
 export type NoteCode = SkipCode | StageCode | InfoCode;
 
-/** Reasons why an entry does not become a listing. */
 export type SkipCode =
   | "not-a-model"
   | "not-chat"

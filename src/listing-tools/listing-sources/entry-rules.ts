@@ -50,7 +50,6 @@ export function undatedName(upstreamId: string): string | undefined {
   return /^(.+?)[-@](?:\d{8}|\d{4}-\d{2}-\d{2})(?:-v\d+)?$/.exec(upstreamId)?.[1];
 }
 
-/** True for a name that the provider moves to newer models. */
 export function isMovingName(upstreamId: string): boolean {
   return /[-_./]latest$/.test(upstreamId);
 }
@@ -166,13 +165,11 @@ export function abilitiesAt(
   return Object.fromEntries(stated);
 }
 
-/** True if `field` has the same price as `prompt`. */
 export function isPromptPrice(entry: RawObject, field: string, prompt: string): boolean {
   const [price, own] = [numberTextAt(entry, field), numberTextAt(entry, prompt)];
   return price !== undefined && own !== undefined && comparePriceTexts(price, own) === 0;
 }
 
-/** Notes that prices in other units than tokens are not offered. */
 export function otherUnitsNote(model: string, units: readonly string[]): ImportNote[] {
   if (units.length === 0) return [];
   return [{ model, code: "other-unit", message: `not offered: ${units.join(", ")}` }];

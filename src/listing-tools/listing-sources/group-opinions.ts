@@ -2,7 +2,6 @@ import { difference, type Opinion } from "./merge-drafts.ts";
 import type { ImportNote } from "./draft.ts";
 import { undatedName } from "./entry-rules.ts";
 
-/** One source's opinions on the models of a provider, by marketplace id. */
 export interface SourceOpinions {
   readonly opinions: readonly (readonly [id: string, opinion: Opinion])[];
   readonly skipped: readonly ImportNote[];
@@ -59,7 +58,6 @@ function preferred(a: Opinion, b: Opinion): readonly [Opinion, Opinion] {
   return isDated(a) && !isDated(b) ? [b, a] : [a, b];
 }
 
-/** True if an entry of the source can cover many ids. */
 function hasMatchers({ opinions }: SourceOpinions): boolean {
   return opinions.some(([, { draft }]) => draft.matches !== undefined);
 }

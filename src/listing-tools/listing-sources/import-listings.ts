@@ -22,7 +22,6 @@ import { writeListing } from "./write-listing.ts";
 
 export interface SourceInput {
   readonly from: ListingSource;
-  /** The day of its prices, YYYY-MM-DD. */
   readonly dated: string;
   readonly bytes: Uint8Array;
   readonly document: RawJson;
@@ -116,7 +115,6 @@ function atTheLab(draft: Draft): Draft {
 /** A source that is more days older than the newest one cannot make a listing ready. */
 const RECENT_DAYS = 60;
 
-/** A source says that a model is retired or does not chat. */
 interface Denial {
   readonly id: string;
   readonly from: string;
@@ -279,7 +277,6 @@ export function readSource(
   );
 }
 
-/** Applies the price changes that have begun by `day`. */
 function atDay(draft: Draft, day: string): Draft {
   const hasBegun = ({ from }: DraftChange): boolean => from.slice(0, 10) <= day;
   const begun = draft.changes.findLast(hasBegun);

@@ -97,7 +97,6 @@ export function mergeDrafts({ lead, others, alone, recentFrom }: MergeInput): Me
   };
 }
 
-/** Empty without sources. */
 export function findNewestDay(sources: readonly { readonly dated: string }[]): string {
   return sources.reduce((newest, { dated }) => (dated > newest ? dated : newest), "");
 }
@@ -287,7 +286,6 @@ type OptionalSku = keyof typeof DEFAULT_SKUS;
 
 const OPTIONAL_SKUS = Object.keys(DEFAULT_SKUS) as OptionalSku[];
 
-/** The first difference between two sources' prices of a model; undefined if they agree. */
 export function difference(a: Draft, b: Draft): string | undefined {
   return (
     pricesDifference(a.prices, b.prices) ??
@@ -336,7 +334,6 @@ function changesDifference(a: Draft, b: Draft): string | undefined {
   return undefined;
 }
 
-/** The price that holds for an SKU, stated or not. */
 export function effectivePrice(sheet: DraftSheet, sku: OptionalSku): string {
   return sheet[sku] ?? sheet[DEFAULT_SKUS[sku]];
 }

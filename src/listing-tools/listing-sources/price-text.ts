@@ -60,7 +60,6 @@ function fixedPoint(decimal: Decimal): bigint {
   return decimalSize(decimal).fraction > EXACT_DIGITS_MAX ? cut + 1n : cut;
 }
 
-/** Undefined if the price is too large for a manifest. */
 function printMillionths(count: bigint): string | undefined {
   const digits = count.toString().padStart(FRACTION_DIGITS_MAX + 1, "0");
   const whole = digits.slice(0, -FRACTION_DIGITS_MAX);

@@ -31,10 +31,9 @@ export interface ProviderHead {
    */
   readonly use: "import" | "init" | "local";
   readonly provider: HeadProvider;
-  /** The address contains the names of `asks` until the operator has filled them in. */
   readonly endpoint: ManifestEndpoint;
   readonly settlement: ManifestSettlement;
-  /** Names in the address that the operator fills in, such as `REGION`. */
+  /** Names in the endpoint's address that the operator fills in, such as `REGION`. */
   readonly asks?: readonly string[];
   /** Name of the parameter that bounds the output, for models that reason and for other models. */
   readonly output_bound: { readonly usual: string; readonly reasoning: string };
@@ -49,7 +48,6 @@ export interface ProviderHead {
   readonly staged_because?: readonly string[];
   /** The provider's name in each source; `*` takes every listing of that source. */
   readonly sources: Readonly<Partial<Record<ListingSource, string>>>;
-  /** Pages and threads on which the facts were read. */
   readonly facts: readonly string[];
 }
 
@@ -69,7 +67,6 @@ export interface HeadParameters {
   readonly structured?: Parameters;
 }
 
-/** What a source says about a model, as far as its parameters depend on it. */
 export interface ModelAbilities {
   readonly reasons: boolean;
   readonly tools: boolean;

@@ -14,7 +14,6 @@ import { isNothing } from "./entry-rules.ts";
 /** Prices of an entry as its source writes them; undefined if not stated. */
 export type RawSheet = Readonly<Partial<Record<BilledSku, string | undefined>>>;
 
-/** The prices of a tier; those that it does not state are the base's. */
 export function sheetOver(base: RawSheet, tier: RawSheet): RawSheet {
   const stated = Object.entries(tier).filter(([, price]) => price !== undefined);
   return { ...base, ...Object.fromEntries(stated) };
@@ -45,7 +44,6 @@ class PriceFlaw extends Error {
   }
 }
 
-/** Converts an entry's prices into a manifest's, by the same rules for all sources. */
 export function readPrices(input: PricesInput): PricesReading {
   const notes: ImportNote[] = [];
   try {
@@ -55,7 +53,6 @@ export function readPrices(input: PricesInput): PricesReading {
         return { abovePromptTokens, sheet: readSheet(input, raw, notes) };
       })
       .toSorted((a, b) => a.abovePromptTokens - b.abovePromptTokens)
-      // Drops a tier with the same prices as the tier before it.
       .filter((tier, at, all) => !sameSheet(tier.sheet, all[at - 1]?.sheet ?? sheet));
     return { ok: true, prices: { sheet, tiers }, notes };
   } catch (error) {

@@ -26,7 +26,6 @@ export interface WriteOptions {
   readonly margin?: string;
   /** Writes the source's rate limits, which are those of one account. */
   readonly withCapacity: boolean;
-  /** Reasons in addition to those of the draft. */
   readonly stagedBecause: readonly string[];
 }
 
@@ -106,7 +105,6 @@ function writeModel(
   };
 }
 
-/** Some hosts name the quantization in the model's id. */
 function findQuantization(upstreamId: string): Pick<ManifestModel, "quantization"> {
   const named = /(?:^|[-_/])(fp8|fp4|int8|int4|bf16)(?=$|[-_])/i.exec(upstreamId)?.[1];
   return named === undefined ? {} : { quantization: named.toLowerCase() };

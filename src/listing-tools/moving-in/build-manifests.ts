@@ -36,7 +36,6 @@ interface Group {
   readonly terms: Map<string, ManifestListingTerms>;
 }
 
-/** Builds listings from deployments, and one manifest for each account at a provider. */
 export function buildManifests(
   deployments: readonly MovedDeployment[],
   finder: ListingFinder,
@@ -193,7 +192,6 @@ function freeId(wanted: string, taken: ReadonlySet<string>): string {
   return id;
 }
 
-/** Notes the names under which a deployment is listed, or why it is not listed. */
 function noteListing(
   deployment: MovedDeployment,
   made: {
@@ -236,7 +234,6 @@ function noteListing(
   noteAddress(deployment, fates);
 }
 
-/** Notes the address of a server that is not the provider's own. */
 function noteAddress({ path, baseUrl, isProvidersOwn, head }: MovedDeployment, fates: Fates): void {
   if (isProvidersOwn && head.use !== "local") return;
   for (const field of ["api_base", "base_url"]) {
@@ -291,7 +288,6 @@ function stagedNext(
   return `${said.join("; ")}; ${end}`;
 }
 
-/** Validates the manifest as the text of a file. */
 function manifestProblems(manifest: Manifest): readonly string[] {
   const verdict = validateManifest(JSON.stringify(manifest));
   return verdict.ok ? [] : verdict.problems.map(({ pointer, message }) => `${pointer}: ${message}`);

@@ -14,7 +14,6 @@ export interface PlannedCommand {
 /** Shell variable with the contact address of all new organizations. */
 const EMAIL = "EMAIL";
 
-/** The commands that make organizations and keys, in their order. */
 export function accountCommands(orgs: readonly PlannedOrg[]): PlannedCommand[] {
   const commands: PlannedCommand[] = [];
   const add = (...args: readonly CommandArgument[]): void => void commands.push({ args });
@@ -50,7 +49,6 @@ export function accountCommands(orgs: readonly PlannedOrg[]): PlannedCommand[] {
   return commands;
 }
 
-/** The highest `--rpm` that `key create` accepts. */
 const KEY_RPM_MAX = 1_000_000;
 
 function limitFlags(limits: PlannedLimits): readonly string[] {

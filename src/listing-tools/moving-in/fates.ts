@@ -19,7 +19,7 @@ type Said = Partial<Pick<MoveNote, "what" | "why" | "next">>;
 export class Fates {
   readonly #said = new Map<string, Said & { readonly fate: Fate }>();
 
-  /** Notes that the setting was carried over. `said` replaces texts of the reviewed table. */
+  /** `said` replaces texts of the reviewed table. */
   carried(path: SettingPath, said: Said = {}): void {
     this.#say(path, "carried", said);
   }
@@ -28,7 +28,6 @@ export class Fates {
     this.#say(path, "ignored", said);
   }
 
-  /** Notes that the setting and everything below it was not carried over. */
   notCarried(path: SettingPath, said: Said): void {
     this.#say(path, "not_carried", said);
   }
@@ -124,7 +123,6 @@ function tableNote(value: RawJson, path: SettingPath, group: SettingGroup): Move
 
 type Fate = "carried" | "ignored" | "not_carried";
 
-/** Reviewed settings of LiteLLM with the same fate. */
 interface SettingGroup {
   /**
    * The path of the map that contains them, with `[]` for the items of a list; "" is the file
@@ -137,13 +135,10 @@ interface SettingGroup {
   readonly what: string;
   /** What a setting that is carried over becomes, or why it is not carried over. */
   readonly why: string;
-  /** The next step; empty if none is needed. */
   readonly next: string;
-  /** True if the value of the setting may contain a secret. */
   readonly secret?: boolean;
 }
 
-/** Every reviewed setting, in the order of LiteLLM's documentation. */
 export const settingGroups: readonly SettingGroup[] = table.groups as readonly SettingGroup[];
 
 /** Maps and lists whose members each get a note. */
@@ -198,7 +193,6 @@ function compileGlob(key: string): RegExp {
   return new RegExp(`^${key.replaceAll("*", ".*")}$`, "s");
 }
 
-/** The path with `[]` for every position, as the table writes it. */
 function toTablePath(path: SettingPath): string {
   return path
     .map((step, at) => (typeof step === "number" ? "[]" : at === 0 ? step : `.${step}`))

@@ -3,7 +3,6 @@ import table from "./litellm-providers.json" with { type: "json" };
 import { shortText } from "./setting-tree.ts";
 
 interface KnownProvider {
-  /** Id of the provider's head. */
   readonly head: string;
   /** The environment variable from which LiteLLM reads the key. */
   readonly key: string;

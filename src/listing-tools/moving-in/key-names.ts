@@ -13,7 +13,6 @@ export interface NamedKey {
 }
 
 export interface KeyQuestion {
-  /** `api_key` as configured. */
   readonly written: string | undefined;
   /** The variable that LiteLLM reads if no key is configured. */
   readonly standard: string;
@@ -113,7 +112,6 @@ const SECRET_FORM =
 
 const SECRET_CHARS_MIN = 8;
 
-/** Finds the secrets in files, as far as the name or the form of a setting shows them. */
 export function findSecrets(trees: readonly RawJson[]): string[] {
   const found = new Set<string>();
   const waiting = trees.map((setting) => ({ setting, isSecret: false }));

@@ -17,7 +17,6 @@ export const openrouterFields: readonly OpenrouterField[] =
   table.fields as readonly OpenrouterField[];
 const variants: Readonly<Record<string, string>> = table.variants;
 
-/** A model that this gateway lists. */
 export interface ListedHere {
   readonly id: string;
   readonly providers: readonly string[];
@@ -25,7 +24,6 @@ export interface ListedHere {
   readonly otherNames: readonly string[];
 }
 
-/** A model by the name that the other gateway uses. */
 export interface AskedModel {
   readonly id: string;
   /** The permanent name of the model, if OpenRouter's list has one. */
@@ -110,7 +108,7 @@ function nearest({ id, canonical }: AskedModel, index: ListedIndex): Nearest | u
     : { listed: alone, why: "the same name under another author: compare the two" };
 }
 
-/** Listed models by all their names. A name that two models share finds neither. */
+/** A name that two models share finds neither. */
 class ListedIndex {
   readonly #ids: ReadonlyMap<string, ListedHere>;
   readonly #plain: ReadonlyMap<string, ListedHere | "several">;

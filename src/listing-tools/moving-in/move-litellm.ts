@@ -26,7 +26,6 @@ import { type MovedDeployment, readDeployments } from "./read-deployments.ts";
 import { asMap, settingAt, shortText } from "./setting-tree.ts";
 
 export interface MoveInput {
-  /** The configuration, as `readYaml` returns it. */
   readonly config: RawJson;
   /** The answers of `/key/list` and `/team/list`; undefined if not given. */
   readonly keys?: RawJson;

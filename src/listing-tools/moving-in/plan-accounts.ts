@@ -291,7 +291,6 @@ function planLimits(item: RawJson, path: SettingPath, fates: Fates): PlannedLimi
   );
 }
 
-/** Notes that the export has several pages, of which the file is one. */
 function namePages(tree: RawJson | undefined, root: string, fates: Fates): void {
   const pages = numberAt(tree, "total_pages");
   if (pages === undefined || parseUsd(pages) === undefined || /^0*1?(\.0*)?$/.test(pages)) return;
@@ -306,7 +305,6 @@ type Budget =
   | { readonly kind: "absent" }
   /** A cap per calendar month. */
   | { readonly kind: "monthly"; readonly usd: string }
-  /** A budget without a period. */
   | { readonly kind: "lasting"; readonly usd: string }
   /** A budget with another period, or an amount that cannot be used. */
   | { readonly kind: "other" };

@@ -9,7 +9,6 @@ export interface PlannedSetting {
   readonly value: string | number | boolean;
 }
 
-/** A pool, as `pools.yaml` writes it. */
 export interface PlannedPool {
   readonly id: string;
   readonly listings: readonly string[];
@@ -48,7 +47,6 @@ const RULES: readonly Rule[] = [
 
 const WHOLE_NUMBER = /^\d{1,9}(?:\.0*)?$/;
 
-/** Translates the settings that have a counterpart here. */
 export function planSettings(
   config: RawJson,
   fates: Fates,
@@ -99,14 +97,12 @@ export function planManifestSettings(manifests: readonly Manifest[]): PlannedSet
 const PRIVATE_ADDRESS =
   /^(127\.|10\.|192\.168\.|169\.254\.|172\.(1[6-9]|2\d|3[01])\.|0\.0\.0\.0$|\[(::1|f[cd]|fe80))/;
 
-/** True if the host's name or address is one of a private network. */
 function isPrivateHost(baseUrl: string): boolean {
   const { hostname } = new URL(baseUrl);
   if (PRIVATE_ADDRESS.test(hostname)) return true;
   return !hostname.includes(".") || /\.(local|internal|lan|svc|localhost)$/.test(hostname);
 }
 
-/** Plans a pool for each deployment that states a capacity. */
 export function planPools(listings: readonly MovedListing[]): PlannedPool[] {
   const byDeployment = new Map<string, MovedListing[]>();
   for (const listing of listings) {

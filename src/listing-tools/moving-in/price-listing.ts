@@ -17,11 +17,10 @@ export interface SourcedListing {
   readonly terms?: ManifestListingTerms;
 }
 
-/** Where listings of known models come from, the best source first. */
 export interface ListingFinder {
   readonly shipped: (deployment: MovedDeployment) => SourcedListing | undefined;
   readonly fromPriceFile: (deployment: MovedDeployment) => SourcedListing | undefined;
-  /** Ids of the shipped listings of one provider, or of all if undefined; ready ones first. */
+  /** Shipped ids of one provider, or of all if undefined; ready ones first. */
   readonly shippedIds: (providerId: string | undefined) => readonly string[];
 }
 
@@ -68,14 +67,12 @@ function perMillion(text: string | undefined): string | undefined {
   return price.ok ? price.usdPerMillion : undefined;
 }
 
-/** From USD per token to USD per million tokens. */
 const PER_TOKEN_PLACES = 6;
 
 function listPaths({ path }: MovedDeployment, sku: Sku): (readonly (string | number)[])[] {
   return ["litellm_params", "model_info"].map((place) => [...path, place, PRICE_FIELDS[sku]]);
 }
 
-/** Notes for each configured price whether the listing has the same one. */
 function namePrices(
   deployment: MovedDeployment,
   { model }: SourcedListing,

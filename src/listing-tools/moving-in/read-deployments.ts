@@ -29,13 +29,10 @@ export interface WrittenPrices {
   readonly internal_reasoning?: string;
 }
 
-/** A deployment of LiteLLM that can become a listing. */
 export interface MovedDeployment {
-  /** Such as `["model_list", 2]`. */
   readonly path: SettingPath;
   /** Names that clients send: the model name first, then its aliases. */
   readonly names: readonly string[];
-  /** LiteLLM's name of the provider. */
   readonly prefix: string;
   readonly head: ProviderHead;
   readonly upstreamId: string;
@@ -70,7 +67,6 @@ export interface DeploymentsInput {
   readonly config: RawJson;
   readonly fates: Fates;
   readonly keyNames: KeyNames;
-  /** The value of an environment variable that the configuration names as an address. */
   readonly addressOf: (envName: string) => string | undefined;
   /** Secrets of the configuration, which no listing may contain. */
   readonly secrets: readonly string[];
@@ -157,7 +153,6 @@ interface Located {
   readonly address: FoundAddress & { readonly ok: true };
 }
 
-/** Finds provider, model and address of a deployment, or the reason why it cannot be moved. */
 function locate(
   item: RawJson,
   { addressOf, shippedIds }: Pick<DeploymentsInput, "addressOf" | "shippedIds">,
@@ -198,7 +193,6 @@ function locate(
   return address.ok ? { ok: true, name, found, address } : toRefused(address.why, address.next);
 }
 
-/** Refuses whatever is not one chat model with an id that a manifest can hold. */
 function whyNotListed(of: {
   readonly name: string;
   readonly model: string;
@@ -241,7 +235,6 @@ function addressText(params: RawJson | undefined): string | undefined {
 
 const PRIORITY_MAX = 100;
 
-/** Reads the other facts of a deployment, and notes each setting that it uses as carried over. */
 function carriedFacts(item: RawJson, path: SettingPath, fates: Fates) {
   const reader = new FieldReader(item, path, fates);
   const legacy = reader.count(["model_info", "max_tokens"]);
@@ -275,7 +268,6 @@ function carriedFacts(item: RawJson, path: SettingPath, fates: Fates) {
   };
 }
 
-/** LiteLLM's field for the price of each SKU. */
 export const PRICE_FIELDS = {
   prompt: "input_cost_per_token",
   completion: "output_cost_per_token",

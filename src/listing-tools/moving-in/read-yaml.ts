@@ -97,10 +97,8 @@ function describePlace(text: string, offset: number): string {
 /** Merges another map into the one with this key (YAML 1.1, which most readers still support). */
 const MERGE_KEY = "<<";
 
-/** Tags that only repeat the type of the value. */
 const PLAIN_TAGS = /^(!|tag:yaml\.org,2002:(str|int|float|bool|null|map|seq))$/;
 
-/** Builds the tree of a document, and expands aliases. */
 class TreeReader {
   readonly #bounds: YamlBounds;
   readonly #anchors = new Map<string, RawJson>();
@@ -205,7 +203,6 @@ function scalar(value: unknown, source: string | undefined): RawJson {
   return typeof value === "number" ? new RawNumber(source ?? "") : textOf(value);
 }
 
-/** Counts a setting and everything below it. A part that aliases share counts each time. */
 function countSettings(setting: RawJson): number {
   let count = 0;
   const waiting = [setting];

@@ -1,6 +1,5 @@
 import { asText, type RawJson, RawNumber, type RawObject } from "../../kernel/index.ts";
 
-/** Names of keys, and positions in lists. */
 export type SettingPath = readonly (string | number)[];
 
 const PLAIN_KEY = /^[\w*-]{1,64}$/;
@@ -31,7 +30,6 @@ export function asList(setting: RawJson | undefined): readonly RawJson[] | undef
   return Array.isArray(setting) ? (setting as readonly RawJson[]) : undefined;
 }
 
-/** Undefined if the key is missing or the setting is not a map. */
 export function settingAt(setting: RawJson | undefined, key: string): RawJson | undefined {
   return asMap(setting)?.get(key);
 }

@@ -30,7 +30,6 @@ export interface EndpointQuestion {
   readonly path: string;
   readonly wire: Wire;
   readonly headers?: Readonly<Record<string, string>>;
-  /** Sent with POST; without a body, the request is a GET. */
   readonly body?: object;
   readonly timeoutMs?: number;
 }
@@ -170,7 +169,6 @@ function posted(path: string, headers: Readonly<Record<string, string>>, body: o
 
 type Handler = Parameters<FetchInput["send"]>[0];
 
-/** Forwards everything to `handler`, and tells `note` why a connection failed. */
 function notingFaults(handler: Handler, note: (error: Error) => void): Handler {
   return {
     onRequestStart: (...given) => handler.onRequestStart?.(...given),
@@ -207,7 +205,6 @@ function readCode(fault: Error | undefined): string {
 export interface WireTrial {
   readonly wireId: string;
   readonly answers: boolean;
-  /** Describes the answer, without text that the endpoint sent. */
   readonly seen: string;
 }
 

@@ -3,7 +3,6 @@ import { assert, OUTPUT_TOKENS_MAX } from "../../kernel/index.ts";
 import { findHead, headParameters, type ProviderHead } from "../listing-sources/provider-heads.ts";
 import { modelName, type ServerKind, type SurveyedModel } from "./surveyed-model.ts";
 
-/** What the operator says about an endpoint, in addition to what the endpoint reports. */
 export interface OwnEndpoint {
   readonly providerId: string;
   readonly providerName: string;
@@ -19,7 +18,6 @@ export interface OwnEndpoint {
   readonly completionPrice: string;
 }
 
-/** The endpoint or the operator has stated the context length. */
 export type ListableModel = SurveyedModel & { readonly contextLength: number };
 
 /**

@@ -52,7 +52,6 @@ function pickEntries<V>(
   return Object.fromEntries(Object.entries(record).filter(([id]) => kept.has(id)));
 }
 
-/** A model of another provider's manifest, and its name at this provider. */
 export interface NamedDeployment {
   readonly upstreamId: string;
   readonly model: ManifestModel;

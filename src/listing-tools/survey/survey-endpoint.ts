@@ -24,7 +24,6 @@ import {
   unlistableId,
 } from "./surveyed-model.ts";
 
-/** What an endpoint reports about its models. */
 export interface Survey {
   readonly kind: ServerKind;
   readonly models: readonly SurveyedModel[];

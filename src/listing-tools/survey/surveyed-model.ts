@@ -3,7 +3,6 @@ import { cutText } from "../../kernel/index.ts";
 /** The server program decides which further requests are sent. */
 export type ServerKind = "vllm" | "llama-cpp" | "ollama" | "lmstudio" | "other";
 
-/** A model that a manifest can list, with the endpoint's facts about it. */
 export interface SurveyedModel {
   /** Valid as `upstream_id` of a manifest. */
   readonly upstreamId: string;
@@ -14,7 +13,6 @@ export interface SurveyedModel {
   readonly quantization?: string;
   /** Absent unless the endpoint says so. */
   readonly readsImages?: true;
-  /** Absent unless the endpoint says so. */
   readonly callsTools?: true;
 }
 
@@ -47,7 +45,6 @@ export function modelName(upstreamId: string): string {
   return upstreamId.replace(/:latest$/, "").replace(":", "-");
 }
 
-/** Says why a manifest cannot have this id, and which step on the server helps. */
 export function unlistableId(id: string, kind: ServerKind): SkippedModel {
   const model = presentText(id);
   const other = otherName(id);
@@ -67,7 +64,6 @@ const STEPS: Readonly<Record<ServerKind, string>> = {
   other: "let the server give it another name, such as NAME",
 };
 
-/** The nearest name that a manifest can have. */
 function otherName(id: string): string {
   const base = id.replace(/\.gguf$/i, "").replace(/^.*\/(?=[^/]+$)/, "");
   const fits = base.replaceAll(/[^a-zA-Z0-9._-]+/g, "-").replace(/^[^a-zA-Z0-9]+/, "");

@@ -9,7 +9,6 @@ import type { Decided } from "./decision-order.ts";
 import { unprocessable } from "./systemone-request.ts";
 import { envelopeCode, envelopeError, inEnvelope, scriptedEnvelope } from "./envelope.ts";
 
-/** Answers a request for decisions as `host` does, with the faults of the call. */
 export async function answerDecisions(host: DecisionHost, call: ReceivedCall): Promise<void> {
   const { delivery } = call;
   const { faults } = delivery;

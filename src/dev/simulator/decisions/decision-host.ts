@@ -8,7 +8,6 @@ import { readPublicGliner, readSentGliner } from "./gliner-request.ts";
 import { systemoneAnswers } from "./systemone-answers.ts";
 import { readPublicSystemone, readSentSystemone } from "./systemone-request.ts";
 
-/** A kind of decisions host: its refusals, its decisions and the format of its answers. */
 export interface DecisionHost {
   decide(body: JsonObject): Decided | SimError;
   /** `usage` overrides fields of the reported usage; null reports no usage. */

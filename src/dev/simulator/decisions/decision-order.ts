@@ -2,7 +2,6 @@ import { createHash } from "node:crypto";
 import { isObject, type JsonObject } from "../json.ts";
 import { estimatePromptTokens } from "../sim-request.ts";
 
-/** What a host decides, and the tokens that it counts. */
 export interface Decided {
   readonly answers: JsonObject;
   readonly inputTokens: number;
@@ -15,7 +14,6 @@ export interface Decided {
 /** A request for decisions in one format for all hosts. */
 export interface DecisionOrder<Q> {
   readonly model: string;
-  /** A state that is not a string is JSON text here. */
   readonly stateText: string;
   readonly stateTokens: number;
   readonly questions: readonly Q[];
@@ -25,13 +23,11 @@ export interface DecisionOrder<Q> {
   readonly options: JsonObject;
 }
 
-/** Answers depend on the text of the state and of the question. */
 export interface Asked {
   readonly stateText: string;
   readonly words: string;
 }
 
-/** Pairs each parsed question with its JSON, whose tokens are counted. */
 export function toOrder<Q>(
   body: JsonObject,
   state: unknown,
@@ -80,7 +76,6 @@ export function rounded(value: number): number {
   return Math.round(value * 10_000) / 10_000;
 }
 
-/** Every object of type `image_url` in `value`, at any depth. */
 export function collectImageParts(value: unknown): readonly JsonObject[] {
   if (Array.isArray(value)) return value.flatMap(collectImageParts);
   if (!isObject(value)) return [];

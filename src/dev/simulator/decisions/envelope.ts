@@ -67,7 +67,6 @@ export function scriptedEnvelope(
   return { status, json: envelopeError({ status, message: nested, code: String(code) }) };
 }
 
-/** The error with this code of the envelope. */
 export function envelopeCode(code: number): SimError {
   const known = CODES[code];
   return { status: 500, message: "", ...known, code: String(code) };

@@ -3,7 +3,6 @@ import type { JsonObject } from "../json.ts";
 import { chance, chances, type Asked, type DecisionOrder } from "./decision-order.ts";
 import type { GlinerTask } from "./gliner-request.ts";
 
-/** The result of a task depends only on the text and the task. */
 export function glinerResults(order: DecisionOrder<GlinerTask>): JsonObject {
   const { questions, stateText, options } = order;
   const shape = {

@@ -18,7 +18,6 @@ import { toOrder, type DecisionOrder } from "./decision-order.ts";
 import { listEntries, namesComplaint, unprocessable } from "./systemone-request.ts";
 
 export interface GlinerTask {
-  /** Key of the task's result. */
   readonly name: string;
   readonly kind: "classification" | "entities" | "relations" | "structure";
   readonly labels: readonly string[];
@@ -27,7 +26,6 @@ export interface GlinerTask {
   readonly words: string;
 }
 
-/** A parsed request, or its refusal. */
 export type GlinerReading = SimError | DecisionOrder<GlinerTask>;
 
 const LABELS = be("a label or more", (value) => readLabels(value).length > 0);

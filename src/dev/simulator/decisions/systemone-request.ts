@@ -17,14 +17,12 @@ import { collectImageParts, toOrder, type DecisionOrder } from "./decision-order
 export interface SystemoneQuestion {
   readonly id: string;
   readonly kind: "noul" | "choice" | "score" | "box";
-  /** The labels of a choice. */
   readonly labels: readonly string[];
   /** The levels of a score, lowest first. */
   readonly levels: readonly unknown[];
   readonly words: string;
 }
 
-/** A parsed request, or its refusal. */
 export type SystemoneReading = SimError | DecisionOrder<SystemoneQuestion>;
 
 const STATE = be(
@@ -97,7 +95,6 @@ export function listEntries(questions: unknown): readonly (readonly [string, Jso
     : [];
 }
 
-/** Complains if there is no question, or if two have the same name. */
 export function namesComplaint(
   entries: readonly (readonly [string, unknown])[],
 ): string | undefined {

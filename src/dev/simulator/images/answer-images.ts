@@ -9,7 +9,6 @@ import { priceImages, type ImageHost } from "./image-host.ts";
 import { readImageOrder, type ImageOrder } from "./image-order.ts";
 import { base64Length, base64Pieces, renderFile, drawPicture, type Picture } from "./picture.ts";
 
-/** Renders images as `host` does, with the faults of the call. */
 export async function answerImages(host: ImageHost, call: ReceivedCall): Promise<void> {
   const { delivery, body } = call;
   const { faults } = delivery;

@@ -10,7 +10,6 @@ import { mediaTroubles, PROMPTED } from "../media-requests.ts";
 import { anything, be, fields, matching, oneOf, text, whole, type Rule } from "../shape.ts";
 import type { ImageOrder } from "./image-order.ts";
 
-/** A kind of image host: the requests that it accepts, and the fields around its images. */
 export interface ImageHost {
   readonly accepts: Rule;
   readonly error: ErrorWriter;
@@ -19,7 +18,6 @@ export interface ImageHost {
   readonly prefersUrl: boolean;
   /** Fields of one item in addition to its picture. */
   besideImage(mediaType: string): JsonObject;
-  /** Fields of the answer in addition to the list of images. */
   besideList(order: ImageOrder): JsonObject;
   /** `costUsd` is printed digit for digit; null reports no cost. */
   usage(order: ImageOrder, costUsd: string | null): JsonObject;
@@ -51,7 +49,6 @@ const styled = {
   output_compression: whole(0, 100),
 };
 
-/** USD, as decimal text. */
 export function priceImages({ count }: ImageOrder): string {
   return toUsd(count * CENTS_PER_IMAGE);
 }

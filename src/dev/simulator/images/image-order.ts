@@ -63,7 +63,6 @@ function readSides(body: JsonObject): Pick<Canvas, "width" | "height"> {
   };
 }
 
-/* Undefined unless the text is two numbers above 0; `auto` is not. */
 function parsePair(value: unknown, separator: string): readonly [number, number] | undefined {
   const [first = 0, second = 0] = textOf(value).split(separator).map(Number);
   return first > 0 && second > 0 ? [first, second] : undefined;

@@ -14,7 +14,6 @@ const BASE64_STEP_BYTES = 3 * 16 * 1024;
 
 export interface Canvas {
   readonly format: PictureFormat;
-  /** In pixels. */
   readonly width: number;
   readonly height: number;
 }

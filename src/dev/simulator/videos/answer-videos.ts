@@ -26,7 +26,6 @@ export async function answerVideoCreate(host: VideoHost, call: ReceivedCall): Pr
   await deliverJson(delivery, host.createStatus, host.created(presentJob(call, job)));
 }
 
-/** Answers a poll, which advances the job by one state. */
 export async function answerVideoPoll(host: VideoHost, call: ReceivedCall): Promise<void> {
   const job = await findJob(host, call, (found) => (found.counts.polls += 1));
   if (job === undefined) return;
@@ -64,7 +63,6 @@ export async function findJob(
   return undefined;
 }
 
-/** The job as the client sees it: with its state, and the address of its file. */
 export function presentJob({ jobs, headers, delivery }: ReceivedCall, job: VideoJob): ShownJob {
   const origin = `http://${String(headers["host"] ?? "127.0.0.1")}`;
   const fileUrl = `${origin}${job.root}/files/${job.id}.mp4`;

@@ -17,7 +17,6 @@ const DATA = Buffer.from("000000006d646174", "hex");
 const MOVIE_BYTES = 116;
 const HEAD_BYTES = TYPE.length + MOVIE_BYTES + DATA.length;
 
-/** The MP4 boxes before the film's data: type, duration, and the size of the data. */
 function buildHead(seconds: number, lengthBytes: number): Buffer {
   const movie = Buffer.alloc(MOVIE_BYTES);
   movie.writeUInt32BE(MOVIE_BYTES, 0);
@@ -31,7 +30,6 @@ function buildHead(seconds: number, lengthBytes: number): Buffer {
   return Buffer.concat([TYPE, movie, data]);
 }
 
-/** Sends the file of a finished job, or a part of it. */
 export async function answerVideoContent(host: VideoHost, call: ReceivedCall): Promise<void> {
   const job = await findJob(host, call, (found) => (found.counts.contents += 1));
   if (job !== undefined) await deliverFile(host, call, job);
@@ -111,7 +109,6 @@ interface Film {
   readonly bytes: (from: number, to: number) => Iterable<Buffer>;
 }
 
-/** The job's own file, or what a cheat returns instead. */
 function findFilm({ delivery, kept }: ReceivedCall, own: VideoJob): Film {
   const cheat = delivery.faults.cheat?.video ?? {};
   if (!kept.has("film")) kept.set("film", own);

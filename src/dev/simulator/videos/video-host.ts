@@ -17,7 +17,6 @@ export interface ShownJob {
   readonly fileUrl: string;
 }
 
-/** A kind of video host: the requests that it accepts, and the format of its jobs. */
 export interface VideoHost {
   readonly secondsMax: number;
   accepts(secondsMax: number): Rule;
@@ -33,7 +32,6 @@ export interface VideoHost {
   readonly forgets: boolean;
 }
 
-/** Hosts with aspect ratios and sound have these fields. */
 function filmFields(secondsMax: number): Readonly<Record<string, Rule>> {
   return {
     ...clipFields(secondsMax),
@@ -47,7 +45,6 @@ function filmFields(secondsMax: number): Readonly<Record<string, Rule>> {
 const CENTS_PER_SECOND = 10;
 const DAY_S = 86_400;
 
-/** USD, as decimal text. */
 export function priceVideo({ seconds }: VideoOrder): string {
   return toUsd(seconds * CENTS_PER_SECOND);
 }

@@ -8,7 +8,6 @@ export interface JobCounts {
   creates: number;
   polls: number;
   contents: number;
-  /** Requests for the file at its own address. */
   files: number;
   cancels: number;
 }
@@ -25,7 +24,6 @@ export interface VideoJob {
   ending: "none" | "cancelled" | "deleted";
 }
 
-/** A job in the answer of `GET /jobs`. */
 export interface JobSummary extends Readonly<JobCounts> {
   readonly id: string;
   readonly root: string;
@@ -44,12 +42,10 @@ export interface JobView {
 const JOBS_KEPT = 10_000;
 const STATES = ["queued", "in_progress"];
 
-/** `idPrefix` is the start of the job's id. */
 export interface NewJob extends Pick<VideoJob, "root" | "order" | "plan" | "createdS"> {
   readonly idPrefix: string;
 }
 
-/** The jobs of all simulated providers, in memory. */
 export class VideoJobs {
   readonly #clock: Clock;
   readonly #seed: string;

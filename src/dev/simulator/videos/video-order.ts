@@ -22,7 +22,6 @@ export function readVideoOrder(body: JsonObject): VideoOrder {
   };
 }
 
-/** Rules for the fields that every host has. */
 export function clipFields(secondsMax: number): Readonly<Record<string, Rule>> {
   return { ...PROMPTED, seconds: secondsUpTo(secondsMax) };
 }
@@ -35,5 +34,4 @@ export function secondsUpTo(secondsMax: number): Rule {
   });
 }
 
-/** A size, a resolution or an aspect ratio. */
 export const measure: Rule = matching(/^\d[\w.:]{1,15}$/);

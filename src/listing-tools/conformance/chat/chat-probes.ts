@@ -98,7 +98,6 @@ const ALPHABETS_LINE = [
   "🍋🌉⛵",
 ];
 
-/** Texts that the probe `recited` asks the model to repeat. */
 const RECITED = {
   english: (chance: Chance): string => writeProse(chance, 1),
   alphabets: (chance: Chance): string => chance.shuffled("alphabets", ALPHABETS_LINE).join(" "),

@@ -1,4 +1,3 @@
-/** Each dimension of a table with its values. */
 export type Dimensions = Readonly<Record<string, readonly [unknown, ...unknown[]]>>;
 
 export type RowOf<D extends Dimensions> = { readonly [Name in keyof D]: D[Name][number] };

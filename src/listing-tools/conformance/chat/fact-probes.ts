@@ -36,7 +36,6 @@ export interface FactProbe extends Probe {
   readonly again: (of: string) => FactProbe;
 }
 
-/** Parts that a customer may combine in one request. */
 const DIMENSIONS = {
   system: ["without", "with"],
   history: ["without", "with"],
@@ -50,7 +49,6 @@ export interface FactRow {
   readonly whole: FactProbe;
   /** Streams the answer to exactly the same prompt. */
   readonly stream: FactProbe;
-  /** Contains more copies of the measured text, and other facts. */
   readonly longer: FactProbe;
 }
 
@@ -89,7 +87,6 @@ interface Asking {
   readonly again?: Again;
 }
 
-/** A repeated probe, which asks only about the fact `of`. */
 interface Again {
   readonly attempt: number;
   readonly of: string;
@@ -160,7 +157,7 @@ const SMALL_TALK = [
   { asked: "Shall we go on?", answered: "Gladly." },
 ] as const;
 
-/** Puts a text into the description of the tool's parameters, whose length no provider limits. */
+/** No provider limits the length of the parameters' description, so the text goes there. */
 function describedBy(tool: QuestionTool, description: string): QuestionTool {
   return { ...tool, schema: { ...tool.schema, description } };
 }
@@ -172,7 +169,6 @@ const LOOK_UP_TOOL: QuestionTool = {
   given: { name: "everyone" },
 };
 
-/** The first fact of a prompt is about the first person, the second about the second. */
 const PEOPLE = ["Anna", "Boris", "Clara", "David", "Emma", "Felix"];
 
 const WORDS: readonly (readonly [string, ...string[]])[] = [
@@ -206,7 +202,6 @@ class Facts {
     return `The ${of} is ${value}.`;
   }
 
-  /** Asks about all facts, or only about the one that `only` names. */
   question(only?: string): string {
     const wanted = this.all.filter(({ of }) => only === undefined || of === only);
     const asked = wanted.map(({ of }) => `What is the ${of}?`).join(" ");
@@ -231,7 +226,6 @@ interface Parameter {
   readonly tokens?: number;
 }
 
-/** The declared parameters that no other probe sends, each with a usual value. */
 function listParameters({ supportedParameters }: Deployment): readonly Parameter[] {
   const own = supportedParameters.has("thinking")
     ? [{ name: "thinking", tokens: 2_048, body: { thinking: THINKING } }]
@@ -272,7 +266,6 @@ function usualValue(name: string, descriptor: CapabilityDescriptor | undefined):
     : usual;
 }
 
-/** Counts of a prompt that is one English message. */
 const PLAIN_TEXT = {
   otherFacts: 0,
   hasTools: false,
@@ -360,7 +353,6 @@ export function shortFact(subject: Subject, number: number): FactProbe {
   };
 }
 
-/** The facts whose value is missing in the answer. */
 export function unsaid({ facts }: FactProbe, answer: string): readonly Fact[] {
   const text = plainly(answer);
   return facts.filter(({ value }) => !text.includes(plainly(value)));

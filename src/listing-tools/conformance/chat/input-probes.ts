@@ -7,13 +7,11 @@ export type MediaKind = Exclude<InputModality, "text">;
 
 export const MEDIA_KINDS: readonly MediaKind[] = ["image", "file", "audio", "video"];
 
-/** A file, and the word that an answer about it should contain. */
 export interface MediaSample {
   readonly word: string;
   readonly bytes: Buffer;
 }
 
-/** Two files of one kind must lead to different answers to the question. */
 interface MediaQuestion {
   readonly text: string;
   readonly samples: () => readonly [MediaSample, MediaSample];
@@ -81,7 +79,6 @@ export function manyImages(deployment: Deployment): readonly ManyImages[] {
   ];
 }
 
-/** Two probes that differ only in their file, and the word that each answer should contain. */
 export interface MediaPair {
   readonly first: Probe;
   readonly second: Probe;
@@ -110,7 +107,6 @@ export function mediaPair(deployment: Deployment, kind: MediaKind): MediaPair | 
 
 type PartWriter = (base64: string) => Readonly<Record<string, unknown>>;
 
-/** By wire: writers of the message part that carries a file. */
 const PARTS: Readonly<Record<string, Partial<Record<MediaKind, PartWriter>>>> = {
   wire_a: {
     image: (data) => ({ type: "image_url", image_url: { url: `data:image/png;base64,${data}` } }),

@@ -44,7 +44,6 @@ async function chatUsage(lab: Lab): Promise<Finding> {
   return chooseWorst(parts, passed("usage adds up, and agrees with itself and with the text"));
 }
 
-/** By how many whole percent `billed` exceeds `actual`; negative if it is less. */
 function percentOf(billed: number, actual: number): number {
   return actual > 0 ? Math.round((billed / actual - 1) * 100) : 0;
 }
@@ -96,7 +95,6 @@ function sameFinding(
   });
 }
 
-/** Checks the prompt tokens billed for each combination of request parts and for long texts. */
 async function tableFindings(
   lab: Lab,
   { usage }: Observation,
@@ -126,7 +124,6 @@ async function tableFindings(
   return parts;
 }
 
-/** Allowed relative difference between the billed and the expected tokens of added text. */
 const GROWTH_TOLERANCE = 0.03;
 const GROWTH_TOKENS_MIN = 10;
 /** Most tokens of one fact and its question in Latin letters, and then in other scripts. */
@@ -221,7 +218,6 @@ function dearFinding(lab: Lab, seen: Observation): Finding | undefined {
   return failed("a prompt is billed for a cache that was not asked for", evidence);
 }
 
-/** Fails billed reasoning that the answer does not show and the listing does not declare. */
 function hiddenFinding(
   { deployment }: Lab,
   seen: Observation,
@@ -304,11 +300,9 @@ async function frameFindings(
   ];
 }
 
-/** Most tokens of the text in which a provider explains a schema to its model. */
 const FORMAT_TOKENS_MAX = 256;
 const SIZE_FACTOR_MAX = 1.3;
 
-/** Fails a prompt that is billed for more tokens than its size in bytes allows. */
 function sizeFinding(
   { deployment, chance }: Lab,
   { isPlain, wire, usage, plainBytes, probe, ...seen }: Observation,
@@ -325,7 +319,6 @@ function sizeFinding(
   return failed("a request is billed for tokens that it does not have", evidence);
 }
 
-/** Allowed relative difference between the tokens of one text in the prompt and in the answer. */
 const ECHO_TOLERANCE = 0.04;
 const ECHO_TOKENS_MIN = 24;
 const ECHO_COPIES = 2;

@@ -62,7 +62,6 @@ function namesFinding({ deployment }: Lab, seen: Observation): Finding | undefin
     : undefined;
 }
 
-/** Checks the model that the record of a finished video names, if it names one. */
 function jobFinding({ deployment }: Lab, reported: unknown): Finding | undefined {
   const served = readServedModel(deployment, reported);
   if (served?.isSubstituted !== true) return undefined;

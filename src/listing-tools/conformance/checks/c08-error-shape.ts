@@ -20,7 +20,6 @@ export const errorShape: Check = {
       parts,
       passed(`${parts.length} bad requests get a 4xx with a JSON body`),
     );
-    // Shows the answers to all bad requests, so that a provider can repair all faults at once.
     return { ...worst, evidence: { ...worst.evidence, answers } };
   }),
 };

@@ -106,7 +106,6 @@ function toRefusedFinding(what: string, { status, failure }: Observation): Findi
   return failed(`${what} is answered with ${status ?? "nothing"}: ${why}`, { status });
 }
 
-/** The text of the answer in lower case, reduced to letters, digits and spaces. */
 function answerText({ deployment }: Lab, seen: Observation): string {
   const text = readChat(deployment, seen)?.text ?? seen.output;
   return text
@@ -164,7 +163,6 @@ async function factFinding(
     text = textIn(lab, await lab.ask(last));
     return unsaid(last, text).some((each) => each.of === of);
   };
-  // Stops at the first fact that is missing in both repeats.
   const unknown = await firstOf(
     unsaid(probe, first),
     async (fact) => (await isUnknown(fact)) && (await isUnknown(fact)),

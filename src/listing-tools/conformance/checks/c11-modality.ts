@@ -3,7 +3,6 @@ import { decisionSpecifics } from "../decisions/decision-specifics.ts";
 import { imageSpecifics } from "../images/image-specifics.ts";
 import { videoSpecifics } from "../videos/video-specifics.ts";
 
-/** C11: promises that are specific to images, videos or decisions. */
 export const modalitySpecifics: Check = {
   id: "C11",
   title: "modality specifics",

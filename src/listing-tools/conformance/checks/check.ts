@@ -5,7 +5,6 @@ import type { Lab } from "../probing/lab.ts";
 /** Rejects with `ProbeNotSent` if a probe is not sent; any other error is a bug of this program. */
 type JudgeListing = (lab: Lab) => Promise<Finding>;
 
-/** A promise of listings, and how to check it. */
 export interface Check {
   readonly id: CheckId;
   readonly title: string;
@@ -17,7 +16,6 @@ export interface Check {
   readonly inapplicable?: (deployment: Deployment) => string | undefined;
 }
 
-/** Undefined if the listing is checked. */
 export function whyNotChecked(
   { runs, otherwise, inapplicable }: Check,
   deployment: Deployment,

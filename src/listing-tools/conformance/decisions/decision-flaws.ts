@@ -20,7 +20,6 @@ export function envelopeFlaw(
   return undefined;
 }
 
-/** Members that the declared envelope does not define; empty without an envelope. */
 export function otherMembers(
   json: Fields,
   envelope: DecisionsListing["envelope"],
@@ -29,7 +28,6 @@ export function otherMembers(
   return Object.keys(json).filter((name) => !ENVELOPE_MEMBERS.has(name));
 }
 
-/** The body inside the declared envelope, or the whole body without one. */
 export function openBody(json: Fields, decisions: Deployment["decisions"]): Fields {
   return decisions?.envelope === undefined ? json : (asObject(json["result"]) ?? {});
 }
@@ -67,7 +65,6 @@ const NAME_OF_KIND: Readonly<Record<string, string>> = {
   relations: "relation_extraction",
 };
 
-/** The first flaw: a missing, repeated, additional or invalid answer. */
 export function answersFlaw(
   answers: readonly NamedAnswer[],
   questions: readonly AskedQuestion[],
@@ -86,10 +83,8 @@ export function answersFlaw(
 }
 
 const SUM_TOLERANCE = 0.02;
-/** Members of an answer that hold a single probability. */
 const SHARES: ReadonlySet<string> = new Set(["noul", "probability", "confidence"]);
 
-/** Searches the whole answer, at any depth, for an invalid probability. */
 export function probabilityFlaw(answer: unknown): string | undefined {
   if (Array.isArray(answer)) return findFirstFlaw(answer, probabilityFlaw);
   const fields = asObject(answer);

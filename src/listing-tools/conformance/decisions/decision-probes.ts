@@ -17,7 +17,6 @@ export interface ToldProbe extends DecisionProbe {
 export interface ToldState {
   /** Index of the state: a run has three. */
   readonly at: number;
-  /** True: the state begins with its facts. False: it ends with them. */
   readonly isFirst: boolean;
   /**
    * If set, this is the second version of the state. Its facts differ from these wrong answers to
@@ -28,9 +27,7 @@ export interface ToldState {
 
 export interface AskedQuestion {
   readonly id: string;
-  /** Name of the question's kind in the format of the listing. */
   readonly kind: string;
-  /** The question as a client's request contains it. */
   readonly body: Readonly<Record<string, unknown>>;
 }
 
@@ -42,14 +39,12 @@ export const STATE_COPIES = 3;
 export const decisionProbes = {
   one: (deployment: Deployment): DecisionProbe =>
     asking({ name: "one question", copies: 1, questions: firstQuestion(deployment) }),
-  /** Asks the question of `one` about a state of several copies. */
   read: (deployment: Deployment, attempt = 1): DecisionProbe =>
     asking({
       name: attempt === 1 ? "one question, longer state" : "one question, longer state, again",
       copies: STATE_COPIES,
       questions: firstQuestion(deployment),
     }),
-  /** Asks four questions about the state of `read`. */
   several: (deployment: Deployment): DecisionProbe =>
     asking({
       name: "four questions, longer state",
@@ -118,10 +113,6 @@ export const decisionProbes = {
     const truth = { place, colour, animal, true: true, false: false, birds };
     return { name, questions, body: { ...body, state }, truth };
   },
-  /**
-   * One probe for each kind of question in the listing's format, also about images if it reads
-   * them.
-   */
   kinds: (deployment: Deployment): readonly DecisionProbe[] => {
     const { readsImages } = requireDecisions(deployment);
     const ofText = KINDS[findGrammar(deployment)].map((question) =>
@@ -145,7 +136,6 @@ export const decisionProbes = {
       changeBody: withSecondQuestion,
     };
   },
-  /** Puts an image into the state, and asks what only the image can answer. */
   image: (png: Buffer, name: string): Probe => ({
     name,
     body: { state: stateWith(png), questions: { colour: COLOUR_QUESTION } },
@@ -290,7 +280,6 @@ function boxProbe(): DecisionProbe {
   };
 }
 
-/** Repeats the questions, whether the body lists them or has GLiNER's schema. */
 function withSecondQuestion(body: Buffer): Buffer {
   const { questions, schema } = parseBody(body);
   if (Array.isArray(questions))

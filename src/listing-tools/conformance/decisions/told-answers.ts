@@ -65,7 +65,6 @@ function isTrue(
   return /^(yes|true)$/i.test(chosenIn(answer) ?? String(answer)) === truth;
 }
 
-/** The texts of all spans, at any depth of the answer. */
 function textsIn(answer: unknown): readonly string[] {
   if (typeof answer === "string") return [answer];
   if (Array.isArray(answer)) return answer.flatMap(textsIn);

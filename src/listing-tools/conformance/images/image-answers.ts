@@ -81,9 +81,7 @@ function shapeFinding(
   return failed(`${seen.probe}: the gateway cannot use the answer: ${why}`, evidence);
 }
 
-/**
- * True if the answer costs more than the gateway reserves; the gateway does not deliver it then.
- */
+/** The gateway does not deliver an answer that costs more than the reserve. */
 function isAboveHold(deployment: Deployment, { body }: Probe, answer: ImageAnswer): boolean {
   const { prices, billing, modelId, maxOutputTokens: ceiling } = deployment;
   const { usage, costUsd } = answer.report;

@@ -1,7 +1,6 @@
 import type { ShapeParameter } from "./image-probes.ts";
 import type { ImageSize } from "./image-size.ts";
 
-/** The shape that a value of `size` or `aspect_ratio` promises. */
 export interface AskedShape {
   readonly value: string;
   readonly width: number;

@@ -14,7 +14,6 @@ export function readImageSize(file: Buffer): ImageSize | undefined {
   return size !== undefined && size.width > 0 && size.height > 0 ? size : undefined;
 }
 
-/** Undefined if the text is not base64. */
 export function fileOfBase64(text: string): Buffer | undefined {
   return text.length % 4 === 0 && BASE64.test(text) ? Buffer.from(text, "base64") : undefined;
 }
@@ -35,7 +34,6 @@ function pngSize(bytes: Buffer): ImageSize | undefined {
 const JPEG_START = 0xffd8;
 const MARKER = 0xff;
 
-/** Skips JPEG segments up to the start of a frame, which states the size. */
 function jpegSize(bytes: Buffer): ImageSize | undefined {
   if (bytes.length < 4 || bytes.readUInt16BE(0) !== JPEG_START) return undefined;
   let at = 2;

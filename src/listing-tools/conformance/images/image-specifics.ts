@@ -69,7 +69,6 @@ function shapeFinding(
   return costFinding(deployment, probe, seen);
 }
 
-/** Fails two prompts that get the same picture, and one answer with the same picture twice. */
 async function sameFinding(lab: Lab, other: Observation | undefined): Promise<Finding | undefined> {
   const one = readImages(await lab.ask(imageProbes.one(lab)))?.pictures[0];
   if (one !== undefined && one === (other && readImages(other))?.pictures[0]) {

@@ -15,7 +15,6 @@ export class AnswerRecorder implements OutputSink {
   readonly committed: boolean = true;
   headers: Readonly<Record<string, string | string[] | undefined>> = {};
   wasReset = false;
-  /** Number of chunks in which the provider's body has arrived. */
   pieces = 0;
   readonly #raw: KeptBytes;
   readonly #output = new KeptBytes(BODY_KEPT_BYTES_MAX);
@@ -23,7 +22,6 @@ export class AnswerRecorder implements OutputSink {
   readonly #closed: Promise<void>;
   #close: () => void = () => {};
 
-  /** Limits only the provider's body; the client's is limited by `BODY_KEPT_BYTES_MAX`. */
   constructor(bodyBytesMax: number = BODY_KEPT_BYTES_MAX) {
     this.#raw = new KeptBytes(bodyBytesMax);
     this.#closed = new Promise((resolve) => {
@@ -43,7 +41,6 @@ export class AnswerRecorder implements OutputSink {
     for (const piece of isPieces(body) ? body : [body]) this.#output.add(piece);
   }
 
-  /** Wraps an attempt's handler, and records everything that the provider sends. */
   listening(inner: AttemptHandler): AttemptHandler {
     return {
       onRefused: (error) => inner.onRefused(error),
@@ -72,7 +69,6 @@ export class AnswerRecorder implements OutputSink {
     };
   }
 
-  /** Resolves when the provider has closed its answer, or after `waitMs`. */
   async closed(waitMs: number): Promise<void> {
     const waiting = new AbortController();
     await Promise.race([this.#closed, sleep(waitMs, undefined, { signal: waiting.signal })]).catch(

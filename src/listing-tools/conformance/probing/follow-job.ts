@@ -12,7 +12,6 @@ export type JobEnd =
    */
   | { readonly kind: "lost"; readonly reason: string };
 
-/** Useless answers in a row after which a job is given up. */
 const BAD_ANSWERS_MAX = 5;
 
 /**

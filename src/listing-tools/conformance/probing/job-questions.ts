@@ -13,9 +13,7 @@ import {
 import { contentPath, jobPath, type ProviderJob, readJob } from "../../../formats/index.ts";
 import { ProbeNotSent } from "./observation.ts";
 
-/** Requests about the jobs of one listing, sent as the gateway sends them. */
 export interface JobQuestions {
-  /** Longest duration of a job; a longer job is late. */
   readonly deadlineMs: number;
   nowMs(): number;
   /** Polls once. Undefined if no answer came in time. */
@@ -50,7 +48,6 @@ export interface FilePart {
 export interface JobDeps {
   readonly clock: Clock;
   readonly deadlines: Deadlines;
-  /** Sends the listing's key. */
   readonly upstream: Pick<UpstreamClient, "get" | "getElsewhere" | "delete">;
   readonly signal: AbortSignal;
   /** Default 15 minutes. */
@@ -64,7 +61,6 @@ export interface JobDeps {
 const DEADLINE_MS = 900_000;
 const POLL_MS = 3_000;
 const ANSWER_MS = 30_000;
-/** Most bytes of a job's record, and of a file. */
 const RECORD_BYTES_MAX = 1_048_576;
 const FILE_BYTES_MAX = 1_073_741_824;
 

@@ -17,7 +17,6 @@ const ENOUGH_TOKENS = 256;
 
 export type Subject = Pick<Lab, "deployment" | "chance">;
 
-/** A model under test, with all answers to its probes. */
 export class Lab {
   readonly deployment: Deployment;
   /** Undefined if this run does not follow video jobs. */

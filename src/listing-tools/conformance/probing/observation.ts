@@ -2,14 +2,11 @@ import type { ServedModel, Usage } from "../../../kernel/index.ts";
 import type { UpstreamFailure, Wire } from "../../../formats/index.ts";
 
 export interface Observation {
-  /** Name of the probe. */
   readonly probe: string;
-  /** True if a customer could send the probe. */
   readonly isPlain: boolean;
   /** The client's chat wire; undefined for other modalities. */
   readonly wire: Wire | undefined;
   readonly stream: boolean;
-  /** The requested output bound; undefined if there is none. */
   readonly bound: number | undefined;
   /**
    * Bytes of the client's request. Undefined if it has a file or characters outside ASCII, because
@@ -17,16 +14,13 @@ export interface Observation {
    */
   readonly plainBytes: number | undefined;
   readonly status: number | null;
-  /** The provider's headers, with lower-case names. */
   readonly headers: Readonly<Record<string, string | string[] | undefined>>;
   /** The provider's body as it came, cut at `BODY_KEPT_BYTES_MAX`. */
   readonly body: Buffer;
-  /** Number of chunks in which the body arrived. */
   readonly pieces: number;
   /** Why the gateway cannot use the answer; undefined if it can. */
   readonly failure: UpstreamFailure | undefined;
   readonly timedOut: boolean;
-  /** The connection broke during the answer. */
   readonly wasReset: boolean;
   /** The usage as settlement would read it. */
   readonly usage: Usage | undefined;
@@ -53,7 +47,6 @@ export class ProbeNotSent extends Error {
   }
 }
 
-/** The gateway's error message; empty if the answer is usable. */
 export function describeFailure({ failure }: Observation): string {
   return failure?.refusal.message ?? "";
 }

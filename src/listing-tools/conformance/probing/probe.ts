@@ -5,7 +5,6 @@ import { asObject, tryParse } from "../../../kernel/index.ts";
 export interface Probe {
   /** Unique among the probes of a model: a second probe with the name is not sent. */
   readonly name: string;
-  /** The client's chat wire; undefined for other modalities. */
   readonly wire?: Wire;
   /** The client's body without `model`, which the listing supplies. */
   readonly body: Readonly<Record<string, unknown>>;
@@ -26,12 +25,10 @@ export function isPlain(probe: Probe): boolean {
   return probe.changeBody === undefined && probe.as === undefined;
 }
 
-/** Makes invalid JSON. */
 export function cutInHalf(body: Buffer): Buffer {
   return body.subarray(0, Math.floor(body.length / 2));
 }
 
-/** Adds or replaces members of a JSON body. */
 export function withMembers(body: Buffer, members: Readonly<Record<string, unknown>>): Buffer {
   const parsed = asObject(tryParse(body.toString("utf8"))?.value) ?? {};
   return Buffer.from(JSON.stringify({ ...parsed, ...members }));

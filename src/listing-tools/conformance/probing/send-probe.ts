@@ -40,9 +40,7 @@ export interface ProbeDeps {
   readonly upstream: Pick<UpstreamClient, "send">;
   readonly upstreamWithWrongKey: Pick<UpstreamClient, "send">;
   readonly spending: Spending;
-  /** Time limit of a whole answer, unless the probe has its own. */
   readonly timeoutMs: number;
-  /** Stops further probes, and ends running ones. */
   readonly signal: AbortSignal;
 }
 

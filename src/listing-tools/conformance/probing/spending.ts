@@ -27,7 +27,6 @@ export class Spending {
     return true;
   }
 
-  /** Replaces the hold of a probe by its actual cost. */
   settle(heldMicroUsd: MicroUsd, costMicroUsd: MicroUsd): void {
     assert(heldMicroUsd <= this.#heldMicroUsd, "what is settled was held");
     this.#heldMicroUsd = microUsd(this.#heldMicroUsd - heldMicroUsd);

@@ -1,4 +1,3 @@
-/** The twelve checks, in the order of reports. */
 export const CHECK_IDS = [
   "C1",
   "C2",

@@ -1,6 +1,5 @@
 import type { Evidence, EvidenceValue, Finding } from "./finding.ts";
 
-/** Most characters of a provider's own text in a report. */
 export const PROVIDER_TEXT_CHARS_MAX = 300;
 
 const REMOVED = "[removed]";
@@ -11,13 +10,11 @@ const SECRET_PIECE_CHARS = 8;
 /** Prompts are recognized by pieces of this length, so every part of twice the length is found. */
 const PROMPT_PIECE_CHARS = 16;
 
-/** Removes keys, and prompts that the provider repeats, from a provider's text. */
 export class Redaction {
   readonly #secrets: readonly string[];
   readonly #secretPieces = new Set<string>();
   readonly #promptPieces = new Set<string>();
 
-  /** `secrets` must never appear in a report, such as the key of the listing. */
   constructor(secrets: readonly string[]) {
     this.#secrets = secrets.filter(({ length }) => length >= SECRET_CHARS_MIN);
     for (const secret of this.#secrets) {
@@ -59,7 +56,6 @@ function addPieces(
   for (let at = 0; at + length <= text.length; at += step) pieces.add(text.slice(at, at + length));
 }
 
-/** Replaces each run of these pieces, which may overlap, by one mark. */
 function without(text: string, pieces: ReadonlySet<string>, length: number): string {
   let kept = "";
   let removedTo = 0;

@@ -9,7 +9,6 @@ export interface ConformanceReport {
   readonly manifest_sha256: string;
   readonly started_at: string;
   readonly duration_ms: number;
-  /** An exact decimal. */
   readonly spend_usd: string;
   /** False if the run ended before every check had run. */
   readonly is_complete: boolean;
