@@ -120,7 +120,7 @@ function makeCalls(request: SimRequest): readonly SimCall[] {
   return (request.parallel ? chosen : chosen.slice(0, 1)).map((tool) => makeCall(tool, request));
 }
 
-/* If the user's text says "both" or "parallel", two tools are called in any case. */
+/* If the user's text says "both" or "parallel", returns two tools even if it names fewer. */
 function wantedTools(request: SimRequest): readonly SimTool[] {
   const text = request.userText.toLowerCase();
   const named = request.tools.filter((tool) => text.includes(tool.name.toLowerCase()));

@@ -78,7 +78,7 @@ export interface VideoCheat {
 }
 
 export interface DecisionCheat {
-  /** Changes the body that is decided on. The usage is that of the original body. */
+  /** Changes the body on which the host decides. The usage is still that of the client's body. */
   readonly read?: (body: JsonObject) => JsonObject;
   readonly decide?: (
     decided: Decided,

@@ -67,7 +67,7 @@ export interface PiecedBody {
   readonly pieces: Iterable<Buffer>;
 }
 
-/** Sends a body piece by piece. Applies the faults of documents. */
+/** Sends a body piece by piece. Applies the faults that concern whole documents, not streams. */
 export async function deliverPieces(delivery: Delivery, body: PiecedBody): Promise<void> {
   const { faults, response } = delivery;
   await pause(delivery);

@@ -218,7 +218,7 @@ function emptyComplaint(messages: readonly JsonObject[], index: number): Complai
     : undefined;
 }
 
-/* Each call needs exactly one result, at the start of the next message. */
+/* Each tool call needs exactly one result, at the start of the next message. */
 function answersComplaint(message: JsonObject, called: readonly string[], at: number): Complaint {
   const types = listTypes(message);
   const other = types.findIndex((type) => type !== "tool_result");
@@ -249,7 +249,10 @@ function unanswered(at: number, ids: readonly string[]): string {
 
 const TIMES: ReadonlySet<unknown> = new Set([undefined, null, "5m", "1h"]);
 
-/** Complains about an unknown lifetime of a cache mark, and about an hour after five minutes. */
+/**
+ * Complains about a cache mark with an unknown lifetime, and about an hour mark after one of five
+ * minutes.
+ */
 export function cacheMarksComplaint(body: JsonObject): Complaint {
   let hasShort = false;
   for (const mark of [

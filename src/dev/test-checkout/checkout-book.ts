@@ -39,7 +39,7 @@ export interface NewSession {
   readonly expiresAtSeconds: number;
 }
 
-/** How a payment deviates from its session, so that tests see the effect. */
+/** What is paid instead of what the session asks for, so that tests see the effect. */
 export interface OddPayment {
   readonly cents?: number;
   readonly currency?: string;

@@ -183,8 +183,8 @@ export function litellmSheet(entry: RawObject, suffix: string): RawSheet {
 const TIER = /^(?:in|out)put_cost_per_token(_above_(\d+)k_tokens)$/;
 
 /**
- * Prices by prompt size are suffixes of field names, or ranges. A price that a suffix leaves out is
- * the base price; a range states all of its prices.
+ * LiteLLM writes prices by prompt size as suffixes of field names, or as ranges. A price that a
+ * suffix leaves out is the base price; a range states all of its prices.
  */
 function litellmPrices(entry: RawObject): {
   readonly sheet: RawSheet;

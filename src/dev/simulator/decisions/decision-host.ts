@@ -149,7 +149,9 @@ function isDataUrl(part: JsonObject): boolean {
   return /^data:image\/(png|jpeg|webp);base64,[\w+/]+=*$/.test(url);
 }
 
-/* GLiNER hosts report tokens as `token_usage`; other fields of the fault go into `usage`. */
+/*
+ * GLiNER hosts report tokens as a top-level `token_usage`. Other scripted fields stay in `usage`.
+ */
 function usageBeside(usage: JsonObject): JsonObject {
   const { token_usage: own, ...rest } = usage;
   return {

@@ -52,7 +52,7 @@ export function envelopeError({ status, message, code }: SimError): JsonObject {
   return { result: {}, success: false, errors: [{ code: number, message }], messages: [] };
 }
 
-/** The error that the fault asks for; undefined if the answer is a good one. */
+/** The error envelope that the fault asks for; undefined if it asks for none. */
 export function scriptedEnvelope(
   fault: EnvelopeFault,
 ): { readonly status: number; readonly json: JsonObject } | undefined {

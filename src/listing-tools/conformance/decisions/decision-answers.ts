@@ -120,7 +120,8 @@ function outputFinding(seen: Observation): Finding | undefined {
 }
 
 /**
- * Subtracts a short state from a long one, so that the tokens of question and template cancel out.
+ * Subtracts the tokens of a short state from those of a long one, so that question and template
+ * cancel out.
  */
 async function lengthFinding(
   deployment: Deployment,

@@ -15,7 +15,7 @@ export interface ToldProbe extends DecisionProbe {
 }
 
 export interface ToldState {
-  /** Index of the state: a run has three. */
+  /** Index of the state, from 0 to 2: a run has three states. */
   readonly at: number;
   readonly isFirst: boolean;
   /**

@@ -46,7 +46,7 @@ function kindFinding(kind: string, seen: Observation, judgesAnswer: boolean): Fi
   });
 }
 
-/** Such a provider loses one of the two answers. */
+/** A provider that accepts two questions with one name loses one of the answers. */
 async function sameNameFinding(lab: Lab): Promise<Finding | undefined> {
   const probe: Probe | undefined = decisionProbes.sameName(lab.deployment);
   if (probe === undefined) return undefined;
