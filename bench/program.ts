@@ -11,7 +11,6 @@ export interface Table {
   readonly rows: readonly (readonly string[])[];
 }
 
-/** The result of one program of the bench. */
 export interface Report {
   readonly tables: readonly Table[];
   /** Faults, and reasons not to trust the figures; a run with one of them fails. */
@@ -23,7 +22,6 @@ export interface Report {
 export interface Context {
   /** Owns every started process and folder, and disposes of them after the run. */
   readonly resources: DisposalStack;
-  /** A line of progress on standard error. */
   readonly say: Say;
 }
 
@@ -81,7 +79,7 @@ export function share(values: readonly number[], part: number): number {
 
 export const median = (values: readonly number[]): number => share(values, 0.5);
 
-/** A table in Markdown, or undefined when it has no row. */
+/** Undefined without rows. */
 export function markdownTableOf(
   headings: readonly string[],
   rows: readonly (readonly string[])[],
