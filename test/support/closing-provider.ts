@@ -11,17 +11,16 @@ export interface ClosingProvider {
   readonly requests: readonly { readonly connection: number; readonly body: string }[];
   readonly connections: number;
   readonly open: number;
-  /** From which request of a connection on it is ended; 1: none is answered. Default: 2. */
+  /** Ends a connection from this request on; 1: it answers none. Default 2. */
   endFrom: number;
   ending: Ending;
-  /** Sent with every answer. */
+  /** The header `keep-alive` of every answer; undefined: none. */
   keepAlive: string | undefined;
-  /** Ends a connection that was unused for so long. */
+  /** Ends a connection that was unused for this many milliseconds. */
   idleMs: number | undefined;
   readonly close: () => Promise<void>;
 }
 
-/** A whole answer of wire_a. */
 export const CHAT_ANSWER: string = JSON.stringify({
   id: "chatcmpl-1",
   object: "chat.completion",

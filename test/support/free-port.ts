@@ -2,7 +2,10 @@ import { randomInt } from "node:crypto";
 import { once } from "node:events";
 import { createServer } from "node:net";
 
-/** The first port, below those that the kernel gives to outgoing connections: none of those can take it. */
+/**
+ * Ports from here on are below those that the kernel gives to outgoing connections, which can take
+ * none of them.
+ */
 const FIRST = 20_000;
 const LAST = 32_000;
 

@@ -37,9 +37,9 @@ export interface TestGateway {
   readonly backend: Backend;
   readonly running: RunningGateway;
   readonly config: Config;
-  /** An organization with this balance in dollars ("25.00") and one key. */
+  /** An organization with this balance in dollars, such as "25.00", and one key. */
   account(usd: string, limits?: AccountLimits): Promise<TestAccount>;
-  /** Lines the gateway logged so far. */
+  /** The lines that the gateway has logged so far. */
   log(): string;
   close(): Promise<void>;
 }
@@ -54,18 +54,18 @@ export interface AccountLimits {
 export const TEST_KEY_CACHE_MS = 50;
 
 export interface TestGatewayOptions {
-  /** Credit is bought with test money there. */
+  /** Where credit is bought with test money. */
   readonly testCheckout?: GatewayOptions["testCheckout"];
   readonly settings?: Partial<Record<SettingName, string | number | boolean>>;
-  /** In the environment of the gateway, besides that of the test. */
+  /** Added to the test's own environment. */
   readonly env?: Readonly<Record<string, string>>;
-  /** Longer than a setting may say: a key that was read once is known from then on. */
+  /** May be longer than the setting allows: a key that was read once then stays known. */
   readonly keyCacheMs?: number;
   /** Default: the clock of the system. One that can be stopped is stopped with the gateway. */
   readonly clock?: Clock & { stop?(): void };
-  /** Default: the wires of the program. */
+  /** Default: the program's wires. */
   readonly wires?: GatewayOptions["wires"];
-  /** Default: one of the bound of the program. */
+  /** Default: a pool with the program's bound. */
   readonly bodyPool?: GatewayOptions["bodyPool"];
   /** Manifests instead of the standard ones; `{simulator}` is replaced by the simulator's URL. */
   readonly manifests?: readonly object[];
@@ -88,7 +88,7 @@ export async function startTestGateway(options: TestGatewayOptions = {}): Promis
   }
 }
 
-/** Opens one thing after the other, and adds how each is closed. */
+/** Adds a closer for each thing that it opens. */
 async function openTestGateway(
   options: TestGatewayOptions,
   closers: (() => unknown)[],
@@ -153,8 +153,8 @@ async function openTestGateway(
 }
 
 /**
- * A gateway for the tests of the calling file or `describe`. Options that depend on what an earlier
- * hook opens are a function, which is called when the gateway starts.
+ * A gateway for the tests of the calling file or `describe`. Give options as a function if they
+ * depend on what an earlier hook opened.
  */
 export function withGateway(
   options: TestGatewayOptions | (() => TestGatewayOptions) = {},
@@ -165,7 +165,7 @@ export function withGateway(
   );
 }
 
-/** An account of that gateway, for the same tests. */
+/** An account of the gateway, for the same tests. */
 export function withAccount(
   gateway: TestGateway,
   usd: string,
@@ -182,10 +182,10 @@ export function withSimulator(): Simulator {
   );
 }
 
-/** The provider key of the standard manifests: it must never reach a client or a log. */
+/** The provider key of the standard manifests, which must never reach a client or a log. */
 export const PROVIDER_KEY = "sk-test-provider-key-0123456789";
 
-/** The manifest of one provider of the simulator. */
+/** The manifest of a simulated provider. */
 export function simulatorManifest(input: {
   readonly provider: string;
   readonly dialect: "wire_a" | "wire_b";
@@ -304,7 +304,7 @@ export async function openAccount(
   return { orgId: org.orgId, keyId, key };
 }
 
-/** Gives an organization credit, once for each amount and kind. */
+/** Works once for each amount and kind, which are the reference of the grant. */
 export async function grantCredit(
   { creditStore }: Pick<Backend, "creditStore">,
   orgId: OrgId,

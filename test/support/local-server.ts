@@ -8,7 +8,7 @@ export interface LocalServer {
   readonly port: number;
   /** Without TLS and without a path. */
   readonly url: string;
-  /** Ends its connections too; resolves when all are closed. */
+  /** Also ends its connections. Resolves when all are closed. */
   readonly close: () => Promise<void>;
 }
 
@@ -20,7 +20,7 @@ export function withServer(make: () => Server): LocalServer {
   );
 }
 
-/** Starts listening; resolves when it does. Takes servers of HTTP, with TLS or without, and of TCP. */
+/** Resolves when the server listens. Accepts servers of HTTP, with TLS or without, and of TCP. */
 export async function listenLocally(server: Server): Promise<LocalServer> {
   const sockets = new Set<Socket>();
   server.on("connection", (socket) => {

@@ -4,14 +4,14 @@ import { once } from "node:events";
 import { onTestFinished } from "vitest";
 
 export interface NameServer {
-  /** As resolvers take it. */
+  /** In the form that resolvers expect. */
   readonly address: string;
-  /** Names that it was asked for, each as often as it was. */
+  /** The names that resolvers asked for, each as often as they did. */
   readonly asked: readonly string[];
   close(): void;
 }
 
-/** The same for one test. */
+/** A name server for one test. */
 export async function nameServer(answer: string): Promise<NameServer> {
   const server = await startNameServer(answer);
   onTestFinished(() => server.close());

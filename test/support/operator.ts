@@ -18,7 +18,7 @@ export interface OperatorFolder {
 /** A fresh folder with one manifest of `op/model` on a simulator. */
 export function operatorFolder(simulatorUrl: string): OperatorFolder {
   const root = mkdtempSync(join(tmpdir(), "tokenmarket-operator-"));
-  // As root the database runs as another user, who has to get in.
+  // Root starts the database as another user, who needs access to the folder.
   chmodSync(root, 0o755);
   const manifestsDir = join(root, "manifests");
   mkdirSync(manifestsDir);
@@ -71,7 +71,7 @@ export function withOperatorFolder(provider: { readonly url: string }): Operator
   );
 }
 
-/** Starts programs for the same tests in parallel. A test may replace one of them. */
+/** Starts programs concurrently, for the same tests. A test may replace one of them. */
 export function withPrograms(start: () => readonly Promise<RunningProgram>[]): RunningProgram[] {
   return withResource(
     () => Promise.all(start()),
@@ -79,7 +79,6 @@ export function withPrograms(start: () => readonly Promise<RunningProgram>[]): R
   );
 }
 
-/** A command's exit code and the one JSON document it printed. */
 export interface JsonAnswer {
   readonly code: number | null;
   readonly json: Readonly<Record<string, unknown>>;
@@ -131,7 +130,6 @@ export async function openAccountByCommands(
   return { orgId, ...createdKey(key) };
 }
 
-/** The answer of `key create --json`. */
 export function createdKey({ json }: Pick<JsonAnswer, "json">): {
   readonly key: string;
   readonly keyId: string;

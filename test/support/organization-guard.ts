@@ -26,7 +26,10 @@ export class OrganizationGuard {
     return new OrganizationGuard(client);
   }
 
-  /** From now on only rows of these may be touched; none: of all. Keys made until now are known. */
+  /**
+   * From now on, only the rows of these organizations may be touched; none: of all. Keys that exist
+   * now are known.
+   */
   async allow(...orgIds: readonly string[]): Promise<void> {
     await this.#client.query("truncate guard_org, guard_key");
     await this.#client.query(
@@ -35,7 +38,6 @@ export class OrganizationGuard {
     await this.#client.query("insert into guard_org select unnest($1::text[])", [orgIds]);
   }
 
-  /** Tables whose rows are guarded. */
   async tables(): Promise<readonly string[]> {
     const { rows } = await this.#client.query<{ name: string }>(
       "select polrelid::regclass::text as name from pg_policy order by 1",
@@ -55,7 +57,7 @@ export class OrganizationGuard {
 const OF_WALLET = (column: string): string =>
   `substring(${column} from '^(?:wallet|receivable):(.*)$')`;
 
-/** Enough organizations that a plan that reads all of them is not the cheapest. */
+/** So many organizations that a plan which reads all of them is not the cheapest. */
 const OTHERS_SQL = `
   with others as (
     insert into org (org_id, name, email, email_verified)

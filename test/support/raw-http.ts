@@ -6,11 +6,10 @@ import { connect } from "node:net";
 const WAIT_MS = 30_000;
 
 export interface RawAnswer {
-  /** Everything the server sent. */
   readonly text: string;
   /** Statuses of the answers, in order. */
   readonly statuses: readonly number[];
-  /** Did the server close the connection by itself? */
+  /** True if the server closed the connection by itself. */
   readonly closed: boolean;
 }
 

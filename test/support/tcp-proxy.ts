@@ -10,7 +10,6 @@ import { withResource } from "./with-resource.ts";
  */
 export type ProxyState = "up" | "down" | "silent" | { readonly delayMs: number };
 
-/** Where a proxy leads to. */
 export interface TcpTarget {
   readonly host: string;
   readonly port: number;
@@ -20,11 +19,11 @@ export interface TcpTarget {
 export interface TcpProxy {
   readonly port: number;
   set(state: ProxyState): void;
-  /** New connections go there from now on; those of now are reset. */
+  /** Leads new connections there from now on, and resets the present ones. */
   leadTo(target: TcpTarget): void;
-  /** The connections of now never pass a byte again, without notice; new ones do. */
+  /** The present connections silently pass no more bytes; new ones do. */
   lose(): void;
-  /** Pieces that a delay holds back at the moment. */
+  /** Number of pieces that a delay holds back now. */
   readonly underWay: number;
   close(): Promise<void>;
 }
@@ -137,7 +136,7 @@ class Link {
   }
 
   #join(from: Socket, to: Socket): void {
-    // Sent bytes arrive in their order, and before the event that their sender has left.
+    // Bytes arrive in order, and before the event that their sender has left.
     let last = Promise.resolve();
     from.on("data", (piece: Buffer) => {
       const passing = this.#rules.pass(piece, to);

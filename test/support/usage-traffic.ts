@@ -7,7 +7,7 @@ import type { ConsoleFixture } from "./console-fixture.ts";
 import { simulatorManifest, STANDARD_MANIFESTS, textModel } from "./gateway.ts";
 import { at, listAt, textAt } from "./http-call.ts";
 
-/** `test/three` is served by three providers, one after the other. */
+/** Three providers serve `test/three`, one after the other. */
 export const TRAFFIC_MANIFESTS: readonly object[] = [
   ...STANDARD_MANIFESTS,
   ...["first", "second", "third"].map((provider, priority) =>
@@ -25,13 +25,13 @@ export interface Traffic {
   readonly keys: Readonly<
     Record<"alpha" | "beta" | "capped", { readonly keyId: string; readonly secret: string }>
   >;
-  /** The id of the request that was served by its third provider. */
+  /** The request that its third provider served. */
   readonly threeAttemptsId: string;
-  /** The id of the request that every provider failed. */
+  /** The request that every provider failed. */
   readonly failedId: string;
-  /** The id of the request that the key's cap did not cover. */
+  /** The request that the key's cap did not cover. */
   readonly refusedId: string;
-  /** All of them, refused and failed ones too. */
+  /** All requests, including refused and failed ones. */
   readonly requests: number;
 }
 
@@ -61,7 +61,7 @@ export async function makeTraffic(fixture: ConsoleFixture, page: Page): Promise<
   const refusedId = await call(capped.secret, chatBody("test/a"));
   await ask(fixture, page, "POST /playground/v1/chat/completions", chatBody("test/b"));
   const requests = ids.length + 1;
-  // A refusal is written down a moment after it was answered, and a hold is released then.
+  // A refusal is recorded a moment after its answer, and a hold is released then, too.
   await until("every request is written down and settled", async () => {
     const { json } = await ask(fixture, page, "GET /api/console/requests?limit=200");
     const session = await ask(fixture, page, "GET /api/console/session");
@@ -78,7 +78,7 @@ function said(model: string, content: string): object {
   return chatBody(model, { messages: [{ role: "user", content }] });
 }
 
-/** The first provider is at its limit and the second fails, once each. */
+/** Once, the first provider is at its limit and the second fails. */
 async function callByTheThird(
   { gateway }: ConsoleFixture,
   call: () => Promise<string>,

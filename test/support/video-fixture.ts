@@ -24,7 +24,10 @@ export interface VideoFixture {
   close(): Promise<void>;
 }
 
-/** Models of both providers: a circuit or a pool that one test has closed bothers no other. */
+/**
+ * Models of both providers, one for each test, so that a circuit or pool that a test closes
+ * disturbs no other.
+ */
 const BOTH = Array.from({ length: 10 }, (_, n) => videoModel(`test/video-both-${n}`));
 
 /**
@@ -71,7 +74,7 @@ export async function openVideoFixture(
 }
 
 /**
- * Starts the fixture for the tests of the calling file; a function is called when the gateway
+ * Starts the fixture for the tests of the calling file. A function is called when the gateway
  * starts.
  */
 export function withVideoFixture(
@@ -86,7 +89,7 @@ export function withVideoFixture(
 
 let prompts = 0;
 
-/** A prompt that no other job has. */
+/** No other job has this prompt. */
 export function freshPrompt(): string {
   prompts += 1;
   return `waves at dawn, take ${prompts}`;
@@ -134,7 +137,7 @@ export async function acceptedVideo(
   return { id, requestId: String(answer.headers["x-request-id"]), answer };
 }
 
-/** Lets a running job be due at once, for the next sweep. */
+/** Makes running jobs due, for the next sweep. */
 export async function makeDue(gateway: TestGateway, ...ids: readonly string[]): Promise<void> {
   const sql =
     "update video_job set next_poll_at = now() where job_id = any ($1) and completed_at is null";
