@@ -16,7 +16,9 @@ export async function openSocket(port: number): Promise<Socket> {
   return socket.on("error", () => socket.destroy());
 }
 
-/** Calls `send` at a steady rate until the returned function is called, and catches up when late. */
+/**
+ * Calls `send` at a steady rate until the returned function is called, and catches up when late.
+ */
 export function startPace(perSecond: number, send: () => void): () => void {
   const startMs = systemClock.monotonicMs();
   let sent = 0;

@@ -21,7 +21,8 @@ const SHARE_PER_HOUR = 0.05;
 
 /**
  * Fits a line to the second half of a series: the first half fills caches and the heap. A series is
- * flat unless its line rises by more than its noise and by more than a twentieth of its level an hour.
+ * flat unless its line rises by more than its noise and by more than a twentieth of its level an
+ * hour.
  */
 export function flatnessOf(points: readonly Point[]): Flatness {
   const [from = 0, to = 0] = [points[0]?.seconds, points.at(-1)?.seconds];

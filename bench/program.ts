@@ -32,8 +32,8 @@ export interface Program {
 }
 
 /**
- * Reads `--name value` options. A number must be above 0 and at most the bound of its default; every
- * other option is a text, and one whose default is a boolean takes no value.
+ * Reads `--name value` options. A number must be above 0 and at most the bound of its default;
+ * every other option is a text, and one whose default is a boolean takes no value.
  */
 export function parseWords<T extends Readonly<Record<string, Default>>>(
   words: readonly string[],

@@ -67,7 +67,9 @@ export interface Soaked {
   readonly firstError: string;
 }
 
-/** Connections per request a second: a stream takes 0.5 s, and a refusal in a failover takes 3 s. */
+/**
+ * Connections per request a second: a stream takes 0.5 s, and a refusal in a failover takes 3 s.
+ */
 const CONNECTIONS = { perRate: 4, min: 64, max: 4_000 };
 /** Load before the first window, which is not measured. */
 export const WARMUP_MS = 2_000;

@@ -8,9 +8,9 @@ import { parseArgs } from "node:util";
 import { awaitReady, startProgram } from "../test/support/tethered-program.ts";
 
 /**
- * `npm run call-map`: which functions of the built program run for one streamed call whose client and
- * provider use the same wire, by the engine's own coverage. What also runs while the program is idle is
- * left out, and so is the simulated provider, which shares the process.
+ * `npm run call-map`: which functions of the built program run for one streamed call whose client
+ * and provider use the same wire, by the engine's own coverage. What also runs while the program is
+ * idle is left out, and so is the simulated provider, which shares the process.
  */
 const USAGE = `npm run call-map -- [options]
   --functions   every function, not only the files

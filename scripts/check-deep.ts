@@ -7,8 +7,9 @@ import { parseArgs } from "node:util";
 import { format } from "prettier";
 
 /**
- * `npm run check:deep`: what takes too long for every `npm test`. All tests with many fresh seeds, the
- * whole crash matrix and the memory tests; then the simulation and torture as commands of their own.
+ * `npm run check:deep`: what takes too long for every `npm test`. All tests with many fresh seeds,
+ * the whole crash matrix and the memory tests; then the simulation and torture as commands of their
+ * own.
  */
 const USAGE = `npm run check:deep -- [options]
   --only NAME   one part: tests, simulation or torture

@@ -73,7 +73,9 @@ export const NO_PROVIDER_CONFIG = {
 
 type BillingStores = Pick<FreshBackend, "purchaseStore" | "topUpStore">;
 
-/** Billing of another process on the same purchases; without `config` it has no payment provider. */
+/**
+ * Billing of another process on the same purchases; without `config` it has no payment provider.
+ */
 export function openOtherBilling(
   { backend, clock }: { readonly backend: BillingStores; readonly clock: Clock },
   config: Partial<typeof NO_PROVIDER_CONFIG> = {},

@@ -47,7 +47,8 @@ interface Parts {
 
 /**
  * Two instances behind nginx; PgBouncer in transaction mode before a PostgreSQL with a synchronous
- * standby; a Redis with a replica, watched by three sentinels. Whatever is started is on `resources`.
+ * standby; a Redis with a replica, watched by three sentinels. Whatever is started is on
+ * `resources`.
  */
 export async function startDeployment(
   resources: DisposalStack,

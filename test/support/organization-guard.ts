@@ -2,11 +2,11 @@ import { Client } from "pg";
 import { asAdmin, runOnce } from "./postgres.ts";
 
 /**
- * Makes the rows of organizations that are not named untouchable: a statement whose outcome needs one
- * fails, wherever in a plan that happens. The program's role owns the tables, so that row level
+ * Makes the rows of organizations that are not named untouchable: a statement whose outcome needs
+ * one fails, wherever in a plan that happens. The program's role owns the tables, so that row level
  * security is forced on it. A row is judged when every condition of the statement itself has let it
- * through, so that plans are what they are without the guard: for that the database's own
- * functions are marked as giving nothing away.
+ * through, so that plans are what they are without the guard: for that the database's own functions
+ * are marked as giving nothing away.
  */
 export class OrganizationGuard {
   readonly #client: Client;

@@ -24,7 +24,9 @@ if (!hasPgBouncer) {
   );
 }
 
-/** When a server session goes back to the pool: with its client, its transaction or its statement. */
+/**
+ * When a server session goes back to the pool: with its client, its transaction or its statement.
+ */
 export type PoolMode = "session" | "transaction" | "statement";
 
 /** A real PgBouncer in front of one PostgreSQL. */
@@ -36,7 +38,9 @@ export interface TestPgBouncer {
   close(): Promise<void>;
 }
 
-/** Starts PgBouncer on a free port of loopback, with a few sessions at the server for each database. */
+/**
+ * Starts PgBouncer on a free port of loopback, with a few sessions at the server for each database.
+ */
 export async function startPgBouncer(to: {
   /** Any database of the server, with the role that opens the sessions. */
   readonly connectionString: string;

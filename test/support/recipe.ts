@@ -203,7 +203,9 @@ export class RecordedExchange implements ClientExchange {
   }
 }
 
-/** Lets everything run that waits for nothing but promises: no timer fires and no socket is read. */
+/**
+ * Lets everything run that waits for nothing but promises: no timer fires and no socket is read.
+ */
 export async function promisesOnly(): Promise<void> {
   for (let i = 0; i < 1_000; i += 1) await Promise.resolve();
 }

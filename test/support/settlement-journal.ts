@@ -36,7 +36,9 @@ const BATCH_ROWS = 500;
 const RESERVE_MICRO_USD = 10_000_000n;
 const ATTEMPT_EPOCH_MS = Date.UTC(2025, 0);
 
-/** Books with a journal, for the tests of the calling file; after the last one they must be whole. */
+/**
+ * Books with a journal, for the tests of the calling file; after the last one they must be whole.
+ */
 export function withSettlementBooks(): {
   readonly backend: FreshBackend;
   readonly journal: SettlementJournal;

@@ -65,7 +65,9 @@ export async function followGuide(heading: string, input: GuideEnvironment): Pro
   });
 }
 
-/** Runs one block that a page prints whole, with the key and the model in it, as `followGuide` does. */
+/**
+ * Runs one block that a page prints whole, with the key and the model in it, as `followGuide` does.
+ */
 export async function runPrinted(code: string, input: GuideEnvironment): Promise<GuideRun> {
   return await inEmptyFolder((folder) => shell(filledIn(code, input), folder, input));
 }

@@ -11,8 +11,8 @@ export interface ClientRow {
   readonly drive: Driver;
   readonly wire: "a" | "b";
   /**
-   * The official client of its wire has two ways to read a stream: on wire_a with and without usage,
-   * on wire_b event by event and with its own accumulator.
+   * The official client of its wire has two ways to read a stream: on wire_a with and without
+   * usage, on wire_b event by event and with its own accumulator.
    */
   readonly isOfficial: boolean;
   /**
