@@ -106,7 +106,6 @@ function listParameters({ model }: Listing): ReadonlyMap<string, ManifestDescrip
   return new Map(declared.map(([name, each]) => [`supported_parameters.${name}`, each]));
 }
 
-/** True if a value that was accepted no longer is. */
 function isNarrower(
   old: ManifestDescriptor | undefined,
   next: ManifestDescriptor | undefined,

@@ -6,10 +6,10 @@ import { type Listing, indexListings } from "./listing-prices.ts";
 export interface ListingDifference {
   readonly model: string;
   readonly change: "added" | "removed" | "changed";
-  /** A request of some kind costs more, now or from an announced instant on. */
+  /** True if some request costs more, now or from an announced instant on. */
   readonly is_dearer: boolean;
   readonly is_cheaper: boolean;
-  /** The listing is removed, or offers less. */
+  /** True if the listing is removed or offers less. */
   readonly is_less: boolean;
   readonly prices: readonly PriceDifference[];
   readonly facts: readonly FactDifference[];

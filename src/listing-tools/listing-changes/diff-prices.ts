@@ -31,7 +31,6 @@ export function isCheaper({ old, new: next }: PriceDifference): boolean {
   return old !== null && next !== null && priceUnits(next) < priceUnits(old);
 }
 
-/** Compares token prices and price cards. */
 export function diffPrices(
   before: Listing | undefined,
   after: Listing | undefined,

@@ -42,7 +42,6 @@ export function changesAfter({ terms }: Listing, afterMs: number): readonly numb
   return begins.filter((ms) => ms > afterMs);
 }
 
-/** The rates in force at an instant, by ascending prompt size. */
 export function ratesAt({ model, terms }: Listing, atMs: number): readonly RateTier[] {
   const begun = (terms.price_changes ?? []).findLast(({ from }) => Date.parse(from) <= atMs);
   const pricing = begun?.pricing ?? model.pricing;

@@ -85,7 +85,6 @@ export interface DraftCapacity {
  * An entry of a source in the format that all sources share. Undefined: the source does not say.
  */
 export interface Draft {
-  /** The entry's key in its source, for messages. */
   readonly name: string;
   readonly upstreamId: string;
   readonly displayName?: string | undefined;
@@ -93,7 +92,7 @@ export interface Draft {
   readonly changes: readonly DraftChange[];
   readonly contextLength?: number | undefined;
   readonly maxOutputTokens?: number | undefined;
-  /** Inputs besides text; undefined if the source does not say. */
+  /** Inputs other than text; undefined if the source does not say. */
   readonly inputs?: ReadonlySet<Exclude<ManifestInputModality, "text">>;
   readonly abilities: DraftAbilities;
   readonly released?: string | undefined;
@@ -112,7 +111,6 @@ export type Reading =
   | { readonly kind: "skipped"; readonly note: ImportNote; readonly denied?: string };
 
 export interface ReaderInput {
-  /** The provider's name in this source. */
   readonly provider: string;
   /** The day of the source, YYYY-MM-DD. A model that ended on it or before is retired. */
   readonly dated: string;

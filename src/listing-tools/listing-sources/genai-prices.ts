@@ -109,7 +109,8 @@ function readDated(id: string, entry: RawObject, dated: string): DatedReading {
     prices: base.prices,
     changes,
     notes: sound.flatMap(({ prices }) => prices.notes),
-    // Manifests have no times of day, so the dearest price of the day is listed, and it is staged.
+    // Manifests have no times of day, so the dearest price of the day is listed, and the listing is
+    // staged.
     stagedBecause: [
       ...fees,
       ...(sound.some((each) => each.isDaily) ? (["time-of-day"] as const) : []),

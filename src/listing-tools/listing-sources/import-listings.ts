@@ -34,7 +34,6 @@ export interface ImportInput {
   readonly against: readonly SourceInput[];
   /** Patterns of marketplace or upstream ids; empty means all. */
   readonly models: readonly string[];
-  /** Percent on top of the source's prices. */
   readonly margin?: string;
   readonly withCapacity: boolean;
   /** Applies price changes that have begun by this day. Default: the day of each source. */
@@ -46,7 +45,6 @@ export interface ImportResult {
   readonly manifest?: Manifest;
   readonly listed: readonly string[];
   readonly staged: readonly string[];
-  /** Names of entries that did not become listings; a note says why. */
   readonly skipped: readonly string[];
   readonly notes: readonly ImportNote[];
   /** Marketplace ids that the leading source lacks, and on which no two other sources agree. */
@@ -123,7 +121,6 @@ interface Denial {
 
 interface RunContext {
   readonly recentFrom: string;
-  /** Every upstream id in the sources. */
   readonly names: ReadonlySet<string>;
   readonly denied: readonly Denial[];
 }

@@ -29,7 +29,9 @@ export interface MergedDraft extends Draft {
 }
 
 export interface MergeInput {
-  /** Names the model. The prices are those of the newest opinion, whichever it is. */
+  /**
+   * The first opinion names the model. The prices are those of the newest opinion, whichever it is.
+   */
   readonly lead: Opinion;
   readonly others: readonly Opinion[];
   /** True if there is only one source, which is then trusted. */

@@ -20,8 +20,8 @@ import {
 import { type RawSheet, type RawTier, readPrices, sheetOver } from "./sheet-builder.ts";
 
 /**
- * With `*`, OpenRouter is the provider, with the models of all authors. With an author's name, its
- * entries are a second source for that lab's prices.
+ * With `*`, OpenRouter is the provider, with the models of all authors. With the name of an author,
+ * that author's entries are a second source for the lab's prices.
  */
 export const EVERY_AUTHOR = "*";
 

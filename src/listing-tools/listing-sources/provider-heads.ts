@@ -44,7 +44,6 @@ export interface ProviderHead {
    * it chooses.
    */
   readonly price_ceiling?: { readonly path: readonly string[] };
-  /** Reasons that stage every listing of this provider. */
   readonly staged_because?: readonly string[];
   /** The provider's name in each source; `*` takes every listing of that source. */
   readonly sources: Readonly<Partial<Record<ListingSource, string>>>;
@@ -73,7 +72,6 @@ export interface ModelAbilities {
   readonly structured: boolean;
   /** False if the model refuses temperature and similar parameters. */
   readonly sampling: boolean;
-  /** Values of `reasoning_effort`, if a source states them. */
   readonly efforts?: readonly string[];
   readonly maxOutputTokens?: number;
 }

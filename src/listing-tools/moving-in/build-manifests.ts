@@ -266,7 +266,6 @@ const READY_BY: Readonly<Record<string, string>> = {
   "request-fee": "leave it: its fee per request is not billed",
 };
 
-/** For a server of the operator's own, because no list has its prices. */
 const OWN_SERVER_PRICE =
   "say what you ask for your own server: write input_cost_per_token and output_cost_per_token (0 gives it away)";
 

@@ -1,6 +1,5 @@
 import type { PlannedLimits, PlannedOrg } from "./plan-accounts.ts";
 
-/** A text, or a value that an earlier command saved. */
 export type CommandArgument = string | { readonly saved: string };
 
 export interface PlannedCommand {
@@ -11,7 +10,6 @@ export interface PlannedCommand {
   readonly newKeyOf?: string;
 }
 
-/** Shell variable with the contact address of all new organizations. */
 const EMAIL = "EMAIL";
 
 export function accountCommands(orgs: readonly PlannedOrg[]): PlannedCommand[] {

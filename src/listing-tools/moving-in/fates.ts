@@ -2,14 +2,12 @@ import table from "./litellm-settings.json" with { type: "json" };
 import type { RawJson } from "../../kernel/index.ts";
 import { asList, asMap, isEmpty, pathText, type SettingPath } from "./setting-tree.ts";
 
-/** What happened to a setting, or to everything below it. */
 export interface MoveNote {
   /** Such as `model_list[2].litellm_params.rpm`. */
   readonly path: string;
   readonly fate: Fate;
   readonly what: string;
   readonly why: string;
-  /** The next step; empty if none is needed. */
   readonly next: string;
 }
 
@@ -125,7 +123,7 @@ type Fate = "carried" | "ignored" | "not_carried";
 
 interface SettingGroup {
   /**
-   * The path of the map that contains them, with `[]` for the items of a list; "" is the file
+   * The path of the map that contains the keys, with `[]` for the items of a list; "" is the file
    * itself.
    */
   readonly in: string;

@@ -50,7 +50,6 @@ export function findProvider(
   return { ...found, prefix, head, defaultKeyName: known.key, isCompatible: false };
 }
 
-/** The origin of a provider's address; undefined if it differs between customers. */
 function findOrigin(head: ProviderHead | undefined): string | undefined {
   const hasOne = head !== undefined && head.use === "import";
   return hasOne ? new URL(head.endpoint.base_url).origin : undefined;
@@ -191,7 +190,6 @@ function addressFlaw({ protocol, username, password, search, hash }: URL): strin
   return search !== "" || hash !== "" ? "it has a query or a fragment" : undefined;
 }
 
-/** Removes the route, which the gateway adds to each request. */
 function cleanPath(path: string): string {
   return path
     .replace(/\/+$/, "")

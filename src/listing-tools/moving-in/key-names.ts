@@ -36,7 +36,6 @@ export class KeyNames {
     this.#isOwnVariable = isOwnVariable;
   }
 
-  /** Keeps variables of the configuration from becoming names for other keys. */
   reserve(names: readonly string[]): void {
     for (const name of names) this.#taken.add(name);
   }
@@ -78,7 +77,6 @@ export class KeyNames {
     return name;
   }
 
-  /** The same configured text always gets the same name. */
   #fresh(written: string, usual: string): string {
     const known = this.#made.get(written);
     if (known !== undefined) return known;

@@ -138,7 +138,6 @@ class ListedIndex {
     return one(this.#alone.get(plainName(nameAlone(id))));
   }
 
-  /** A few similar ids to show. None of them is ever chosen. */
   alike(id: string): string[] {
     const family = plainName(nameAlone(id)).split("-").slice(0, 2).join("-");
     if (family === "") return [];

@@ -91,7 +91,6 @@ const ALIAS_MAPS = [
   ["litellm_settings", "model_alias_map"],
 ] as const;
 
-/** Gives each deployment the aliases of its name. Each alias becomes a listing. */
 function withAliases(
   config: RawJson,
   deployments: readonly MovedDeployment[],
@@ -143,7 +142,6 @@ function lostAliases(lost: readonly string[], all: number): { why: string; next:
 export interface MovedFile {
   readonly path: string;
   readonly text: string;
-  /** True for a script, which only the owner may execute. */
   readonly isScript: boolean;
 }
 

@@ -199,7 +199,6 @@ function whyGone(
   return at <= of.nowMs ? "it has expired" : undefined;
 }
 
-/** The organization of the key's team, else of its user, else one for all other keys. */
 function openOrg(item: RawJson, orgs: Map<string, OpenOrg>): OpenOrg {
   const team = textAt(item, "team_id");
   const user = textAt(item, "user_id");
@@ -303,7 +302,6 @@ function namePages(tree: RawJson | undefined, root: string, fates: Fates): void 
 
 type Budget =
   | { readonly kind: "absent" }
-  /** A cap per calendar month. */
   | { readonly kind: "monthly"; readonly usd: string }
   | { readonly kind: "lasting"; readonly usd: string }
   /** A budget with another period, or an amount that cannot be used. */

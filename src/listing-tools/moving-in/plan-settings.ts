@@ -21,7 +21,6 @@ export interface PlannedPool {
 interface Rule {
   readonly path: SettingPath;
   readonly setting: string;
-  /** Factor from LiteLLM's unit to the unit of the setting. */
   readonly factor: number;
 }
 
@@ -75,8 +74,8 @@ export function planSettings(
 }
 
 /**
- * Plans the settings without which the manifests would be refused: a key that two servers share,
- * and private addresses.
+ * Plans the settings that these manifests need: permission for a key that two servers share, and
+ * for private addresses.
  */
 export function planManifestSettings(manifests: readonly Manifest[]): PlannedSetting[] {
   const origins = new Map<string, Set<string>>();

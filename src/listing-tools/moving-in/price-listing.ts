@@ -11,7 +11,6 @@ import {
 import type { Fates } from "./fates.ts";
 import { type MovedDeployment, PRICE_FIELDS } from "./read-deployments.ts";
 
-/** The listing has the id that its source gives it. */
 export interface SourcedListing {
   readonly model: ManifestModel;
   readonly terms?: ManifestListingTerms;
@@ -60,7 +59,7 @@ export function priceListing(
   return configListing(deployment, fates);
 }
 
-/** Exact; undefined for a text that is not a price. */
+/** The exact price in USD per million tokens; undefined for a text that is not a price. */
 function perMillion(text: string | undefined): string | undefined {
   if (text === undefined) return undefined;
   const price = readPrice(text, PER_TOKEN_PLACES);
@@ -139,7 +138,7 @@ function configListing(deployment: MovedDeployment, fates: Fates): PricedListing
   };
 }
 
-/** A staged listing needs a number. A small one is not mistaken for a promise. */
+/** A staged listing needs some context length. A small one is not mistaken for a promise. */
 const UNKNOWN_CONTEXT_TOKENS = 4_096;
 
 /**

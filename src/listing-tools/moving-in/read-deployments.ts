@@ -291,7 +291,6 @@ function writtenPrices(item: RawJson): WrittenPrices {
 
 const WHOLE_NUMBER = /^\d{1,12}(?:\.0*)?$/;
 
-/** Reads fields of one deployment, and notes each field that it could read. */
 class FieldReader {
   readonly #item: RawJson;
   readonly #path: SettingPath;

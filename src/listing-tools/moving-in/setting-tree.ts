@@ -49,7 +49,6 @@ export function numberAt(setting: RawJson | undefined, key: string): string | un
 
 const WRITTEN_NUMBER = /^[+-]?\d{1,40}(?:\.\d{0,40})?(?:[eE][+-]?\d{1,4})?$/;
 
-/** True for null, an empty text, and a map or list without members. */
 export function isEmpty(setting: RawJson): boolean {
   if (setting === null || setting === "") return true;
   return (asMap(setting)?.size ?? asList(setting)?.length) === 0;

@@ -103,7 +103,10 @@ export function stripVersion(baseUrl: string): string {
   return baseUrl.replace(/\/+$/, "").replace(/\/v\d+$/, "");
 }
 
-/** The client needs a deployment, and the endpoint has no manifest yet. */
+/**
+ * Makes a deployment of an endpoint without a manifest, because the client sends requests only to
+ * deployments.
+ */
 function buildDeployment(wire: Wire, baseUrl: string, asked: Asked): Deployment {
   const text = renderManifest(wire, baseUrl, asked);
   const files = parseManifestFiles([{ file: "survey", text }]);

@@ -12,7 +12,7 @@ import {
 export interface ModelList {
   readonly kind: ServerKind;
   readonly models: readonly SurveyedModel[];
-  /** As the endpoint writes them. */
+  /** The ids as the endpoint writes them. */
   readonly unlistable: readonly string[];
   readonly skipped: readonly SkippedModel[];
 }

@@ -49,7 +49,6 @@ export interface SurveyInput extends EndpointAddress {
 /** Ollama's list has no details, so the models are queried one by one, up to this number. */
 const ASKED_ONE_BY_ONE_MAX = 200;
 const ASKED_AT_ONCE = 4;
-/** No further request starts after this time. */
 const SURVEY_MS_MAX = 60_000;
 
 /** Ids of the chat wires, as manifests write them. */

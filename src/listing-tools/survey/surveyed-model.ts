@@ -4,7 +4,6 @@ import { cutText } from "../../kernel/index.ts";
 export type ServerKind = "vllm" | "llama-cpp" | "ollama" | "lmstudio" | "other";
 
 export interface SurveyedModel {
-  /** Valid as `upstream_id` of a manifest. */
   readonly upstreamId: string;
   /** In tokens, for prompt and output together; absent if the endpoint does not say. */
   readonly contextLength?: number;

@@ -7,7 +7,6 @@ import { ANSWER_TOKENS, chatProbe, writeProse, WEATHER_TOOL } from "./chat-probe
 import { coveringRows, type RowOf } from "./covering-rows.ts";
 
 export interface Fact {
-  /** Where the prompt states the fact, for the text of a finding. */
   readonly place: string;
   readonly of: string;
   readonly value: string;
@@ -47,7 +46,6 @@ type Row = RowOf<typeof DIMENSIONS>;
 
 export interface FactRow {
   readonly whole: FactProbe;
-  /** Streams the answer to exactly the same prompt. */
   readonly stream: FactProbe;
   readonly longer: FactProbe;
 }
@@ -157,7 +155,10 @@ const SMALL_TALK = [
   { asked: "Shall we go on?", answered: "Gladly." },
 ] as const;
 
-/** No provider limits the length of the parameters' description, so the text goes there. */
+/**
+ * Puts the text into the description of the tool's parameters, because no provider limits its
+ * length.
+ */
 function describedBy(tool: QuestionTool, description: string): QuestionTool {
   return { ...tool, schema: { ...tool.schema, description } };
 }

@@ -334,7 +334,8 @@ async function echoFinding(lab: Lab, what: string, probe: Probe): Promise<Findin
   if (!isServed(recited) || recited.usage === undefined || text === "") return undefined;
   const { completion: answered, internalReasoning: apart } = recited.usage;
   if (answered < ECHO_TOKENS_MIN) return undefined;
-  // Some servers show reasoning and bill it as part of the answer, whose tokens are then unknown.
+  // Some servers show reasoning and bill it as part of the answer, so the answer's own tokens are
+  // unknown.
   if (apart === 0 && readChat(deployment, recited)?.thinking !== "") return undefined;
   const once = await lab.ask(chatProbes.echoed(lab, text, { what, copies: 1 }));
   const more = await lab.ask(chatProbes.echoed(lab, text, { what, copies: ECHO_COPIES }));

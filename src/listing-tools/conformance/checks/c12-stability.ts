@@ -47,7 +47,7 @@ async function answersInTime(lab: Lab): Promise<Finding> {
     : passed(text, evidence);
 }
 
-/** No usable answer came. Other checks judge answers that are complete but wrong. */
+/** True if no usable answer came. Other checks judge answers that are complete but wrong. */
 function isBroken({ status, wasReset, timedOut }: Observation): boolean {
   return wasReset || timedOut || status === null || status === 429 || status >= 500;
 }

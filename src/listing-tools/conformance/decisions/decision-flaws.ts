@@ -111,7 +111,7 @@ function choiceFlaw(answer: unknown, question: AskedQuestion["body"]): string | 
     : undefined;
 }
 
-/** The chosen label, in the format of either wire. */
+/** The label that the answer chooses, in the format of System One or of GLiNER. */
 export function chosenIn(answer: unknown): string | undefined {
   if (Array.isArray(answer)) return chosenIn(answer[0]);
   if (typeof answer === "string") return answer;

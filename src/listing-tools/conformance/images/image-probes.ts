@@ -18,7 +18,6 @@ export type ShapeParameter = (typeof SHAPE_PARAMETERS)[number];
 export interface ShapeProbe {
   readonly parameter: ShapeParameter;
   readonly value: string;
-  /** The requested file format; undefined if the probe requests none. */
   readonly format: string | undefined;
   readonly isUsual: boolean;
   readonly probe: Probe;

@@ -5,7 +5,6 @@ export interface AskedShape {
   readonly value: string;
   readonly width: number;
   readonly height: number;
-  /** True if the value promises only the ratio of the sides. */
   readonly isRatio: boolean;
 }
 

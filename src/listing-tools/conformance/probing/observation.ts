@@ -22,11 +22,10 @@ export interface Observation {
   readonly failure: UpstreamFailure | undefined;
   readonly timedOut: boolean;
   readonly wasReset: boolean;
-  /** The usage as settlement would read it. */
   readonly usage: Usage | undefined;
   /** Why the token counts cannot be right; undefined if they can. */
   readonly usageFlaw: string | undefined;
-  /** The finish reason is missing, or names a tool call that is absent. */
+  /** True if the finish reason is missing, or names a tool call that is absent. */
   readonly hasWrongFinish: boolean;
   readonly servedModel: ServedModel | undefined;
   /** What a client would receive, as text, cut at `BODY_KEPT_BYTES_MAX`. */

@@ -28,10 +28,9 @@ export type Evidence = Readonly<Record<string, EvidenceValue>>;
 
 export interface Finding {
   readonly status: CheckStatus;
-  /** One sentence: what was seen, or why the check did not run. */
   readonly message: string;
   readonly evidence?: Evidence;
-  /** The endpoint gives no usable answer, so the other checks are skipped. */
+  /** True if the endpoint gives no usable answer. The other checks are then skipped. */
   readonly isUnreachable?: boolean;
 }
 
@@ -39,7 +38,7 @@ export interface CheckReport extends Finding {
   readonly id: CheckId;
   readonly title: string;
   readonly durationMs: number;
-  /** The check applies, but was skipped: the budget was used up, or the run ended. */
+  /** True if the check applies but was skipped, because the budget was used up or the run ended. */
   readonly isUnasked?: boolean;
 }
 

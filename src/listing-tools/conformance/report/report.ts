@@ -10,7 +10,6 @@ export interface ConformanceReport {
   readonly started_at: string;
   readonly duration_ms: number;
   readonly spend_usd: string;
-  /** False if the run ended before every check had run. */
   readonly is_complete: boolean;
   readonly verdict: ProviderVerdict;
   readonly models: readonly ModelReport[];

@@ -18,7 +18,6 @@ export function signReport(report: ConformanceReport, privateKey: KeyObject): Si
 
 export type ReadReport =
   | { readonly ok: true; readonly report: ConformanceReport }
-  /** `problem` names the fault and the next step. */
   | { readonly ok: false; readonly problem: string };
 
 export const REPORT_BYTES_MAX = 16_777_216;

@@ -9,7 +9,7 @@ export type ProviderVerdict = Verdict | "staged";
 export interface JudgedCheck {
   readonly id: CheckId;
   readonly status: CheckStatus;
-  /** The check applies, but its probes were not sent. */
+  /** True if the check applies, but its probes were not sent. */
   readonly isUnasked?: boolean;
 }
 

@@ -5,7 +5,7 @@ export type Film =
       readonly ok: true;
       /** Undefined if the head of the file does not state the duration. */
       readonly seconds: number | undefined;
-      /** Hash of the first bytes of picture data. */
+      /** Hash of the first bytes of picture data: equal films have equal hashes. */
       readonly shown: string;
     }
   | { readonly ok: false; readonly flaw: string };

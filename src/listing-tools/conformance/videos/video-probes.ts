@@ -5,7 +5,6 @@ import { cutInHalf, type Probe, withMembers } from "../probing/probe.ts";
 const PLACES = ["beach", "river", "field", "street"];
 const TIMES = ["morning", "evening", "midday"];
 
-/** `which` chooses one of the two prompts of a run; each run has others. */
 function writePrompt({ chance }: Subject, which: 0 | 1): string {
   const place = chance.shuffled("places", PLACES)[which];
   return `Wind over a quiet ${place} in the light of the ${chance.shuffled("times", TIMES)[which]}.`;

@@ -23,7 +23,6 @@ export async function videoSpecifics(lab: Lab): Promise<Finding> {
   return chooseWorst(parts, skip ?? passed(parts.map(({ message }) => message).join("; ")));
 }
 
-/** Makes a finding of a probe that was not sent, so that the other videos are still judged. */
 async function guardFinding({ name }: Probe, find: () => Promise<Finding>): Promise<Finding> {
   try {
     return await find();
@@ -48,7 +47,6 @@ async function tooLongFinding(lab: Lab, jobs: JobQuestions): Promise<Finding> {
 
 interface Asking {
   readonly jobs: JobQuestions;
-  /** Hashes of the films so far; no two may be equal. */
   readonly films: Set<string>;
 }
 
@@ -138,9 +136,6 @@ const SECONDS_TOLERANCE = 0.5;
 const SHARE_TOLERANCE = 0.1;
 const WINDOW_BYTES = 16_384;
 
-/**
- * Fails a film that cannot be read, has another duration than requested, or equals an earlier one.
- */
 async function filmFinding(
   { jobs, films }: Asking,
   probe: Probe,
