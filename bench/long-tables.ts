@@ -25,7 +25,6 @@ new PerformanceObserver((list) => {
 
 type Act = readonly [what: string, act: (page: Page) => Promise<void>];
 
-/** Types, selects and sorts in the console's long tables as a person does. */
 export async function useLongTables(
   context: BrowserContext,
   origin: string,

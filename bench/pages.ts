@@ -55,7 +55,6 @@ export async function run(words: readonly string[], { resources, say }: Context)
   };
 }
 
-/** Returns the link that signs in. */
 async function startDev({ resources }: Context): Promise<string> {
   const folder = mkdtempSync(join(tmpdir(), "tokenmarket-pages-"));
   const command = ["--import", "tsx", "src/cli/main.ts", "dev", "--data", join(folder, "data")];

@@ -25,7 +25,6 @@ export interface Context {
   readonly say: Say;
 }
 
-/** One program of the bench, as `bench/main.ts` starts it. */
 export interface Program {
   readonly USAGE: string;
   run(words: readonly string[], context: Context): Promise<Report>;

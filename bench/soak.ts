@@ -65,7 +65,6 @@ interface Check {
   readonly violations: number;
 }
 
-/** A restart or a failover in the middle of a run. */
 interface SoakEvent {
   readonly title: string;
   /** Since the start of the load. */

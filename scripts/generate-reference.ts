@@ -48,7 +48,7 @@ const PAGES: readonly ReferencePage[] = [
   })),
 ];
 
-/** Generated files that are out of date on disk. */
+/** Returns the generated files that are out of date on disk. */
 export function staleReferencePages(root: string): readonly string[] {
   const pages = PAGES.map(({ path, text }) => ({ path, text: text() }));
   return [...pages, ...chartCopies(root)]

@@ -14,7 +14,6 @@ export interface Ask {
   readonly stream?: boolean;
   /** Default 64; `null` leaves the bound out. */
   readonly maxTokens?: number | null;
-  /** Further fields of the body. */
   readonly more?: object;
 }
 

@@ -61,7 +61,6 @@ export interface Bought {
 
 export const MICRO_PER_USD = 1_000_000n;
 
-/** Settings of billing without a payment provider. */
 export const NO_PROVIDER_CONFIG = {
   stripeSecretKey: "",
   stripeWebhookSecret: "",

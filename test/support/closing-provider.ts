@@ -30,7 +30,7 @@ export const CHAT_ANSWER: string = JSON.stringify({
   usage: { prompt_tokens: 1, completion_tokens: 1, total_tokens: 2 },
 });
 
-/** A provider of wire_a that ends its kept connections. */
+/** A provider of wire_a that closes each kept-alive connection. */
 export async function startClosingProvider(): Promise<ClosingProvider> {
   const sockets = new Set<Socket>();
   const requests: { connection: number; body: string }[] = [];

@@ -9,7 +9,6 @@ const CACHE = join(ROOT, "node_modules", ".cache");
 
 /** Bundled from the present sources, because a bundle starts in a third of the time. */
 export interface CompiledProgram {
-  /** `tokenmarket` as an operator runs it. */
   readonly mainFile: string;
   /** The same program with fail points, at which the crash tests end it. */
   readonly crashingFile: string;

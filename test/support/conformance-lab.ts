@@ -26,7 +26,6 @@ const ROOT = resolve(import.meta.dirname, "../..");
 const TODAY = "2026-11-20";
 const SEED = String(seedOf("conformance"));
 
-/** Simulated providers and their models, which get the requests of a conformance run. */
 export class ConformanceBench {
   readonly simulator: Simulator;
   readonly #deadlines = new Deadlines(systemClock);

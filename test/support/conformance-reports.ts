@@ -21,7 +21,7 @@ export interface FoundModel {
   readonly found?: Partial<Record<CheckId, Finding>>;
 }
 
-/** A whole report as a run writes it, without a run. */
+/** Builds a whole report as a run writes it, without a run. */
 export function reportOf(run: {
   readonly provider: string;
   readonly manifestSha256: string;

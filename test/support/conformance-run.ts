@@ -15,7 +15,6 @@ import { seedOf } from "./depth.ts";
 
 const ROOT = resolve(import.meta.dirname, "../..");
 
-/** A simulated provider with one listing. */
 export interface Host {
   readonly name: string;
   readonly modality: CheatModality;
@@ -117,7 +116,6 @@ export interface RunAgainst {
   readonly budgetUsd?: string;
 }
 
-/** Runs all checks on one listing, against a new simulator. */
 export async function runAgainst(
   host: Host,
   { fault, rules = [], seed = "conformance", budgetUsd = "20" }: RunAgainst = {},

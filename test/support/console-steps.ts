@@ -45,7 +45,6 @@ async function addSession(
   await context.addCookies([{ name: "tm_session", value, url, httpOnly: true, sameSite: "Lax" }]);
 }
 
-/** The session of this browser, as the console's API returns it. */
 export async function sessionOf(fixture: ConsoleFixture, page: Page): Promise<Session> {
   const answer = await page.request.get(`${fixture.consoleUrl}/api/console/session`);
   return (await answer.json()) as Session;
@@ -87,7 +86,6 @@ const IS_LOADED = `(async () => {
   return !isLoading();
 })()`;
 
-/** Calls the console's API as the pages of this browser do. */
 export async function ask(
   fixture: ConsoleFixture,
   page: Page,
@@ -135,7 +133,6 @@ export async function newcomer(
   return { ...visitor, orgId: org.org_id as OrgId };
 }
 
-/** Uses the console's API. */
 export async function makeKey(
   fixture: ConsoleFixture,
   page: Page,

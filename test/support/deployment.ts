@@ -96,7 +96,6 @@ export class SoakDeployment {
     this.#database = parts.primary;
   }
 
-  /** Port of the balancer. */
   get port(): number {
     return Number(new URL(this.#parts.balancer.url).port);
   }

@@ -25,7 +25,7 @@ export interface GatedProvider {
   close(): Promise<void>;
 }
 
-/** Answers like the simulator, but only as far as the test lets it. */
+/** A provider that answers like the simulator, but only as far as the test lets it. */
 export async function startGatedProvider(simulatorUrl: string): Promise<GatedProvider> {
   const calls: GatedCall[] = [];
   const server = createServer((request, response) => {

@@ -27,7 +27,6 @@ import { withResource } from "./with-resource.ts";
 export interface TestAccount {
   readonly orgId: OrgId;
   readonly keyId: string;
-  /** The raw virtual key. */
   readonly key: string;
 }
 
@@ -39,7 +38,6 @@ export interface TestGateway {
   readonly config: Config;
   /** An organization with this balance in dollars, such as "25.00", and one key. */
   account(usd: string, limits?: AccountLimits): Promise<TestAccount>;
-  /** The lines that the gateway has logged so far. */
   log(): string;
   close(): Promise<void>;
 }
@@ -165,7 +163,6 @@ export function withGateway(
   );
 }
 
-/** An account of the gateway, for the same tests. */
 export function withAccount(
   gateway: TestGateway,
   usd: string,
@@ -174,7 +171,6 @@ export function withAccount(
   return withResource(() => gateway.account(usd, limits));
 }
 
-/** A simulated provider without a gateway, for the tests of the calling file or `describe`. */
 export function withSimulator(): Simulator {
   return withResource(
     () => startSimulator({ port: 0, host: "127.0.0.1" }),
@@ -185,7 +181,6 @@ export function withSimulator(): Simulator {
 /** The provider key of the standard manifests, which must never reach a client or a log. */
 export const PROVIDER_KEY = "sk-test-provider-key-0123456789";
 
-/** The manifest of a simulated provider. */
 export function simulatorManifest(input: {
   readonly provider: string;
   readonly dialect: "wire_a" | "wire_b";
@@ -283,7 +278,7 @@ function testConfig(
   return outcome.config;
 }
 
-/** An organization with this balance and one key, in any opened stores. */
+/** Opens an organization with this balance and one key, in any opened stores. */
 export async function openAccount(
   backend: Pick<Backend, "accountStore" | "creditStore">,
   usd: string,

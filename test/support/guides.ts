@@ -6,7 +6,6 @@ const FOLDER = join(ROOT, "docs/guides");
 
 export type Language = "sh" | "python" | "ts";
 
-/** One piece of code of a page, as a reader copies it. */
 export interface GuideSnippet {
   readonly name: string;
   readonly language: string;

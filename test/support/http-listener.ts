@@ -30,7 +30,6 @@ export const NO_TIMEOUTS: ClientTimeouts = {
   checkEveryMs: 20,
 };
 
-/** A listener of the gateway in front of a test's routes. */
 export interface Listening {
   readonly port: number;
   readonly url: string;
@@ -47,7 +46,6 @@ export interface RawClient {
   readonly hasEnded: () => boolean;
 }
 
-/** Opens listeners and clients, and closes all of them together. */
 export class Listeners {
   readonly #closers: (() => Promise<void>)[] = [];
   readonly #sockets: Socket[] = [];

@@ -122,7 +122,6 @@ export class LedgerFixture {
   readonly orgs: { readonly id: OrgId; readonly keys: readonly KeyId[] }[] = [];
   readonly members: Membership[] = [];
   readonly attempts: ReserveRow[] = [];
-  /** Every kind of answer so far. */
   readonly answers: Set<string> = new Set();
   readonly #number = ++worldsMade;
   #weeks = 0;

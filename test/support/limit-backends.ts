@@ -23,7 +23,6 @@ const START_MS = 1_700_000_000_000;
 /** The test moves the store's clock. */
 export interface LimitBackend {
   readonly store: LimitStore;
-  /** The store's time in milliseconds. */
   readonly nowMs: number;
   /** Lets time pass, and does what the store does by itself now and then. */
   advance(ms: number): Promise<void>;
@@ -32,7 +31,6 @@ export interface LimitBackend {
   close(): Promise<void>;
 }
 
-/** A journal without entries. */
 export const nothingRecent: RecentUse = { recentUse: () => Promise.resolve([]) };
 
 /** The kinds of stores that the contract holds for. */

@@ -7,7 +7,6 @@ import {
   type TokenCount,
 } from "../../src/gateway/limits/limit-store.ts";
 
-/** The charge of one claim to one scope. */
 interface Charge {
   readonly id: string;
   readonly second: number;
@@ -17,7 +16,6 @@ interface Charge {
   inFlight: boolean;
 }
 
-/** A granted claim of the model. */
 export interface ModelLease {
   readonly charges: readonly Charge[];
   readonly turns: readonly {
@@ -212,7 +210,6 @@ export class LimitModel {
   }
 }
 
-/** A store's answer in the model's terms. */
 export function verdictOf(outcome: ClaimOutcome, scopes: readonly ScopeClaim[]): Verdict {
   if (outcome.kind === "unavailable") return { refused: "unavailable" };
   if (outcome.kind === "claimed") {

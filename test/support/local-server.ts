@@ -3,7 +3,6 @@ import type { AddressInfo, Server, Socket } from "node:net";
 
 import { withResource } from "./with-resource.ts";
 
-/** A server on a free port of loopback. */
 export interface LocalServer {
   readonly port: number;
   /** Without TLS and without a path. */
@@ -12,7 +11,6 @@ export interface LocalServer {
   readonly close: () => Promise<void>;
 }
 
-/** A server of the test's own, for the tests of the calling file or `describe`. */
 export function withServer(make: () => Server): LocalServer {
   return withResource(
     () => listenLocally(make()),

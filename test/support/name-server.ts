@@ -11,7 +11,6 @@ export interface NameServer {
   close(): void;
 }
 
-/** A name server for one test. */
 export async function nameServer(answer: string): Promise<NameServer> {
   const server = await startNameServer(answer);
   onTestFinished(() => server.close());

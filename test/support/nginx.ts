@@ -19,7 +19,6 @@ if (!hasNginx) {
   );
 }
 
-/** A real nginx in front of some servers of this machine. */
 export interface TestNginx {
   readonly url: string;
   /** Sends new requests only to these servers; running ones end where they are. */

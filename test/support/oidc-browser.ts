@@ -18,7 +18,6 @@ export interface Landing {
 /** Handles cookies and redirects as a person's browser does, without showing anything. */
 export class CookieBrowser {
   readonly userAgent: string;
-  /** Every answer so far, with its origin and its full text. */
   readonly seen: { readonly place: string; readonly text: string }[] = [];
   #cookies: readonly Cookie[] = [];
 

@@ -53,7 +53,6 @@ export interface OldBooks {
   settle(): Promise<void>;
 }
 
-/** Old books for the tests of the calling file or `describe`. */
 export function withOldBooks(): OldBooks {
   return withResource(openOldBooks, (books) => books.backend.close());
 }
@@ -139,7 +138,6 @@ export interface RetireRun {
   readonly session?: (real: RetentionSession) => RetentionSession;
 }
 
-/** Runs retirement once, as the command does. */
 export async function retireOldDays(books: OldBooks, input: RetireRun): Promise<RetireOutcome> {
   // A run that was killed a moment ago may still have its lock.
   const real = await until("no other run is under way", () =>

@@ -6,7 +6,6 @@ import { PROVIDER_KEY, simulatorManifest, TEST_KEY_CACHE_MS, textModel } from ".
 import { runCommand, startProgram, type RunningProgram } from "./program.ts";
 import { withResource } from "./with-resource.ts";
 
-/** An operator's files: a data folder and a folder of manifests. */
 export interface OperatorFolder {
   readonly root: string;
   readonly dataDir: string;
@@ -63,7 +62,6 @@ export function serve(
   return startProgram(["serve", ...ports, ...places], { ...OPERATOR_ENV, ...env });
 }
 
-/** A folder with manifests of that provider, for the tests of the calling file or `describe`. */
 export function withOperatorFolder(provider: { readonly url: string }): OperatorFolder {
   return withResource(
     () => operatorFolder(provider.url),
@@ -111,7 +109,7 @@ export async function jsonCommand(
   return { ...result, json: JSON.parse(result.stdout) as Record<string, unknown> };
 }
 
-/** An organization with credit and one key, made by the commands an operator has. */
+/** Opens an organization with credit and one key by an operator's own commands. */
 export async function openAccountByCommands(
   place: readonly string[],
   usd: string,

@@ -114,7 +114,7 @@ interface DecodedRequest {
   }[];
 }
 
-/** Decodes the body of an export. */
+/** Decodes the body of an export of spans. */
 export function spansOf(body: Buffer): readonly ReceivedSpan[] {
   const message = ExportTraceServiceRequest.decode(body);
   const shown = ExportTraceServiceRequest.toObject(message, {

@@ -29,7 +29,6 @@ if (!hasPgBouncer) {
  */
 export type PoolMode = "session" | "transaction" | "statement";
 
-/** A real PgBouncer in front of one PostgreSQL. */
 export interface TestPgBouncer {
   /** The same database through the pooler, in this mode. */
   through(connectionString: string, mode: PoolMode): string;
@@ -79,7 +78,6 @@ export async function startPgBouncer(to: {
   };
 }
 
-/** PgBouncer in front of that server, for the tests of the calling file or `describe`. */
 export function withPgBouncer(server: () => string): TestPgBouncer {
   return withResource(
     () => startPgBouncer({ connectionString: server() }),

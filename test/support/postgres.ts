@@ -26,7 +26,6 @@ export async function freshDatabase(): Promise<FreshDatabase> {
   return await createDatabase(await templateOfRun());
 }
 
-/** A new database with nothing in it. */
 export async function emptyDatabase(): Promise<FreshDatabase> {
   return await createDatabase("template1");
 }
@@ -196,7 +195,6 @@ export async function asAdmin({ connectionString }: { connectionString: string }
   return databaseUrl(admin, new URL(connectionString).pathname.slice(1));
 }
 
-/** An empty database, for the tests of the calling file or `describe`. */
 export function withDatabase(): FreshDatabase {
   return withResource(emptyDatabase, (database) => database.drop());
 }
@@ -234,12 +232,10 @@ export async function freshBackend(): Promise<FreshBackend> {
   };
 }
 
-/** The stores of `freshBackend`, for the tests of the calling file or `describe`. */
 export function withBackend(): FreshBackend {
   return withResource(freshBackend, (backend) => backend.close());
 }
 
-/** The stores of another process on the same database, for the same tests. */
 export function withOtherBackend(backend: FreshBackend): PostgresBackend {
   return withResource(() =>
     openPostgresBackend({ connectionString: backend.connectionString, log: silentLog }),
@@ -253,7 +249,6 @@ export function withPricedBackend(): FreshBackend {
   return backend;
 }
 
-/** A ledger of one process on these stores, for the same tests. */
 export function withLedger(backend: FreshBackend, instanceName: string): Ledger {
   return withResource(
     () =>

@@ -23,7 +23,6 @@ export interface RunningProgram {
 
 /** Another program than the one of this run, or another working directory. */
 export interface ProgramPlace {
-  /** The words before the arguments, as in a shell. */
   readonly command: readonly [string, ...string[]];
   readonly cwd: string;
 }

@@ -3,9 +3,7 @@ import { createServer, type Socket } from "node:net";
 import type { Random } from "../simulation/random.ts";
 import { listenLocally, type LocalServer } from "./local-server.ts";
 
-/** What has arrived of one request. */
 export interface ArrivedRequest {
-  /** Bytes that the head of the request declares. */
   readonly declaredBytes: number;
   readonly chunks: Buffer[];
   readonly manner: Manner;

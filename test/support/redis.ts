@@ -79,7 +79,6 @@ export async function startRedis(more: readonly string[] = []): Promise<TestRedi
   };
 }
 
-/** A server for the tests of the calling file or `describe`. */
 export function withRedis(): TestRedis {
   return withResource(
     () => startRedis(),

@@ -6,7 +6,7 @@ interface Certified {
   readonly lastYear?: number;
 }
 
-/** Made at once, so that the repository contains no key. */
+/** Made on the spot, so that the repository contains no key. */
 export function selfSigned({ host = "secret-provider-host", lastYear = 2099 }: Certified = {}): {
   readonly key: string;
   readonly cert: string;

@@ -27,7 +27,6 @@ export class SentStatements {
     };
   }
 
-  /** The statements executed since the last call. */
   take(): readonly string[] {
     const taken = this.#texts;
     this.#texts = [];

@@ -19,7 +19,6 @@ export interface TestSentinels {
   /** Addresses of the sentinels, in the form of `redis_url`. */
   readonly url: string;
   readonly servers: readonly TestRedis[];
-  /** The present master, as the sentinels report it. */
   master(): Promise<TestRedis>;
   /** Resolves when the sentinels see a master and a replica that follows it. */
   whole(): Promise<void>;

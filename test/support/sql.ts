@@ -29,7 +29,6 @@ export async function openTransaction(
   return client;
 }
 
-/** A transaction that holds the lock of an organization's wallet. */
 export async function lockWallet(
   database: { readonly connectionString: string },
   { orgId }: { readonly orgId: string },

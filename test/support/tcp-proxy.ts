@@ -6,7 +6,7 @@ import { withResource } from "./with-resource.ts";
 
 /**
  * `up`: bytes pass. `down`: connections are reset and refused. `silent`: connections are accepted
- * and nothing passes. A delay: everything passes that much later, even when its sender is gone.
+ * and nothing passes. `delayMs`: each byte passes that much later, even when its sender is gone.
  */
 export type ProxyState = "up" | "down" | "silent" | { readonly delayMs: number };
 
@@ -19,11 +19,11 @@ export interface TcpTarget {
 export interface TcpProxy {
   readonly port: number;
   set(state: ProxyState): void;
-  /** Leads new connections there from now on, and resets the present ones. */
+  /** From now on, the proxy leads new connections to `target`; it resets the present ones. */
   leadTo(target: TcpTarget): void;
-  /** The present connections silently pass no more bytes; new ones do. */
+  /** Silently drops the bytes of all present connections; new connections work. */
   lose(): void;
-  /** Number of pieces that a delay holds back now. */
+  /** Number of pieces that the proxy has received and not yet passed on. */
   readonly underWay: number;
   close(): Promise<void>;
 }
@@ -82,7 +82,6 @@ export async function startTcpProxy(
   };
 }
 
-/** A proxy in front of that database, for the tests of the calling file or `describe`. */
 export function withProxyTo(
   database: FreshDatabase,
   reader?: () => (piece: Buffer) => void,
@@ -96,7 +95,6 @@ export function withProxyTo(
   );
 }
 
-/** The address of the database behind the proxy. */
 export function urlThrough(proxy: TcpProxy, database: FreshDatabase): URL {
   const url = new URL(database.connectionString);
   url.port = String(proxy.port);
@@ -104,7 +102,6 @@ export function urlThrough(proxy: TcpProxy, database: FreshDatabase): URL {
 }
 
 interface LinkRules {
-  /** Passes a piece on, now or later. */
   readonly pass: (piece: Buffer, to: Socket) => Promise<void> | void;
   readonly gone: () => void;
 }

@@ -38,13 +38,13 @@ export interface Upgrade {
   serve(): Promise<RunningProgram>;
   /** Sends requests to a gateway until they are stopped or the test ends. */
   traffic(program: RunningProgram, perSecond: number): SteadyTraffic;
-  /** Applies this program's steps and the later ones. */
+  /** Applies the schema steps of this program, then those of the later release. */
   migrate(options?: Omit<MigrateOptions, "steps">): Promise<readonly string[]>;
-  /** The exit code of an audit of the books. */
+  /** Runs an audit of the books and returns its exit code. */
   audit(): Promise<number | null>;
 }
 
-/** Ends with the calling test. */
+/** Everything ends with the calling test. */
 export async function beginUpgrade(folder: OperatorFolder): Promise<Upgrade> {
   const database = await emptyDatabase();
   onTestFinished(() => database.drop());

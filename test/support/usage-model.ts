@@ -11,7 +11,7 @@ import type {
 } from "../../src/gateway/records/usage-reports.ts";
 import type { FreshBackend } from "./postgres.ts";
 
-/** A request, from the plainest reading of its rows. */
+/** One request as a model computes it from its rows, in the plainest way. */
 export interface ModelRequest {
   readonly id: string;
   readonly ms: number;
@@ -110,7 +110,7 @@ export function groupOf(request: ModelRequest, by: ReportGroupBy): string {
   return request[by];
 }
 
-/** All figures but the first bytes, which a report knows only roughly. */
+/** All figures except the time to the first byte, which a report knows only roughly. */
 export function figuresOf(requests: readonly ModelRequest[]) {
   const token = (at: number): number =>
     requests.reduce((sum, request) => sum + (request.tokens[at] ?? 0), 0);

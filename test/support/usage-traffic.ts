@@ -36,8 +36,9 @@ export interface Traffic {
 }
 
 /**
- * A little of everything with the keys of a fresh organization: models, streams, the playground, a
- * failover with three attempts, a failure and a refusal. All of it is written down when it returns.
+ * Makes a little traffic of every kind with the keys of a fresh organization: models, streams, the
+ * playground, a failover with three attempts, a failure and a refusal. Resolves when all of it is
+ * recorded.
  */
 export async function makeTraffic(fixture: ConsoleFixture, page: Page): Promise<Traffic> {
   const alpha = await makeKey(fixture, page, { name: "alpha" });
@@ -61,7 +62,7 @@ export async function makeTraffic(fixture: ConsoleFixture, page: Page): Promise<
   const refusedId = await call(capped.secret, chatBody("test/a"));
   await ask(fixture, page, "POST /playground/v1/chat/completions", chatBody("test/b"));
   const requests = ids.length + 1;
-  // A refusal is recorded a moment after its answer, and a hold is released then, too.
+  // The gateway records a refusal and releases its hold a moment after the answer.
   await until("every request is written down and settled", async () => {
     const { json } = await ask(fixture, page, "GET /api/console/requests?limit=200");
     const session = await ask(fixture, page, "GET /api/console/session");
@@ -78,7 +79,7 @@ function said(model: string, content: string): object {
   return chatBody(model, { messages: [{ role: "user", content }] });
 }
 
-/** Once, the first provider is at its limit and the second fails. */
+/** Makes one call that the first two providers fail, so that the third one serves it. */
 async function callByTheThird(
   { gateway }: ConsoleFixture,
   call: () => Promise<string>,

@@ -17,9 +17,9 @@ import { withResource } from "./with-resource.ts";
 /** A gateway with providers of videos behind it, which do what the test says. */
 export interface VideoFixture {
   readonly gateway: TestGateway;
-  /** Serves `test/video`, and the models of both first. */
+  /** The provider of `test/video`, and the first provider of the models of both. */
   readonly host: VideoHost;
-  /** Serves the models of both when the first one fails. */
+  /** The second provider of the models of both: it gets a job when the first one fails. */
   readonly other: VideoHost;
   close(): Promise<void>;
 }
@@ -31,8 +31,8 @@ export interface VideoFixture {
 const BOTH = Array.from({ length: 10 }, (_, n) => videoModel(`test/video-both-${n}`));
 
 /**
- * No sweep unless the test says so, and every question of a client is a poll, for whose end it
- * waits however busy the machine is.
+ * The gateway sweeps only when the test says so. Every question of a client becomes a poll, and the
+ * client waits for its end, however busy the machine is.
  */
 const BY_HAND = { videoSweepMs: 3_600_000, videoPollMinMs: 1, videoClientWaitMs: 60_000 };
 
@@ -89,7 +89,7 @@ export function withVideoFixture(
 
 let prompts = 0;
 
-/** No other job has this prompt. */
+/** Returns a prompt that no other job has. */
 export function freshPrompt(): string {
   prompts += 1;
   return `waves at dawn, take ${prompts}`;
@@ -118,7 +118,6 @@ export async function getVideo(
   return await httpCall(`${gateway.url}/v1/videos/${id}`, { headers: bearer(key) });
 }
 
-/** A job that a provider has accepted. */
 export interface AcceptedVideo {
   readonly id: string;
   readonly requestId: string;

@@ -16,9 +16,9 @@ export interface HostedJob {
   readonly headers: IncomingHttpHeaders;
   /** The answer to a poll; a change counts from the next poll. */
   record: object;
-  /** Used instead of the record. */
+  /** Answers a poll in place of the record. */
   answer: Handler | undefined;
-  /** Used instead of the file. */
+  /** Answers a download in place of the file. */
   content: Handler | undefined;
   file: Buffer;
   readonly polls: IncomingHttpHeaders[];
@@ -33,7 +33,7 @@ export class VideoHost {
   readonly jobs: HostedJob[] = [];
   /** Every request, such as `GET /v1/videos/…`. */
   readonly asked: string[] = [];
-  /** Used instead of accepting a job. */
+  /** Answers a new job in place of accepting it. */
   onAccept:
     ((request: IncomingMessage, response: ServerResponse, body: string) => void) | undefined;
   /** Answers paths that are not about a job, to which redirects lead. */
@@ -53,7 +53,7 @@ export class VideoHost {
     return job;
   }
 
-  /** The job of the client's own prompt. */
+  /** The job that a client created with this prompt. */
   of(prompt: string): HostedJob {
     const job = this.jobs.find(({ body }) => body["prompt"] === prompt);
     if (job === undefined) throw new Error(`no job for ${prompt}`);
@@ -134,7 +134,7 @@ export function sendFile(file: Buffer): Handler {
   };
 }
 
-/** Micro-dollars that a second may cost at most. */
+/** The most that a second of video may cost, in micro-dollars. */
 export const VIDEO_CEILING = 100_000;
 
 /** A listing of videos: one to twelve seconds, ten cents each at most. */

@@ -79,7 +79,7 @@ export function takenJob(change: Partial<TakenJob> = {}): TakenJob {
   };
 }
 
-/** What becomes of a job that continues, in plain code: `keep` must agree with it. */
+/** Computes the job that continues, in plain code. The store's `keep` must agree with it. */
 export function keptJob(job: TakenJob, update: JobUpdate): TakenJob {
   const { takenAtMs: nowMs, missingAtMs } = job;
   const counts =
@@ -114,7 +114,6 @@ export function ended(change: Partial<EndedJob> = {}): EndedJob {
   };
 }
 
-/** The update that the store gets of a job that continues. */
 export function jobUpdate(change: Partial<JobUpdate> = {}): JobUpdate {
   return {
     state: "in_progress",

@@ -8,7 +8,7 @@ import { text as readText } from "node:stream/consumers";
 
 import { listenLocally } from "./local-server.ts";
 
-/** As the receiver got it, byte for byte. */
+/** One webhook as the receiver got it, byte for byte. */
 export interface ReceivedWebhook {
   readonly path: string;
   readonly method: string;
@@ -19,9 +19,9 @@ export interface ReceivedWebhook {
 export interface WebhookReceiver {
   readonly url: string;
   readonly received: readonly ReceivedWebhook[];
-  /** The webhooks of one path, oldest first. */
+  /** Returns the webhooks of one path, oldest first. */
   at(path: string): readonly ReceivedWebhook[];
-  /** How requests of a path are answered. Default: 204. */
+  /** Sets how the receiver answers requests of a path. Default: 204. */
   answer(path: string, how: (response: ServerResponse) => void): void;
   readonly open: () => number;
   close(): Promise<void>;

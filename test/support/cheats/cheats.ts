@@ -39,7 +39,6 @@ function clamp(body: JsonObject): JsonObject {
   return { ...body, ...Object.fromEntries(clamped) };
 }
 
-/** Cheats that hosts of every kind can use. */
 const COMMON: Readonly<Record<string, NamedCheat>> = {
   "wrong-key-accepted": {
     checks: "C1",

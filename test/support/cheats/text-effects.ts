@@ -146,7 +146,6 @@ export function twice(part: Part): NonNullable<TextEffect["usage"]> {
   return prompt((tokens, { body }) => tokens + estimateTokens(textOfPart(body, part)));
 }
 
-/** Answers a slightly different request. */
 export function asIf(
   change: (request: SimRequest) => Partial<SimRequest>,
 ): NonNullable<TextEffect["answer"]> {

@@ -49,7 +49,6 @@ const realFetch: typeof fetch = globalThis.fetch;
 /** Clients are right to repeat a request that gets this status. */
 const OVERLOADED = 503;
 
-/** Makes a driver from the deeds of a JavaScript client. */
 export function driverOf(deeds: Deeds): Driver {
   return async (deed, target) => {
     let requests = 0;

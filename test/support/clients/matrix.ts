@@ -5,7 +5,6 @@ import type { TestAccount, TestGateway } from "../gateway.ts";
 import { walletOf } from "../settled.ts";
 import { TOOL_RESULT, type Deed, type Driver, type Outcome } from "./driver.ts";
 
-/** One row of the matrix: a client, and where it differs from the others. */
 export interface ClientRow {
   readonly name: string;
   readonly drive: Driver;

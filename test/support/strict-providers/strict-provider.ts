@@ -15,14 +15,10 @@ export interface StrictProvider {
   readonly refuses?: ReadonlySet<string>;
   /** Members of a message that the provider refuses. */
   readonly refusesInMessages?: ReadonlySet<string>;
-  /** Refuses null as a member of a message. */
   readonly refusesNulls?: true;
   readonly refusesDeveloper?: true;
-  /** Refuses `cache_control` in any place. */
   readonly refusesMarks?: true;
-  /** Refuses `strict` in a function. */
   readonly refusesStrict?: true;
-  /** Refuses tool results in parts. */
   readonly refusesPartsInResults?: true;
   /**
    * Choices of tools that the provider accepts as texts, and `named` for one that names a tool.
@@ -32,14 +28,17 @@ export interface StrictProvider {
   readonly temperatureMax?: number;
   /** Most output tokens of a whole answer. */
   readonly wholeMax?: number;
-  /** Where a stream has its usage. Default: in its own chunk, if requested. */
+  /**
+   * Where a stream has its usage: in its last choice, or unasked. Default: in its own chunk, if the
+   * client requests it.
+   */
   readonly usage?: "unasked" | "in-choice";
-  /** Counts thinking only in the total. */
+  /** The provider counts thinking only in the total. */
   readonly hidesReasoning?: true;
-  /** Signs tool calls, and refuses a history without signatures. */
+  /** The provider signs tool calls, and refuses a history without these signatures. */
   readonly signs?: true;
-  /** Sends tool calls without a finish reason. */
+  /** The provider sends tool calls without a finish reason. */
   readonly silentCalls?: true;
-  /** Requires a ceiling for the price in `provider.max_price`, as texts. */
+  /** The provider requires a ceiling for the price in `provider.max_price`, as texts. */
   readonly wantsCeiling?: true;
 }

@@ -170,7 +170,7 @@ const local: StrictProvider = { wire: "wire_a" };
 const messages: StrictProvider = { wire: "wire_b", auth: "x-api-key" };
 const autoOrNone = wordSet("auto none");
 
-/** By provider id in manifests. */
+/** By the provider's id in manifests. */
 export const STRICT_PROVIDERS: Readonly<Record<string, StrictProvider>> = {
   openai,
   anthropic: messages,
