@@ -11,7 +11,7 @@ export interface Delivery {
   readonly faults: Faults;
   /** Aborted when the client disconnects or the simulator closes. */
   readonly gone: AbortSignal;
-  /** The fault `hold` keeps answers back here. */
+  /** The answers that the fault `hold` keeps back. */
   readonly held: HeldAnswers;
   readonly headers: Readonly<Record<string, string>>;
 }

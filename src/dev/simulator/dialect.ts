@@ -24,7 +24,7 @@ export interface Envelope {
   readonly usage: JsonObject | null;
 }
 
-/** A chat wire, as a provider speaks it. */
+/** The provider's side of a chat wire: checks and reads requests, writes answers and errors. */
 export interface Dialect {
   findProblem(body: JsonObject, headers: RequestHeaders): SimError | undefined;
   read(body: JsonObject): SimRequest;

@@ -1,5 +1,5 @@
 import { asText } from "../../kernel/index.ts";
-/** A text, or the fields that brackets in names put below one name. */
+/** The value of a field: a text, or, for a name such as `a[b]`, the fields in its brackets. */
 export type FormValue = string | FormFields;
 export interface FormFields {
   readonly [name: string]: FormValue | undefined;

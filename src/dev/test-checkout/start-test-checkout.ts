@@ -20,7 +20,7 @@ export interface TestCheckoutOptions {
   readonly host: string;
   /** 0 means any free port. */
   readonly port: number;
-  /** Where events are sent; called for each event. */
+  /** Returns the URL to which an event is sent; called for each event. */
   readonly webhookUrl: () => string;
   readonly clock: Clock;
   readonly log?: Logger;

@@ -3,7 +3,7 @@ import type { CheckoutDecline } from "./checkout-objects.ts";
 export interface TestCard {
   readonly brand: string;
   readonly last4: string;
-  /** Text for the person who pays. */
+  /** What the card does, as the payer reads it on the page. */
   readonly does: string;
   /** The decline of a charge while the payer is absent; undefined if the charge succeeds. */
   readonly decline?: CheckoutDecline;

@@ -11,7 +11,7 @@ import {
 export interface PriceDifference {
   /** A SKU, or a line of the price card: `card image hd`. */
   readonly sku: string;
-  /** The price is that of prompts with more tokens than this. */
+  /** The price applies to prompts with more tokens than this. */
   readonly above_prompt_tokens: number;
   /** The instant from which the prices differ; null if they differ now. */
   readonly from: string | null;

@@ -75,7 +75,7 @@ export interface DraftAbilities {
   readonly efforts?: readonly string[];
 }
 
-/** Limits of one account. */
+/** Rate limits that a provider sets for one account. */
 export interface DraftCapacity {
   readonly requestsPerMinute?: number;
   readonly promptTokensPerMinute?: number;

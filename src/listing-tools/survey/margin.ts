@@ -43,8 +43,8 @@ export function withMargin(manifest: Manifest, percent: string): Manifest {
 }
 
 /**
- * New hashes for listings that nobody edited. An edited listing keeps its hash, so that it still
- * counts as edited.
+ * Computes new hashes for the listings that nobody edited. An edited listing keeps its hash, so
+ * that it still counts as edited.
  */
 function importedHashes(
   before: Manifest,

@@ -49,7 +49,6 @@ function decide(host: DecisionHost, call: ReceivedCall): Decided | SimError {
   const { read } = delivery.faults.cheat?.decisions ?? {};
   const decided = host.decide(read?.(sent) ?? sent);
   if (read === undefined || "status" in decided) return decided;
-  // The usage counts the tokens of the original body.
   const honest = host.decide(sent);
   return "status" in honest ? honest : { ...honest, answers: decided.answers };
 }

@@ -38,7 +38,10 @@ export function perQuestionHost(form: DecisionForm): DecisionHost {
   return systemoneHost(form, { readsImages: true, isPerQuestion: true });
 }
 
-/** A Systemone host with an envelope. It refuses a body whose estimated tokens are too many. */
+/**
+ * A Systemone host that wraps its answers in an envelope. It refuses a body that is estimated to
+ * have too many tokens.
+ */
 export function envelopeHost(form: DecisionForm): DecisionHost {
   return {
     ...plainHost(form),

@@ -53,8 +53,8 @@ export interface FactRow {
 const MORE_COPIES = 3;
 
 /**
- * Probes in which any two parts of a request occur together at least once, and each declared
- * parameter is sent at least once.
+ * Returns probes in which any two parts of a request occur together at least once, and each
+ * declared parameter is sent at least once.
  */
 export function factRows(subject: Subject): readonly FactRow[] {
   const { deployment } = subject;
@@ -278,7 +278,10 @@ const PLAIN_TEXT = {
 const CONTEXT_SHARE = 0.6;
 const LONG_TOKENS_MAX = 12_000;
 const STREAMED_LONG_TOKENS_MAX = 4_000;
-/** No common tokenizer has more tokens per copy, so a long text stays below its target size. */
+/**
+ * No common tokenizer makes more tokens of one copy of the text, so the long text stays below its
+ * target size.
+ */
 const COPY_TOKENS = 85;
 
 /** Target size of the long text: at most 60 % of the listing's context. */

@@ -126,7 +126,7 @@ async function tableFindings(
 
 const GROWTH_TOLERANCE = 0.03;
 const GROWTH_TOKENS_MIN = 10;
-/** Most tokens of one fact and its question in Latin letters, and then in other scripts. */
+/** The most tokens of one fact with its question: here in Latin letters, below in other scripts. */
 const FACT_TOKENS_MAX = 26;
 const OTHER_FACT_TOKENS_MAX = 60;
 const QUESTION_TOKENS_MAX = 80;
@@ -141,7 +141,7 @@ const TOOLS_TOKENS_MAX = 600;
  */
 function growthFinding(of: {
   readonly perCopy: number;
-  /** Tokens billed for a request without a system message, minus those of its text. */
+  /** Prompt tokens that a request without a system message is billed for beyond its text. */
   readonly frame: number;
   readonly probe: FactProbe;
   readonly seen: Observation;
@@ -180,7 +180,9 @@ function besideTokensMax(
   return Math.max(0, around) + own + more;
 }
 
-/** A token has at least one byte of output. The end of the answer, and each call, may add a few. */
+/**
+ * An output token has at least one byte. The end of the answer, and each call, may add a few more.
+ */
 const OUTPUT_TOKENS_BESIDE = 16;
 const CALL_TOKENS_BESIDE = 60;
 

@@ -18,8 +18,8 @@ export interface Probe {
 }
 
 /**
- * True if a customer could send this request. Answers to others say nothing about what customers
- * get.
+ * True if a customer could send this request. The answer to any other probe does not show what
+ * customers get.
  */
 export function isPlain(probe: Probe): boolean {
   return probe.changeBody === undefined && probe.as === undefined;

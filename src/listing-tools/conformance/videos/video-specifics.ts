@@ -131,7 +131,10 @@ async function fileFinding(jobs: JobQuestions, id: string): Promise<Finding> {
   return passed("completed, with a cost under the ceiling, and read by ranges");
 }
 
-/** Films end at a frame, so the greater of both differences is allowed. */
+/**
+ * A film ends at a frame, so its length may differ by this many seconds or by the share below,
+ * whichever is more.
+ */
 const SECONDS_TOLERANCE = 0.5;
 const SHARE_TOLERANCE = 0.1;
 const WINDOW_BYTES = 16_384;
