@@ -27,7 +27,7 @@ export interface Measuring {
 
 const DAY_MS = 86_400_000;
 
-/** In megabytes. */
+/** All sizes are in megabytes. */
 export async function measureSizes({ connectionString }: Measuring): Promise<readonly Figure[]> {
   const client = new Client({ connectionString });
   await client.connect();

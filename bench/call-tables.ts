@@ -11,7 +11,6 @@ interface Spread {
 }
 
 export interface Figure extends Spread {
-  /** CPU time of the target's other processes, such as a database; 0 if it has none. */
   readonly helpers: Spread;
   readonly redis: Spread;
   /** Median of requests or chunks per second. */

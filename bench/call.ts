@@ -114,7 +114,7 @@ class CallBench {
     this.#options = options;
     this.#picked = picked;
     this.#context = context;
-    // Root starts a database server as another user, who needs access to the folder.
+    // A root user starts the database server as another user, who needs access to the folder.
     chmodSync(this.#folder, 0o755);
     const { resources } = context;
     resources.defer(() => rmSync(this.#folder, { recursive: true, force: true }));

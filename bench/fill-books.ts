@@ -135,7 +135,7 @@ async function openSession(connectionString: string): Promise<Client> {
   return session;
 }
 
-/** Every attempt that is filled in is booked in the present month. */
+/** Where new bookings go: all attempts that are filled in are booked in the present month. */
 interface NewBooks {
   readonly transfers: string;
   readonly position: bigint;
@@ -170,7 +170,7 @@ function transferIndexes(
 
 const DAY_MS = 86_400_000;
 const CREDIT_MICRO_USD = 1_000_000_000_000;
-/** Positions before the first attempt, which the grants use. */
+/** Ledger positions that are left free for the grants, before the first attempt. */
 const GRANTED_POSITIONS = 100_000_000n;
 
 function accountsSql(

@@ -73,7 +73,10 @@ interface SoakEvent {
   readonly toSeconds: number;
 }
 
-/** Each event begins after `due`, a share of the run. None is in the second half. */
+/**
+ * The events of a run. Each begins after the share `due` of it; the second half has none, so that
+ * growth can be judged there.
+ */
 const PLAN: readonly {
   readonly title: string;
   readonly due: number;

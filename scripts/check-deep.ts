@@ -104,7 +104,7 @@ async function runPart({ name, command, args }: Part): Promise<PartResult> {
   return { name, command, ok: code === 0, seconds, figures };
 }
 
-/** From the report of the test runner. */
+/** Reads the figures from the report of the test runner. */
 function testFigures(): string {
   if (!existsSync(report)) return "it was ended before it wrote its report";
   const run = JSON.parse(readFileSync(report, "utf8")) as Record<string, number>;

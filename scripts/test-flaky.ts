@@ -34,7 +34,7 @@ interface Ending {
 interface Run {
   readonly ok: boolean;
   readonly seconds: number;
-  /** By file and name of the test; null if the run left no report. */
+  /** By file and test name: how the test ended. Null if the run left no report. */
   readonly endings: ReadonlyMap<string, Ending> | null;
 }
 

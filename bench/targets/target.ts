@@ -16,13 +16,15 @@ export interface Route {
   readonly upstream: Wire;
 }
 
-/** Whose keys a row's requests carry, unless it is one customer with credit. */
+/**
+ * Whose keys the requests of a row carry; a row without this field uses one customer with credit.
+ */
 export type Callers = "many" | "bad_key" | "no_credit";
 
 export interface Pace {
   readonly connectionsMax: number;
   readonly streamsMax: number;
-  /** How many windows of ordinary requests the measurement lasts. */
+  /** Length of the measurement, as a multiple of the window of ordinary requests. */
   readonly windows: number;
 }
 

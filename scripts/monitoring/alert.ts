@@ -1,4 +1,4 @@
-/** Series as promtool writes them, and the time at which the result is expected. */
+/** Series in promtool's notation, and the time at which they must have the expected result. */
 interface Example {
   readonly series: Readonly<Record<string, string>>;
   readonly at: string;
@@ -20,5 +20,5 @@ export interface Alert {
   readonly quiet: Example;
 }
 
-/** A day and two hours to spare, in seconds, for what happens once a day. */
+/** Seconds of a day and two hours: the limit for what must happen once a day. */
 export const HOURS_26 = 93_600;

@@ -11,7 +11,7 @@ export const ALERTS: Readonly<Record<string, Alert>> = { ...SERVICE_ALERTS, ...M
 const RECORDING_GROUP = "tokenmarket-recording";
 const ALERTS_GROUP = "tokenmarket-alerts";
 
-/** Each becomes one file in deploy/prometheus. */
+/** By the file's name in deploy/prometheus: the function that writes its text. */
 export const RULE_FILES: Readonly<Record<string, () => string>> = {
   "recording.yml": () => rulesText(RECORDING_GROUP, RECORDING_RULES),
   "genai.yml": () => rulesText("tokenmarket-genai", GENAI_RULES),

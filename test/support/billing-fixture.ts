@@ -40,14 +40,14 @@ export interface BillingFixture {
   readonly log: readonly LogLine[];
   /** Statuses of the answers to events, oldest first. */
   readonly statuses: readonly number[];
-  /** The next `count` events get no answer. */
+  /** Leaves the next `count` events without an answer. */
   refuseEvents(count: number): void;
   newOrg(): Promise<OrgId>;
   buy(orgId: OrgId, dollars: number): Promise<Bought>;
   /** The balance that the console shows; negative if the organization owes money. */
   balance(orgId: OrgId): Promise<bigint>;
   purchase(bought: Bought): Promise<PurchaseRecord>;
-  /** Ids of audit checks that fail. */
+  /** Returns the ids of the audit checks that fail. */
   broken(): Promise<readonly string[]>;
   close(): Promise<void>;
 }

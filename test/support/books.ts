@@ -14,7 +14,7 @@ const CALL_EVERY_MS = 100;
  */
 const UNTIL_MS = 50_000;
 
-/** An annulled attempt keeps a row for an hour, but holds nothing. */
+/** Leaves out annulled attempts, whose rows stay for an hour but hold nothing. */
 export const OPEN_HOLDS_SQL = `
   select row_to_json(h)::text as hold, now()::text as at from hold h where not annulled`;
 

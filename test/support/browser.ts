@@ -284,7 +284,7 @@ interface AxeLike {
   }>;
 }
 
-/** Nothing may reach over the edge of the window once the layout has settled. */
+/** Fails if anything reaches over the edge of the window once the layout has settled. */
 export async function expectFits(page: Page): Promise<void> {
   const over = await page.evaluate<number>(`(async () => {
     const over = ({ scrollWidth, clientWidth }) => scrollWidth - clientWidth;
@@ -310,7 +310,10 @@ export async function takePicture(page: Page, name: string): Promise<void> {
   await page.screenshot({ path: join(SCREENSHOTS, `${name}.png`), fullPage: true });
 }
 
-/** Paper must show everything: A4 and Letter without margins, and A4 with margins of 10 mm. */
+/**
+ * Fails if a printed page cuts anything: on A4 and Letter without margins, or on A4 with margins of
+ * 10 mm.
+ */
 export async function expectPrintFits(page: Page): Promise<void> {
   await page.emulateMedia({ media: "print" });
   await expect.poll(() => page.getByRole("button", { name: "Print" }).isVisible()).toBe(false);

@@ -1,7 +1,7 @@
 import { type CapPeriod, periodEndMs } from "../../src/kernel/core/cap-period.ts";
 import { at, type HttpAnswer } from "./ask.ts";
 
-/** What an answer says about a refusal by a cap. */
+/** What an answer must say about a refusal by a cap of this scope. */
 export function capOf(scope: "org" | "key", period: CapPeriod = "month"): object {
   const reset = new Date(periodEndMs(period, Date.now())).toISOString();
   return {
@@ -24,7 +24,7 @@ export function capOf(scope: "org" | "key", period: CapPeriod = "month"): object
   };
 }
 
-/** What the answers say about their refusals by caps; equal ones only once. */
+/** What the answers say about refusals by caps, without duplicates. */
 export function capsOf(answers: readonly HttpAnswer[]): unknown[] {
   const said = answers.map(({ status, headers, json }) => {
     const message = String(at(json, "error", "message"));

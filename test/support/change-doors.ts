@@ -114,7 +114,7 @@ export const WRITING_CONSOLE_ROUTES: Readonly<Record<string, readonly ActionName
   "POST /api/console/optimize/:search_id/stop": ["optimize.end"],
 };
 
-/** Each of these sends one request or message, or changes only the present session. */
+/** Each of these routes sends one request or message, or changes only the present session. */
 export const READING_CONSOLE_ROUTES: readonly string[] = [
   ...contracts.flatMap(([name, { changes }]) => (changes?.length === 0 ? [name] : [])),
   "POST /api/console/received-invitations/find",

@@ -2,7 +2,9 @@ import { createServer, type Socket } from "node:net";
 
 import { listenLocally } from "./local-server.ts";
 
-/** How it ends a kept connection at a request: before it has answered, or while it does. */
+/**
+ * How the provider ends a kept-alive connection: before it answers a request, or during the answer.
+ */
 export type Ending = "fin" | "rst" | "half_status";
 
 export interface ClosingProvider {
@@ -11,12 +13,15 @@ export interface ClosingProvider {
   readonly requests: readonly { readonly connection: number; readonly body: string }[];
   readonly connections: number;
   readonly open: number;
-  /** Ends a connection from this request on; 1: it answers none. Default 2. */
+  /**
+   * The number of the first request on a connection at which the provider ends it; 1: no request is
+   * answered. Default 2.
+   */
   endFrom: number;
   ending: Ending;
   /** The header `keep-alive` of every answer; undefined: none. */
   keepAlive: string | undefined;
-  /** Ends a connection that was unused for this many milliseconds. */
+  /** The provider ends a connection that was unused for this many milliseconds. */
   idleMs: number | undefined;
   readonly close: () => Promise<void>;
 }

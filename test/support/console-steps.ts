@@ -102,7 +102,7 @@ export async function ask(
   return { status: answer.status(), json: text.startsWith("{") ? JSON.parse(text) : undefined };
 }
 
-/** Makes one small chat call with this key, whatever its answer. */
+/** Makes one small chat call with this key; does not check the answer. */
 export async function callGateway(
   fixture: ConsoleFixture,
   key: string,

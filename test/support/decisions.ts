@@ -48,12 +48,12 @@ export const URGENT: object = {
   instructions: "Is it urgent?",
 };
 
-/** Any systemone listing accepts this body. */
+/** A body that any systemone listing accepts. */
 export function decisionBody(model: string, more: object = {}): object {
   return { model, state: "The shop is down.", questions: { urgent: URGENT }, ...more };
 }
 
-/** Any GLiNER listing accepts this body. */
+/** A body that any GLiNER listing accepts. */
 export function glinerBody(model: string, more: object = {}): object {
   const mood = { type: "classification", labels: ["good", "bad"] };
   return { model, state: "The shop is down.", questions: { mood }, ...more };

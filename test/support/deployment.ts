@@ -211,7 +211,7 @@ async function startPostgresPair(
   return { primary, standby };
 }
 
-/** The command refuses while an old lease may be valid. */
+/** Repeats `ledger reopen`, which refuses while a lease of the old primary may be valid. */
 async function reopenBooks(env: Environment): Promise<void> {
   const reason = "the primary died; its synchronous standby was promoted";
   let refusal = "";

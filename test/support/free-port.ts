@@ -3,8 +3,8 @@ import { once } from "node:events";
 import { createServer } from "node:net";
 
 /**
- * Ports from here on are below those that the kernel gives to outgoing connections, which can take
- * none of them.
+ * Ports from here to `LAST` are below those that the kernel gives to outgoing connections, so no
+ * connection can take one.
  */
 const FIRST = 20_000;
 const LAST = 32_000;

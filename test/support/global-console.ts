@@ -7,7 +7,7 @@ export default async function setUp(): Promise<void> {
 }
 
 declare global {
-  /** Each project of the run loads this file again; the first one builds the pages. */
+  /** Builds the pages once: each project of the run loads this file again. */
   var pagesOfThisRun: Promise<unknown> | undefined;
 }
 

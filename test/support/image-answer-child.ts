@@ -13,10 +13,12 @@ export interface ImageAnswerOrder {
 }
 
 export interface ImageAnswerCost {
-  /** Bytes of the answer as the provider sends it, and then as the client gets it. */
+  /**
+   * Bytes of the answer as the provider sends it; `writtenBytes` are those that the client gets.
+   */
   readonly answerBytes: number;
   readonly writtenBytes: number;
-  /** Most bytes of heap and buffers, above those before. */
+  /** Most bytes of heap and buffers, beyond those before the answer. */
   readonly peakBytes: number;
   /** The longest single step, by the clock or in processor time, whichever is less. */
   readonly slowestStepMs: number;

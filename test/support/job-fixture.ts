@@ -27,7 +27,7 @@ export function withJobFixture(): JobFixture {
   );
 }
 
-/** A ledger with jobs that two processes have open. */
+/** A ledger, and the video jobs of one database that two processes have open. */
 export class JobFixture {
   readonly backend: FreshBackend;
   /** The same database, as another process has it open. */

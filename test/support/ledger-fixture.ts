@@ -109,7 +109,7 @@ export type LedgerCommand =
   | { readonly do: "attach job"; readonly pick: number }
   | { readonly do: "adopt"; readonly by: number; readonly limit: number }
   | { readonly do: "join"; readonly instance: number }
-  /** The instance's lease ends, and a peer sees it. */
+  /** The lease of `instance` ends, and another instance notices it. */
   | { readonly do: "take over"; readonly instance: number }
   | { readonly do: "recover" }
   /** The books begin a new life after a restore, while no instance is alive. */
@@ -249,7 +249,10 @@ export class LedgerFixture {
     );
   }
 
-  /** Closings without reserves. Each of them is decided. */
+  /**
+   * Closes attempts by closings that come without a reserve, and compares each verdict with the
+   * model's.
+   */
   async #closeLate(rows: readonly CloseRow[], expected: readonly ModelClose[]): Promise<void> {
     if (rows.length === 0) return;
     const verdicts = (await this.#backend.ledgerBatchStore.closeBatch(rows)).map(comparableClosing);
@@ -442,7 +445,7 @@ export class LedgerFixture {
     return { requestId: latest.requestId, ordinal: latest.attempts };
   }
 
-  /** What the instance's process knows: no later attempt of the request has begun. */
+  /** True if no later attempt of the request has begun, as the instance's process would know. */
   #isFinal(attemptId: AttemptId): boolean {
     const place = this.#places.get(attemptId);
     return ![...this.#places.values()].some(

@@ -117,7 +117,10 @@ export function reserveRow(
   };
 }
 
-/** A closing with reported usage that costs `costMicroUsd`, and half a micro-dollar more. */
+/**
+ * A closing with reported usage. It costs `costMicroUsd` plus half a micro-dollar, to test
+ * rounding.
+ */
 export function closeRow(
   attemptId: AttemptId,
   costMicroUsd: bigint,
@@ -153,8 +156,8 @@ export function voidRow(attemptId: AttemptId, change: Partial<CloseRow> = {}): C
 }
 
 /**
- * Lets the books continue in this month. A month before theirs is possible only before anything has
- * moved.
+ * Makes the books continue in this month. It may be earlier than their month only if nothing has
+ * been booked.
  */
 export async function moveBooksTo(
   backend: { query(sql: string, values: unknown[]): Promise<unknown> },

@@ -24,16 +24,15 @@ const START_MS = 1_700_000_000_000;
 export interface LimitBackend {
   readonly store: LimitStore;
   readonly nowMs: number;
-  /** Lets time pass, and does what the store does by itself now and then. */
+  /** Lets time pass, and runs the work that the store does by itself from time to time. */
   advance(ms: number): Promise<void>;
-  /** A new slot: what happens in one slot is not seen in another. */
+  /** Returns a new slot. What happens in one slot does not affect another. */
   newSlot(): string;
   close(): Promise<void>;
 }
 
 export const nothingRecent: RecentUse = { recentUse: () => Promise.resolve([]) };
 
-/** The kinds of stores that the contract holds for. */
 export const limitBackends: readonly {
   readonly name: string;
   readonly isMissing: boolean;

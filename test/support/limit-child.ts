@@ -49,7 +49,7 @@ async function obey(order: LimitOrder): Promise<void> {
   const tally: LimitTally = { claimed: 0, refused: 0, unavailable: 0 };
   if (order.act === "give back") giveBack();
   else await Promise.all(Array.from({ length: order.claims }, () => takeOne(order, tally)));
-  // A claim after them is answered after everything that was released.
+  // The store answers this claim only after it has handled all releases before it.
   await claim({ ...order, scopes: [] });
   process.send?.(tally);
 }

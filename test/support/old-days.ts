@@ -127,7 +127,7 @@ export function unknownRow(attemptId: AttemptId): CloseRow {
   });
 }
 
-/** Days are old enough after this number of days. */
+/** Age in days from which a day may be retired. */
 const OLD_DAYS = 30;
 
 export interface RetireRun {

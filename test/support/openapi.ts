@@ -84,7 +84,7 @@ export function listUndescribed(value: unknown, at: string, isOfNames = false): 
   });
 }
 
-/** The target of a reference is described in its own place. */
+/** A reference needs no description: its target is described in its own place. */
 function isDescribed(shape: Described): boolean {
   const words = shape.description ?? shape.schema?.description ?? "";
   return words.length > 5 || "$ref" in shape;

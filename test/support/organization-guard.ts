@@ -27,8 +27,8 @@ export class OrganizationGuard {
   }
 
   /**
-   * From now on, only the rows of these organizations may be touched; none: of all. Keys that exist
-   * now are known.
+   * From now on, only the rows of these organizations may be touched; without any, all rows may be.
+   * Also records to which organization each present key belongs.
    */
   async allow(...orgIds: readonly string[]): Promise<void> {
     await this.#client.query("truncate guard_org, guard_key");

@@ -49,7 +49,7 @@ export interface OtlpReceiver {
   readonly url: string;
   readonly spans: readonly ReceivedSpan[];
   readonly headers: readonly Readonly<Record<string, unknown>>[];
-  /** The bytes of all exports, as text. */
+  /** Returns the bytes of all exports as text. */
   text(): string;
   close(): Promise<void>;
 }

@@ -3,14 +3,16 @@ import type { Principal } from "../../src/gateway/accounts/principal.ts";
 import type { CallPorts } from "../../src/gateway/call/ports.ts";
 import type { KeyId, OrgId } from "../../src/kernel/core/ids.ts";
 
-/** For a program that neither asks for verdicts nor counts broken answers. */
+/**
+ * Standing of listings for tests in which every listing is trusted and no broken answer is counted.
+ */
 export const TRUSTED_LISTINGS: CallPorts["standing"] = {
   mayRoute: () => true,
   isDistrusted: () => false,
   note: () => undefined,
 };
 
-/** For a program that never fills the window of refused requests. */
+/** A window of refused requests that never fills. */
 export const NO_REFUSAL_WINDOW: CallPorts["refusals"] = {
   leave: () => undefined,
   enter: () => undefined,

@@ -57,7 +57,7 @@ let template: Promise<string> | undefined;
 
 function templateOfRun(): Promise<string> {
   template ??= makeTemplate().catch((error: unknown) => {
-    // The next file tries again.
+    // The next file of this worker tries again.
     template = undefined;
     throw error;
   });
@@ -158,7 +158,7 @@ function serverOfRun(): Promise<ServerOfRun> {
       admin: adminConnectionString,
     }),
     (error: unknown) => {
-      // The next file tries again.
+      // The next file of this worker tries again.
       server = undefined;
       throw error;
     },

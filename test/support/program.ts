@@ -53,7 +53,7 @@ export async function startProgram(
     });
   });
   child.removeAllListeners("exit");
-  // `close` comes later: then no process of the group holds the pipes any more.
+  // With npx, waits for `close`: then no process of the group holds the pipes any more.
   const over = place === undefined ? "exit" : "close";
   const exited = new Promise<number | null>((done) => child.once(over, done));
   return {

@@ -57,7 +57,8 @@ export class PurchaseModel {
   }
 
   /**
-   * All claims together may take at most the money that the purchase gave, and nothing before that.
+   * Takes or returns money after a change of the claims. All claims together take at most what the
+   * purchase gave; before it is paid, they take nothing.
    */
   #settle(purchase: ModelPurchase): void {
     if (!purchase.isPaid) return;

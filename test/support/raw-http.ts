@@ -1,7 +1,8 @@
 import { connect } from "node:net";
 
 /**
- * Every request asks to close its connection, so only a connection that stays open takes this long.
+ * Every request asks the server to close its connection, so only a connection that wrongly stays
+ * open takes this long.
  */
 const WAIT_MS = 30_000;
 

@@ -11,8 +11,8 @@ export interface ArrivedRequest {
 
 const MANNERS = ["answers", "answers early", "fails early", "resets"] as const;
 /**
- * How the provider treats a request. `early`: before it reads the body, which it reads later all
- * the same.
+ * How the provider treats a request. `early`: before it reads the body, which it reads afterwards
+ * all the same.
  */
 export type Manner = (typeof MANNERS)[number];
 

@@ -6,7 +6,7 @@ import type {
 } from "../../src/ledger/ledger-batch-store.ts";
 import type { CloseRow, ReserveOutcome, ReserveRow } from "../../src/ledger/ledger-store.ts";
 
-/** One hold, and the closing that comes in front of it; null: none. */
+/** One hold, and the closing that the batch does before it; null: none. */
 export interface ReserveEntry {
   readonly row: ReserveRow;
   readonly close: CloseRow | null;
@@ -20,7 +20,7 @@ export interface ReserveBatchStore extends LedgerBatchStore {
   ): Promise<readonly ReserveOutcome[]>;
 }
 
-/** Adds a verb for tests that only hold. */
+/** Adds `reserveBatch` for tests that only hold. */
 export function withReserveBatch(store: LedgerBatchStore): ReserveBatchStore {
   return Object.assign(store, {
     reserveBatch: async (member: Membership, entries: readonly ReserveEntry[]) => {

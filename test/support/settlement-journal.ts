@@ -78,8 +78,8 @@ export class SettlementJournal {
   }
 
   /**
-   * Returns the ids in the same order. Attempts that end now and attempts that ended before are
-   * written separately.
+   * Writes the attempts and returns their ids in the same order. Attempts that end now are written
+   * separately from those that ended earlier.
    */
   async write(attempts: readonly JournaledAttempt[]): Promise<readonly AttemptId[]> {
     await this.#pinPrices(new Set(attempts.map(({ provider }) => provider)));

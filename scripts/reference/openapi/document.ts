@@ -14,7 +14,7 @@ export function gatewayDocument(): object {
   return describedGateway().document;
 }
 
-/** The document, and the descriptions that no field uses. */
+/** Returns the document, and the field descriptions that no field of it uses. */
 export function describedGateway(): DescribedDocument {
   const paths: Record<string, Record<string, object>> = {};
   for (const [name, operation] of Object.entries(OPERATIONS)) {

@@ -24,7 +24,7 @@ const STATUSES: Readonly<Record<RefusalClass, readonly number[]>> = {
 const WHOLE =
   /^(x-tm-(attempts|remaining-rpm|remaining-tpm|queue-ms|upstream-status)|retry-after)$/;
 const CLASSES = Object.keys(REFUSALS) as readonly RefusalClass[];
-/** Refusals of a route that only reads. */
+/** The classes of refusals of a route that only reads. */
 const READ: ReadonlySet<RefusalClass> = new Set([
   "auth",
   "email_not_verified",

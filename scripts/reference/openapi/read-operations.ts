@@ -73,7 +73,10 @@ function listParameters(query: TSchema): readonly object[] {
   }));
 }
 
-/** For `POST /v1/route?for=` and `GET /v1/generation?id=`; all other parameters are optional. */
+/**
+ * `for` is the parameter of `POST /v1/route`, the request id that of `GET /v1/generation`; all
+ * other parameters are optional and need no example.
+ */
 function exampleOf(name: string): string {
   return name === "for" ? "chat" : "$REQUEST_ID";
 }

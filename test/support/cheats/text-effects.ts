@@ -11,11 +11,11 @@ export interface Asked {
 
 /** What a cheat changes in a chat answer; everything else stays. */
 export interface TextEffect {
-  /** Only for requests with all of these traits. Default: every request. */
+  /** The cheat applies only to requests with all of these traits. Default: every request. */
   readonly when?: string;
-  /** Only for every nth answer. */
+  /** The cheat applies only to every nth answer. */
   readonly every?: number;
-  /** Only from this answer on. */
+  /** The cheat applies only from this answer on. */
   readonly after?: number;
   /** The model's name in the answer; `*` becomes the right name. */
   readonly model?: string;

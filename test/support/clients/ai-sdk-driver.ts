@@ -12,7 +12,7 @@ import {
   type Equipped,
 } from "./driver.ts";
 
-/** What the deeds use of the framework. */
+/** The functions of the framework that the driver calls. */
 type Framework = Pick<
   typeof ai,
   "generateText" | "generateObject" | "streamText" | "jsonSchema" | "stepCountIs" | "tool"

@@ -47,7 +47,8 @@ export async function npmFolder(input: {
       const packageJson = { private: true, type: "module", dependencies };
       writeFileSync(join(folder, "package.json"), JSON.stringify(packageJson));
       if (module !== undefined) writeFileSync(join(folder, "clients.mjs"), module);
-      // Packages for a newer Node are run by one of their own, not by the one of the tests.
+      // npm must not refuse a package for a newer Node: another Node than that of the tests runs
+      // it.
       const options = ["--engine-strict=false", "--no-audit", "--no-fund", "--loglevel=error"];
       if (!runsScripts) options.push("--ignore-scripts");
       await run("npm", ["install", ...options], { cwd: folder });

@@ -46,7 +46,10 @@ export type Deeds = Partial<Readonly<Record<Deed, (target: Equipped) => Promise<
 /** Node's own `fetch`, even while a test forbids the global one. */
 const realFetch: typeof fetch = globalThis.fetch;
 
-/** Clients are right to repeat a request that gets this status. */
+/**
+ * The gateway answers this status when the machine is busy; clients are right to repeat the
+ * request.
+ */
 const OVERLOADED = 503;
 
 export function driverOf(deeds: Deeds): Driver {

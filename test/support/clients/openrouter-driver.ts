@@ -10,7 +10,7 @@ import {
   type Equipped,
 } from "./driver.ts";
 
-/** What is used of `@openrouter/sdk`, which is no dependency of this repository. */
+/** The parts of `@openrouter/sdk` that are used. It is no dependency of this repository. */
 export interface OpenRouterModule {
   readonly HTTPClient: new (options: { readonly fetcher: typeof fetch }) => object;
   readonly OpenRouter: new (options: object) => {

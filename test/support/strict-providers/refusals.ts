@@ -10,7 +10,10 @@ import type { StrictProvider } from "./strict-provider.ts";
 
 type Complaint = string | undefined;
 
-/** The first thing that this provider refuses although others of its wire may accept it. */
+/**
+ * Returns the first part of the body that this provider refuses although others of its wire may
+ * accept it.
+ */
 export function findRefusal(
   provider: StrictProvider,
   body: JsonObject,

@@ -69,7 +69,7 @@ function withoutExtras(messages: unknown): unknown {
   });
 }
 
-/** This provider counts its thoughts only in the total. */
+/** Tokens of thinking that a provider with `hidesReasoning` counts only in the total. */
 const HIDDEN_TOKENS = 40;
 
 function visible({ hidesReasoning }: StrictProvider, answer: SimAnswer): SimAnswer {
