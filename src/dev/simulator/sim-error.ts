@@ -18,7 +18,7 @@ export interface Troubles {
 
 export type ErrorWriter = (error: SimError) => JsonObject;
 
-/** Errors have a type in addition to the code. */
+/** Writes an error with a type in addition to the code. */
 export const referenceError: ErrorWriter = ({ status, message, code }) => {
   const isModeration = code === "moderation_blocked" || code === "content_policy_violation";
   const type = isModeration
@@ -29,7 +29,9 @@ export const referenceError: ErrorWriter = ({ status, message, code }) => {
   return { error: { message, type, param: null, code: code ?? null } };
 };
 
-/** In errors, `code` is the status, and the code is `metadata.error_type`. */
+/**
+ * Writes an error whose `code` is the HTTP status; the error's own code is `metadata.error_type`.
+ */
 export const relayError: ErrorWriter = ({ status, message, code }) => ({
   error: {
     code: status,
@@ -38,7 +40,7 @@ export const relayError: ErrorWriter = ({ status, message, code }) => ({
   },
 });
 
-/** Errors have two texts: a code and a message. */
+/** Writes an error as two texts: a code and a message. */
 export const plainError: ErrorWriter = ({ status, message, code }) => ({
   code: code ?? (status >= 500 ? "The service is currently unavailable" : "Invalid argument"),
   error: message,

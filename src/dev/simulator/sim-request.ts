@@ -96,8 +96,8 @@ export interface Told {
 }
 
 /**
- * States each requested fact as the prompt does. A fact that the prompt states twice has the last
- * value.
+ * Answers with each requested fact as the prompt states it. If the prompt states a fact twice, the
+ * last value counts.
  */
 export function toldIn(userText: string, prompt: unknown): Told {
   const asked = [...userText.matchAll(QUESTION)].map(([, what = ""]) => what);
