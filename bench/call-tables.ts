@@ -11,14 +11,13 @@ interface Spread {
 }
 
 export interface Figure extends Spread {
-  /** CPU time of the target's other processes, such as a database; 0 if it has none. */
   readonly helpers: Spread;
   readonly redis: Spread;
-  /** Requests or chunks per second, median. */
+  /** Median of requests or chunks per second. */
   readonly perSecondMedian: number;
-  /** Processor time over the window, median: 1 is a core. */
+  /** Median of processor time divided by the window: 1 is one core. */
   readonly loadMedian: number;
-  /** Something went wrong: such a figure is not to be trusted. */
+  /** Why the figure is not to be trusted. */
   readonly problem?: string;
 }
 
@@ -46,7 +45,6 @@ interface Row {
   readonly figures: ReadonlyMap<TargetId, Figure>;
 }
 
-/** Tables of the deployments, of the gateway beside nginx and the Node floor, and of the peers. */
 export function tablesOf(rows: readonly Row[]): readonly Table[] {
   const peers = PEERS.filter((id) => rows.some(({ figures }) => figures.has(id)));
   const own = rows.filter(({ work, figures }) => {
@@ -131,19 +129,19 @@ function peerCells({ work, figures }: Row, peers: readonly TargetId[]): readonly
   return [work.title, work.unit, one(own), ...cells];
 }
 
-/** The figure of the gateway, as one process or as several. */
+/** The gateway's figure, whether it ran as one process or as several. */
 function ownOf(figures: Row["figures"]): Figure | undefined {
   return figures.get("gateway") ?? figures.get("gateway-workers");
 }
 
-/** The sum of the medians of a candidate and of the other processes that it needs. */
+/** Adds the medians of a candidate and of its helper processes. */
 function togetherOf(figure: Figure | undefined): number | undefined {
   return figure === undefined
     ? undefined
     : figure.median + figure.helpers.median + figure.redis.median;
 }
 
-/** Subtracts the latency without any gateway from a latency; other figures stay as they are. */
+/** Subtracts the latency without a gateway; figures of other kinds stay as they are. */
 function addedOver(
   { kind }: Work,
   figures: Row["figures"],
