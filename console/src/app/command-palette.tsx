@@ -18,7 +18,7 @@ import { subPlacesFor } from "./sub-places.ts";
 
 type RunnableCommand = Command & { readonly run: () => void };
 
-/** A search for pages, keys and models. The typed text never leaves the browser. */
+/** Searches pages, keys and models. The typed text never leaves the browser. */
 export default function CommandPalette({
   onClose,
 }: {

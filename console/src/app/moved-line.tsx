@@ -5,7 +5,7 @@ import { useSession } from "../api/use-session.ts";
 import { Banner } from "../ui/banner.tsx";
 import { MovedNote } from "./moved-note.ts";
 
-/** Read once per page load; shown on every page until it is hidden. */
+/** The note is read once per page load, and stays on every page until the reader hides it. */
 let moved = MovedNote.take(Date.now());
 
 /** Explains above the page why it now shows another organization. */

@@ -29,7 +29,6 @@ export function RepairLink({ action, target }: Repair): ReactElement {
   );
 }
 
-/** The same link as a button. */
 export function RepairButton({ action, target }: Repair): ReactElement {
   const { installation } = useSession();
   if (action === "contact_support") return <Support support={installation.support} />;

@@ -86,8 +86,8 @@ const routes = root.addChildren([
       page(open, "/docs/reference", reference, "ReferencePage"),
       page(open, "/docs/reference/$operation", reference, "OperationPage"),
       page(open, "/docs/$page", guide, "GuidePage"),
-      // Model ids contain slashes, so the rest of the address is one parameter. It is a child of
-      // the list's route, or the address would match the list itself.
+      // Model ids contain slashes, so the rest of the address is one parameter. This route is a
+      // child of the list's route; otherwise the address would match the list itself.
       modelPages.addChildren([
         page(modelPages, "/", models, "ModelsPage"),
         page(modelPages, "compare", compare, "ComparePage"),
@@ -140,7 +140,6 @@ const routes = root.addChildren([
   ]),
 ]);
 
-/** The router with all pages of the console. */
 export const router = createRouter({
   routeTree: routes,
   parseSearch: readSearch,

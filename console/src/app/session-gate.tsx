@@ -19,7 +19,9 @@ import { signInAddress, type SignInReason } from "./sign-in-address.ts";
 
 /** How often the session, with balance and notices, is read while the page is visible. */
 const BALANCE_MS = 10_000;
-/** The same without credit, so that the banner disappears seconds after a purchase in any tab. */
+/**
+ * The interval without credit, so that the banner disappears seconds after a purchase in any tab.
+ */
 const UNFUNDED_MS = 3_000;
 
 /** Reads the session before any page, and keeps people without a verified email on one page. */
@@ -46,7 +48,8 @@ export function SessionGate(): ReactElement {
 
 /**
  * Clears the data of one account before another is shown. Signing out, also in another tab, drops
- * every answer. Another account or organization reloads the page; the latter leaves a note.
+ * every answer. A new account or organization reloads the page; if only the organization is new, a
+ * note explains it.
  */
 function useForgetting(session: Session | undefined): void {
   const client = useQueryClient();
@@ -89,7 +92,10 @@ function choosePace(session: Session | undefined): { readonly refetchMs?: number
   return { refetchMs: session.is_funded ? BALANCE_MS : UNFUNDED_MS };
 }
 
-/** Guards the pages of an organization: without a session, the sign-in page leads back to them. */
+/**
+ * Guards the pages of an organization: visitors without a session sign in and then return to the
+ * page.
+ */
 export function PrivateGate(): ReactElement {
   const session = useSession();
   const wasSignedIn = useRef(false);
@@ -117,7 +123,6 @@ export function ToSignIn({ reason }: { readonly reason: SignInReason | undefined
   return null;
 }
 
-/** Shows operator pages to operators, and "Page not found" to everyone else. */
 export function OperatorGate(): ReactElement {
   return useSession().is_operator ? <Outlet /> : <NotFound />;
 }

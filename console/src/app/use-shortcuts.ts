@@ -15,7 +15,6 @@ export interface ShortcutOptions {
   readonly isOperator: boolean;
 }
 
-/** Listens for the keys of the whole console: palette, help, search, jumps. */
 export function useShortcuts(options: ShortcutOptions): void {
   const navigate = useNavigate();
   const latest = useRef(options);

@@ -11,7 +11,6 @@ export interface BannerProps {
   readonly action?: ReactNode;
 }
 
-/** A line about the whole account, above every page. */
 export function Banner({ tone, children, action }: BannerProps): ReactElement {
   const Mark = tone === "info" ? Info : tone === "warn" ? CircleAlert : CircleX;
   return (

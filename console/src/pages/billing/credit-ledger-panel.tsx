@@ -17,7 +17,6 @@ import { Time } from "../../ui/time.tsx";
 
 const PAGE_LINES = 50;
 
-/** The wallet's entries, newest first, loaded page by page, and all of them as a file. */
 export function CreditLedgerPanel(): ReactNode {
   const ledger = useLedger();
   return (

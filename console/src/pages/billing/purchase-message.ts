@@ -9,7 +9,6 @@ export interface PurchaseMessage {
   readonly isDecided: boolean;
 }
 
-/** The message for a purchase's status. */
 export function purchaseMessage(status: PurchaseStatus): PurchaseMessage {
   return WORDS[status];
 }

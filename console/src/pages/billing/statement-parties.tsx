@@ -7,7 +7,6 @@ import { AppLink } from "../../ui/app-link.tsx";
 import { countryName } from "../../ui/country-name.ts";
 import styles from "./statement.module.css";
 
-/** The issuer and the buyer of a statement or receipt. */
 export function StatementParties(props: {
   readonly company: CompanyData | null;
   readonly issuer: Issuer;

@@ -9,7 +9,6 @@ import { Time } from "../../ui/time.tsx";
 import { TopUpCard } from "./top-up-card.tsx";
 import { TopUpForm } from "./top-up-form.tsx";
 
-/** Automatic top-up: its state this month, the saved card, and the rule. */
 export function TopUpPanel({ topUp }: { readonly topUp: TopUp }): ReactNode {
   if (!topUp.is_available) return null;
   const { rule, card } = topUp;
@@ -36,7 +35,6 @@ function State({ topUp }: { readonly topUp: TopUp }): ReactNode {
   );
 }
 
-/** The current state of automatic top-up, in sentences. */
 function Progress({ topUp }: { readonly topUp: TopUp }): ReactNode {
   const { rule, pause } = topUp;
   if (pause !== null) {

@@ -10,7 +10,6 @@ import { GuideRun } from "./guide-run.tsx";
 import styles from "./docs.module.css";
 import { type Block, slugOf } from "./markdown-blocks.ts";
 
-/** The blocks of a guide, without its title, which the page already shows. */
 export function MarkdownView({
   blocks,
 }: {

@@ -1,6 +1,5 @@
 type Json = Readonly<Record<string, unknown>>;
 
-/** One field of a body, a parameter or a header. */
 export interface FieldRow {
   readonly name: string;
   readonly type: string;
@@ -16,7 +15,6 @@ export interface OperationView {
   readonly tag: string;
   readonly summary: string;
   readonly about: string;
-  /** An example call in curl. */
   readonly curl: string;
   readonly parameters: readonly FieldRow[];
   readonly body: readonly FieldRow[];
@@ -25,10 +23,8 @@ export interface OperationView {
   readonly refusals: readonly { readonly status: string; readonly classes: string }[];
 }
 
-/** How many levels of nested fields are listed. */
 const DEPTH_MAX = 3;
 
-/** Converts the operations of an OpenAPI document for the reference pages. */
 export function readOperations(document: unknown): readonly OperationView[] {
   return Object.entries(child(document, "paths")).flatMap(([path, methods]) =>
     Object.entries(methods as Json).map(([method, operation]) =>

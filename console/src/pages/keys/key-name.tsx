@@ -43,7 +43,7 @@ export function KeyName(props: { readonly named: Key; readonly isLink: boolean }
       )}
       {mayRename ? (
         <RowButton
-          // Returns the focus here after the form has closed.
+          // The focus returns to this button after the form has closed.
           autoFocus={renaming === "done"}
           isQuiet
           label={`Rename ${named.name}`}
@@ -89,7 +89,7 @@ function RenameForm(props: { readonly renamed: Key; readonly onClose: () => void
           aria-label={`New name of ${renamed.name}`}
           size="xs"
           miw={140}
-          // The reader has just asked for this field.
+          // The reader has just opened this field.
           autoFocus
           maxLength={NAME_CHARS_MAX}
           {...controlled(name, setName)}

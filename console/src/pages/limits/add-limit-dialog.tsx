@@ -13,12 +13,11 @@ import { pickCeilings, LIMIT_KINDS, readLimits, type Ceilings } from "./limit-ch
 import { BLANK_LIMITS, LimitFields } from "./limit-fields.tsx";
 
 interface AddProps {
-  /** The current limits, with the keys to choose from and their ceilings. */
+  /** The current limits: the keys to choose from, and their ceilings. */
   readonly rows: readonly LimitRow[];
   readonly onClose: () => void;
 }
 
-/** Adds a limit for a model, for the organization or for one key. */
 export default inDialog("Add model limit", AddLimitForm);
 
 function AddLimitForm({ rows, onClose }: AddProps): ReactNode {

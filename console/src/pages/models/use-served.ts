@@ -5,7 +5,6 @@ import { useAnswer } from "../../api/use-answer.ts";
 import { useMaybeSession } from "../../api/use-session.ts";
 import { indexServedModels, type ServedModels } from "./served.ts";
 
-/** Served figures of models and providers, and whose calls they are from. */
 export interface ServedFor {
   readonly of: ServedModels;
   /** By the provider's id. */
@@ -14,7 +13,7 @@ export interface ServedFor {
 }
 
 /**
- * Figures of all customers if the operator publishes them, else of the reader's own organization;
+ * Figures of all customers if the operator publishes them, else of the reader's organization;
  * undefined if there are none.
  */
 export function useServed(): ServedFor | undefined {

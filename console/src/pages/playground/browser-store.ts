@@ -1,10 +1,10 @@
 const NAME = "tm-playground";
-/** 2: with presets; 3: with images and searches. */
+/** Version 2 added presets; version 3 added images and searches. */
 const VERSION = 3;
 const SHELVES = ["conversations", "videos", "presets", "images", "searches"] as const;
 type Shelf = (typeof SHELVES)[number];
 
-/** A stored record; it belongs to an organization, because a browser may be used for several. */
+/** A stored record. It belongs to an organization, because a browser can be used for several. */
 export interface Kept {
   readonly id: string;
   readonly orgId: string;
@@ -17,7 +17,7 @@ export interface Kept {
  */
 export class BrowserShelf<T extends Kept> {
   readonly #shelf: Shelf;
-  /** The most records per organization; the oldest are removed first. */
+  /** The most records that are stored per organization; the oldest are removed first. */
   readonly countMax: number;
 
   constructor(shelf: Shelf, countMax: number) {
@@ -77,8 +77,7 @@ function openDatabase(): Promise<IDBDatabase | undefined> {
         }
       });
       request.addEventListener("success", () => {
-        // Otherwise this page would block a newer version of the console that upgrades the
-        // database.
+        // An open connection would block a newer version of the console that upgrades the database.
         request.result.addEventListener("versionchange", () => request.result.close());
         resolve(request.result);
       });

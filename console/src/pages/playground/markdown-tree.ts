@@ -1,16 +1,16 @@
 import MarkdownIt, { type Token } from "markdown-it";
 
-/** A part of an answer: a text, or an element of a fixed list. HTML in the answer stays text. */
+/**
+ * A part of an answer: a text, or an element with one of the known tags. HTML in the answer stays
+ * text.
+ */
 export type MarkdownNode = string | MarkdownElement;
 
 export interface MarkdownElement {
   readonly tag: MarkdownTag;
   readonly children: readonly MarkdownNode[];
-  /** The target of a link: `http`, `https` or `mailto`. */
   readonly href?: string;
-  /** The level of a heading: 1 to 6. */
   readonly level?: number;
-  /** The first number of an ordered list. */
   readonly start?: number;
   /** The language named by the fence of a code block. */
   readonly language?: string;
@@ -39,7 +39,7 @@ export type MarkdownTag = (typeof TAGS)[number] | "heading" | "hr" | "br" | "blo
 
 const LINK = /^(?:https?:\/\/|mailto:)/i;
 const reader = new MarkdownIt({ html: false, linkify: true, breaks: true });
-// Without a scheme, a "link" in the text is often a file name.
+// Links without a scheme stay text, because they are often file names.
 reader.linkify.set({ fuzzyLink: false, fuzzyEmail: false });
 
 /** Parses an answer as Markdown. HTML stays text, and images become links. */
@@ -57,7 +57,7 @@ function grown(tokens: readonly Token[]): readonly MarkdownNode[] {
   const stack = [root];
   for (const token of tokens) {
     const top = stack.at(-1) ?? root;
-    // Paragraphs of a tight list are hidden: their content belongs directly to the item.
+    // The parser hides the paragraphs of a tight list: their content belongs directly to the item.
     if (token.hidden) continue;
     if (token.nesting === 1) {
       stack.push({ element: openElement(token), children: [] });
@@ -71,7 +71,7 @@ function grown(tokens: readonly Token[]): readonly MarkdownNode[] {
   return root.children;
 }
 
-/** Undefined for an unknown element, of which only the content is shown. */
+/** Undefined for an unknown element: only its content is shown. */
 function openElement(token: Token): Open["element"] {
   if (token.type === "heading_open") {
     return { tag: "heading", level: Number(token.tag.slice(1)) };

@@ -12,7 +12,6 @@ import styles from "./verification.module.css";
 
 interface CheckTableProps {
   readonly listings: readonly ListingTrust[];
-  /** The model whose findings are shown below. */
   readonly shown: string;
   readonly onChoose: (model: string, check: string | undefined) => void;
 }

@@ -9,7 +9,7 @@ import type { ChatAnswer, Turn } from "./chat-types.ts";
 import { TurnView } from "./turn-view.tsx";
 import type { Chat } from "./use-chat.ts";
 
-/** A thread scrolled this close to its end follows new text. */
+/** A thread that is scrolled this close to its end follows new text. */
 const NEAR_PX = 80;
 
 export interface ThreadProps {
@@ -19,7 +19,7 @@ export interface ThreadProps {
   readonly onExample: (prompt: string) => void;
 }
 
-/** The conversation, oldest message first; with several models, a column for each. */
+/** The conversation, oldest message first. If there are several models, each has a column. */
 export function Thread(props: ThreadProps): ReactElement {
   const { conversation, isBusy } = props.chat;
   const { turns, settings } = conversation;
@@ -33,7 +33,7 @@ export function Thread(props: ThreadProps): ReactElement {
   );
 }
 
-/** A column for each model; each scrolls separately. */
+/** A column for each model; the columns scroll separately. */
 function Columns(props: ThreadProps): ReactElement {
   const { settings } = props.chat.conversation;
   const names = useNames(props.models);
@@ -128,7 +128,10 @@ function useNames(models: readonly Model[]): ReadonlyMap<string, string> {
 
 type Actions = Pick<Chat, "sayAgain" | "regenerate" | "editAnswer" | "giveResults">;
 
-/** Functions that stay the same while an answer streams in, so that other turns are not redrawn. */
+/**
+ * Functions that stay the same objects while an answer streams in, so that other turns are not
+ * redrawn.
+ */
 function useActions(chat: Chat): Actions {
   const now = useRef(chat);
   now.current = chat;
@@ -143,7 +146,7 @@ function useActions(chat: Chat): Actions {
   );
 }
 
-/** What a screen reader announces after all answers have ended. */
+/** The text that a screen reader announces after all answers have ended. */
 function announceEnds(turns: readonly Turn[]): string {
   const answers = turns.at(-1)?.answers ?? [];
   return answers.map(describeEnd).join(" ");
