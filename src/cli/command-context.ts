@@ -24,7 +24,6 @@ export interface CommandAnswer {
   readonly exitCode?: ExitCode;
 }
 
-/** The setting that each flag sets. */
 const FLAG_SETTINGS: Readonly<Record<string, SettingName>> = {
   port: "port",
   consolePort: "consolePort",
@@ -97,7 +96,6 @@ export const PUBLIC_KEY_OPTION = [
 ] as const;
 export const JSON_OPTION = ["--json", "print one JSON document on standard output"] as const;
 
-/** Adds the options of every command that works on stored data. */
 export function onStoredData(command: Command): Command {
   return command
     .option(...DATA_OPTION)

@@ -65,10 +65,8 @@ export interface RefreshedFile {
     | "older_source"
     /** The source has no listing of this provider. */
     | "lists_nothing"
-    /** The refreshed manifest would be invalid. */
     | "invalid";
   readonly detail?: string;
-  /** The change of the offer to customers. */
   readonly difference?: ManifestDifference;
   readonly findings: readonly RefreshFinding[];
 }

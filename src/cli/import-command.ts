@@ -133,7 +133,7 @@ async function readPrices(flags: Flags): Promise<ListingFinder["fromPriceFile"]>
   return priceFileListings(await readSourceFile(prices, undefined));
 }
 
-/** The reason why this line would be invalid in `tokenmarket.yaml`; undefined if it is valid. */
+/** Why the setting would be invalid in `tokenmarket.yaml`; undefined if it is valid. */
 function settingProblem({ setting, value }: PlannedSetting): string | undefined {
   const yamlText = `${setting}: ${JSON.stringify(value)}\n`;
   const outcome = loadConfig({ flags: {}, env: {}, yamlText });

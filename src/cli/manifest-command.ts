@@ -118,7 +118,6 @@ interface FileIssue extends FileNote {
   readonly rule: string;
 }
 
-/** The named manifest, or every manifest in the named folder. */
 function manifestFiles(path: string): string[] {
   if (!existsSync(path)) throw new UsageFault(`${path}: there is no such file or folder`);
   if (!statSync(path).isDirectory()) return [path];

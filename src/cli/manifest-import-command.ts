@@ -81,8 +81,8 @@ export function addManifestImportCommand(manifest: Command, context: CommandCont
           ...(margin === undefined ? {} : { margin }),
         });
         const text = renderManifest(result);
-        // With exit code 1, an existing file is kept, because it may list models that this import
-        // would stage.
+        // If no model is listed, an existing file is kept, because it may list models that this
+        // import would stage.
         const isKept = result.listed.length === 0 && existsSync(out);
         if (text !== undefined && out !== "-" && !isKept) writeFileSync(out, text);
         return renderAnswer({ result, source, out, text: isKept ? undefined : text });

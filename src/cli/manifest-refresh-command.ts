@@ -275,7 +275,8 @@ function importAgain(manifest: Sourced, { sources, leastSources = 1 }: Refreshin
     const source = sources.get(from);
     if (source === undefined || head.sources[from] === undefined) return [];
     const sha256 = sha256Hex(source.bytes);
-    // A source with equal bytes has its recorded day, whatever the file's name is.
+    // If a recorded source has the same bytes, the recorded day counts, whatever the file's name
+    // is.
     const same = recordedFiles.find((each) => each.from === from && each.sha256 === sha256);
     return [same === undefined ? source : { ...source, dated: same.dated }];
   });
@@ -304,7 +305,7 @@ function importAgain(manifest: Sourced, { sources, leastSources = 1 }: Refreshin
   return { kind: "imported", manifest: again, unsettled: new Set(unsettled) };
 }
 
-/** True if an unedited listing has rate limits, because they were imported then. */
+/** True if an unedited listing has rate limits, which then come from an earlier import. */
 function hasImportedCapacity({ models, listing_terms: terms, catalog_source }: Sourced): boolean {
   return models.some((model) => {
     if (model.capacity === undefined || !Object.hasOwn(catalog_source.imported, model.id)) {
@@ -316,11 +317,10 @@ function hasImportedCapacity({ models, listing_terms: terms, catalog_source }: S
 }
 
 const DAY_MS = 86_400_000;
-/** The days by which customers know of a rise in advance, unless the operator names a day. */
+/** Customers know of a price rise this many days in advance, unless the operator names a day. */
 const RISE_NOTICE_DAYS = 7;
 const EFFECTIVE_DAYS_MAX = 366;
 
-/** Reads `--effective` and `--max-rise` into the rules of the merge. */
 export function readPriceRules(
   flags: { readonly effective?: string; readonly maxRise: string },
   nowMs: number,

@@ -17,7 +17,6 @@ export function readWhole(flags: Flags, name: string, range: WholeRange): number
   );
 }
 
-/** The text of the flag `--<name>`; undefined if the flag is absent. */
 export function readText(flags: Flags, name: string): string | undefined {
   const value = flags[name.replace(/-(\w)/g, (_dash, letter: string) => letter.toUpperCase())];
   return value === undefined ? undefined : String(value);
@@ -56,7 +55,6 @@ export function readInstant(text: string, flag: string): number {
   throw new UsageFault(`${flag} must be a day or an instant in UTC such as 2026-09-01T12:00Z`);
 }
 
-/** Requires a day written YYYY-MM-DD. */
 export function readDay(text: string, flag: string): string {
   if (isDay(text)) return text;
   throw new UsageFault(`${flag} must be a day as YYYY-MM-DD, not ${text}`);
@@ -81,7 +79,6 @@ export function requireUsd(flag: string, text: string): MicroUsd {
   throw new UsageFault(`${flag} must be dollars such as 0.25, not ${text}`);
 }
 
-/** Trims the text, which must not be empty. */
 export function requireFilled(flag: string, text: string): string {
   if (text.trim() !== "") return text.trim();
   throw new UsageFault(`${flag} must not be empty`);

@@ -31,7 +31,6 @@ export interface RefreshSchedule {
   readonly clock: Clock;
   readonly log: Logger;
   readonly changeLog: Pick<ChangeLog, "write">;
-  /** Reads a file or an https address. Default: `readSourceFile`. */
   readonly read?: typeof readSourceFile;
 }
 

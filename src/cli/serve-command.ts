@@ -211,7 +211,7 @@ async function startServer(
   if (isDevelopment) {
     stdout.write("Token Market: starting PostgreSQL, the simulated provider, the gateway…\n");
   }
-  // `dev` always migrates, because it runs on one machine with a database of its own.
+  // `dev` always migrates, because it runs on one machine with its own database.
   const schema = isDevelopment || config.autoMigrate ? "migrate" : "check";
   const backend = await openBackend({ config, log, hide, schema, isDatabaseKeptUp: true });
   const end = async (): Promise<void> => {

@@ -95,7 +95,6 @@ async function checkListing(watch: Watch, listing: WatchedListing): Promise<Watc
   };
 }
 
-/** The cost of the runs in the last interval, and the interval's budget. */
 interface IntervalSpending {
   readonly intervalMicroUsd: MicroUsd;
   readonly intervalBudgetMicroUsd: MicroUsd;

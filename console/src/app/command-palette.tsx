@@ -132,7 +132,6 @@ function Found(props: {
   );
 }
 
-/** The command that opens a pasted id; undefined if the text is not an id. */
 function useIdCommand(query: string): readonly RunnableCommand[] | undefined {
   const { state } = useSession();
   const navigate = useNavigate();

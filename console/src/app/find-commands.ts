@@ -80,7 +80,7 @@ export function withRecent<C extends Command>(
 const NAME = "tm-recent";
 const IDS_MAX = 5;
 
-/** Ids of the commands last chosen in the palette in this tab, newest first. */
+/** IDs of the commands last chosen in the palette in this tab, newest first. */
 export function readRecent(): readonly string[] {
   return recallTexts("sessionStorage", NAME);
 }

@@ -33,7 +33,6 @@ export function makeQueryClient(): QueryClient {
   return client;
 }
 
-/** Calls `onReturn` when the reader returns from another tab or window. */
 function listenForReturn(onReturn: (isFocused?: boolean) => void): () => void {
   const listener = (): void => onReturn();
   globalThis.addEventListener("visibilitychange", listener);

@@ -18,7 +18,6 @@ export interface Repair {
   readonly target: string | null;
 }
 
-/** A link to the page where the cause of a notice or refusal can be resolved. */
 export function RepairLink({ action, target }: Repair): ReactElement {
   const { installation } = useSession();
   if (action === "contact_support") return <Support support={installation.support} />;

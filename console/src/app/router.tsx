@@ -72,7 +72,7 @@ const settlement: Load = () => import("../pages/operator/settlement-page.tsx");
 const optimize: Load = () => import("../pages/optimize/optimize-page.tsx");
 const search: Load = () => import("../pages/optimize/optimize-search-page.tsx");
 
-/** The first pages that people see, which need no `more-styles.ts`. */
+/** The pages that most people see first. They need no `more-styles.ts`. */
 const FIRST_PAGES: ReadonlySet<Load> = new Set([verify, overview]);
 
 const routes = root.addChildren([

@@ -28,7 +28,8 @@ const UNFUNDED_MS = 3_000;
 export function SessionGate(): ReactElement {
   const answer = useAnswer("GET /api/console/session", undefined, choosePace(useMaybeSession()));
   useForgetting(answer.data);
-  // The path of the visible page, not of a loading one, so that no other page flashes.
+  // `resolvedLocation` is the visible page, not one that is still loading, so that no other page
+  // flashes.
   const pathname = useRouterState({ select: (state) => state.resolvedLocation?.pathname });
   if (answer.data === undefined) {
     return answer.isError ? (
@@ -78,7 +79,6 @@ function isSame(before: Session, now: Session): boolean {
   return before.user?.email === now.user?.email && before.org?.org_id === now.org?.org_id;
 }
 
-/** Leaves a note that the same person is now in another organization. */
 function noteMove(before: Session, { user, others }: Session): void {
   const { org, is_undecided: isUndecided } = before;
   if (org === null || isUndecided || before.user?.email !== user?.email) return;

@@ -60,7 +60,8 @@ export const theme: MantineThemeOverride = createTheme({
       defaultProps: {
         closeButtonProps: { "aria-label": "Close dialog" },
         centered: true,
-        // The scroll bar stays visible, so the page needs no padding in its place.
+        // The scroll bar stays visible while a dialog is open, so the page needs no padding instead
+        // of it.
         removeScrollProps: { removeScrollBar: false },
         // Without this role, the dialog's `header` element would be a second banner landmark.
         attributes: { header: { role: "presentation" } },
@@ -80,7 +81,7 @@ export const theme: MantineThemeOverride = createTheme({
   },
 });
 
-/** Mantine's own dimmed, error and placeholder tones are too faint on white. */
+/** Replaces Mantine's dimmed, error and placeholder tones, which are too faint on white. */
 export const cssVariables: CSSVariablesResolver = () => ({
   variables: {},
   light: {

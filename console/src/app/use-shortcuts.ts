@@ -5,7 +5,7 @@ import { readJump } from "./jump.ts";
 import { placesFor } from "./places.ts";
 import { areSingleKeysOn } from "./single-keys.ts";
 
-/** The time in which a letter must follow `g`. */
+/** A letter must follow `g` within this time. */
 const PREFIX_MS = 1_500;
 
 export interface ShortcutOptions {

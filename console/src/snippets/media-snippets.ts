@@ -23,7 +23,6 @@ export function modelSnippets(
   return bodySnippets(model.modality, gatewayUrl, sampleBody(model));
 }
 
-/** Snippets that send the given body, such as the body of a form. */
 export function bodySnippets(
   modality: Exclude<Model["modality"], "text">,
   gatewayUrl: string,

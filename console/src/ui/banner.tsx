@@ -7,7 +7,6 @@ import kit from "./kit.module.css";
 export interface BannerProps {
   readonly tone: "info" | "warn" | "bad";
   readonly children: ReactNode;
-  /** Links or buttons at the end of the line. */
   readonly action?: ReactNode;
 }
 

@@ -5,12 +5,10 @@ import chart from "./charts/charts.module.css";
 import { familyColour, toColour } from "./charts/part-paint.ts";
 import kit from "./kit.module.css";
 
-/** A model or a provider in a list: its mark, its name, badges, and a line below. */
 export function NameLine(props: {
   /** The model's or provider's ID, which decides the color of the mark. */
   readonly of: string;
   readonly name: string;
-  /** Shown instead of the plain name. */
   readonly link?: ReactNode;
   readonly badges?: ReactNode;
   readonly note?: ReactNode;

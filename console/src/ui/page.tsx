@@ -9,7 +9,6 @@ export interface PageProps {
   readonly title: string;
   /** The pages above this page, outermost first. */
   readonly crumbs?: readonly Crumb[];
-  /** Buttons next to the title. */
   readonly actions?: ReactNode;
   readonly lead?: ReactNode;
   /** Uses the full width of the window, for pages with tables. */

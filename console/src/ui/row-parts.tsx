@@ -5,7 +5,6 @@ import styles from "./table.module.css";
 /* These parts are plain elements instead of Mantine's, because a table shows dozens of rows, and
    sorting redraws all of them. */
 
-/** Lays out the parts of a cell in one line. */
 export function RowLine(props: {
   readonly isEnd?: boolean;
   readonly className?: string | undefined;

@@ -17,7 +17,6 @@ export interface SideGroup {
 export function SidePages(props: {
   readonly label: string;
   readonly groups: readonly SideGroup[];
-  /** Shown above the menu, such as a search field. */
   readonly head?: ReactNode;
   readonly children: ReactNode;
 }): ReactElement {

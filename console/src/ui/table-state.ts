@@ -64,7 +64,6 @@ export function isShown(
   return choice[id] ?? (shownFrom === "always" || (shownFrom === "wide" && isWide));
 }
 
-/** The columns that the reader chose in this browser for the table of this name. */
 export function readChoice(table: string): ColumnChoice {
   const kept = Object.entries(recallFields("localStorage", toStorageName(table)));
   return Object.fromEntries(

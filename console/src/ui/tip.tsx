@@ -93,13 +93,12 @@ function TipBox(props: {
     <div role="tooltip" id={props.id} ref={box} className={kit.tip}>
       {props.label}
     </div>,
-    // Accessibility requires all content to be in a landmark. The tip of a dialog is put into the
+    // For accessibility, all content must be in a landmark. The tip of a dialog is put into the
     // body.
     host.current?.closest("header, main") ?? document.body,
   );
 }
 
-/** Places the tip above its target, or below if there is no space, and within the window. */
 function place(box: HTMLElement, host: HTMLElement): void {
   const at = (host.firstElementChild ?? host).getBoundingClientRect();
   const { width, height } = box.getBoundingClientRect();

@@ -65,7 +65,6 @@ export function useTableSearch(prefix: string): {
   };
 }
 
-/** The columns shown, by the window's width and the reader's choice. */
 export function useColumns<C extends { readonly id: string; readonly shownFrom?: ShownFrom }>(
   table: string | undefined,
   columns: readonly C[],

@@ -14,7 +14,6 @@ export interface DoctorCheck {
   readonly facts?: Readonly<Record<string, unknown>>;
 }
 
-/** The inputs of every check. */
 export interface Examined {
   readonly env: CommandIo["env"];
   readonly config: Config;

@@ -17,7 +17,6 @@ export interface ListingPlan {
   readonly baseUrls: ReadonlyMap<string, string>;
   /** True if providers are not asked which models they serve. */
   readonly isOffline: boolean;
-  /** True if new manifests replace existing ones. */
   readonly isForced: boolean;
 }
 

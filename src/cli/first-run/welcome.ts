@@ -7,7 +7,6 @@ export interface Welcome {
   readonly tried: readonly TriedModel[];
   readonly account: OpenedAccount;
   readonly orgName: string;
-  /** The model to which the first call goes. */
   readonly modelId: string;
   readonly gatewayUrl: string;
   /** True if this command starts the server after the answer. */

@@ -1,7 +1,6 @@
 import { matchesGlob } from "../../kernel/index.ts";
 import { modelName, type SurveyedModel } from "../../listing-tools/index.ts";
 
-/** A model that can be listed, with the names by which a person can choose it. */
 export interface Choosable {
   readonly names: readonly string[];
 }

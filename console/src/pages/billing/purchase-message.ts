@@ -3,7 +3,6 @@ import type { PurchaseStatus } from "../../../../src/account/console-api/contrac
 export interface PurchaseMessage {
   readonly label: string;
   readonly tone: "ok" | "warn" | "bad" | "quiet";
-  /** One sentence for a person who returns from the payment page. */
   readonly meaning: string;
   /** True if no further change is expected, so that polling ends. */
   readonly isDecided: boolean;

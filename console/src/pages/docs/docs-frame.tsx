@@ -66,7 +66,6 @@ function groupsOf(operations: readonly OperationView[]): readonly SideGroup[] {
   ];
 }
 
-/** Scrolls to the section in the address once the text, and so the section, has loaded. */
 function useHashScroll(sections: number): void {
   useEffect(() => {
     const id = globalThis.location.hash.slice(1);

@@ -82,7 +82,6 @@ function GuideView({ text }: { readonly text: string }): ReactElement {
   );
 }
 
-/** The guides before and after this one, in the order of the menu. */
 function Neighbours({ name }: { readonly name: string }): ReactElement {
   const at = GUIDES.findIndex(([each]) => each === name);
   const [before, after] = [GUIDES[at - 1], GUIDES[at + 1]];

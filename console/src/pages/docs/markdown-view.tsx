@@ -76,7 +76,7 @@ function BlockView({ block }: { readonly block: Block }): ReactElement {
   }
 }
 
-/** A line with code, links and bold text; everything else is plain text. */
+/** Renders code, links and bold text; any other Markdown stays plain text. */
 export function Inline({ text }: { readonly text: string }): ReactElement {
   const parts = text.split(/(`[^`]+`|\*\*[^*]+\*\*|\[[^\]]+\]\([^)]+\))/);
   return (

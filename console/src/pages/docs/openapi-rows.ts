@@ -8,7 +8,6 @@ export interface FieldRow {
 }
 
 export interface OperationView {
-  /** The operation's id, which is part of its page's address. */
   readonly id: string;
   /** `POST /v1/chat/completions` */
   readonly name: string;
@@ -67,7 +66,7 @@ function toView(document: unknown, name: string, operation: Json): OperationView
   };
 }
 
-/** A curl call with the document's example body and first server. */
+/** A curl call with the example body and the first server of the OpenAPI document. */
 function curlOf(document: unknown, name: string, operation: Json): string {
   const [method = "", path = ""] = name.split(" ");
   const parameters = (operation["parameters"] ?? []) as readonly Json[];

@@ -6,7 +6,9 @@ const SHOWN_CHARS_MAX = 20_000;
 const STRING_CHARS_MAX = 400;
 
 export interface GuideQuote {
-  /** The dollars that the call would hold; undefined if it is free or would be refused. */
+  /**
+   * The dollars that the gateway would reserve; undefined if the call is free or would be refused.
+   */
   readonly mostUsd: string | undefined;
   /** Why the call would be refused; undefined if it would be accepted. */
   readonly refusal: string | undefined;
@@ -65,7 +67,6 @@ async function readStream(response: Response, onText: (text: string) => void): P
   }
 }
 
-/** Indents a JSON answer and cuts long strings such as embedded files. */
 export function presentJson(body: string): string {
   try {
     const cut = (_name: string, value: unknown): unknown =>

@@ -9,11 +9,11 @@ import { KEY_CAPS } from "./key-caps.ts";
 
 export type Cap = Limits["caps"][number];
 
-/** A cap of the organization or of a key; or a key or organization without any cap. */
+/** A cap of the organization or of a key, or the row of a key or organization without any cap. */
 export interface CapRow extends Pick<Cap, "scope" | "key_id" | "name"> {
-  /** The period of the cap; `month` without a cap. */
+  /** The period of the cap; `month` if there is no cap. */
   readonly period: CapPeriod;
-  /** Null if there is no cap of any period. */
+  /** Null if no period has a cap. */
   readonly capUsd: string | null;
   readonly spentUsd: string;
   readonly inFlightUsd: string;

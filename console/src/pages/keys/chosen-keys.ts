@@ -3,7 +3,6 @@ import type { Key } from "../../../../src/account/console-api/contract.ts";
 export interface ChosenKeysProps {
   readonly keys: readonly Key[];
   readonly onClose: () => void;
-  /** Called after the change; the caller then clears the selection. */
   readonly onDone: () => void;
 }
 
@@ -14,7 +13,6 @@ export function pickChosen(rows: readonly Key[], chosen: ReadonlySet<string>): r
   return rows.filter((key) => canBeChosen(key) && chosen.has(key.key_id));
 }
 
-/** A disabled key cannot be changed. */
 export function canBeChosen({ disabled_at: disabledAt }: Pick<Key, "disabled_at">): boolean {
   return disabledAt === null;
 }

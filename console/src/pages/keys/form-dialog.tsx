@@ -68,8 +68,8 @@ export function DialogForm(props: {
 }
 
 /**
- * Rarely needed fields, folded until the reader opens them or `isTelling` is true: one of them has
- * a problem.
+ * Rarely needed fields. They are folded until the reader opens them, or `isTelling` says that one
+ * of them has a problem.
  */
 export function MoreFields(props: {
   readonly label: string;
@@ -91,7 +91,7 @@ export function MoreFields(props: {
   );
 }
 
-/** Shows a refusal, unless it names one of `fields`, which then shows it. */
+/** Shows a refusal, unless it names one of `fields`: that field then shows it. */
 export function UnplacedFault(props: {
   readonly fault: ApiFault | undefined;
   readonly fields: readonly string[];

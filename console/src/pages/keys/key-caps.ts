@@ -6,7 +6,6 @@ import type {
   KeyList,
 } from "../../../../src/account/console-api/contract.ts";
 
-/** The API fields and labels of a key's caps, from the longest period to the shortest. */
 export const KEY_CAPS = [
   {
     period: "month",

@@ -42,7 +42,6 @@ export function KeyFacts({ shown }: { readonly shown: Key }): ReactNode {
   );
 }
 
-/** The spend under a daily or weekly cap; empty if there is no such cap. */
 function periodUse(name: string, spent: string | null, cap: string | null): FactListProps["facts"] {
   if (spent === null || cap === null) return [];
   const value = (

@@ -138,7 +138,6 @@ function readLimits(
   };
 }
 
-/** Reads the typed caps into fields of the API; `"0"` removes a cap. */
 function readCaps(typed: Pick<TypedKey, "caps">): {
   readonly caps: Partial<Record<CapField, string>>;
   readonly problems: FieldProblems;
@@ -165,7 +164,7 @@ function readTags(text: string): string[] | undefined {
 }
 
 export const NAME_CHARS_MAX = 64;
-/** The server's maximum; a test compares the two. */
+/** Equal to the server's maximum, which a test checks. */
 export const MODELS_MAX = 100;
 
 export function nameProblem(name: string): FieldProblems {

@@ -96,7 +96,6 @@ interface RotateProps {
   readonly onClose: () => void;
 }
 
-/** Asks how long the old secret keeps working, then shows the new one once. */
 function RotateKey({ rotated, opened, onClose }: RotateProps): ReactNode {
   const [secret, setSecret] = useState<string>();
   return (

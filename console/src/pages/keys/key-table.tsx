@@ -31,7 +31,6 @@ import { useSampleModel } from "../../snippets/use-sample-model.ts";
 
 export function KeyTable(props: {
   readonly rows: readonly Key[];
-  /** True if there are keys, but none matches the filter. */
   readonly isFiltered: boolean;
   readonly onCreate: () => void;
 }): ReactNode {
@@ -208,7 +207,6 @@ function KeyModels({ models }: { readonly models: readonly string[] }): ReactNod
   return <span title={models.join("\n")}>{formatCount(models.length)} models</span>;
 }
 
-/** The spend of this month, and the used share of the strictest cap in that cap's period. */
 function Spent({ by }: { readonly by: Key }): ReactNode {
   const cap = strictestCap(by);
   return (
@@ -244,7 +242,7 @@ function Caps({ of: key }: { readonly of: Key }): ReactNode {
   );
 }
 
-/** The first characters of a key, which are all that is stored in the clear. */
+/** The first characters of a key, which are the only ones stored in the clear. */
 export function KeyLabel({ labelled }: { readonly labelled: Key }): ReactNode {
   return (
     <Text

@@ -18,7 +18,6 @@ export function matchKeys(
   );
 }
 
-/** The status of a key; only an active key can be used. */
 export function toKeyStatus({
   disabled_at: disabledAt,
   is_expired: isExpired,

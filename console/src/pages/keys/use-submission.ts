@@ -6,7 +6,7 @@ export interface Submission {
   readonly isBusy: boolean;
   /** The last refusal; undefined once the form is sent again. */
   readonly fault: ApiFault | undefined;
-  /** Drops the refusal, because the form has been changed since. */
+  /** Drops the refusal after the form was changed. */
   forget(): void;
   /** Sends the form; does nothing while it is already being sent. */
   run(send: () => Promise<void>): void;

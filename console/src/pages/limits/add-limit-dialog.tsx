@@ -92,7 +92,6 @@ type Problems = Readonly<Partial<Record<"model" | "rpm" | "tpm" | "concurrency",
 
 const NO_LIMITS: Ceilings = { rpm: null, tpm: null, concurrency: null };
 
-/** The keys as options, with their first characters, because names may repeat. */
 function keyOptions(
   rows: readonly LimitRow[],
   known: readonly Key[] = [],

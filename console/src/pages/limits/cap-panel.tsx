@@ -79,7 +79,7 @@ function CapTable(props: { readonly rows: readonly CapRow[] }): ReactNode {
   );
 }
 
-/** The interval at which the page also reads the limits. */
+/** The page reads the limits at the same interval. */
 const REFRESH_MS = 10_000;
 /** A search field appears if there are more caps than this. */
 const SEARCHED_FROM = 10;

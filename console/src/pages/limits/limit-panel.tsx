@@ -178,7 +178,6 @@ function ScopeName(props: { readonly row: LimitRow; readonly names: RowNames }):
   );
 }
 
-/** The names by which a search finds a row. */
 interface RowNames {
   readonly name: string;
   /**
@@ -214,7 +213,6 @@ const SCOPE_LABELS: Readonly<Record<LimitRow["scope"], string>> = {
   endpoint: "Dedicated endpoint",
 };
 
-/** A button that opens the dialog of a row; disabled without the right to change it. */
 export function EditButton(props: {
   readonly need: Need;
   readonly label: string;

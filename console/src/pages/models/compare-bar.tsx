@@ -11,7 +11,6 @@ export interface Picks {
   readonly change: (ids: readonly string[]) => void;
 }
 
-/** A checkbox that adds a model to the comparison, or removes it. */
 export function PickBox(props: { readonly model: Model; readonly picks: Picks }): ReactElement {
   const { model, picks } = props;
   const isPicked = picks.ids.includes(model.id);

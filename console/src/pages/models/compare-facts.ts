@@ -150,7 +150,6 @@ function priceFact(listings: readonly (ModelProvider | undefined)[], sku: Sku): 
   return { label: `${skuName(sku)}, per million`, cells };
 }
 
-/** Facts about each model's first provider in the last 30 days. */
 function listServedFacts(served: readonly (ServedListing | undefined)[]): readonly Fact[] {
   if (served.every((each) => each === undefined)) return [];
   return [

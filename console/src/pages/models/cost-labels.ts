@@ -59,7 +59,6 @@ export function costNotes(model: ComparedModel): readonly string[] {
   ];
 }
 
-/** The requests that the figures leave out, with the reason for each. */
 export function leftOut({ not_counted }: ModelCosts): readonly string[] {
   return not_counted.map(({ model, requests, reason }) =>
     reason === "too_many"

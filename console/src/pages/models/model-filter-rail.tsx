@@ -19,7 +19,6 @@ export interface ModelFilterRailProps {
   readonly choices: ModelChoices;
   /** True if served figures are known, so that the reader can filter by speed. */
   readonly hasFigures: boolean;
-  /** The number of matching models, for the button that closes the filters on a phone. */
   readonly found: number;
   readonly onClose: () => void;
 }
@@ -167,7 +166,6 @@ function StepSlider(props: {
   );
 }
 
-/** The index of the step that is closest to a value. */
 function findPlace({ steps, read }: Slider, text: string): number {
   const far = steps.map((step) => Math.abs((read(step) ?? 0) - (read(text) ?? 0)));
   return far.indexOf(Math.min(...far));

@@ -90,7 +90,6 @@ export function leavingLabel(deprecationDate: string | null, nowMs: number): str
   return `Leaves on ${dayLabel(deprecationDate)}`;
 }
 
-/** `"3 Jan 2027"` of `"2027-01-03"`. */
 export function dayLabel(day: string): string {
   const at = `${day}T00:00:00Z`;
   return Number.isNaN(Date.parse(at)) ? day : showUtc(at, "day");

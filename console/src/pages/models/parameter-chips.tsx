@@ -5,7 +5,6 @@ import type { Model } from "../../../../src/account/console-api/contract.ts";
 import { parameterLabel } from "./model-labels.ts";
 import styles from "./models.module.css";
 
-/** The inputs and parameters of a model, with the values that each parameter accepts. */
 export function ParameterChips({ model }: { readonly model: Model }): ReactElement {
   const parameters = Object.entries(model.parameters);
   return (

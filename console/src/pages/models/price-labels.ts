@@ -77,7 +77,6 @@ function withLowest(
   return lowest === price ? price : `${price}, from ${lowest}`;
 }
 
-/** A model's price in one line: input and output tokens, or the first line of its price card. */
 export function priceLine(listings: readonly ModelProvider[]): string {
   return withLowest(listings, lowestLine);
 }

@@ -65,7 +65,6 @@ function sizeLabel({ above_prompt_tokens: tokens }: PriceTier): string {
   return `${formatCount(tokens)} tokens`;
 }
 
-/** The day, followed by the time in UTC unless it is midnight. */
 export function instantLabel(instant: string): string {
   const day = dayLabel(instant.slice(0, "2027-01-01".length));
   const time = instant.slice("2027-01-01T".length, "2027-01-01T00:00".length);
@@ -99,7 +98,6 @@ export interface ComingChange {
   readonly provider: string;
 }
 
-/** The earliest announced change of these listings, for prompts of the smallest size. */
 export function nextChange(listings: readonly ModelProvider[]): ComingChange | undefined {
   const coming = listings.flatMap(({ name, prices, price_changes: changes }) => {
     const next: PriceChange | undefined = changes[0];

@@ -27,7 +27,6 @@ export function PriceSheetPanel(props: {
 
 const TITLE = "Prices by prompt size and date";
 
-/** Makes a column for each SKU for which a row has a price. */
 function columnsFor(rows: readonly PriceRow[]): readonly Column<PriceRow>[] {
   const skus = SKUS.filter((sku) => rows.some(({ prices }) => prices[sku] !== undefined));
   return [

@@ -5,7 +5,6 @@ import { showUtc } from "../../ui/time.tsx";
 const DAY_MS = 86_400_000;
 const DAYS = 30;
 
-/** The label of a day without calls. */
 export const NO_CALLS = "no calls";
 
 export interface ServedDay {
@@ -16,7 +15,6 @@ export interface ServedDay {
   readonly uptime: number | null;
 }
 
-/** Lists the last 30 UTC days, ending today, including days without figures. */
 export function listDays(days: readonly FiguresAt[], nowMs: number): readonly ServedDay[] {
   const known = new Map(days.map(({ at, uptime }) => [Date.parse(at), uptime]));
   const today = Math.floor(nowMs / DAY_MS) * DAY_MS;

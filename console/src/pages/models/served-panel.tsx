@@ -18,7 +18,6 @@ import styles from "./models.module.css";
 const ServedChart = lazy(() => import("./served-chart.tsx"));
 
 export interface ServedPanelProps {
-  /** The model or the provider whose listings are shown. */
   readonly of: { readonly model: string } | { readonly provider: string };
   readonly nameOf: (listing: ListingFigures) => ReactNode;
   readonly label: "Provider" | "Model";
@@ -141,7 +140,6 @@ function buildColumns(
   ];
 }
 
-/** Draws one bar per day, the newest last; a day without calls is a short gray bar. */
 function UptimeDays({ days }: { readonly days: readonly ServedDay[] }): ReactElement {
   return (
     <span className={styles.days} role="img" aria-label={spokenDays(days)}>

@@ -13,7 +13,6 @@ export interface ServedListing {
 
 /** How all providers served a model in the last 30 days. */
 export interface Served {
-  /** The model's share of all counted calls, 0 to 1. */
   readonly share: number;
   readonly byProvider: ReadonlyMap<string, ServedListing>;
 }

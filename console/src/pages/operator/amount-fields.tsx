@@ -19,7 +19,6 @@ export function AmountFields(props: {
   readonly typed: TypedAmount;
   readonly onTyped: (change: Partial<TypedAmount>) => void;
   readonly example: string;
-  /** The help text of the reference field. */
   readonly refMeans: string;
   readonly isFirst?: boolean;
 }): ReactNode {

@@ -17,7 +17,7 @@ interface CompareProps {
 
 export const CompareDialog = inDialog("Compare statement", CompareForm);
 
-/** The server's limit. The page checks it too, to save the upload. */
+/** Equal to the server's maximum. The page checks it before the upload. */
 const BYTES_MAX = 1024 * 1024;
 const TOO_LARGE =
   "The file is larger than 1 MiB. Compare it with the command settlement reconcile.";

@@ -95,7 +95,6 @@ function OpenButton(props: { readonly label: string; readonly onOpen: () => void
   );
 }
 
-/** Tells by which terms providers without a manifest were settled. */
 function Unlisted(props: { readonly providers: OperatorClosing["unlisted"] }): ReactNode {
   return props.providers.map(({ provider, terms_from: from }) => (
     <Banner key={provider} tone="warn">

@@ -5,7 +5,6 @@ import type {
 } from "../../../../src/account/console-api/contract.ts";
 import { BrowserShelf } from "../playground/browser-store.ts";
 
-/** The number of searches that the browser keeps; the oldest is dropped first. */
 export const SEARCHES_MAX = 10;
 
 /** The prompts, answers and verdicts of a search. Only this browser stores them. */

@@ -56,7 +56,6 @@ interface Draft {
 
 type Problems = Readonly<Partial<Record<keyof Draft, string>>>;
 
-/** The form that starts a search. It shows an estimate of the highest cost. */
 export function NewSearchForm({ models }: { readonly models: readonly Model[] }): ReactElement {
   const [draft, setDraft] = useState<Draft>(EMPTY);
   const [problems, setProblems] = useState<Problems>({});

@@ -83,7 +83,6 @@ function isRule(line: string): boolean {
   return /^-{3,}\s*$/.test(line);
 }
 
-/** The problem with the prompts; undefined if there is none. */
 export function promptsProblem(prompts: readonly string[]): string | undefined {
   if (prompts.length < PROMPTS_MIN) {
     return `Enter at least ${PROMPTS_MIN} prompts. There are ${prompts.length}.`;

@@ -18,7 +18,6 @@ export interface DaysPanelProps {
   readonly models: Overview["day_models"];
 }
 
-/** The last 30 days as bars: spend by model, requests, or failed requests. */
 export function DaysPanel({ days, models }: DaysPanelProps): ReactElement {
   const navigate = useNavigate();
   const [metric, setMetric] = useState<Metric>("spend");

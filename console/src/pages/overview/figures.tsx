@@ -110,7 +110,6 @@ function DayChange(props: {
   );
 }
 
-/** The share of failed requests among those that were not rejected. */
 function endings(day: UsageFigures): string {
   const { failed } = day.by_status;
   const sent = day.requests - countRejected(day);

@@ -12,7 +12,7 @@ export interface Kept {
 }
 
 /**
- * An object store of this browser's IndexedDB. Its records are never sent anywhere. Without
+ * An object store of this browser's IndexedDB. Its records never leave the browser. Without
  * IndexedDB, as in some private windows, nothing is stored and `list` is empty.
  */
 export class BrowserShelf<T extends Kept> {
@@ -25,13 +25,15 @@ export class BrowserShelf<T extends Kept> {
     this.countMax = countMax;
   }
 
-  /** The organization's records, newest first. */
   async list(orgId: string): Promise<readonly T[]> {
     const all = await this.#run<T[]>("readonly", (store) => store.index("org").getAll(orgId));
     return (all ?? []).toSorted((a, b) => b.updatedAtMs - a.updatedAtMs);
   }
 
-  /** Stores a record and removes the oldest beyond the bound; false if it could not be stored. */
+  /**
+   * Stores a record, then removes the oldest beyond `countMax`; false if the record could not be
+   * stored.
+   */
   async keep(record: T): Promise<boolean> {
     const kept = await this.#run("readwrite", (store) => store.put(record));
     if (kept === undefined) return false;

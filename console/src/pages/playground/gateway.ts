@@ -53,7 +53,6 @@ export async function send(
   throw new GatewayFault(response.status, await response.json().catch(() => undefined));
 }
 
-/** A JSON answer with facts from its headers. */
 export interface JsonAnswer {
   readonly json: unknown;
   readonly bodyText: string;

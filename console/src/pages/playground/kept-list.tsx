@@ -12,7 +12,6 @@ export interface KeptRow {
 
 export function KeptList(props: {
   readonly rows: readonly KeptRow[];
-  /** Names one row in labels: "conversation", "preset". */
   readonly noun: string;
   readonly openId?: string;
   readonly onOpen: (id: string) => void;

@@ -12,7 +12,6 @@ export interface MarkdownElement {
   readonly href?: string;
   readonly level?: number;
   readonly start?: number;
-  /** The language named by the fence of a code block. */
   readonly language?: string;
 }
 

@@ -12,9 +12,6 @@ export interface ParameterFieldProps {
   readonly onChange: (value: string | number | boolean | undefined) => void;
 }
 
-/**
- * The field of a declared parameter. Its type decides: a select, a number, a text area or a switch.
- */
 export function ParameterField(props: ParameterFieldProps): ReactElement {
   const { name, descriptor, value, onChange } = props;
   const label =
@@ -139,7 +136,6 @@ function parseNumber(text: string): number | undefined {
   return text === "" ? undefined : Number(text);
 }
 
-/** The nearest number that the model accepts. */
 function allowed(value: number, { min = -Infinity, max = Infinity, type }: Descriptor): number {
   return Math.min(max, Math.max(min, type === "integer" ? Math.trunc(value) : value));
 }

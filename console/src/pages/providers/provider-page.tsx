@@ -187,7 +187,6 @@ function ServedModels({ providerId }: { readonly providerId: string }): ReactEle
   );
 }
 
-/** Notes about a listing: prices by prompt size, an announced price change, the last day. */
 function ListingChanges({ model, listing }: Omit<ServedModel, "place">): ReactElement {
   const change = nextChange([listing]);
   const lastDay = model.deprecation_date;

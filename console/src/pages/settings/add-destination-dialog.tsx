@@ -40,7 +40,6 @@ const FORMS = {
   },
 } as const;
 
-/** Adds an email address or a webhook to which alerts are sent. */
 export const AddDestinationDialog = inDialog(({ channel }) => FORMS[channel].title, AddForm);
 
 function AddForm({ channel, first, kinds, onClose, onSecret }: AddProps): ReactNode {

@@ -79,7 +79,8 @@ function Actions(props: {
           renew.mutate(asked, {
             onSuccess: (sent) => {
               props.onSent(sent);
-              // The cached answer has the link, which only the dialog may keep.
+              // The cached answer has the link, so it is cleared: only the dialog may keep the
+              // link.
               renew.reset();
             },
             onError: notifyFault,

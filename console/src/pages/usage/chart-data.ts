@@ -39,7 +39,6 @@ export function chartData(usage: Usage, metric: Metric, by: GroupBy): UsageChart
   return { unit: unitOf(metric), parts, buckets };
 }
 
-/** The name of a group, also of the group of requests that have no value. */
 export function groupName(
   by: GroupBy,
   { group, name }: Pick<Usage["groups"][number], "group" | "name">,
@@ -126,7 +125,6 @@ function sumMetric(parts: readonly Figures[], metric: Metric): Amount {
   return parts.reduce((sum, each) => sum + Number(pickAmount(each, metric)), 0);
 }
 
-/** `"14:00"` or `"22 Nov"`. */
 function formatTick(at: string, bucket: Usage["bucket"]): string {
   if (bucket !== "day") return at.slice(11, 16);
   return showUtc(at, "day").split(" ").slice(0, 2).join(" ");
@@ -145,7 +143,6 @@ const BUCKET_MS: Readonly<Record<Usage["bucket"], number>> = {
   day: DAY_MS,
 };
 
-/** A metric of a range's or a group's figures. */
 export function metricOf(figures: Usage["totals"], metric: Metric): Amount {
   const { in: tokensIn, out: tokensOut } = inAndOut(figures.tokens);
   const amounts: Readonly<Record<Metric, Amount>> = {

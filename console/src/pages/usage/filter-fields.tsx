@@ -34,7 +34,7 @@ export function FilterFields({ search, change }: FilterFieldsProps): ReactElemen
             name={name}
             label={label}
             values={readValues(search, name)}
-            // Back undoes several consecutive choices in one menu at once.
+            // Several consecutive choices in one menu are one step, which Back undoes at once.
             onChange={(values) => change({ [name]: writeValues(values) }, { history: "typed" })}
           />
         ))}

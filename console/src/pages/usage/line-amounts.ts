@@ -20,7 +20,7 @@ export function lineAmounts(attempt: Attempt): readonly AttemptLine[] {
   const { tokens, prices, settled_usd } = attempt;
   if (tokens === null || prices === null) return [];
   const hour = tokens[HOUR_WRITE] ?? 0;
-  // `cache_write` includes 1-hour writes, which get a line of their own.
+  // `cache_write` includes 1-hour writes, which get a separate line.
   const counts = { ...tokens, cache_write: tokens.cache_write - hour, [HOUR_WRITE]: hour };
   const lines = SKUS.map((sku) => {
     const price = prices[sku] ?? prices.cache_write;

@@ -53,7 +53,6 @@ const DETAILS: Readonly<Partial<Record<RequestRow["outcome"], string>>> = {
   lost_in_restore: "lost in a restore",
 };
 
-/** Sums the five token counts into input and output. */
 export function inAndOut(tokens: Tokens): { readonly in: number; readonly out: number } {
   return {
     in: tokens.prompt + tokens.cached_prompt + tokens.cache_write,

@@ -25,7 +25,6 @@ export function EndingReasons({ detail }: { readonly detail: RequestDetail }): R
   return advice === undefined ? null : <div className={styles.moved}>{advice}</div>;
 }
 
-/** Explains a refusal by the gateway, with a next step and the figures that were compared. */
 export function RefusalReasons({ refusal }: { readonly refusal: Refusal }): ReactElement {
   const { explanation, action, key_id: target, reason } = refusal;
   return (

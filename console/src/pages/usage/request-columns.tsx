@@ -117,7 +117,6 @@ export const REQUEST_COLUMNS: readonly Column<RequestRow>[] = [
   },
 ];
 
-/** Input and output tokens: `"1,204 → 512"`. */
 function inToOut(tokens: NonNullable<RequestRow["tokens"]>): string {
   const sums = inAndOut(tokens);
   return `${formatCount(sums.in)} → ${formatCount(sums.out)}`;

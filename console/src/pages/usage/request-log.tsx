@@ -39,7 +39,6 @@ const KEPT: Kept = { id: "requests", rows: ["request", "requests"], pages: "serv
 const SIZES = PAGE_SIZES.filter((size) => size > 0);
 const NONE = "No requests match this time range and these filters.";
 
-/** The server's sort keys by column id. */
 const SORTS: Readonly<Record<string, NonNullable<QueryOf<"GET /api/console/requests">["sort"]>>> = {
   time: "time",
   cost: "cost",

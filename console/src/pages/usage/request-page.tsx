@@ -192,7 +192,6 @@ function RequestFacts({ request }: { readonly request: RequestRow }): ReactEleme
   );
 }
 
-/** Shows the response headers, and the parameters that the gateway did not send to the provider. */
 function AnswerHeaders({
   detail: { dropped_params: dropped, response_headers: headers },
 }: {

@@ -92,7 +92,7 @@ export function readRange({ range }: UsageSearch): Range {
 }
 
 export type FilterName = "model" | "key" | "tag" | "provider" | "status";
-/** The server's maximum; a test compares the two. */
+/** Equal to the server's maximum, which a test checks. */
 export const FILTER_VALUES_MAX = 20;
 
 /** The values of a filter, without duplicates and unknown statuses. */

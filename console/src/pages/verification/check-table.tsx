@@ -16,7 +16,6 @@ interface CheckTableProps {
   readonly onChoose: (model: string, check: string | undefined) => void;
 }
 
-/** A table of listings and checks; each mark opens the findings of that check. */
 export function CheckTable({ listings, shown, onChoose }: CheckTableProps): ReactElement {
   const columns = [
     ...FIRST_COLUMNS,

@@ -67,7 +67,6 @@ export const RUN_SOURCE: Readonly<Record<ConformanceRun["source"], string>> = {
   watch: "a scheduled run",
 };
 
-/** `"C7 no silent substitution"` */
 export function checkName({ id, title }: Pick<CheckFlaw, "id" | "title">): string {
   return `${id} ${title}`;
 }

@@ -12,7 +12,6 @@ export interface First {
   readonly refused: FirstRequest["refused"];
 }
 
-/** Polls until a request has succeeded. */
 export function useFirstRequest(): First {
   const [succeeded, setSucceeded] = useState<string>();
   const { data } = useAnswer("GET /api/console/first-request", undefined, {

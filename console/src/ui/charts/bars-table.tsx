@@ -15,7 +15,6 @@ export interface BarsTableProps {
   readonly isLines: boolean;
 }
 
-/** The chart as a table with exact figures. Each bar has a row, and each part has a column. */
 export function BarsTable(props: BarsTableProps): ReactElement {
   const { unit, parts, stacks, bucketLabel, isLines } = props;
   const columns = useMemo(

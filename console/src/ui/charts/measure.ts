@@ -36,7 +36,6 @@ export function showTick(unit: Unit, whole: bigint): string {
 }
 const COMPACT = new Intl.NumberFormat("en-US", { notation: "compact", maximumFractionDigits: 1 });
 
-/** Thousandths as percent: `"99.5%"`. */
 function showShare(whole: bigint): string {
   return `${Number(whole) / 10}%`;
 }

@@ -12,7 +12,6 @@ export interface SparklineProps {
   readonly heightPx?: number;
 }
 
-/** A small line without a scale that shows the trend next to a figure. */
 export function Sparkline({ label, unit, values, heightPx = 32 }: SparklineProps): ReactElement {
   const amounts = values.map((value) => toWhole(unit, value));
   const highest = amounts.reduce((a, b) => (b > a ? b : a), 0n);

@@ -10,7 +10,7 @@ export interface ChartPart {
 export interface ChartBucket {
   /** Unique in the chart. */
   readonly id: string;
-  /** The whole time, for the focused bar: `"22 Nov 2026, 14:00 UTC"`. */
+  /** The full time, for the focused bar: `"22 Nov 2026, 14:00 UTC"`. */
   readonly label: string;
   /** The short time, for the labels below the bars: `"14:00"`. */
   readonly tick: string;
@@ -23,7 +23,6 @@ export interface StackPiece {
   /** The part's index among all parts, which selects its paint. */
   readonly at: number;
   readonly whole: bigint;
-  /** The sum of the pieces below this one in the bar. */
   readonly below: bigint;
 }
 
@@ -36,7 +35,6 @@ export interface Stack {
   readonly isMeasured: boolean;
 }
 
-/** Stacks the parts of every bucket, with exact sums. */
 export function stackParts(
   unit: Unit,
   parts: readonly ChartPart[],

@@ -17,7 +17,6 @@ export interface StackedBarsProps {
   /** The parts from the bottom up, at most eight. A single part has no legend. */
   readonly parts: readonly ChartPart[];
   readonly buckets: readonly ChartBucket[];
-  /** The heading of the table's first column: `"Hour (UTC)"`. */
   readonly bucketLabel?: string;
   readonly heightPx?: number;
   /** `lines` is for parts that do not add up, such as percentiles of times. */

@@ -190,7 +190,6 @@ function isUnsettled({ state, requestId }: ChatAnswer): boolean {
   return requestId !== undefined && (state === "stopped" || state === "ended_early");
 }
 
-/** True if the error message already shows the request ID. */
 function hasOwnId({ state }: ChatAnswer): boolean {
   return state === "ended_early" || state === "refused";
 }

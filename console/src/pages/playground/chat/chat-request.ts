@@ -34,7 +34,6 @@ const STRUCTURES = new Set([
   "n",
 ]);
 
-/** The parameters with a field that at least one of these models declares. */
 export function presentParameters(models: readonly Model[]): readonly ShownParameter[] {
   const shown = new Map<string, Descriptor>();
   for (const { parameters } of models) {
@@ -77,8 +76,8 @@ export function requestParameters(model: Model, settings: ChatSettings): Record<
 }
 
 /**
- * The conversation as this model gets it. To messages that the model did not get, another model's
- * answer is put in.
+ * The conversation as this model gets it. If the model did not get a message, another model's
+ * answer to that message is used.
  */
 export function chatMessages(
   modelId: string,
@@ -93,7 +92,7 @@ export function chatMessages(
     if (said === undefined) continue;
     const isLast = at === turns.length - 1;
     const answer = isLast ? undefined : answerMessage(modelId, turn, turns[at + 1]);
-    // Without an answer to it, the message is left out: two messages of one role would follow each
+    // A message without an answer is left out, because two messages of one role would follow each
     // other.
     if (isLast || answer !== undefined) messages.push(...said);
     if (answer !== undefined) messages.push(answer);

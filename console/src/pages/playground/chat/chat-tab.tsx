@@ -116,7 +116,6 @@ export default function ChatTab(props: TabProps): ReactElement {
   );
 }
 
-/** The problem if a chosen model does not accept a file of the conversation. */
 function untakenBy(chosen: readonly Model[], turns: readonly Turn[]): string | undefined {
   return chosen.map((model) => untakenProblem(model, turns)).find((each) => each !== undefined);
 }
@@ -127,7 +126,7 @@ const NOTHING_SET = { own: {}, tools: "", schema: "", isReasoningOff: false, rou
 /** In narrower windows the settings cover the conversation, so they start closed. */
 const WIDE = "(min-width: 62.01em)";
 
-/** The call for the conversation so far; an empty conversation gets a sample message. */
+/** The request whose code is shown: the conversation so far, or a sample message if it is empty. */
 function buildCode(chat: Chat, model: Model): CodeCall {
   const { settings, turns } = chat.conversation;
   const spoken = turns.length > 0 ? turns : [HELLO];

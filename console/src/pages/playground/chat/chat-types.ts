@@ -15,7 +15,6 @@ export interface ToolCall {
   readonly arguments: string;
 }
 
-/** The result of a tool call, typed by the reader. */
 export interface ToolResult {
   readonly callId: string;
   readonly content: string;
@@ -76,9 +75,7 @@ export interface ChatSettings {
   readonly parameters: ParameterValues;
   /** Values that override `parameters`, by model ID. */
   readonly own?: Readonly<Record<string, ParameterValues>>;
-  /** The text typed as a JSON list of tools. */
   readonly tools?: string;
-  /** The text typed as a JSON schema for the answers. */
   readonly schema?: string;
   readonly isReasoningOff?: boolean;
   readonly routing?: Routing;

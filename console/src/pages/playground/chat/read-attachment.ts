@@ -84,7 +84,6 @@ function megabytes(bytes: number): string {
   return `${Math.ceil(bytes / 100_000) / 10} MB`;
 }
 
-/** Reads the size of an image; rejects if the file is no image. */
 export type Decode = (file: File) => Promise<{ readonly width: number; readonly height: number }>;
 
 /**

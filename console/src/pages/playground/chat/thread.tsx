@@ -15,7 +15,6 @@ const NEAR_PX = 80;
 export interface ThreadProps {
   readonly chat: Chat;
   readonly models: readonly Model[];
-  /** Puts a prompt into the message field. */
   readonly onExample: (prompt: string) => void;
 }
 
@@ -33,7 +32,6 @@ export function Thread(props: ThreadProps): ReactElement {
   );
 }
 
-/** A column for each model; the columns scroll separately. */
 function Columns(props: ThreadProps): ReactElement {
   const { settings } = props.chat.conversation;
   const names = useNames(props.models);
@@ -54,7 +52,6 @@ function Columns(props: ThreadProps): ReactElement {
   );
 }
 
-/** The messages of a conversation; scrolls with new text while the reader is at the end. */
 function Messages(props: ThreadProps & { readonly modelId?: string }): ReactElement {
   const { chat, models, modelId } = props;
   const { turns } = chat.conversation;

@@ -72,7 +72,6 @@ export function useChat(options: {
     };
     const say = (before: readonly Turn[], said: string, files: readonly Attachment[]): void =>
       go([...before, createTurn(said, files, conversation.settings.modelIds)]);
-    /** Stops streaming answers and stores their text so far. */
     const leave = (): void => {
       stop();
       if (isBusy) void conversations.keep(conversation);
@@ -175,7 +174,7 @@ function useReopened(
     void conversations.list(orgId).then((kept) => {
       const found = kept.find(({ id }) => id === openId);
       if (found === undefined || !atFirst.current(found)) return;
-      // If the reader has already sent a message, that conversation stays open.
+      // If the reader has already sent a message, the new conversation stays open.
       setConversation((before) => (before.turns.length === 0 ? withEnds(found) : before));
     });
   }, [orgId, setConversation]);

@@ -2,7 +2,6 @@ import { member, text } from "../gateway.ts";
 
 export interface Picture {
   readonly dataUrl: string;
-  /** The name with the extension of the image's format. */
   readonly fileName: string;
 }
 

@@ -30,7 +30,6 @@ export function MediaForm(props: {
   readonly title: string;
   readonly modality: Extract<Model["modality"], "image" | "video">;
   readonly placeholder: string;
-  /** The prompt of the sample code while the form has none. */
   readonly example: string;
   /** Declared parameters that get no field. */
   readonly hidden?: ReadonlySet<string>;

@@ -1,6 +1,5 @@
 import { type JsonAnswer, member, text } from "../gateway.ts";
 
-/** A video that this browser requested, with its last known state. */
 export interface VideoJob {
   readonly id: string;
   readonly orgId: string;
@@ -60,14 +59,13 @@ const FIRST_WAIT_MS = 3_000;
 const WAIT_MS_MAX = 30_000;
 
 /**
- * The wait before the next poll. It grows, and starts at three seconds, because the gateway polls
- * the provider no more often.
+ * The wait before the next poll. It grows from three seconds, the shortest interval at which the
+ * gateway polls the provider.
  */
 export function chooseWaitMs(polls: number): number {
   return Math.min(WAIT_MS_MAX, Math.round(FIRST_WAIT_MS * 1.5 ** polls));
 }
 
-/** The reason why a video failed, and the next step. */
 export function failureMessage(code: string | undefined): string {
   return (
     FAILURES[code ?? ""] ??
