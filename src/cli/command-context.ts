@@ -141,8 +141,8 @@ export function answerChecks(
 }
 
 /**
- * Writes a fault to standard error. It has a stack only if the fault is unexpected and the log
- * level is debug.
+ * Writes a fault to standard error. The stack is written only if the fault is unexpected and the
+ * log level is debug.
  */
 export function reportFault({ env, stderr }: CommandIo, fault: unknown): void {
   const error = fileFault(fault) ?? (fault instanceof Error ? fault : new Error(String(fault)));

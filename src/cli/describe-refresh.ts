@@ -63,7 +63,6 @@ export interface RefreshedFile {
     | "no_head"
     /** The source is older than the last import. */
     | "older_source"
-    /** The source has no listing of this provider. */
     | "lists_nothing"
     | "invalid";
   readonly detail?: string;

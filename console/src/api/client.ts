@@ -19,7 +19,6 @@ type OptionalPart<K extends string, T> = [T] extends [undefined]
   ? unknown
   : { readonly [P in K]?: { [F in keyof T]: T[F] | undefined } };
 
-/** True for a route without required input. */
 export type NeedsNothing<N extends RouteName> = keyof Asked<N> extends "signal" | "query"
   ? true
   : false;

@@ -1,7 +1,7 @@
 import { recallFields, remember } from "../ui/browser-memory.ts";
 
 const NAME = "tm-moved";
-/** An older note is ignored: its tab was closed before the page came back. */
+/** An older note is ignored, because the reload that should have shown it never finished. */
 const KEPT_MS = 60_000;
 
 /** `from` is the name of the organization that this tab showed before. */

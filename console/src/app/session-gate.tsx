@@ -20,11 +20,15 @@ import { signInAddress, type SignInReason } from "./sign-in-address.ts";
 /** How often the session, with balance and notices, is read while the page is visible. */
 const BALANCE_MS = 10_000;
 /**
- * The interval without credit, so that the banner disappears seconds after a purchase in any tab.
+ * The interval while there is no credit, so that the banner disappears seconds after a purchase in
+ * any tab.
  */
 const UNFUNDED_MS = 3_000;
 
-/** Reads the session before any page, and keeps people without a verified email on one page. */
+/**
+ * Reads the session before it shows any page. A person without a verified email sees only
+ * `/verify`.
+ */
 export function SessionGate(): ReactElement {
   const answer = useAnswer("GET /api/console/session", undefined, choosePace(useMaybeSession()));
   useForgetting(answer.data);

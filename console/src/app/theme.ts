@@ -60,8 +60,8 @@ export const theme: MantineThemeOverride = createTheme({
       defaultProps: {
         closeButtonProps: { "aria-label": "Close dialog" },
         centered: true,
-        // The scroll bar stays visible while a dialog is open, so the page needs no padding instead
-        // of it.
+        // The scroll bar stays visible while a dialog is open, so no padding has to replace its
+        // width.
         removeScrollProps: { removeScrollBar: false },
         // Without this role, the dialog's `header` element would be a second banner landmark.
         attributes: { header: { role: "presentation" } },

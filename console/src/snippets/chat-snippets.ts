@@ -10,7 +10,6 @@ export interface SnippetOf {
   readonly messages: readonly RequestMessage[];
   /** The parameters in the format of chat completions. */
   readonly parameters: Readonly<Record<string, unknown>>;
-  /** True: the snippet prints the answer as it arrives. */
   readonly isStream?: boolean;
   /** A raw key that is put into the snippet; if undefined, the snippet reads `KEY_VARIABLE`. */
   readonly secret?: string | undefined;

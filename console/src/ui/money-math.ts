@@ -32,7 +32,6 @@ export function addUsd(...amounts: readonly string[]): string {
   return writeUsd(amounts.reduce((sum, usd) => sum + parseUsd(usd), 0n));
 }
 
-/** A comparator for `sort`: negative, zero or positive. */
 export function compareUsd(a: string, b: string): number {
   const difference = parseUsd(a) - parseUsd(b);
   return difference < 0n ? -1 : difference > 0n ? 1 : 0;

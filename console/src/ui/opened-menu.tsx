@@ -22,7 +22,6 @@ export interface MenuButtonProps {
   /** The width and padding in pixels; if undefined, Mantine's defaults apply. */
   readonly width?: number;
   readonly padding?: number;
-  /** A function is called with `close`, which closes the window. */
   readonly children: ReactNode | ((close: () => void) => ReactNode);
 }
 

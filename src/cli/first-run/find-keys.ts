@@ -16,8 +16,8 @@ const FILE_BYTES_MAX = 64 * 1024;
 const NAME = /^[A-Z][A-Z0-9_]*$/;
 
 /**
- * Finds provider keys in the environment and in the file. If both have a key, the file's key is
- * used.
+ * Finds provider keys in the environment and in the file. The file's key overrides the
+ * environment's key.
  */
 export function findKeys(
   env: Readonly<Record<string, string | undefined>>,

@@ -20,7 +20,6 @@ import { keyIssue, manifestText, placeProblems } from "./write-manifest.ts";
 export interface HostedRequest {
   readonly config: Config;
   readonly head: ProviderHead;
-  /** The provider's manifest, with every model that could be listed. */
   readonly manifest: Manifest;
   /** The provider's key; undefined if the provider is not asked which models it serves. */
   readonly key: string | undefined;

@@ -77,7 +77,6 @@ export interface InitResult {
   readonly listed: readonly string[];
   readonly skipped: readonly ModelNote[];
   readonly notes: readonly ModelNote[];
-  /** The reasons why nothing was written. */
   readonly issues: readonly string[];
   /**
    * The command that checks the written manifest against the provider; undefined if there is no

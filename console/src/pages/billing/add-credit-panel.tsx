@@ -34,7 +34,6 @@ export interface AddCreditProps {
   /** The page to return to after the payment. Default: billing. */
   readonly backTo?: "billing" | "welcome";
   readonly canSaveCard?: boolean;
-  /** Called before the browser leaves for the payment page. */
   readonly onLeave?: () => void;
 }
 

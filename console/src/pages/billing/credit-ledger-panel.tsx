@@ -46,9 +46,7 @@ export function CreditLedgerPanel(): ReactNode {
 
 type Ledger = UseInfiniteQueryResult<readonly CreditEntry[], ApiFault>;
 
-/**
- * The first part of the key is the route's name, so that refreshing the route reloads all pages.
- */
+/** The query key begins with the route's name, so that refreshing the route reloads all pages. */
 function useLedger(): Ledger {
   return useInfiniteQuery({
     queryKey: ["GET /api/console/credit-ledger", "pages"],

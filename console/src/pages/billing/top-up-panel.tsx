@@ -18,7 +18,7 @@ export function TopUpPanel({ topUp }: { readonly topUp: TopUp }): ReactNode {
         <Progress topUp={topUp} />
         <TopUpCard topUp={topUp} />
         {card === null && rule === null ? null : (
-          // The key resets the form when the rule was changed in another tab.
+          // The React key resets the form when the rule was changed in another tab.
           <TopUpForm key={JSON.stringify(rule)} topUp={topUp} />
         )}
       </Stack>

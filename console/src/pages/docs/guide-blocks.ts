@@ -32,7 +32,7 @@ export function modelOfGuide(
 }
 
 export interface GuideChoice {
-  /** Undefined keeps the guide's own model. */
+  /** Undefined keeps the model that the guide names. */
   readonly model: { readonly from: string; readonly to: string } | undefined;
   /** A raw key that the reader pasted; empty shows the environment variable instead. */
   readonly rawKey: string;

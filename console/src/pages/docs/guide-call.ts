@@ -3,7 +3,7 @@ export interface GuideCall {
   /** The path below `/v1`, with its query. */
   readonly path: string;
   readonly body?: Readonly<Record<string, unknown>>;
-  /** The model in the body or the query, if any. */
+  /** The model in the call's body or query, if any. */
   readonly modelId: string | undefined;
   /** The value of `for` in the quote `POST /v1/route?for=`; undefined if the call is free. */
   readonly quotedAs: string | undefined;

@@ -74,7 +74,7 @@ function KeyListPanel(props: { readonly list: KeyList; readonly onCreate: () => 
     tag: string | undefined;
   }>();
   const [search, setSearch] = useSearchText(filters.q ?? filters.search, (text) =>
-    // Older links have the text in `search`.
+    // Older links have the search text in `search` instead of `q`.
     setFilters({ q: text === "" ? undefined : text, search: undefined }, { history: "typed" }),
   );
   const status = STATUSES.find(({ value }) => value === filters.status)?.value ?? "active";

@@ -13,7 +13,6 @@ import { pickCeilings, LIMIT_KINDS, readLimits, type Ceilings } from "./limit-ch
 import { BLANK_LIMITS, LimitFields } from "./limit-fields.tsx";
 
 interface AddProps {
-  /** The current limits: the keys to choose from, and their ceilings. */
   readonly rows: readonly LimitRow[];
   readonly onClose: () => void;
 }

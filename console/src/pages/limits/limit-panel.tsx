@@ -31,7 +31,7 @@ export function LimitPanel({ rows }: { readonly rows: readonly LimitRow[] }): Re
     all: string | undefined;
   }>();
   const [search, setSearch] = useSearchText(filters.q ?? filters.search, (text) =>
-    // Older links have the text in `search`.
+    // Older links have the search text in `search` instead of `q`.
     setFilters({ q: text === "" ? undefined : text, search: undefined }),
   );
   const [editedId, setEditedId] = useState<string>();

@@ -76,7 +76,6 @@ function OwnCosts({ ids, of, onOf }: CompareCostsProps): ReactElement {
   );
 }
 
-/** The option for all models, whose value is no model's ID. */
 const ALL = "*";
 
 function Costs({ costs }: { readonly costs: ModelCosts }): ReactElement {

@@ -20,7 +20,6 @@ import { servedFirst, type ServedListing, type ServedModels } from "./served.ts"
 
 export interface FactCell {
   readonly text: string;
-  /** A second line below the text. */
   readonly note?: string;
   /** True for the best value of the line; false for all if they are equal. */
   readonly isBest: boolean;

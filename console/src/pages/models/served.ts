@@ -17,7 +17,7 @@ export interface Served {
   readonly byProvider: ReadonlyMap<string, ServedListing>;
 }
 
-/** Maps the IDs of models; models without calls are absent. */
+/** Keyed by model ID. A model without calls has no entry. */
 export type ServedModels = ReadonlyMap<string, Served>;
 
 export function indexServedModels(listings: readonly ListingFigures[]): ServedModels {

@@ -7,7 +7,7 @@ import { indexServedModels, type ServedModels } from "./served.ts";
 
 export interface ServedFor {
   readonly of: ServedModels;
-  /** By the provider's id. */
+  /** Keyed by provider ID. */
   readonly providers: ReadonlyMap<string, ProviderFigures>;
   readonly whose: "all customers" | "your own calls";
 }

@@ -45,7 +45,7 @@ export function OptimizeSearchPage(): ReactElement {
   const asked = { params: { search_id: searchId } };
   const search = useAnswer("GET /api/console/optimize/:search_id", asked);
   const isRunning = search.data?.state === "running";
-  // The second call of the same cached route polls it while the search runs.
+  // The hook is called again for the same cached route, to poll it while the search runs.
   useAnswer("GET /api/console/optimize/:search_id", asked, {
     enabled: isRunning,
     ...(isRunning ? { refetchMs: POLL_MS } : {}),

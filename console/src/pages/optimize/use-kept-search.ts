@@ -19,8 +19,8 @@ export interface KeptState {
 }
 
 /**
- * The part of a search that this browser stores. Fetches and stores more answers while the search
- * runs.
+ * Reads the part of a search that this browser stores. While the search runs, fetches more answers
+ * and stores them.
  */
 export function useKeptSearch(search: OptimizeSearch, orgId: string): KeptState {
   const [kept, setKept] = useState<KeptSearch>();

@@ -111,7 +111,10 @@ function leaf(token: Token): readonly MarkdownNode[] {
   }
 }
 
-/** Loading an image would reveal the reader's address to its host, so only its name is shown. */
+/**
+ * Shows only the image's name, because loading the image would reveal the reader's address to its
+ * host.
+ */
 function picture(token: Token): readonly MarkdownNode[] {
   const src = String(token.attrGet("src") ?? "");
   const name = `Image: ${token.content === "" ? src : token.content}`;

@@ -58,7 +58,8 @@ export function ParameterField(props: ParameterFieldProps): ReactElement {
 function NumberField(props: ParameterFieldProps & { readonly label: string }): ReactElement {
   const { label, descriptor, value, onChange } = props;
   const { min, max, type, unit } = descriptor;
-  // The typed text stays while it means the current value, so that "0.50" does not become "0.5".
+  // The typed text stays while it parses to the current value, so that "0.50" does not become
+  // "0.5".
   const [typed, setTyped] = useState("");
   const isTyped = parseNumber(typed) === value;
   const isSlid = min !== undefined && max !== undefined && max > min;

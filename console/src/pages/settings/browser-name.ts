@@ -10,8 +10,8 @@ export function browserName(userAgent: string | null): string {
   return system === undefined ? browser : `${browser} on ${system}`;
 }
 
-/* The first match counts, because a user agent also contains names that stand below its own in
-   this list. */
+/* A user agent also names browsers that are further down in this list, so the first match
+   counts. */
 const BROWSERS: readonly (readonly [RegExp, string])[] = [
   [/\bEdg(e|A|iOS)?\//, "Edge"],
   [/\b(OPR|Opera)\//, "Opera"],

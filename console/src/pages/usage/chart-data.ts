@@ -82,8 +82,8 @@ const UNITS: Readonly<Record<Metric, Unit>> = {
 const OTHER = "other";
 
 /**
- * The groups by the metric, largest first, because the first part is at the bottom; then all other
- * groups.
+ * The groups in descending order of the metric, because the chart draws the first part at the
+ * bottom. All other groups together are the last part.
  */
 function rankParts(usage: Usage, by: GroupBy, metric: Metric): readonly ChartPart[] {
   const sums = new Map<string, bigint>();

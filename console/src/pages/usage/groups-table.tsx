@@ -34,8 +34,8 @@ export interface GroupsTableProps {
 type Group = Usage["groups"][number];
 
 /**
- * The table needs a prefix, because the request log on this page uses the plain names in the
- * address.
+ * The table's parameters in the address have a prefix, because the request log on this page uses
+ * the names without one.
  */
 const KEPT: Kept = { id: "usage-groups", rows: ["group", "groups"], prefix: "group-" };
 

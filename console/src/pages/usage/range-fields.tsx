@@ -90,7 +90,7 @@ function MinuteField(props: {
     />
   );
 }
-/** With this bound, the browser's field allows four digits for the year. */
+/** Without this bound, the browser's field accepts years of more than four digits. */
 const FIELD_MAX = "9999-12-31T23:59";
 
 function readMinute(value: FormDataEntryValue | null): string | undefined {

@@ -34,7 +34,7 @@ export function RequestPage(): ReactElement {
   const asked = { params: { request_id: requestId } };
   const detail = useAnswer("GET /api/console/requests/:request_id", asked);
   const isInFlight = detail.data?.request.status === "in_flight";
-  // The second call of the same cached route polls it while the request is in flight.
+  // The hook is called again for the same cached route, to poll it while the request is in flight.
   useAnswer("GET /api/console/requests/:request_id", asked, {
     enabled: isInFlight,
     ...(isInFlight ? { refetchMs: IN_FLIGHT_MS } : {}),

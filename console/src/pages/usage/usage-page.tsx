@@ -126,7 +126,7 @@ function Figures({ filters, search, change, nowMs }: FiguresProps): ReactElement
       />
     </div>
   );
-  // The chart of times has no groups. The choice of groups is then shown at the table instead.
+  // A chart of times has no groups, so the choice of groups is shown at the table instead.
   const isTimes = metric === "ttft";
   return (
     <Answer of={usage} skeleton={<FiguresSkeleton />}>

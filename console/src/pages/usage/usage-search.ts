@@ -36,8 +36,8 @@ export type GroupBy = NonNullable<QueryOf<"GET /api/console/usage">["group_by"]>
 export type Status = RequestStatus;
 
 /**
- * The metric by which the server selects the largest groups. Times cannot be summed, so requests
- * select them.
+ * The metric by which the server selects the largest groups. Times cannot be summed, so the number
+ * of requests selects them.
  */
 export const RANKS: Readonly<
   Record<Metric, NonNullable<QueryOf<"GET /api/console/usage">["rank_by"]>>
@@ -132,8 +132,8 @@ export function readFilters(search: UsageSearch, nowMs: number): Filters {
 }
 
 /**
- * A range of days has whole UTC days and includes today. For the last 24 hours, and for the end of
- * the last hour, nothing is sent, so that they advance with the server's clock.
+ * A range of days has whole UTC days and ends with today. The last 24 hours have no bounds and the
+ * last hour has no end, so that they follow the server's clock.
  */
 function readSpan(search: UsageSearch, nowMs: number): Filters {
   const today = Math.floor(nowMs / DAY_MS) * DAY_MS;
@@ -166,8 +166,9 @@ function monthStart(nowMs: number, monthsBefore = 0): number {
 }
 
 /**
- * The previous time range. If the shown range is not over yet, the previous one ends at the same
- * point of it. Undefined if the shown range begins in the future.
+ * The previous time range. While the shown range is still running, the previous one ends after the
+ * same elapsed time, so that both can be compared. Undefined if the shown range begins in the
+ * future.
  */
 export function spanBefore(
   search: UsageSearch,

@@ -109,7 +109,8 @@ export function Composer(props: ComposerProps): ReactElement {
           </Text>
         </Group>
         {isBusy ? (
-          // The buttons have different keys, so that a press begun on one is no click on the other.
+          // The buttons have different React keys, so that a press that begins on one cannot click
+          // the other.
           <Button
             key="stop"
             variant="default"
