@@ -123,7 +123,7 @@ function renderAnswer(checks: readonly DoctorCheck[]): CommandAnswer {
   };
 }
 
-/** Checks the version of Node.js. The configuration is valid, because it was read. */
+/** Checks the version of Node.js. Reading the configuration has already shown that it is valid. */
 function programChecks(): readonly DoctorCheck[] {
   return [nodeCheck(), { id: "configuration", level: "ok", detail: "every setting is valid" }];
 }

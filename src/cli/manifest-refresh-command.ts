@@ -127,7 +127,10 @@ async function writeRecorded(
   }
 }
 
-/** True if a person has to decide nothing about the file. */
+/**
+ * True if the file is done: its refresh succeeded or was not needed, and no person has to decide
+ * anything.
+ */
 function isSettled({ state, findings }: RefreshedFile): boolean {
   const isDone = state === "changed" || state === "unchanged" || state === "no_source";
   return isDone && !findings.some(needsDecision);

@@ -161,8 +161,8 @@ function readNamedFile(file: string, flag: string): string {
 }
 
 /**
- * The file that gets an answer that is a file. It is required with `--json`, which prints one
- * document.
+ * Reads `--out`: the file to which an answer that is a file is written. It is required with
+ * `--json`, which prints one document.
  */
 function readOut(flags: Flags): string | undefined {
   const { out } = pickTexts(flags);

@@ -1,6 +1,6 @@
 import { csvLine, plainCell, asObject } from "../kernel/index.ts";
 
-/** A list as CSV, with those of the columns that its first row has. */
+/** Writes records as CSV. A column that the first record does not have is left out. */
 export function csvText(rows: readonly object[], columns: readonly string[] = []): string {
   const [first = {}] = rows.map((row) => flatten(row));
   const names = columns.filter((name) => name in first);

@@ -10,7 +10,7 @@ import {
 import type { AnswerOf, RouteName } from "../../../src/account/console-api/contract.ts";
 import { call, type ApiFault, type Asked, type NeedsNothing } from "./client.ts";
 
-/** Each change reads the session again, because every page shows parts of it. */
+/** Every change reads this route again, because every page shows parts of the session. */
 const SESSION: RouteName = "GET /api/console/session";
 
 export interface AnswerOptions {

@@ -46,9 +46,10 @@ function listenForReturn(onReturn: (isFocused?: boolean) => void): () => void {
 const SESSION_CODES: ReadonlySet<string> = new Set([
   "signed_out",
   "email_not_verified",
-  // The account's role has changed.
+  // The server answers this if the account's role has changed.
   "forbidden",
-  // Another tab has switched to another organization, or the account was removed from this one.
+  // The server answers this if another tab has switched to another organization, or if the account
+  // was removed from this one.
   "other_organization",
 ]);
 

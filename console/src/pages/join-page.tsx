@@ -94,7 +94,10 @@ function Found({ token }: { readonly token: string }): ReactElement {
   );
 }
 
-/** Shown without a link: the invitations for the signed-in person's address. */
+/**
+ * Lists the invitations for the signed-in person's address. Shown if the link has no invitation, or
+ * if its invitation cannot be read.
+ */
 function Received(): ReactElement {
   const answer = useAnswer("GET /api/console/received-invitations");
   return (

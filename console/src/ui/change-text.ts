@@ -28,7 +28,7 @@ export function computeChange(
   }
   const difference = nowWhole - beforeWhole;
   const size = difference < 0n ? -difference : difference;
-  // The percentage is rounded once, to tenths.
+  // The change in tenths of a percent. From ten percent on, it is rounded again, to whole percent.
   const tenths = (size * 1000n + beforeWhole / 2n) / beforeWhole;
   if (tenths === 0n) return { direction: "same", amount: "0%", words: "the same as" };
   const amount = `${tenths < 100n ? tenthsText(tenths) : (tenths + 5n) / 10n}%`;

@@ -13,7 +13,7 @@ export interface ConfirmNameProps {
   /** If this rejects, the dialog stays open and shows the error. */
   readonly onConfirm: () => unknown;
   readonly onClose: () => void;
-  /** Tells the effect of the action, and when it takes place. */
+  /** A text that tells the effect of the action, and when it takes place. */
   readonly children: ReactNode;
 }
 

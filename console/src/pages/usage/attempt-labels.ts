@@ -55,7 +55,9 @@ export function errorAdvice(row: RequestRow): string | undefined {
   }
 }
 
-/** The client closed the connection. The outcome at the provider does not matter then. */
+/**
+ * Tells when the client closed the connection. The outcome at the provider does not matter then.
+ */
 function clientClosed({ attempts, first_byte_ms, duration_ms }: RequestRow): string {
   if (attempts === 0) return "Your client closed the connection before any provider was asked.";
   const after = duration_ms === null ? "" : ` after ${formatMs(duration_ms)}`;

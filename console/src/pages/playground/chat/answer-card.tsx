@@ -185,7 +185,10 @@ function Figures({ answer }: { readonly answer: ChatAnswer }): ReactElement {
   );
 }
 
-/** True if the cost is not known yet: after a stop, the provider may continue for a while. */
+/**
+ * True if the cost is not known yet: after a stop, the gateway reads the answer on for a while
+ * before it settles the request.
+ */
 function isUnsettled({ state, requestId }: ChatAnswer): boolean {
   return requestId !== undefined && (state === "stopped" || state === "ended_early");
 }
