@@ -17,8 +17,8 @@ export interface SourceFile {
   readonly bytes: Uint8Array;
   readonly document: RawJson;
   /**
-   * The day of its prices, YYYY-MM-DD: as the caller gives it, else from the file's name, else from
-   * the server, else today.
+   * The day of the file's prices, YYYY-MM-DD: as the caller gives it, else from the file's name,
+   * else from the server, else today.
    */
   readonly dated: string;
 }
