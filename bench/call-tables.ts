@@ -49,9 +49,7 @@ interface Row {
 /** Tables of the deployments, of the gateway beside nginx and the Node floor, and of the peers. */
 export function tablesOf(rows: readonly Row[]): readonly Table[] {
   const peers = PEERS.filter((id) => rows.some(({ figures }) => figures.has(id)));
-  const own = rows.filter(({ work, figures }) => {
-    return work.id !== "deployed" && ownOf(figures) !== undefined;
-  });
+  const own = rows.filter(({ work, figures }) => work.id !== "deployed" && figures.has("gateway"));
   const compared = own.filter(({ figures }) => peers.some((id) => figures.has(id)));
   return [
     {
@@ -100,7 +98,7 @@ const OWN = [
 ];
 
 function ownCells({ work, figures }: Row): readonly string[] {
-  const own = ownOf(figures);
+  const own = figures.get("gateway");
   const grown = figures.get("gateway-grown");
   const [nginx, floor] = [figures.get("nginx"), figures.get("floor")].map((each) =>
     addedOver(work, figures, each),
@@ -123,17 +121,12 @@ function ownCells({ work, figures }: Row): readonly string[] {
 }
 
 function peerCells({ work, figures }: Row, peers: readonly TargetId[]): readonly string[] {
-  const own = togetherOf(ownOf(figures));
+  const own = togetherOf(figures.get("gateway"));
   const cells = peers.map((id) => {
     const peer = togetherOf(figures.get(id));
     return peer === undefined ? "-" : `${print(peer)} (${times(peer, own)}x)`;
   });
   return [work.title, work.unit, one(own), ...cells];
-}
-
-/** The figure of the gateway, as one process or as several. */
-function ownOf(figures: Row["figures"]): Figure | undefined {
-  return figures.get("gateway") ?? figures.get("gateway-workers");
 }
 
 /** The sum of the medians of a candidate and of the other processes that it needs. */
