@@ -11,14 +11,13 @@ interface Spread {
 }
 
 export interface Figure extends Spread {
-  /** CPU time of the target's other processes, such as a database; 0 if it has none. */
   readonly helpers: Spread;
   readonly redis: Spread;
-  /** Requests or chunks per second, median. */
+  /** Median of requests or chunks per second. */
   readonly perSecondMedian: number;
-  /** Processor time over the window, median: 1 is a core. */
+  /** Median of processor time divided by the window: 1 is one core. */
   readonly loadMedian: number;
-  /** Something went wrong: such a figure is not to be trusted. */
+  /** Why the figure is not to be trusted. */
   readonly problem?: string;
 }
 
@@ -46,7 +45,6 @@ interface Row {
   readonly figures: ReadonlyMap<TargetId, Figure>;
 }
 
-/** Tables of the deployments, of the gateway beside nginx and the Node floor, and of the peers. */
 export function tablesOf(rows: readonly Row[]): readonly Table[] {
   const peers = PEERS.filter((id) => rows.some(({ figures }) => figures.has(id)));
   const own = rows.filter(({ work, figures }) => work.id !== "deployed" && figures.has("gateway"));
@@ -136,7 +134,7 @@ function togetherOf(figure: Figure | undefined): number | undefined {
     : figure.median + figure.helpers.median + figure.redis.median;
 }
 
-/** Subtracts the latency without any gateway from a latency; other figures stay as they are. */
+/** Subtracts the latency without a gateway; figures of other kinds stay as they are. */
 function addedOver(
   { kind }: Work,
   figures: Row["figures"],

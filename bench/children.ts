@@ -9,12 +9,12 @@ const READY_TIMEOUT_MS = 60_000;
 export interface Helper {
   readonly processId: number;
   send(message: object): void;
-  /** The next message; rejects when the helper ends first or the time is over. */
+  /** Resolves with the next message; rejects if the helper ends first or the time is over. */
   receive(timeoutMs: number): Promise<unknown>;
   stop(): void;
 }
 
-/** Starts a file of this folder, or an absolute path. */
+/** `file` is in this folder, or an absolute path. */
 export function startHelper(file: string, args: readonly string[] = []): Helper {
   const path = fileURLToPath(new URL(file, import.meta.url));
   const child = fork(path, args, { execArgv: ["--import", "tsx"] });

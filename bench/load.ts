@@ -18,7 +18,6 @@ import { median } from "./program.ts";
 const OPENED_AT_ONCE = 50;
 const OPEN_TIMEOUT_MS = 20_000;
 
-/** The jobs that the main process gives to the load process. */
 export type LoadJob =
   | ({ readonly kind: "requests" } & RequestLoad & Watched)
   | ({ readonly kind: "open_streams"; readonly streams: number } & Destination)
@@ -28,13 +27,13 @@ export type LoadJob =
 export interface Destination {
   readonly endpoint: Endpoint;
   readonly body: string;
-  /** Ports that connections are opened to in turn, in place of the endpoint's own. */
+  /** Connections use these ports in turn, instead of the endpoint's own. */
   readonly ports?: readonly number[];
-  /** Keys that take turns, in place of the endpoint's own. */
+  /** Requests use these keys in turn, instead of the endpoint's own. */
   readonly keys?: readonly string[];
-  /** The status of every answer; default 200. */
+  /** Expected status of every answer. Default 200. */
   readonly status?: number;
-  /** A word that the probe's answer has to have, where it is refused. */
+  /** A word that the refusal of the probe must contain. */
   readonly code?: string;
 }
 
@@ -46,7 +45,10 @@ export interface RequestLoad extends Destination {
   readonly windowMs: number;
 }
 
-/** A value for the target itself, for its other processes such as a database, and for its Redis. */
+/**
+ * One value for the target itself, one for its helper processes such as a database, one for its
+ * Redis.
+ */
 export interface ByPart<T> {
   readonly own: T;
   readonly helpers: T;
@@ -54,17 +56,17 @@ export interface ByPart<T> {
 }
 
 export interface Watched {
-  /** Ids of the processes whose CPU time is read at both ends of the window. */
+  /** Processes whose CPU time is read at both ends of the window. */
   readonly processes: ByPart<readonly number[]>;
 }
 
-/** The result of one job. `count` is requests answered, events received or streams, by kind of job. */
+/** `count` is requests answered, events received or streams, depending on the kind of job. */
 export interface LoadReport {
   readonly count: number;
   readonly windowMs: number;
   readonly cpuNs: ByPart<number>;
   readonly failures: number;
-  /** The first failure as a text, empty when there was none. */
+  /** Empty if there was no failure. */
   readonly firstFailure: string;
   /** Median milliseconds from the sending of a request to the end of its answer. */
   readonly p50Ms: number;
@@ -134,7 +136,7 @@ async function sendRequests(job: RequestLoad & Watched): Promise<LoadReport> {
   return report;
 }
 
-/** The bytes of each request to send: the customers of the job take turns. */
+/** The customers of the job take turns. */
 function requestsInTurn({ endpoint, body, keys }: Destination): () => Buffer {
   const endpoints = keys === undefined ? [endpoint] : keys.map((key) => withKey(endpoint, key));
   const requests = endpoints.map((each) => requestBytes(each, body));
@@ -223,7 +225,7 @@ let streamTally = new Tally();
 let openedStreams = 0;
 let endedStreams = 0;
 
-/** Opens the streams and answers when the first event of every one of them has arrived. */
+/** Resolves when the first event of every stream has arrived. */
 async function openStreams(destination: Destination, streams: number): Promise<LoadReport> {
   const bytes = requestBytes(destination.endpoint, destination.body);
   for (const connection of openStreamsList) connection.socket.destroy();

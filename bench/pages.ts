@@ -54,7 +54,6 @@ export async function run(words: readonly string[], { resources, say }: Context)
   };
 }
 
-/** The link that signs in. */
 async function startDev({ resources }: Context): Promise<string> {
   const folder = mkdtempSync(join(tmpdir(), "tokenmarket-pages-"));
   resources.defer(() => rmSync(folder, { recursive: true, force: true }));
@@ -72,7 +71,7 @@ async function startDev({ resources }: Context): Promise<string> {
   );
 }
 
-/** The row of a page: its path, and what came over the wire to a browser that keeps nothing yet. */
+/** The row of a page: its path, and what a browser with an empty cache received over the wire. */
 async function weigh(
   browser: Browser,
   address: string,

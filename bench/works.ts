@@ -2,7 +2,6 @@ import type { BodyKind } from "./chat-bodies.ts";
 import { DEPLOYMENTS } from "./targets/gateway.ts";
 import type { Callers, Route, TargetId } from "./targets/target.ts";
 
-/** One row of the table. */
 export interface Work {
   readonly id: string;
   readonly title: string;
@@ -17,9 +16,9 @@ export interface Work {
   readonly connections?: number;
   /** Default: one customer's good key. */
   readonly callers?: Callers;
-  /** The status of an answer to a request that is refused; default 200. */
+  /** Expected status of a refused request. Default 200. */
   readonly status?: number;
-  /** A word in that answer, if its status alone does not tell the refusals apart. */
+  /** A word in the refusal, if its status alone does not tell it apart. */
   readonly code?: string;
 }
 
@@ -34,7 +33,7 @@ const FAST = [...OWN, ...FAST_PEERS];
 const ALL = [...OWN, ...PEERS];
 const GROWN: readonly TargetId[] = ["gateway", "gateway-grown"];
 
-/** Every row, in the order of the table. `--only` picks by the start of an id. */
+/** In the order of the table. `--only` picks by the start of an id. */
 export const WORKS: readonly Work[] = [
   {
     ...request("deployed", "1 KB, as deployed"),

@@ -34,10 +34,9 @@ import { activeOf } from "../sizes.ts";
 import { serverProcessIds, startDatabase, type BenchDatabase } from "./bench-database.ts";
 import { makeKey } from "../../src/cli/first-run/open-account.ts";
 
-/** The parts with which an operator runs this gateway; its limits are in Redis. */
+/** A way in which operators run this gateway; its limits are in Redis. */
 export interface Deployment {
   readonly id: TargetId;
-  /** The row of the table. */
   readonly title: string;
   /** Default: the embedded PostgreSQL. */
   readonly server?: "defaults" | "jit off";
@@ -107,7 +106,7 @@ async function turnJitOff(own: OwnPostgres): Promise<void> {
   await admin.end();
 }
 
-/** Several instances as one target, on what they share. */
+/** Makes one target of several instances. `close` also closes what they share. */
 function together(targets: readonly Target[], close: () => Promise<void>): Target {
   const [first] = targets;
   if (first === undefined) throw new TargetAbsent("no instance");
@@ -125,12 +124,14 @@ function together(targets: readonly Target[], close: () => Promise<void>): Targe
   };
 }
 
-/** The same on grown books, with all of their listings, called by organizations with a history. */
+/**
+ * The gateway on filled books with all of their listings, called by organizations with a history.
+ */
 export async function startGrownGateway(start: TargetStart): Promise<Target> {
   const { sizes } = start;
   const installation = install(start, grownProviders(sizes, start.mockPort));
   await fillBooks(installation.dataFolder, sizes, (line) => process.stderr.write(`${line}\n`));
-  // The first start of all notes the prices of the listings, which is not what is measured.
+  // The first start notes the prices of all listings, which must not be measured.
   await (await startServe(installation)).stop();
   const many = activeOf(sizes, ORGANIZATIONS).map(({ rawKey }) => rawKey);
   const [funded = ""] = many;
@@ -154,13 +155,13 @@ interface Variant {
   readonly id: TargetId;
   readonly redis?: TestRedis;
   readonly workers?: 2;
-  /** In place of the embedded one. */
+  /** Used instead of the embedded server. */
   readonly own?: OwnPostgres;
-  /** In place of those of new organizations. */
+  /** Used instead of the keys of new organizations. */
   readonly keys?: Partial<GatewayKeys>;
 }
 
-/** `known`: the keys, where another instance has made them. */
+/** `known`: keys that another instance has made. */
 async function startServing(
   installation: Installation,
   variant: Variant,
@@ -183,7 +184,7 @@ async function startServing(
   }
 }
 
-/** That of an operator, or the embedded one that the gateway has started: this shares it. */
+/** The operator's server if given, else the embedded server that the gateway has started. */
 async function databaseOf(installation: Installation, own?: OwnPostgres): Promise<BenchDatabase> {
   if (own === undefined) return await startDatabase(installation.dataFolder);
   const { connectionString, data } = own;
@@ -196,7 +197,6 @@ interface RunningGateway {
   readonly keys: GatewayKeys;
 }
 
-/** A target that says which keys were made for it. */
 interface ServingTarget extends Target {
   readonly made: GatewayKeys;
 }
@@ -231,7 +231,7 @@ function gatewayTarget({ id, redis }: Variant, running: RunningGateway): Serving
   };
 }
 
-/** Its workers run what it runs; its database does not. */
+/** Workers run the same program; the database does not. */
 function isSameProgram(one: number, other: number): boolean {
   try {
     return readlinkSync(`/proc/${one}/exe`) === readlinkSync(`/proc/${other}/exe`);
@@ -240,20 +240,19 @@ function isSameProgram(one: number, other: number): boolean {
   }
 }
 
-/** Full keys, by the outcome of a request that carries one. */
+/** Raw keys, by the outcome of a request with them. */
 interface GatewayKeys {
   readonly funded: string;
   readonly unfunded: string;
   /** A well-formed key that is not stored. */
   readonly unknown: string;
-  /** Each of a funded organization of its own. */
+  /** Each belongs to another funded organization. */
   readonly many: readonly string[];
 }
 
 const ORGANIZATIONS = 50;
 const CREDIT = microUsd(1_000_000_000_000n);
 
-/** Makes organizations and keys in the database of a running gateway. */
 async function makeGatewayKeys(connectionString: string): Promise<GatewayKeys> {
   const log = pino({ level: "silent" });
   const backend = openPostgresBackend({ connectionString, log });

@@ -17,7 +17,6 @@ const TETHER =
 /** An external program that ends with this process. */
 export interface TetheredProgram {
   readonly processId: number;
-  /** The program's output so far. */
   log(): string;
   stop(): Promise<void>;
 }
