@@ -47,9 +47,7 @@ interface Row {
 
 export function tablesOf(rows: readonly Row[]): readonly Table[] {
   const peers = PEERS.filter((id) => rows.some(({ figures }) => figures.has(id)));
-  const own = rows.filter(({ work, figures }) => {
-    return work.id !== "deployed" && ownOf(figures) !== undefined;
-  });
+  const own = rows.filter(({ work, figures }) => work.id !== "deployed" && figures.has("gateway"));
   const compared = own.filter(({ figures }) => peers.some((id) => figures.has(id)));
   return [
     {
@@ -98,7 +96,7 @@ const OWN = [
 ];
 
 function ownCells({ work, figures }: Row): readonly string[] {
-  const own = ownOf(figures);
+  const own = figures.get("gateway");
   const grown = figures.get("gateway-grown");
   const [nginx, floor] = [figures.get("nginx"), figures.get("floor")].map((each) =>
     addedOver(work, figures, each),
@@ -121,7 +119,7 @@ function ownCells({ work, figures }: Row): readonly string[] {
 }
 
 function peerCells({ work, figures }: Row, peers: readonly TargetId[]): readonly string[] {
-  const own = togetherOf(ownOf(figures));
+  const own = togetherOf(figures.get("gateway"));
   const cells = peers.map((id) => {
     const peer = togetherOf(figures.get(id));
     return peer === undefined ? "-" : `${print(peer)} (${times(peer, own)}x)`;
@@ -129,12 +127,7 @@ function peerCells({ work, figures }: Row, peers: readonly TargetId[]): readonly
   return [work.title, work.unit, one(own), ...cells];
 }
 
-/** The gateway's figure, whether it ran as one process or as several. */
-function ownOf(figures: Row["figures"]): Figure | undefined {
-  return figures.get("gateway") ?? figures.get("gateway-workers");
-}
-
-/** Adds the medians of a candidate and of its helper processes. */
+/** The sum of the medians of a candidate and of the other processes that it needs. */
 function togetherOf(figure: Figure | undefined): number | undefined {
   return figure === undefined
     ? undefined

@@ -17,7 +17,6 @@ import {
   DEPLOYMENTS,
   startDeployment,
   startGateway,
-  startGatewayWorkers,
   startGrownGateway,
 } from "./targets/gateway.ts";
 import { startNginx } from "../test/peer/nginx.ts";
@@ -46,7 +45,6 @@ const DEPLOYED = Object.fromEntries(
 const STARTERS: Readonly<Record<TargetId, (start: TargetStart) => Target | Promise<Target>>> = {
   direct: startDirect,
   gateway: startGateway,
-  "gateway-workers": startGatewayWorkers,
   "gateway-grown": startGrownGateway,
   ...DEPLOYED,
   nginx: startNginx,

@@ -46,7 +46,21 @@ async function nextMessage(child: ChildProcess, timeoutMs: number): Promise<unkn
   }
 }
 
-/** A helper's first message has its port. */
+/**
+ * Runs each job that arrives over IPC in a helper, and sends what it returns, or its error. The
+ * process ends with its parent.
+ */
+export function takeJobs<Job>(run: (job: Job) => Promise<object>): void {
+  process.on("disconnect", () => process.exit(0));
+  process.on("message", (job) => {
+    const failed = (error: unknown): object => ({ error: String(error) });
+    void run(job as Job)
+      .catch(failed)
+      .then((answer) => process.send?.(answer));
+  });
+}
+
+/** The port in a helper's first message. */
 export async function receivePort(helper: Helper): Promise<number> {
   const message = await helper.receive(READY_TIMEOUT_MS);
   const port = (message as { readonly port?: unknown }).port;

@@ -19,7 +19,6 @@ export async function fillBooks(dataFolder: string, sizes: Sizes, say: Say): Pro
   try {
     await books.backend.migrate();
     await fillInstallation(books.connectionString, sizes, say);
-    await settleDatabase(books.connectionString);
   } finally {
     await books.close();
   }
@@ -76,6 +75,8 @@ async function fillInstallation(
       await sumUpDay(session, dayOf({ ago, todayMs }));
     });
     say("sums for the console's reports");
+    // As autovacuum would have done in a running installation.
+    await first.query("vacuum (analyze)");
   } finally {
     await Promise.all(sessions.map((session) => session.end()));
   }
@@ -115,16 +116,6 @@ interface DayAgo {
 /** In UTC, as YYYY-MM-DD. */
 function dayOf({ ago, todayMs }: DayAgo): string {
   return new Date(todayMs - ago * DAY_MS).toISOString().slice(0, 10);
-}
-
-/** Vacuums and analyzes, as autovacuum would have done in a running installation. */
-async function settleDatabase(connectionString: string): Promise<void> {
-  const session = await openSession(connectionString);
-  try {
-    await session.query("vacuum (analyze)");
-  } finally {
-    await session.end();
-  }
 }
 
 async function openSession(connectionString: string): Promise<Client> {

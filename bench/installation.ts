@@ -111,18 +111,13 @@ export async function startServe(
     logFile,
     env: { TM_ALLOW_PRIVATE_UPSTREAMS: "1", NODE_ENV: "production", ...env },
   });
-  try {
-    const ready = await awaitReady(program, () => readyLine(program));
-    return {
-      port: Number(new URL(ready.gateway_url).port),
-      internalUrl: ready.internal_url,
-      processId: program.processId,
-      stop: () => program.stop(),
-    };
-  } catch (error) {
-    await program.stop();
-    throw error;
-  }
+  const ready = await awaitReady(program, () => readyLine(program));
+  return {
+    port: Number(new URL(ready.gateway_url).port),
+    internalUrl: ready.internal_url,
+    processId: program.processId,
+    stop: () => program.stop(),
+  };
 }
 
 interface ReadyLine {

@@ -3,6 +3,7 @@ import { setTimeout as sleep } from "node:timers/promises";
 import { unreachable } from "../src/kernel/core/assert.ts";
 import { systemClock } from "../src/kernel/core/time.ts";
 import { AnswerReader, openSocket, startPace, lastEventOf } from "./answer-reader.ts";
+import { takeJobs } from "./children.ts";
 import { requestBytes, withKey, type Endpoint } from "./endpoint.ts";
 import { readCpuNs } from "../test/support/process-cost.ts";
 import { median } from "./program.ts";
@@ -18,8 +19,7 @@ const OPENED_AT_ONCE = 50;
 const OPEN_TIMEOUT_MS = 20_000;
 
 export type LoadJob =
-  | ({ readonly kind: "closed_loop" } & RequestLoad & Watched)
-  | ({ readonly kind: "paced"; readonly requestsPerSecond: number } & RequestLoad & Watched)
+  | ({ readonly kind: "requests" } & RequestLoad & Watched)
   | ({ readonly kind: "open_streams"; readonly streams: number } & Destination)
   | ({ readonly kind: "watch_streams"; readonly windowMs: number } & Watched)
   | { readonly kind: "await_stream_ends"; readonly timeoutMs: number };
@@ -39,6 +39,8 @@ export interface Destination {
 
 export interface RequestLoad extends Destination {
   readonly connections: number;
+  /** Absent: as many as the target can answer, one at a time on every connection. */
+  readonly requestsPerSecond?: number;
   readonly warmupMs: number;
   readonly windowMs: number;
 }
@@ -66,27 +68,16 @@ export interface LoadReport {
   readonly failures: number;
   /** Empty if there was no failure. */
   readonly firstFailure: string;
-  /** Milliseconds; only of a paced load. */
+  /** Median milliseconds from the sending of a request to the end of its answer. */
   readonly p50Ms: number;
 }
 
-process.on("message", (job) => void answerJob(job as LoadJob));
-process.on("disconnect", () => process.exit(0));
-
-async function answerJob(job: LoadJob): Promise<void> {
-  try {
-    process.send?.({ report: await runJob(job) });
-  } catch (error) {
-    process.send?.({ error: error instanceof Error ? error.message : String(error) });
-  }
-}
+takeJobs(async (job: LoadJob) => ({ report: await runJob(job) }));
 
 function runJob(job: LoadJob): Promise<LoadReport> {
   switch (job.kind) {
-    case "closed_loop":
-      return runClosedLoop(job);
-    case "paced":
-      return runPaced(job, job.requestsPerSecond);
+    case "requests":
+      return sendRequests(job);
     case "open_streams":
       return openStreams(job, job.streams);
     case "watch_streams":
@@ -117,19 +108,30 @@ class Tally {
   }
 }
 
-/** Sends as many requests as the target can answer, one at a time on each connection. */
-async function runClosedLoop(job: RequestLoad & Watched): Promise<LoadReport> {
+async function sendRequests(job: RequestLoad & Watched): Promise<LoadReport> {
   const next = requestsInTurn(job);
   const tally = new Tally();
+  const idle: Connection[] = [];
+  const isPaced = job.requestsPerSecond !== undefined;
   let running = true;
   const connections = await openConnections(job, tally, (connection) => {
     tally.answered += 1;
-    if (running) send(connection, next());
+    tally.latenciesMs.push(systemClock.monotonicMs() - connection.sentAtMs);
+    if (isPaced) idle.push(connection);
+    else if (running) send(connection, next());
   });
-  for (const connection of connections) send(connection, next());
+  if (isPaced) idle.push(...connections);
+  else for (const connection of connections) send(connection, next());
+  const stop = startPace(job.requestsPerSecond ?? 0, () => {
+    const connection = idle.shift();
+    if (connection === undefined) tally.fail("no idle connection: the target is too slow");
+    else send(connection, next());
+  });
   await sleep(job.warmupMs);
+  tally.latenciesMs.length = 0;
   const report = await watch(job, job.windowMs, tally);
   running = false;
+  stop();
   await closeConnections(connections);
   return report;
 }
@@ -140,33 +142,6 @@ function requestsInTurn({ endpoint, body, keys }: Destination): () => Buffer {
   const requests = endpoints.map((each) => requestBytes(each, body));
   let sent = 0;
   return () => requests[sent++ % requests.length] ?? Buffer.alloc(0);
-}
-
-/** Sends a fixed number of requests per second. The time of a request starts when it is sent. */
-async function runPaced(
-  job: RequestLoad & Watched,
-  requestsPerSecond: number,
-): Promise<LoadReport> {
-  const bytes = requestBytes(job.endpoint, job.body);
-  const tally = new Tally();
-  const idle: Connection[] = [];
-  const connections = await openConnections(job, tally, (connection) => {
-    tally.answered += 1;
-    tally.latenciesMs.push(systemClock.monotonicMs() - connection.sentAtMs);
-    idle.push(connection);
-  });
-  idle.push(...connections);
-  const stop = startPace(requestsPerSecond, () => {
-    const connection = idle.shift();
-    if (connection === undefined) tally.fail("no idle connection: the target is too slow");
-    else send(connection, bytes);
-  });
-  await sleep(job.warmupMs);
-  tally.latenciesMs.length = 0;
-  const report = await watch(job, job.windowMs, tally);
-  stop();
-  await closeConnections(connections);
-  return report;
 }
 
 async function watch(watched: Watched, windowMs: number, tally: Tally): Promise<LoadReport> {

@@ -131,7 +131,7 @@ function warmUpJob(
   const watched = { windowMs, ...watchedOf(target) };
   if (work.kind === "stream") return { kind: "watch_streams", ...watched };
   const connections = connectionsOf(tools, work, target);
-  return { kind: "closed_loop", ...destination, ...watched, connections, warmupMs: 0 };
+  return { kind: "requests", ...destination, ...watched, connections, warmupMs: 0 };
 }
 
 function streamsOf({ options }: Tools, { pace }: Target): number {
@@ -151,17 +151,16 @@ async function measureRequests(
   const windowMs = tools.options.seconds * 1_000;
   const load = { ...destination, ...watchedOf(target), warmupMs: WARMUP_MS };
   if (work.kind === "latency") {
-    const { rate: requestsPerSecond } = tools.options;
-    const paced = { kind: "paced", requestsPerSecond, connections: LATENCY_CONNECTIONS } as const;
-    const report = await runJob(tools, { ...load, ...paced, windowMs });
+    const pace = { requestsPerSecond: tools.options.rate, connections: LATENCY_CONNECTIONS };
+    const report = await runJob(tools, { kind: "requests", ...load, ...pace, windowMs });
     return sampleOf(report, report.p50Ms);
   }
   const wrong = await probe(destination, work.route.client);
   if (wrong !== undefined) throw new Error(wrong);
   const connections = connectionsOf(tools, work, target);
   const windows = target.pace?.windows ?? 1;
-  const closed = { kind: "closed_loop", connections, windowMs: windowMs * windows } as const;
-  return sampleOf(await runJob(tools, { ...load, ...closed }));
+  const job = { kind: "requests", ...load, connections, windowMs: windowMs * windows } as const;
+  return sampleOf(await runJob(tools, job));
 }
 
 async function measureStreams(
@@ -195,11 +194,11 @@ async function measureMemory(
   await openStreams(tools, destination, Math.ceil(streams / 20), MEMORY_INTERVAL_MS);
   await closeStreams(tools);
   await sleep(1_000);
-  const before = readResidentBytes(target.processIds());
+  const before = readResidentBytes(target.processes().own);
   const opened = await openStreams(tools, destination, streams, MEMORY_INTERVAL_MS);
   if (opened.failures > 0) return failedSample(opened, await closeStreams(tools));
   await sleep(2_000);
-  const grownBytes = readResidentBytes(target.processIds()) - before;
+  const grownBytes = readResidentBytes(target.processes().own) - before;
   const ended = await closeStreams(tools);
   if (ended.failures > 0) return failedSample(opened, ended);
   return sampleOf(opened, grownBytes / streams / 1_000);
@@ -230,13 +229,7 @@ async function runJob(tools: Tools, job: LoadJob): Promise<LoadReport> {
 }
 
 function watchedOf(target: Target): Watched {
-  return {
-    processes: {
-      own: target.processIds(),
-      helpers: target.helperProcessIds(),
-      redis: target.redisProcessIds?.() ?? [],
-    },
-  };
+  return { processes: { helpers: [], redis: [], ...target.processes() } };
 }
 
 /** `value` defaults to the target's CPU time for each count. */

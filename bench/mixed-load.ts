@@ -2,6 +2,7 @@ import { type Socket } from "node:net";
 import { setTimeout as sleep } from "node:timers/promises";
 import { systemClock } from "../src/kernel/core/time.ts";
 import { AnswerReader, openSocket, startPace, lastEventOf } from "./answer-reader.ts";
+import { takeJobs } from "./children.ts";
 import { requestBytes, type Endpoint } from "./endpoint.ts";
 import { share } from "./program.ts";
 
@@ -53,17 +54,10 @@ export interface MixedReport {
   readonly streamP99Ms: number;
 }
 
-process.on("message", (job) => void answerJob(job as MixedJob));
-process.on("disconnect", () => process.exit(0));
-
-async function answerJob(job: MixedJob): Promise<void> {
-  try {
-    await new MixedLoad(job).run((report) => process.send?.({ report }));
-    process.send?.({ ended: true });
-  } catch (error) {
-    process.send?.({ error: error instanceof Error ? error.message : String(error) });
-  }
-}
+takeJobs(async (job: MixedJob) => {
+  await new MixedLoad(job).run((report) => process.send?.({ report }));
+  return { ended: true };
+});
 
 interface Prepared {
   readonly bytes: Buffer;

@@ -28,6 +28,7 @@ import {
   type Installation,
   type RunningServe,
 } from "../installation.ts";
+import { defined } from "../../src/kernel/core/defined.ts";
 import { descendantsOf } from "../../test/support/process-cost.ts";
 import { activeOf } from "../sizes.ts";
 import { serverProcessIds, startDatabase, type BenchDatabase } from "./bench-database.ts";
@@ -41,20 +42,19 @@ export interface Deployment {
   readonly server?: "defaults" | "jit off";
   /** Default: one. */
   readonly instances?: number;
+  /** Default: one process. */
+  readonly workers?: 2;
 }
 
 export const DEPLOYMENTS = [
   { id: "gateway-redis", title: "the embedded PostgreSQL, limits in Redis" },
+  { id: "gateway-workers", title: "the same as two processes that share the port", workers: 2 },
   {
     id: "gateway-own",
     title: "a distribution's PostgreSQL with its defaults, limits in Redis",
     server: "defaults",
   },
-  {
-    id: "gateway-own-jit-off",
-    title: "the same with `jit` off",
-    server: "jit off",
-  },
+  { id: "gateway-own-jit-off", title: "the same with `jit` off", server: "jit off" },
   {
     id: "gateway-pair",
     title: "two instances on a distribution's PostgreSQL, as many in flight each",
@@ -70,30 +70,17 @@ export function startGateway(start: TargetStart): Promise<Target> {
   return startServing(install(start), { id: "gateway" });
 }
 
-/** Like `startGateway`, but two processes share the port, and their limits are in a Redis. */
-export async function startGatewayWorkers(start: TargetStart): Promise<Target> {
-  if (redisProgram === undefined) throw new TargetAbsent("neither redis-server nor valkey-server");
-  const redis = await startRedis();
-  try {
-    const target = await startServing(install(start), { id: "gateway-workers", redis, workers: 2 });
-    return together([target], () => redis.close());
-  } catch (error) {
-    await redis.close();
-    throw error;
-  }
-}
-
-/** Starts the gateway as operators deploy it. */
+/** The same as an operator deploys it. */
 export async function startDeployment(
   start: TargetStart,
-  { id, server, instances = 1 }: Deployment,
+  { id, server, workers, instances = 1 }: Deployment,
 ): Promise<Target> {
   if (server !== undefined && !hasOwnPostgres) throw new TargetAbsent("no PostgreSQL is installed");
   if (redisProgram === undefined) throw new TargetAbsent("neither redis-server nor valkey-server");
   const own = server === undefined ? undefined : await startOwnPostgres();
   if (server === "jit off" && own !== undefined) await turnJitOff(own);
   const redis = await startRedis();
-  const variant: Variant = { id, redis, ...(own && { own }) };
+  const variant: Variant = { id, redis, ...defined({ own, workers }) };
   const targets: ServingTarget[] = [];
   try {
     for (let at = 1; at <= instances; at += 1) {
@@ -126,7 +113,10 @@ function together(targets: readonly Target[], close: () => Promise<void>): Targe
   return {
     ...first,
     ports: targets.flatMap((each) => each.ports ?? []),
-    processIds: () => targets.flatMap((each) => each.processIds()),
+    processes: () => ({
+      ...first.processes(),
+      own: targets.flatMap((each) => each.processes().own),
+    }),
     stop: async () => {
       for (const each of targets) await each.stop();
       await close();
@@ -226,12 +216,14 @@ function gatewayTarget({ id, redis }: Variant, running: RunningGateway): Serving
     keys: { many: keys.many, bad_key: [keys.unknown], no_credit: [keys.unfunded] },
     made: keys,
     ports: [serve.port],
-    processIds: () => [
-      processId,
-      ...descendantsOf(processId).filter((each) => isSameProgram(each, processId)),
-    ],
-    helperProcessIds: () => database.processIds(),
-    redisProcessIds: () => [redis?.pid()].filter((pid) => pid !== undefined),
+    processes: () => ({
+      own: [
+        processId,
+        ...descendantsOf(processId).filter((each) => isSameProgram(each, processId)),
+      ],
+      helpers: database.processIds(),
+      redis: [redis?.pid()].filter((pid) => pid !== undefined),
+    }),
     stop: async () => {
       await database.stop();
       await serve.stop();

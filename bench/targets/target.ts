@@ -1,5 +1,6 @@
 import type { Wire } from "../chat-bodies.ts";
 import type { Endpoint } from "../endpoint.ts";
+import type { ByPart } from "../load.ts";
 import type { Sizes } from "../sizes.ts";
 
 export type TargetId =
@@ -38,12 +39,8 @@ export interface Target {
   readonly keys?: Partial<Readonly<Record<Callers, readonly string[]>>>;
   /** A smaller load, for a candidate that answers a hundred times more slowly than the others. */
   readonly pace?: Pace;
-  /** Processes whose cost is the candidate's figure. */
-  processIds(): readonly number[];
-  /** Other processes that the candidate needs, such as a database; they are reported separately. */
-  helperProcessIds(): readonly number[];
-  /** Processes of the candidate's Redis, which are reported separately, too. */
-  redisProcessIds?(): readonly number[];
+  /** Ids of its processes. The cost of its own ones is the candidate's figure. */
+  processes(): Pick<ByPart<readonly number[]>, "own"> & Partial<ByPart<readonly number[]>>;
   /** The port of each instance. Each gets as many connections as a single instance would. */
   readonly ports?: readonly number[];
   stop(): Promise<void>;
