@@ -28,10 +28,10 @@ export function computeChange(
   }
   const difference = nowWhole - beforeWhole;
   const size = difference < 0n ? -difference : difference;
-  // The change in tenths of a percent. From ten percent on, it is rounded again, to whole percent.
-  const tenths = (size * 1000n + beforeWhole / 2n) / beforeWhole;
+  const parts = (inWhole: bigint): bigint => (size * inWhole + beforeWhole / 2n) / beforeWhole;
+  const tenths = parts(1000n);
   if (tenths === 0n) return { direction: "same", amount: "0%", words: "the same as" };
-  const amount = `${tenths < 100n ? tenthsText(tenths) : (tenths + 5n) / 10n}%`;
+  const amount = `${tenths < 100n ? tenthsText(tenths) : parts(100n)}%`;
   return difference > 0n
     ? { direction: "up", amount, words: `${amount} higher than` }
     : { direction: "down", amount, words: `${amount} lower than` };

@@ -132,8 +132,8 @@ const DIRECTIONS = { ascending: "asc", descending: "desc" } as const;
 
 /** Shown instead of an empty table. If no filter is set, it has an example of a first request. */
 function NoRequests({ filters }: { readonly filters: Filters }): ReactElement {
-  const { model, key, provider, status } = filters;
-  const isFiltered = [model, key, provider, status].some((each) => each !== undefined);
+  const { from: _from, to: _to, ...chosen } = filters;
+  const isFiltered = Object.keys(chosen).length > 0;
   return isFiltered ? <Empty title={NONE} /> : <FirstRequest />;
 }
 
