@@ -91,7 +91,7 @@ function lookedUp(asked: string, found: readonly { readonly orgId: OrgId }[]): C
 }
 
 /** The id of an organization, a key or a purchase, or the number of a receipt. */
-const KNOWN_ID = /^(?:(?:org|key|pur)_\w{1,40}|(?:R|TEST)-\d{1,12})$/;
+const KNOWN_ID = /^(?:(?:org|key|pur)_\w{1,40}|(?:R|TEST)-\d{1,18})$/i;
 const DESK_KEPT_MS = 30_000;
 const PAGE_ROWS = 50;
 
