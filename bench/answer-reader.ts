@@ -9,14 +9,16 @@ const EVENT_END = Buffer.from("\n\n");
 const EXCERPT_BYTES = 1_200;
 const TAIL_BYTES = 1_200;
 
-/** Opens a connection to this machine. Later errors only close it. */
+/** Errors after the connection was opened only close it. */
 export async function openSocket(port: number): Promise<Socket> {
   const socket = connect({ port, host: "127.0.0.1", noDelay: true });
   await once(socket, "connect");
   return socket.on("error", () => socket.destroy());
 }
 
-/** Calls `send` at a steady rate until the returned function is called, and catches up when late. */
+/**
+ * Calls `send` at a steady rate until the returned function is called, and catches up when late.
+ */
 export function startPace(perSecond: number, send: () => void): () => void {
   const startMs = systemClock.monotonicMs();
   let sent = 0;
@@ -27,7 +29,7 @@ export function startPace(perSecond: number, send: () => void): () => void {
   return () => clearInterval(timer);
 }
 
-/** Text of the event that ends a complete stream of the wire that this path serves. */
+/** A complete stream of the wire at this path ends with this text. */
 export function lastEventOf(path: string): string {
   return path.endsWith("/messages") ? '"message_stop"' : "data: [DONE]";
 }
@@ -47,7 +49,6 @@ export class AnswerReader {
   private chunked = false;
   private tail: Buffer = Buffer.alloc(0);
 
-  /** Forgets the last answer, so that the next bytes start a new one. */
   reset(): void {
     this.status = 0;
     this.events = 0;

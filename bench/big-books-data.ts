@@ -8,10 +8,10 @@ import { fillBooks } from "./fill-books.ts";
 import type { Say } from "./program.ts";
 import type { Sizes } from "./sizes.ts";
 
-/** The filling is stopped when the disk has less free space. */
+/** Filling stops when the disk has fewer free bytes. */
 const FREE_BYTES_MIN = 12_000_000_000;
 const LOOK_EVERY_MS = 5_000;
-/** Settings for the time of the filling: after a crash the books are simply filled again. */
+/** For filling only: after a crash, the books are filled again. */
 const FILLING: Readonly<Record<string, string>> = {
   wal_level: "minimal",
   max_wal_senders: "0",
@@ -26,7 +26,7 @@ export interface Filled {
   readonly seconds: number;
 }
 
-/** The sizes that a folder's books were filled with; undefined while they are not complete. */
+/** Undefined until the books of the folder are complete. */
 export function readFilled(folder: string): Filled | undefined {
   const file = join(folder, "filled.json");
   return existsSync(file) ? (JSON.parse(readFileSync(file, "utf8")) as Filled) : undefined;

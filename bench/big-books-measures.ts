@@ -10,7 +10,6 @@ import { measureCycles } from "./books.ts";
 import { share } from "./program.ts";
 import type { Active } from "./sizes.ts";
 
-/** One measurement on the filled books. */
 export interface Figure {
   readonly group: "sizes" | "load" | "reports" | "audit";
   readonly what: string;
@@ -28,7 +27,7 @@ export interface Measuring {
 
 const DAY_MS = 86_400_000;
 
-/** The largest tables and the whole, in megabytes. */
+/** All sizes are in megabytes. */
 export async function measureSizes({ connectionString }: Measuring): Promise<readonly Figure[]> {
   const client = new Client({ connectionString });
   await client.connect();
@@ -57,7 +56,7 @@ export async function measureSizes({ connectionString }: Measuring): Promise<rea
   }
 }
 
-/** Reserves and settlements at several numbers in flight. */
+/** Measures reserves and settlements at several levels of concurrency. */
 export async function measureLoad(of: Measuring, ledger: Ledger): Promise<readonly Figure[]> {
   const figures: Figure[] = [];
   for (const inFlight of [1, 8, 64]) {
@@ -129,7 +128,6 @@ export async function measureReports(
   return figures;
 }
 
-/** Runs a full audit: every check, and the replay of the whole journal. */
 export async function measureAudit(
   { folder, jobs, say }: Measuring,
   backend: PostgresBackend,

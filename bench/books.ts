@@ -14,7 +14,7 @@ export const QUIET_LOG = {
   error: console.error,
 };
 
-/** The database of an installation, shared with the gateway that runs on it, if one does. */
+/** The database of an installation. A gateway that runs on it shares it. */
 export interface OpenBooks {
   readonly connectionString: string;
   readonly backend: PostgresBackend;
@@ -35,7 +35,7 @@ export async function openBooks(dataFolder: string): Promise<OpenBooks> {
   };
 }
 
-/** A ledger in this process: cycles of reserve and settle without HTTP. */
+/** A ledger in this process measures reserve and settle without HTTP. */
 export async function openBenchLedger({ backend }: OpenBooks): Promise<Ledger> {
   return await openLedger({
     store: backend.ledgerBatchStore,
@@ -45,7 +45,7 @@ export async function openBenchLedger({ backend }: OpenBooks): Promise<Ledger> {
   });
 }
 
-/** Durable cycles of a hold and its settlement, in wall time. */
+/** A cycle is a durable reserve and its settlement. `perSecond` is in wall time. */
 export interface Cycles {
   readonly count: number;
   readonly perSecond: number;
@@ -55,7 +55,7 @@ export interface Cycles {
   readonly settleP99Ms: number;
 }
 
-/** Runs cycles of the callers in turn, a number of them at once, for the length of the window. */
+/** Runs cycles for the callers in turn, several at once, until the window ends. */
 export async function measureCycles(
   ledger: Ledger,
   callers: readonly Active[],

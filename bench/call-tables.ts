@@ -11,14 +11,13 @@ interface Spread {
 }
 
 export interface Figure extends Spread {
-  /** CPU time of the target's other processes, such as a database; 0 if it has none. */
   readonly helpers: Spread;
   readonly redis: Spread;
-  /** Requests or chunks per second, median. */
+  /** Median of requests or chunks per second. */
   readonly perSecondMedian: number;
-  /** Processor time over the window, median: 1 is a core. */
+  /** Median of processor time divided by the window: 1 is one core. */
   readonly loadMedian: number;
-  /** Something went wrong: such a figure is not to be trusted. */
+  /** Why the figure is not to be trusted. */
   readonly problem?: string;
 }
 
@@ -46,12 +45,9 @@ interface Row {
   readonly figures: ReadonlyMap<TargetId, Figure>;
 }
 
-/** Tables of the deployments, of the gateway beside nginx and the Node floor, and of the peers. */
 export function tablesOf(rows: readonly Row[]): readonly Table[] {
   const peers = PEERS.filter((id) => rows.some(({ figures }) => figures.has(id)));
-  const own = rows.filter(({ work, figures }) => {
-    return work.id !== "deployed" && ownOf(figures) !== undefined;
-  });
+  const own = rows.filter(({ work, figures }) => work.id !== "deployed" && figures.has("gateway"));
   const compared = own.filter(({ figures }) => peers.some((id) => figures.has(id)));
   return [
     {
@@ -100,7 +96,7 @@ const OWN = [
 ];
 
 function ownCells({ work, figures }: Row): readonly string[] {
-  const own = ownOf(figures);
+  const own = figures.get("gateway");
   const grown = figures.get("gateway-grown");
   const [nginx, floor] = [figures.get("nginx"), figures.get("floor")].map((each) =>
     addedOver(work, figures, each),
@@ -123,17 +119,12 @@ function ownCells({ work, figures }: Row): readonly string[] {
 }
 
 function peerCells({ work, figures }: Row, peers: readonly TargetId[]): readonly string[] {
-  const own = togetherOf(ownOf(figures));
+  const own = togetherOf(figures.get("gateway"));
   const cells = peers.map((id) => {
     const peer = togetherOf(figures.get(id));
     return peer === undefined ? "-" : `${print(peer)} (${times(peer, own)}x)`;
   });
   return [work.title, work.unit, one(own), ...cells];
-}
-
-/** The figure of the gateway, as one process or as several. */
-function ownOf(figures: Row["figures"]): Figure | undefined {
-  return figures.get("gateway") ?? figures.get("gateway-workers");
 }
 
 /** The sum of the medians of a candidate and of the other processes that it needs. */
@@ -143,7 +134,7 @@ function togetherOf(figure: Figure | undefined): number | undefined {
     : figure.median + figure.helpers.median + figure.redis.median;
 }
 
-/** Subtracts the latency without any gateway from a latency; other figures stay as they are. */
+/** Subtracts the latency without a gateway; figures of other kinds stay as they are. */
 function addedOver(
   { kind }: Work,
   figures: Row["figures"],

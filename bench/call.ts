@@ -17,7 +17,6 @@ import {
   DEPLOYMENTS,
   startDeployment,
   startGateway,
-  startGatewayWorkers,
   startGrownGateway,
 } from "./targets/gateway.ts";
 import { startNginx } from "../test/peer/nginx.ts";
@@ -46,7 +45,6 @@ const DEPLOYED = Object.fromEntries(
 const STARTERS: Readonly<Record<TargetId, (start: TargetStart) => Target | Promise<Target>>> = {
   direct: startDirect,
   gateway: startGateway,
-  "gateway-workers": startGatewayWorkers,
   "gateway-grown": startGrownGateway,
   ...DEPLOYED,
   nginx: startNginx,
@@ -114,7 +112,7 @@ class CallBench {
     this.#options = options;
     this.#picked = picked;
     this.#context = context;
-    // A database server that root starts runs as another user, who needs access.
+    // A root user starts the database server as another user, who needs access to the folder.
     chmodSync(this.#folder, 0o755);
     const { resources } = context;
     resources.defer(() => rmSync(this.#folder, { recursive: true, force: true }));
@@ -136,7 +134,7 @@ class CallBench {
     await this.#warmUp();
     for (let round = 1; round <= rounds; round += 1) {
       for (const work of works) {
-        // Memory needs fresh processes and hardly varies, so the last round is enough.
+        // Memory needs fresh processes and hardly varies, so only the last round measures it.
         if (work.kind === "memory" && round < rounds) continue;
         this.#context.say(`round ${round} of ${rounds}: ${work.title}`);
         for (const id of turned(work.targets, round)) await this.#measure(work, id, mockPort);
@@ -211,7 +209,7 @@ class CallBench {
         problem === undefined ? [] : [`${work.title}, ${id}: ${problem}`],
       ),
     );
-    // A peer that is not on this machine is not a failure; the gateway not running is one.
+    // A peer that is not installed is no failure; the gateway not running is one.
     const [own, others] = [true, false].map((isOwn) =>
       this.#absent.filter((line) => line.startsWith("gateway") === isOwn),
     );
@@ -230,7 +228,7 @@ class CallBench {
   }
 }
 
-/** Begins every round with another candidate, so that none always follows the same one. */
+/** Each round begins with another candidate, so that none always follows the same one. */
 function turned(ids: readonly TargetId[], round: number): readonly TargetId[] {
   const first = (round - 1) % ids.length;
   return [...ids.slice(first), ...ids.slice(0, first)];

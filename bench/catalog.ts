@@ -36,7 +36,7 @@ const PRICING = [
 const CHECKED = { on: "2026-11-22", by: "two-sources" };
 const TIERS = [{ above_prompt_tokens: 128_000, pricing: PRICING }];
 
-/** Manifests of so many listings, spread over the known providers; every tenth has price tiers. */
+/** `count` listings, spread over the known providers; every tenth has price tiers. */
 function manifestTexts(count: number): readonly string[] {
   const heads = providerHeads().filter(({ use }) => use === "import");
   const each = Math.ceil(count / heads.length);
@@ -84,7 +84,9 @@ function compiled(input: CatalogInput): Catalog {
   return outcome.catalog;
 }
 
-/** CPU time of this process and its garbage collector, without other work on the machine. */
+/**
+ * CPU time of this process with its garbage collector; other work on the machine does not count.
+ */
 function cpuMs(): number {
   const { user, system } = process.cpuUsage();
   return (user + system) / 1_000;
@@ -147,7 +149,7 @@ interface Listed {
   readonly bytes: number;
 }
 
-/** Measures an answer, and how long another request has to wait for it at most. */
+/** Measures an answer, and the longest time for which it makes another request wait. */
 async function listed(what: string, make: () => Promise<number>): Promise<Listed> {
   let lastMs = cpuMs();
   let blockedMs = 0;

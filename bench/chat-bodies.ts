@@ -1,6 +1,5 @@
 import { unreachable } from "../src/kernel/core/assert.ts";
 
-/** The chat wire a client or a provider speaks in a measurement. */
 export type Wire = "wire_a" | "wire_b";
 
 /** The content of a body: text, tool schemas, one picture in base64, or text that is not JSON. */
@@ -11,7 +10,7 @@ export interface BodyRequest {
   readonly kind?: BodyKind;
   readonly wire: Wire;
   readonly model: string;
-  /** The body is this long, give or take a few bytes. */
+  /** A few bytes more or less are possible. */
   readonly bodyBytes: number;
   readonly stream: boolean;
 }
@@ -23,7 +22,7 @@ const OUTPUT_TOKENS_MAX = 1_024;
 const PROSE =
   'The harbour master wrote "all clear" in the log.\nThen the tide turned, and the café closed. ';
 
-/** A body of this size in the format of official clients; only `broken` ones are invalid. */
+/** Writes a body as official clients do. Only `broken` is invalid. */
 export function chatBody(request: BodyRequest): string {
   const { kind = "text" } = request;
   switch (kind) {
@@ -54,7 +53,6 @@ function conversation(request: BodyRequest): readonly Message[] {
   return messages;
 }
 
-/** One short question behind as many tools as fill the body; the last one takes what is left. */
 function toolsBody(request: BodyRequest): string {
   const tools: object[] = [];
   const print = (more: readonly object[]): string =>
@@ -79,7 +77,7 @@ function tool(wire: Wire, at: number, description: string): object {
   return { type: "function", function: { name, description, parameters: schema } };
 }
 
-/** One question about one picture; its bytes are arbitrary: a gateway does not decode them. */
+/** The bytes of the picture are arbitrary, because a gateway does not decode them. */
 function imageBody(request: BodyRequest): string {
   const print = (data: string): string => printBody(request, [imageMessage(request.wire, data)]);
   const leftBytes = request.bodyBytes - Buffer.byteLength(print(""));

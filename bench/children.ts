@@ -9,12 +9,12 @@ const READY_TIMEOUT_MS = 60_000;
 export interface Helper {
   readonly processId: number;
   send(message: object): void;
-  /** The next message; rejects when the helper ends first or the time is over. */
+  /** Resolves with the next message; rejects if the helper ends first or the time is over. */
   receive(timeoutMs: number): Promise<unknown>;
   stop(): void;
 }
 
-/** Starts a file of this folder, or an absolute path. */
+/** `file` is in this folder, or an absolute path. */
 export function startHelper(file: string, args: readonly string[] = []): Helper {
   const path = fileURLToPath(new URL(file, import.meta.url));
   const child = fork(path, args, { execArgv: ["--import", "tsx"] });
@@ -44,6 +44,20 @@ async function nextMessage(child: ChildProcess, timeoutMs: number): Promise<unkn
   } finally {
     done.abort();
   }
+}
+
+/**
+ * Runs each job that arrives over IPC in a helper, and sends what it returns, or its error. The
+ * process ends with its parent.
+ */
+export function takeJobs<Job>(run: (job: Job) => Promise<object>): void {
+  process.on("disconnect", () => process.exit(0));
+  process.on("message", (job) => {
+    const failed = (error: unknown): object => ({ error: String(error) });
+    void run(job as Job)
+      .catch(failed)
+      .then((answer) => process.send?.(answer));
+  });
 }
 
 /** The port in a helper's first message. */

@@ -13,20 +13,17 @@ import {
   watchDaySql,
 } from "../src/gateway/records/usage-rollup.ts";
 
-/** Fills the empty data folder of an installation. */
 export async function fillBooks(dataFolder: string, sizes: Sizes, say: Say): Promise<void> {
   chmodSync(dataFolder, 0o755); // as root the database runs as another user, who must get in
   const books = await openBooks(dataFolder);
   try {
     await books.backend.migrate();
     await fillInstallation(books.connectionString, sizes, say);
-    await settleDatabase(books.connectionString);
   } finally {
     await books.close();
   }
 }
 
-/** The mock providers of all listings of such books. */
 export function grownProviders({ listings }: Sizes, mockPort: number): readonly MockProvider[] {
   const ids = Array.from({ length: listings }, (_, listing) => listing);
   const firsts = ids.filter((listing) => listing % MODELS_PER_PROVIDER === 0);
@@ -39,10 +36,10 @@ export function grownProviders({ listings }: Sizes, mockPort: number): readonly 
 }
 
 /**
- * Fills a new database with an installation of these sizes, as the program's own functions would have
- * left it: the audit of the books is clean. Only finished attempts are made. Two sessions write
- * different days, and a day's indexes are built when its rows are there: 5 million attempts take
- * minutes, not an hour.
+ * Fills a new database with an installation of these sizes. The rows are what the program's own
+ * functions would have written, so that the audit finds clean books; all attempts are finished. Two
+ * sessions write different days, and the indexes of a day are built after its rows: 5 million
+ * attempts then take minutes, not an hour.
  */
 async function fillInstallation(
   connectionString: string,
@@ -58,7 +55,7 @@ async function fillInstallation(
     for (const sql of accountsSql(sizes, books)) await first.query(sql);
     for (const { drop } of indexes) await first.query(drop);
     say(`${sizes.organizations} organizations, ${sizes.keys} keys, ${sizes.listings} prices`);
-    // Fixed, so that a run over midnight makes each day once.
+    // Fixed, so that a run over midnight fills each day once.
     const todayMs = systemClock.nowMs();
     const days = Array.from({ length: sizes.days }, (_, ago) => sizes.days - 1 - ago);
     await eachDay(sessions, days, async (session, ago) => {
@@ -72,12 +69,14 @@ async function fillInstallation(
     for (const sql of sumsSql(sizes, books)) await first.query(sql);
     say("sums of accounts and months");
     await first.query("analyze");
-    // The last two days may not be over yet, for the program that sums them up.
+    // The program sums up only days that are certainly over, which the last two may not be.
     const over = days.filter((ago) => ago >= 2);
     await eachDay(sessions, over, async (session, ago) => {
       await sumUpDay(session, dayOf({ ago, todayMs }));
     });
     say("sums for the console's reports");
+    // As autovacuum would have done in a running installation.
+    await first.query("vacuum (analyze)");
   } finally {
     await Promise.all(sessions.map((session) => session.end()));
   }
@@ -114,19 +113,9 @@ interface DayAgo {
   readonly todayMs: number;
 }
 
-/** YYYY-MM-DD, in UTC. */
+/** In UTC, as YYYY-MM-DD. */
 function dayOf({ ago, todayMs }: DayAgo): string {
   return new Date(todayMs - ago * DAY_MS).toISOString().slice(0, 10);
-}
-
-/** Vacuums and analyzes, as autovacuum would have done in a running installation. */
-async function settleDatabase(connectionString: string): Promise<void> {
-  const session = await openSession(connectionString);
-  try {
-    await session.query("vacuum (analyze)");
-  } finally {
-    await session.end();
-  }
 }
 
 async function openSession(connectionString: string): Promise<Client> {
@@ -137,9 +126,8 @@ async function openSession(connectionString: string): Promise<Client> {
   return session;
 }
 
-/** The books of a new database; every attempt that is filled in is booked in this month. */
+/** Where new bookings go: all attempts that are filled in are booked in the present month. */
 interface NewBooks {
-  /** The table of the month's transfers. */
   readonly transfers: string;
   readonly position: bigint;
 }
@@ -154,7 +142,7 @@ async function readBooks(session: Client): Promise<NewBooks> {
   return { ...books, position: BigInt(books.position) };
 }
 
-/** The indexes of the table, which are dropped while it fills and then built from its rows. */
+/** Drops the indexes before the table is filled, and builds them from its rows afterwards. */
 function transferIndexes(
   table: string,
 ): readonly { readonly drop: string; readonly make: string }[] {
@@ -173,7 +161,7 @@ function transferIndexes(
 
 const DAY_MS = 86_400_000;
 const CREDIT_MICRO_USD = 1_000_000_000_000;
-/** Positions that are left free for the grants, before the first attempt. */
+/** Ledger positions that are left free for the grants, before the first attempt. */
 const GRANTED_POSITIONS = 100_000_000n;
 
 function accountsSql(
@@ -200,9 +188,9 @@ function accountsSql(
 }
 
 /**
- * A day of the journal. The table gets its indexes when it is attached, from rows that are there.
- * A few organizations, and of each a few keys, have most of the attempts; a key asks for one model.
- * One in twenty attempts is void.
+ * SQL that fills one day of the journal. The day's table gets its indexes when it is attached, from
+ * existing rows. A few organizations, and a few keys of each, have most of the attempts; a key
+ * always uses one model. One in twenty attempts is void.
  */
 function daySql(sizes: Sizes, { position }: NewBooks, { ago, todayMs }: DayAgo): readonly string[] {
   const firstPosition = position + GRANTED_POSITIONS;
@@ -212,10 +200,11 @@ function daySql(sizes: Sizes, { position }: NewBooks, { ago, todayMs }: DayAgo):
   const from = (days - 1 - ago) * perDay;
   const day = dayOf({ ago, todayMs });
   const startMs = Date.parse(`${day}T00:00:00Z`);
-  // Attempts of today must all be in the past.
+  // Attempts of today must be in the past.
   const spanMs = ago === 0 ? Math.max(1, todayMs - startMs - 5_000) : DAY_MS;
   const name = `attempt_${day.replaceAll("-", "")}`;
-  // Renamed when attached: the gateway takes a table with the final name for a whole day.
+  // The table gets its final name when it is attached, because the gateway expects a whole day
+  // under that name.
   const table = `growth_day_${ago}`;
   return [
     `create table ${table} (like attempt including defaults including constraints)`,

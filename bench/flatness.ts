@@ -3,13 +3,12 @@ interface Point {
   readonly value: number;
 }
 
-/** How steadily a series ran over the second half of a run. */
 export interface Flatness {
-  /** The slope of the regression line, in the value's unit per hour. */
+  /** Slope of the regression line, in units of the value per hour. */
   readonly slopePerHour: number;
-  /** Standard error of the slope, per hour: what noise alone gives two times out of three. */
+  /** Standard error of the slope, per hour. Noise alone stays below it two times out of three. */
   readonly noisePerHour: number;
-  /** The mean of the second half. */
+  /** Mean of the second half of the run. */
   readonly level: number;
   readonly isFlat: boolean;
 }
@@ -17,12 +16,13 @@ export interface Flatness {
 const SECONDS_PER_HOUR = 3_600;
 /** A slope below this many standard errors is noise. */
 const NOISE_TIMES = 3;
-/** Less growth than this share of the level in an hour is flat, however certain it is. */
+/** A growth per hour below this share of the level is flat, however certain it is. */
 const SHARE_PER_HOUR = 0.05;
 
 /**
  * Fits a line to the second half of a series: the first half fills caches and the heap. A series is
- * flat unless its line rises by more than its noise and by more than a twentieth of its level an hour.
+ * flat unless its line rises by more than its noise and by more than a twentieth of its level an
+ * hour.
  */
 export function flatnessOf(points: readonly Point[]): Flatness {
   const [from = 0, to = 0] = [points[0]?.seconds, points.at(-1)?.seconds];
@@ -35,7 +35,7 @@ export function flatnessOf(points: readonly Point[]): Flatness {
   return { slopePerHour, noisePerHour, level, isFlat: isNoise || isSmall };
 }
 
-/** Least squares; the error is 0 for two points and fewer, which fit any line. */
+/** Least squares. The error is 0 for two points or fewer, which fit any line. */
 function regression(points: readonly Point[]): {
   readonly slope: number;
   readonly error: number;

@@ -14,7 +14,7 @@ import { UPSTREAM_MODEL_ID } from "./mock-answers.ts";
 const COMMAND_TIMEOUT_MS = 1_800_000;
 const COMMAND_FILE = fileURLToPath(new URL("../dist/cli/main.js", import.meta.url));
 
-// The default limits would refuse the load; the cost of checking limits is measured all the same.
+// The default limits would refuse the load. The cost of checking high limits is still measured.
 const CONFIG = `limits:
   org_requests_per_minute: 100000000
   key_requests_per_minute: 100000000
@@ -27,7 +27,6 @@ unusual_use:
   error_percent: 0
 `;
 
-/** The folder of one gateway: its data, its manifests and its settings. */
 export interface Installation {
   readonly dataFolder: string;
   readonly manifestFolder: string;
@@ -87,7 +86,7 @@ function manifestOf({ id, wire, mockPort, modelIds }: MockProvider): object {
   };
 }
 
-/** A `serve` process with its embedded PostgreSQL, everything on. */
+/** A `serve` process with its embedded PostgreSQL, with every feature on. */
 export interface RunningServe {
   readonly port: number;
   readonly internalUrl: string;
@@ -107,23 +106,18 @@ export async function startServe(
   const folders = ["--data", dataFolder, "--manifests", manifestFolder, "--config", configFile];
   const program = await startProgram({
     command: process.execPath,
-    // With the flag of both images.
+    // Both container images set this flag.
     args: ["--max-semi-space-size=16", COMMAND_FILE, "serve", ...ports, ...folders, ...more],
     logFile,
     env: { TM_ALLOW_PRIVATE_UPSTREAMS: "1", NODE_ENV: "production", ...env },
   });
-  try {
-    const ready = await awaitReady(program, () => readyLine(program));
-    return {
-      port: Number(new URL(ready.gateway_url).port),
-      internalUrl: ready.internal_url,
-      processId: program.processId,
-      stop: () => program.stop(),
-    };
-  } catch (error) {
-    await program.stop();
-    throw error;
-  }
+  const ready = await awaitReady(program, () => readyLine(program));
+  return {
+    port: Number(new URL(ready.gateway_url).port),
+    internalUrl: ready.internal_url,
+    processId: program.processId,
+    stop: () => program.stop(),
+  };
 }
 
 interface ReadyLine {
@@ -137,7 +131,7 @@ function readyLine(program: TetheredProgram): ReadyLine | undefined {
   return line === undefined ? undefined : (JSON.parse(line) as ReadyLine);
 }
 
-/** The JSON answer of a command, also with exit code 1, which an audit that found errors has. */
+/** Returns the JSON answer even with exit code 1, by which an audit reports errors. */
 export async function commandAnswer(
   command: readonly string[],
   env: Readonly<Record<string, string>>,
@@ -145,7 +139,7 @@ export async function commandAnswer(
   const args = [COMMAND_FILE, ...command, "--json"];
   const options = { env: { ...process.env, ...env }, timeout: COMMAND_TIMEOUT_MS };
   const run = promisify(execFile)(process.execPath, args, options);
-  // A failed command rejects with an error that has the output, too.
+  // The error of a failed command has its output, too.
   const { stdout, stderr } = await run.catch((failed: Awaited<typeof run>) => failed);
   if (stdout === "") throw new Error(`tokenmarket ${command.join(" ")}: ${stderr}`);
   return JSON.parse(stdout) as Readonly<Record<string, unknown>>;

@@ -3,6 +3,7 @@ import { setTimeout as sleep } from "node:timers/promises";
 import { unreachable } from "../src/kernel/core/assert.ts";
 import { systemClock } from "../src/kernel/core/time.ts";
 import { AnswerReader, openSocket, startPace, lastEventOf } from "./answer-reader.ts";
+import { takeJobs } from "./children.ts";
 import { requestBytes, withKey, type Endpoint } from "./endpoint.ts";
 import { readCpuNs } from "../test/support/process-cost.ts";
 import { median } from "./program.ts";
@@ -17,10 +18,8 @@ import { median } from "./program.ts";
 const OPENED_AT_ONCE = 50;
 const OPEN_TIMEOUT_MS = 20_000;
 
-/** The jobs that the main process gives to the load process. */
 export type LoadJob =
-  | ({ readonly kind: "closed_loop" } & RequestLoad & Watched)
-  | ({ readonly kind: "paced"; readonly requestsPerSecond: number } & RequestLoad & Watched)
+  | ({ readonly kind: "requests" } & RequestLoad & Watched)
   | ({ readonly kind: "open_streams"; readonly streams: number } & Destination)
   | ({ readonly kind: "watch_streams"; readonly windowMs: number } & Watched)
   | { readonly kind: "await_stream_ends"; readonly timeoutMs: number };
@@ -28,23 +27,28 @@ export type LoadJob =
 export interface Destination {
   readonly endpoint: Endpoint;
   readonly body: string;
-  /** Ports that connections are opened to in turn, in place of the endpoint's own. */
+  /** Connections use these ports in turn, instead of the endpoint's own. */
   readonly ports?: readonly number[];
-  /** Keys that take turns, in place of the endpoint's own. */
+  /** Requests use these keys in turn, instead of the endpoint's own. */
   readonly keys?: readonly string[];
-  /** The status of every answer; default 200. */
+  /** Expected status of every answer. Default 200. */
   readonly status?: number;
-  /** A word that the probe's answer has to have, where it is refused. */
+  /** A word that the refusal of the probe must contain. */
   readonly code?: string;
 }
 
 export interface RequestLoad extends Destination {
   readonly connections: number;
+  /** Absent: as many as the target can answer, one at a time on every connection. */
+  readonly requestsPerSecond?: number;
   readonly warmupMs: number;
   readonly windowMs: number;
 }
 
-/** A value for the target itself, for its other processes such as a database, and for its Redis. */
+/**
+ * One value for the target itself, one for its helper processes such as a database, one for its
+ * Redis.
+ */
 export interface ByPart<T> {
   readonly own: T;
   readonly helpers: T;
@@ -52,39 +56,28 @@ export interface ByPart<T> {
 }
 
 export interface Watched {
-  /** Ids of the processes whose CPU time is read at both ends of the window. */
+  /** Processes whose CPU time is read at both ends of the window. */
   readonly processes: ByPart<readonly number[]>;
 }
 
-/** The result of one job. `count` is requests answered, events received or streams, by kind of job. */
+/** `count` is requests answered, events received or streams, depending on the kind of job. */
 export interface LoadReport {
   readonly count: number;
   readonly windowMs: number;
   readonly cpuNs: ByPart<number>;
   readonly failures: number;
-  /** The first failure as a text, empty when there was none. */
+  /** Empty if there was no failure. */
   readonly firstFailure: string;
-  /** Milliseconds, of the paced load only. */
+  /** Median milliseconds from the sending of a request to the end of its answer. */
   readonly p50Ms: number;
 }
 
-process.on("message", (job) => void answerJob(job as LoadJob));
-process.on("disconnect", () => process.exit(0));
-
-async function answerJob(job: LoadJob): Promise<void> {
-  try {
-    process.send?.({ report: await runJob(job) });
-  } catch (error) {
-    process.send?.({ error: error instanceof Error ? error.message : String(error) });
-  }
-}
+takeJobs(async (job: LoadJob) => ({ report: await runJob(job) }));
 
 function runJob(job: LoadJob): Promise<LoadReport> {
   switch (job.kind) {
-    case "closed_loop":
-      return runClosedLoop(job);
-    case "paced":
-      return runPaced(job, job.requestsPerSecond);
+    case "requests":
+      return sendRequests(job);
     case "open_streams":
       return openStreams(job, job.streams);
     case "watch_streams":
@@ -115,56 +108,40 @@ class Tally {
   }
 }
 
-/** As many requests as the target can answer, one at a time on every connection. */
-async function runClosedLoop(job: RequestLoad & Watched): Promise<LoadReport> {
+async function sendRequests(job: RequestLoad & Watched): Promise<LoadReport> {
   const next = requestsInTurn(job);
   const tally = new Tally();
+  const idle: Connection[] = [];
+  const isPaced = job.requestsPerSecond !== undefined;
   let running = true;
   const connections = await openConnections(job, tally, (connection) => {
     tally.answered += 1;
-    if (running) send(connection, next());
+    tally.latenciesMs.push(systemClock.monotonicMs() - connection.sentAtMs);
+    if (isPaced) idle.push(connection);
+    else if (running) send(connection, next());
   });
-  for (const connection of connections) send(connection, next());
+  if (isPaced) idle.push(...connections);
+  else for (const connection of connections) send(connection, next());
+  const stop = startPace(job.requestsPerSecond ?? 0, () => {
+    const connection = idle.shift();
+    if (connection === undefined) tally.fail("no idle connection: the target is too slow");
+    else send(connection, next());
+  });
   await sleep(job.warmupMs);
+  tally.latenciesMs.length = 0;
   const report = await watch(job, job.windowMs, tally);
   running = false;
+  stop();
   await closeConnections(connections);
   return report;
 }
 
-/** The bytes of each request to send: the customers of the job take turns. */
+/** The customers of the job take turns. */
 function requestsInTurn({ endpoint, body, keys }: Destination): () => Buffer {
   const endpoints = keys === undefined ? [endpoint] : keys.map((key) => withKey(endpoint, key));
   const requests = endpoints.map((each) => requestBytes(each, body));
   let sent = 0;
   return () => requests[sent++ % requests.length] ?? Buffer.alloc(0);
-}
-
-/** A fixed number of requests per second, each timed from its sending. */
-async function runPaced(
-  job: RequestLoad & Watched,
-  requestsPerSecond: number,
-): Promise<LoadReport> {
-  const bytes = requestBytes(job.endpoint, job.body);
-  const tally = new Tally();
-  const idle: Connection[] = [];
-  const connections = await openConnections(job, tally, (connection) => {
-    tally.answered += 1;
-    tally.latenciesMs.push(systemClock.monotonicMs() - connection.sentAtMs);
-    idle.push(connection);
-  });
-  idle.push(...connections);
-  const stop = startPace(requestsPerSecond, () => {
-    const connection = idle.shift();
-    if (connection === undefined) tally.fail("no idle connection: the target is too slow");
-    else send(connection, bytes);
-  });
-  await sleep(job.warmupMs);
-  tally.latenciesMs.length = 0;
-  const report = await watch(job, job.windowMs, tally);
-  stop();
-  await closeConnections(connections);
-  return report;
 }
 
 async function watch(watched: Watched, windowMs: number, tally: Tally): Promise<LoadReport> {
@@ -248,7 +225,7 @@ let streamTally = new Tally();
 let openedStreams = 0;
 let endedStreams = 0;
 
-/** Opens the streams and answers when the first event of every one of them has arrived. */
+/** Resolves when the first event of every stream has arrived. */
 async function openStreams(destination: Destination, streams: number): Promise<LoadReport> {
   const bytes = requestBytes(destination.endpoint, destination.body);
   for (const connection of openStreamsList) connection.socket.destroy();

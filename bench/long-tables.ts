@@ -25,7 +25,6 @@ new PerformanceObserver((list) => {
 
 type Act = readonly [what: string, act: (page: Page) => Promise<void>];
 
-/** Types, selects and sorts in the console's long tables as a person does. */
 export async function useLongTables(
   context: BrowserContext,
   origin: string,
@@ -91,7 +90,7 @@ async function typeAndErase(page: Page, text: string): Promise<void> {
   }
 }
 
-/** Each twice: in one direction, then in the other. */
+/** Sorts each column twice: in one direction, then in the other. */
 async function sortBy(page: Page, columns: readonly string[]): Promise<void> {
   for (const name of columns.flatMap((column) => [column, column])) {
     await page.locator("thead").getByRole("button", { name, exact: true }).last().click();
@@ -112,7 +111,7 @@ async function noted(page: Page, what: string, act: Act[1]): Promise<Interaction
   await page.waitForTimeout(300);
   const all = await page.evaluate<number[]>("globalThis.noted.map(({ duration }) => duration)");
   const sorted = all.toSorted((a, b) => a - b);
-  // The browser does not report a task that took less than a frame.
+  // The browser reports no task that took less than a frame.
   const medianMs = sorted[sorted.length >> 1] ?? 16;
   return { what, medianMs, longestMs: sorted.at(-1) ?? 16 };
 }

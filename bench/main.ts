@@ -54,7 +54,6 @@ async function runProgram(program: Program): Promise<number> {
   }
 }
 
-/** The machine and its load before anything is started. */
 function headOf(): string {
   const [cpu] = cpus();
   const typed = ["npm run bench --", name, ...words].join(" ");
@@ -82,7 +81,6 @@ function save(text: string, report: Report): void {
   say(`wrote ${file}.md and .json`);
 }
 
-/** YYYY-MM-DD */
 function today(): string {
   return new Date(systemClock.nowMs()).toISOString().slice(0, 10);
 }

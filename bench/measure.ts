@@ -10,13 +10,12 @@ import type { Target } from "./targets/target.ts";
 import type { Work } from "./works.ts";
 import { defined } from "../src/kernel/core/defined.ts";
 
-/** One measurement of one target in one round. */
 export interface Sample {
   readonly value: number;
   readonly helpers: number;
   readonly redis: number;
   readonly perSecond: number;
-  /** Processor time of the candidate itself over the window: 1 is a core. */
+  /** Processor time of the candidate divided by the window: 1 is one core. */
   readonly load: number;
   readonly problem?: string;
 }
@@ -33,14 +32,13 @@ export interface Tools {
 }
 
 export interface CallOptions {
-  /** Length of one measured window. */
   readonly seconds: number;
   readonly connections: number;
   readonly streams: number;
   readonly "memory-streams": number;
   /** Requests per second of the latency row. */
   readonly rate: number;
-  /** Seconds at most that a target runs before its first row is measured. */
+  /** Most seconds that a target runs before its first row is measured. */
   readonly "warm-up": number;
 }
 
@@ -49,10 +47,10 @@ const STREAM_INTERVAL_MS = 100;
 const MEMORY_INTERVAL_MS = 1_000;
 const LATENCY_CONNECTIONS = 32;
 const JOB_TIMEOUT_MS = 60_000;
-// A target that answered less than this share of what the provider sent was not keeping up.
+// A target that answers less than this share of what the provider sent is not keeping up.
 const KEPT_UP_SHARE = 0.9;
 
-/** Measures one row on one target, or undefined when it does not serve the route. */
+/** Undefined if the target does not serve the route. */
 export async function measure(
   tools: Tools,
   work: Work,
@@ -73,7 +71,6 @@ export async function measure(
   }
 }
 
-/** The request of this row as this target wants it. */
 export function destinationOf(work: Work, target: Target): Destination | undefined {
   const endpoint = target.endpoint(work.route);
   if (endpoint === undefined) return undefined;
@@ -90,13 +87,13 @@ export function destinationOf(work: Work, target: Target): Destination | undefin
   return { endpoint, body, ...defined({ ports: target.ports, keys, status, code }) };
 }
 
-/** A cost that fell by this share is still falling; a smaller change is the noise of a machine. */
+/** A cost that fell by this share is still falling; less is the noise of a machine. */
 const FALL = 0.03;
 
 /**
- * Runs a row of a target until it gets no cheaper, the same rule for every candidate: an engine
- * compiles for half a minute of load, and a figure taken meanwhile is partly that of its compiler.
- * The seconds that it took; 0 when the target does not serve the route.
+ * Runs a row on a target until its cost stops falling, by the same rule for every candidate: an
+ * engine compiles for half a minute of load, and a figure from that time is partly its compiler's.
+ * Returns the seconds that it took; 0 if the target does not serve the route.
  */
 export async function warmUp(
   tools: Tools,
@@ -113,7 +110,7 @@ export async function warmUp(
   }
   const costs: number[] = [];
   const span = Math.floor(windowsMin / 2);
-  // The cheapest window of each half counts, because a busy machine only adds to a cost.
+  // Compares the cheapest window of each half, because a busy machine only adds to a cost.
   const isFalling = (): boolean =>
     Math.min(...costs.slice(-span)) < Math.min(...costs.slice(-2 * span, -span)) * (1 - FALL);
   do {
@@ -134,7 +131,7 @@ function warmUpJob(
   const watched = { windowMs, ...watchedOf(target) };
   if (work.kind === "stream") return { kind: "watch_streams", ...watched };
   const connections = connectionsOf(tools, work, target);
-  return { kind: "closed_loop", ...destination, ...watched, connections, warmupMs: 0 };
+  return { kind: "requests", ...destination, ...watched, connections, warmupMs: 0 };
 }
 
 function streamsOf({ options }: Tools, { pace }: Target): number {
@@ -154,17 +151,16 @@ async function measureRequests(
   const windowMs = tools.options.seconds * 1_000;
   const load = { ...destination, ...watchedOf(target), warmupMs: WARMUP_MS };
   if (work.kind === "latency") {
-    const { rate: requestsPerSecond } = tools.options;
-    const paced = { kind: "paced", requestsPerSecond, connections: LATENCY_CONNECTIONS } as const;
-    const report = await runJob(tools, { ...load, ...paced, windowMs });
+    const pace = { requestsPerSecond: tools.options.rate, connections: LATENCY_CONNECTIONS };
+    const report = await runJob(tools, { kind: "requests", ...load, ...pace, windowMs });
     return sampleOf(report, report.p50Ms);
   }
   const wrong = await probe(destination, work.route.client);
   if (wrong !== undefined) throw new Error(wrong);
   const connections = connectionsOf(tools, work, target);
   const windows = target.pace?.windows ?? 1;
-  const closed = { kind: "closed_loop", connections, windowMs: windowMs * windows } as const;
-  return sampleOf(await runJob(tools, { ...load, ...closed }));
+  const job = { kind: "requests", ...load, connections, windowMs: windowMs * windows } as const;
+  return sampleOf(await runJob(tools, job));
 }
 
 async function measureStreams(
@@ -198,11 +194,11 @@ async function measureMemory(
   await openStreams(tools, destination, Math.ceil(streams / 20), MEMORY_INTERVAL_MS);
   await closeStreams(tools);
   await sleep(1_000);
-  const before = readResidentBytes(target.processIds());
+  const before = readResidentBytes(target.processes().own);
   const opened = await openStreams(tools, destination, streams, MEMORY_INTERVAL_MS);
   if (opened.failures > 0) return failedSample(opened, await closeStreams(tools));
   await sleep(2_000);
-  const grownBytes = readResidentBytes(target.processIds()) - before;
+  const grownBytes = readResidentBytes(target.processes().own) - before;
   const ended = await closeStreams(tools);
   if (ended.failures > 0) return failedSample(opened, ended);
   return sampleOf(opened, grownBytes / streams / 1_000);
@@ -233,16 +229,10 @@ async function runJob(tools: Tools, job: LoadJob): Promise<LoadReport> {
 }
 
 function watchedOf(target: Target): Watched {
-  return {
-    processes: {
-      own: target.processIds(),
-      helpers: target.helperProcessIds(),
-      redis: target.redisProcessIds?.() ?? [],
-    },
-  };
+  return { processes: { helpers: [], redis: [], ...target.processes() } };
 }
 
-/** A sample whose value is the CPU time of the target for each count, unless another one is given. */
+/** `value` defaults to the target's CPU time for each count. */
 function sampleOf(report: LoadReport, value: number = costUs(report, "own")): Sample {
   const { count, windowMs, cpuNs } = report;
   const sample = {

@@ -2,6 +2,7 @@ import { type Socket } from "node:net";
 import { setTimeout as sleep } from "node:timers/promises";
 import { systemClock } from "../src/kernel/core/time.ts";
 import { AnswerReader, openSocket, startPace, lastEventOf } from "./answer-reader.ts";
+import { takeJobs } from "./children.ts";
 import { requestBytes, type Endpoint } from "./endpoint.ts";
 import { share } from "./program.ts";
 
@@ -10,42 +11,40 @@ import { share } from "./program.ts";
  * streams among them. It sends a `MixedReport` for each window and a last message once its
  * connections are closed.
  */
-/** One kind of request of a mixture; the load rotates over all of them. */
+/** The load rotates over all kinds of request. */
 export interface MixedRequest {
   readonly endpoint: Endpoint;
   readonly body: string;
   readonly stream: boolean;
-  /** The provider speaks another wire than the client. */
+  /** True if the provider speaks another wire than the client. */
   readonly isTranslated: boolean;
 }
 
-/** The job that the main process gives to the process with the mixed load. */
 export interface MixedJob {
   readonly requests: readonly MixedRequest[];
-  /** The most that are open at once, with one request at a time on each. */
+  /** Most open connections, each with one request at a time. */
   readonly connections: number;
   readonly requestsPerSecond: number;
   readonly warmupMs: number;
-  /** Length of one window; each ends with a report. */
+  /** Each window ends with a report. */
   readonly windowMs: number;
   readonly windows: number;
 }
 
-/** The result of one window of time. */
 export interface MixedReport {
   readonly windowMs: number;
   readonly answered: number;
   readonly streams: number;
-  /** Answers 503 that say when to come again. */
+  /** Number of 503 answers that say when to retry. */
   readonly announced: number;
-  /** The first of them, for its reason; empty when there was none. */
+  /** The first 503 that says when to retry, for its reason; empty if there was none. */
   readonly firstAnnounced: string;
   /** Any other answer but 200, and streams that ended early. */
   readonly errors: number;
   readonly firstError: string;
-  /** Requests that were due and found all connections in use. */
+  /** Requests that were due while all connections were in use. */
   readonly late: number;
-  /** Requests that found their kept-alive connection closed, and were sent once more. */
+  /** Requests that were sent once more because their kept-alive connection had been closed. */
   readonly resent: number;
   /** From the sending to the last byte, of answers that are neither streams nor translated. */
   readonly p50Ms: number;
@@ -55,23 +54,15 @@ export interface MixedReport {
   readonly streamP99Ms: number;
 }
 
-process.on("message", (job) => void answerJob(job as MixedJob));
-process.on("disconnect", () => process.exit(0));
-
-async function answerJob(job: MixedJob): Promise<void> {
-  try {
-    await new MixedLoad(job).run((report) => process.send?.({ report }));
-    process.send?.({ ended: true });
-  } catch (error) {
-    process.send?.({ error: error instanceof Error ? error.message : String(error) });
-  }
-}
+takeJobs(async (job: MixedJob) => {
+  await new MixedLoad(job).run((report) => process.send?.({ report }));
+  return { ended: true };
+});
 
 interface Prepared {
   readonly bytes: Buffer;
   readonly isStream: boolean;
   readonly isTranslated: boolean;
-  /** Text of the event that ends a complete stream of this wire. */
   readonly lastEvent: string;
 }
 
@@ -82,7 +73,6 @@ interface Connection {
   sentAtMs: number;
   /** 0 until the first byte of the answer has arrived. */
   firstByteAtMs: number;
-  /** Number of answers so far. */
   answers: number;
 }
 
@@ -124,7 +114,7 @@ class MixedLoad {
     });
   }
 
-  /** Opens a connection, and sends `first` on it at once if given. */
+  /** Sends `first` at once if given. */
   async #connect(first?: Prepared): Promise<void> {
     const socket = await openSocket(this.#job.requests[0]?.endpoint.port ?? 0);
     const answer = new AnswerReader();
@@ -154,8 +144,8 @@ class MixedLoad {
   }
 
   /**
-   * Replaces a closed connection. Its request counts as an error, unless the connection was closed
-   * while idle: a balancer that reloads its servers does so, and HTTP clients then send once more.
+   * Replaces a closed connection. Its request counts as an error, unless the connection was idle: a
+   * balancer that reloads closes idle connections, and HTTP clients then send once more.
    */
   #closed(connection: Connection): void {
     this.#open -= 1;
@@ -178,7 +168,7 @@ class MixedLoad {
     return tally.report(systemClock.monotonicMs() - startMs);
   }
 
-  /** Every request in flight ends, so that the next job starts on a quiet target. */
+  /** Lets every request in flight end, so that the next job starts on a quiet target. */
   async #drain(): Promise<void> {
     const endMs = systemClock.monotonicMs() + DRAIN_MS;
     while (this.#idle.length < this.#open && systemClock.monotonicMs() < endMs) await sleep(5);

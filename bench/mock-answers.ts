@@ -1,12 +1,12 @@
 import type { Wire } from "./chat-bodies.ts";
 
-/** Ids the mock provider's endpoint expects and echoes, one per wire. */
+/** Model ids that the mock provider expects and echoes, by wire. */
 export const UPSTREAM_MODEL_ID: Readonly<Record<Wire, string>> = {
   wire_a: "upstream-a",
   wire_b: "upstream-b",
 };
 
-/** Prepared HTTP/1.1 bytes of one wire: the mock only copies them to a socket. */
+/** Prepared HTTP/1.1 bytes of one wire, which the mock provider only copies to a socket. */
 export interface CannedAnswers {
   readonly json: Buffer;
   readonly streamOpening: Buffer;

@@ -12,17 +12,17 @@ export type MockOrder =
   | {
       readonly kind: "pace";
       readonly intervalMs: number;
-      /** Streams that begin from now on end by themselves after so many events; default 3,000. */
+      /** A new stream ends by itself after this many events. Default 3,000. */
       readonly eventsMax?: number;
     }
   | { readonly kind: "finish" };
 
 const HEAD_END = Buffer.from("\r\n\r\n");
-// JSON without spaces, and as one of the peers writes it.
+// JSON without spaces, and JSON as one of the peers writes it.
 const STREAM_WISHES = [Buffer.from('"stream":true'), Buffer.from('"stream": true')];
-// Only small bodies are searched for the wish to stream: the works stream nothing larger.
+// No row streams a larger body, so only small bodies are searched for `stream`.
 const SEARCHED_BYTES_MAX = 16 * 1024;
-// A stream that is never finished ends by itself.
+// A stream that nobody ends stops after this many events.
 const STREAM_EVENTS_MAX = 3_000;
 const SLOTS = 25;
 
@@ -123,10 +123,12 @@ function sendAnswer(socket: Socket, head: RequestHead): void {
   slot?.add({ socket, answers, eventsLeft: eventsMax });
 }
 
-/** Streams are spread over slots, so that events leave evenly and not in one burst per interval. */
+/**
+ * Spreads the streams over slots, so that events leave evenly and not in one burst per interval.
+ */
 function emitDueSlots(): void {
   const nowMs = systemClock.monotonicMs();
-  // A second of delay is the most that is caught up; more would be an unwanted burst.
+  // Catches up at most a second; more would be a burst.
   nextDueMs = Math.max(nextDueMs, nowMs - 1_000);
   while (nextDueMs <= nowMs) {
     const slot = slots[nextSlot];

@@ -1,10 +1,10 @@
-import { spawn } from "node:child_process";
 import { mkdtempSync, rmSync } from "node:fs";
 import { tmpdir } from "node:os";
 import { join, resolve } from "node:path";
 import { chromium, type Browser, type BrowserContext } from "playwright-core";
 import { useLongTables } from "./long-tables.ts";
 import { parseWords, type Context, type Report } from "./program.ts";
+import { awaitReady, startProgram } from "../test/support/tethered-program.ts";
 
 export const USAGE: string = `npm run bench -- pages [options]
   What the console's pages weigh, and how fast a page with 1,000 rows answers a person: a \`dev\` of its own,
@@ -12,7 +12,6 @@ export const USAGE: string = `npm run bench -- pages [options]
   --only weight,tables`;
 
 const ROOT = resolve(import.meta.dirname, "..");
-const START_MS = 120_000;
 const PAGES = ["/", "/models", "/usage", "/keys", "/playground", "/docs"];
 
 export async function run(words: readonly string[], { resources, say }: Context): Promise<Report> {
@@ -55,39 +54,24 @@ export async function run(words: readonly string[], { resources, say }: Context)
   };
 }
 
-/** The link that signs in. */
 async function startDev({ resources }: Context): Promise<string> {
   const folder = mkdtempSync(join(tmpdir(), "tokenmarket-pages-"));
-  const command = ["--import", "tsx", "src/cli/main.ts", "dev", "--data", join(folder, "data")];
-  const child = spawn(process.execPath, command, {
-    cwd: ROOT,
-    stdio: ["ignore", "pipe", "pipe"],
-    env: { ...process.env, PORT: "0", CONSOLE_PORT: "0", INTERNAL_PORT: "0" },
+  resources.defer(() => rmSync(folder, { recursive: true, force: true }));
+  const main = join(ROOT, "src/cli/main.ts");
+  const program = await startProgram({
+    command: process.execPath,
+    args: ["--import", "tsx", main, "dev", "--data", join(folder, "data")],
+    logFile: join(folder, "dev.log"),
+    env: { PORT: "0", CONSOLE_PORT: "0", INTERNAL_PORT: "0" },
   });
-  const ended = new Promise<void>((done) => child.once("exit", () => done()));
-  resources.defer(async () => {
-    child.kill("SIGTERM");
-    await ended;
-    rmSync(folder, { recursive: true, force: true });
-  });
-  let said = "";
-  return await new Promise<string>((found, failed) => {
-    const fail = (): void => failed(new Error(`no link was printed:\n${said}`));
-    const timer = setTimeout(fail, START_MS);
-    const read = (chunk: Buffer): void => {
-      said += chunk.toString();
-      const [address] = /http:\S+\/auth\/link\?\S+/.exec(said) ?? [];
-      if (address === undefined) return;
-      clearTimeout(timer);
-      found(address);
-    };
-    child.stdout.on("data", read);
-    child.stderr.on("data", read);
-    child.once("exit", fail);
-  });
+  resources.defer(() => program.stop());
+  return await awaitReady(
+    program,
+    () => /http:\S+\/auth\/link\?\S+(?=\s)/.exec(program.log())?.[0],
+  );
 }
 
-/** The row of a page: its path, and what came over the wire to a browser that keeps nothing yet. */
+/** The row of a page: its path, and what a browser with an empty cache received over the wire. */
 async function weigh(
   browser: Browser,
   address: string,

@@ -11,7 +11,6 @@ export interface Table {
   readonly rows: readonly (readonly string[])[];
 }
 
-/** The result of one program of the bench. */
 export interface Report {
   readonly tables: readonly Table[];
   /** Faults, and reasons not to trust the figures; a run with one of them fails. */
@@ -23,19 +22,17 @@ export interface Report {
 export interface Context {
   /** Owns every started process and folder, and disposes of them after the run. */
   readonly resources: DisposalStack;
-  /** A line of progress on standard error. */
   readonly say: Say;
 }
 
-/** One program of the bench, as `bench/main.ts` starts it. */
 export interface Program {
   readonly USAGE: string;
   run(words: readonly string[], context: Context): Promise<Report>;
 }
 
 /**
- * Reads `--name value` options. A number must be above 0 and at most the bound of its default; every
- * other option is a text, and one whose default is a boolean takes no value.
+ * Reads `--name value` options. A number must be above 0 and at most the bound of its default;
+ * every other option is a text, and one whose default is a boolean takes no value.
  */
 export function parseWords<T extends Readonly<Record<string, Default>>>(
   words: readonly string[],
@@ -81,7 +78,7 @@ export function share(values: readonly number[], part: number): number {
 
 export const median = (values: readonly number[]): number => share(values, 0.5);
 
-/** A table in Markdown, or undefined when it has no row. */
+/** Undefined without rows. */
 export function markdownTableOf(
   headings: readonly string[],
   rows: readonly (readonly string[])[],

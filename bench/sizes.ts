@@ -1,20 +1,18 @@
 import { createHash } from "node:crypto";
 import type { KeyId, ModelId, OrgId, ProviderId } from "../src/kernel/core/ids.ts";
 
-/** How large an installation is made. */
 export interface Sizes {
   readonly organizations: number;
-  /** Dealt out to the organizations in turn. */
+  /** Spread over the organizations in turn. */
   readonly keys: number;
-  /** Models, each of one provider. */
+  /** Each listing is one model of one provider. */
   readonly listings: number;
   /** Finished attempts in the journal, with their transfers and spend. */
   readonly attempts: number;
-  /** Days of partitions they are spread over, today included. */
+  /** Number of days over which the attempts are spread, today included. */
   readonly days: number;
 }
 
-/** The sizes as options of a program, with defaults and upper bounds. */
 export const SIZE_OPTIONS = {
   organizations: { value: 1_000, max: 100_000 },
   keys: { value: 100_000, max: 1_000_000 },
@@ -31,7 +29,6 @@ export function checkedSizes(sizes: Sizes): Sizes {
   return { organizations, keys, listings, attempts, days };
 }
 
-/** A caller and the model that it calls. */
 export interface Active {
   readonly orgId: OrgId;
   readonly keyId: KeyId;
@@ -61,7 +58,7 @@ export function activeOf(sizes: Sizes, active: number): readonly Active[] {
 
 export const MODELS_PER_PROVIDER = 100;
 
-/** Must be the names that the SQL of `bench/fill-books.ts` makes. */
+/** Must equal the names that the SQL in `bench/fill-books.ts` makes. */
 export function modelIdOf(listing: number): string {
   return `growth/model-${listing}`;
 }

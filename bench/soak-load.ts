@@ -8,7 +8,7 @@ import type { Say } from "./program.ts";
 import type { SoakDeployment } from "../test/support/deployment.ts";
 import { chatPath, clientHeaders } from "./targets/target.ts";
 
-/** Streams of half a second. */
+/** Streams that last half a second. */
 export const SOAK_STREAMS: MockOrder = { kind: "pace", intervalMs: 50, eventsMax: 10 };
 
 const MODEL_ID: Readonly<Record<Wire, string>> = { wire_a: "soak/wire-a", wire_b: "soak/wire-b" };
@@ -27,7 +27,9 @@ const KINDS: readonly (readonly [client: Wire, upstream: Wire, bodyBytes: number
   ["wire_b", "wire_b", 8_192],
 ];
 
-/** Requests in turn: both wires, translated and not, small and large, half of them streams. */
+/**
+ * Requests that take turns: both wires, translated and not, small and large, half of them streams.
+ */
 export function mixture(port: number, key: string): readonly MixedRequest[] {
   return KINDS.flatMap(([client, upstream, bodyBytes]) =>
     [false, true].map((stream) => ({
@@ -39,20 +41,19 @@ export function mixture(port: number, key: string): readonly MixedRequest[] {
   );
 }
 
-/** Figures of an instance, from its metrics and from the kernel. */
+/** From the metrics of the instance and from the kernel. */
 interface InstanceFigures {
   readonly residentMb: number;
   readonly heapUsedMb: number;
   readonly eventLoopP99Ms: number;
 }
 
-/** One interval of a soak. */
 export interface SoakSample extends Omit<MixedReport, "firstAnnounced" | "firstError"> {
-  /** Since the load began, at the end of the interval. */
+  /** From the start of the load to the end of the interval. */
   readonly seconds: number;
   /** Undefined for an instance that is being restarted. */
   readonly instances: readonly (InstanceFigures | undefined)[];
-  /** In percent of one core, both instances together. */
+  /** Percent of one core, for both instances together. */
   readonly gatewayCpuPercent: number;
   /** Undefined while no primary answers. */
   readonly databaseConnections: number | undefined;
@@ -66,9 +67,11 @@ export interface Soaked {
   readonly firstError: string;
 }
 
-/** Connections per request a second: a stream takes 0.5 s, and a refusal in a failover takes 3 s. */
+/**
+ * Connections per request a second: a stream takes 0.5 s, and a refusal in a failover takes 3 s.
+ */
 const CONNECTIONS = { perRate: 4, min: 64, max: 4_000 };
-/** Before the first window of a load. */
+/** Load before the first window, which is not measured. */
 export const WARMUP_MS = 2_000;
 const REPORT_GRACE_MS = 60_000;
 
@@ -77,12 +80,11 @@ interface Soaking {
   readonly deployment: SoakDeployment;
   readonly requests: readonly MixedRequest[];
   readonly minutes: number;
-  /** Requests per second. */
   readonly rate: number;
   readonly sampleSeconds: number;
 }
 
-/** Runs the load for all of the time, and takes a sample at the end of each window. */
+/** Runs the load for the whole time, and takes a sample at the end of each window. */
 export async function soak(soaking: Soaking, say: Say): Promise<Soaked> {
   const { load, deployment, requests, minutes, rate, sampleSeconds } = soaking;
   const windowMs = sampleSeconds * 1_000;
@@ -116,7 +118,7 @@ export async function soak(soaking: Soaking, say: Say): Promise<Soaked> {
     samples.push(sample);
     say(`  ${JSON.stringify(sample)}`);
   }
-  // The last message says that nothing is in flight any more.
+  // The last message comes when nothing is in flight any more.
   await load.receive(REPORT_GRACE_MS);
   const total = (name: "answered" | "streams"): number =>
     samples.reduce((sum, sample) => sum + sample[name], 0);
@@ -129,7 +131,7 @@ function cpuOf({ instances }: SoakDeployment): ReadonlyMap<number, number> {
 
 const BYTES_PER_MB = 1_000_000;
 
-/** Undefined if the instance ends while its figures are read. */
+/** Undefined if the instance ends meanwhile. */
 async function figuresOf(serve: RunningServe): Promise<InstanceFigures | undefined> {
   const { processId, internalUrl } = serve;
   try {
@@ -147,7 +149,7 @@ async function figuresOf(serve: RunningServe): Promise<InstanceFigures | undefin
   }
 }
 
-/** The value of a metric without labels in Prometheus' text form. */
+/** Reads a metric without labels from Prometheus' text format. */
 function metricOf(text: string, name: string): number {
   const line = text.split("\n").find((each) => each.startsWith(`${name} `));
   if (line === undefined) throw new Error(`/metrics has no ${name}`);

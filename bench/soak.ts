@@ -65,16 +65,18 @@ interface Check {
   readonly violations: number;
 }
 
-/** A restart or a failover in the middle of a run. */
 interface SoakEvent {
   readonly title: string;
-  /** Since the load began. */
+  /** Since the start of the load. */
   readonly fromSeconds: number;
-  /** When everything worked as before again. */
+  /** When everything worked again as before. */
   readonly toSeconds: number;
 }
 
-/** The events, with the share of the run after which each begins; the second half has none. */
+/**
+ * The events of a run. Each begins after the share `due` of it; the second half has none, so that
+ * growth can be judged there.
+ */
 const PLAN: readonly {
   readonly title: string;
   readonly due: number;
@@ -84,7 +86,7 @@ const PLAN: readonly {
   { title: "Failover of Redis", due: 0.2, act: (deployment) => deployment.failOverRedis() },
   { title: "Failover of PostgreSQL", due: 0.3, act: (deployment) => deployment.failOverPostgres() },
 ];
-/** Pause between events, so that refusals are counted for the right one and clients come back. */
+/** Pause between events, so that a refusal counts for the right event and clients come back. */
 const QUIET_SECONDS = 10;
 
 async function runEvents(
@@ -110,9 +112,9 @@ async function runEvents(
 interface Series {
   readonly title: string;
   readonly unit: string;
-  /** The value of a sample; undefined if it could not be read. */
+  /** Undefined if the value could not be read. */
   readonly of: (sample: SoakSample) => number | undefined;
-  /** The run fails when it grows. */
+  /** The run fails if the value grows. */
   readonly isHeld?: true;
 }
 
@@ -157,7 +159,7 @@ interface Outcome {
   readonly events: readonly SoakEvent[];
   readonly holdsLeft: number;
   readonly checks: readonly Check[];
-  /** False for a short run, which fills caches to its end, so that growth cannot be judged. */
+  /** False for a short run, in which caches still fill, so that growth cannot be judged. */
   readonly isJudged: boolean;
 }
 

@@ -2,7 +2,6 @@ import type { BodyKind } from "./chat-bodies.ts";
 import { DEPLOYMENTS } from "./targets/gateway.ts";
 import type { Callers, Route, TargetId } from "./targets/target.ts";
 
-/** One row of the table. */
 export interface Work {
   readonly id: string;
   readonly title: string;
@@ -17,9 +16,9 @@ export interface Work {
   readonly connections?: number;
   /** Default: one customer's good key. */
   readonly callers?: Callers;
-  /** The status of an answer to a request that is refused; default 200. */
+  /** Expected status of a refused request. Default 200. */
   readonly status?: number;
-  /** A word in that answer, if its status alone does not tell the refusals apart. */
+  /** A word in the refusal, if its status alone does not tell it apart. */
   readonly code?: string;
 }
 
@@ -34,7 +33,7 @@ const FAST = [...OWN, ...FAST_PEERS];
 const ALL = [...OWN, ...PEERS];
 const GROWN: readonly TargetId[] = ["gateway", "gateway-grown"];
 
-/** Every row, in the order of the table. `--only` picks by the start of an id. */
+/** In the order of the table. `--only` picks by the start of an id. */
 export const WORKS: readonly Work[] = [
   {
     ...request("deployed", "1 KB, as deployed"),
@@ -47,13 +46,8 @@ export const WORKS: readonly Work[] = [
   { ...request("200kb-same", "200 KB, same wire"), bodyBytes: 204_800 },
   { ...request("tools-50kb", "50 KB of tools"), bodyBytes: 51_200, bodyKind: "tools" },
   { ...request("image-2mb", "2 MB image"), bodyBytes: 2_097_152, bodyKind: "image" },
-  {
-    ...request("1kb-256", "1 KB, 256 connections"),
-    connections: 256,
-    targets: OWN,
-  },
+  { ...request("1kb-256", "1 KB, 256 connections"), connections: 256, targets: OWN },
   { ...request("1kb-50-orgs", "1 KB, 50 organizations"), targets: GROWN, callers: "many" },
-  { ...request("1kb-workers-2", "1 KB, two workers"), targets: ["gateway-workers"] },
   { ...refused("key", "unknown key", 401), targets: ["gateway", "floor"], callers: "bad_key" },
   { ...refused("body", "broken body", 400), bodyKind: "broken" },
   { ...refused("credit", "no credit", 429), callers: "no_credit", code: "insufficient_quota" },

@@ -21,14 +21,14 @@ const ROOT = resolve(import.meta.dirname, "..");
 const PAGES = join(ROOT, "dist/console");
 const GUIDES = join(ROOT, "docs/guides");
 const STAMP_NAME = ".built-from";
-/** Less fits into one packet as it is. */
+/** A smaller file fits into one packet without compression. */
 const COMPRESSED_BYTES_MIN = 1024;
 
 const sources = sourcesDigest();
 const stamp = join(PAGES, STAMP_NAME);
 if (!existsSync(stamp) || readFileSync(stamp, "utf8") !== sources) {
   process.stderr.write("Token Market: building the console's pages…\n");
-  // Beside the old ones, which may be being read, and in their place when they are whole.
+  // Someone may be reading the old pages, so the new ones replace them only when they are complete.
   const fresh = `${PAGES}.${process.pid}`;
   await buildForProduction(fresh);
   compressAssets(join(fresh, "assets"));
@@ -38,9 +38,7 @@ if (!existsSync(stamp) || readFileSync(stamp, "utf8") !== sources) {
   renameSync(fresh, PAGES);
 }
 
-/**
- * The same pages in every environment: a test run's NODE_ENV would bring React's development half.
- */
+/** The NODE_ENV of a test run would bring React's development half into the pages. */
 async function buildForProduction(outDir: string): Promise<void> {
   const before = process.env["NODE_ENV"];
   process.env["NODE_ENV"] = "production";
@@ -53,7 +51,7 @@ async function buildForProduction(outDir: string): Promise<void> {
   }
 }
 
-/** Beside each file of a useful size its compressed twins: nothing is compressed for a request. */
+/** Writes compressed copies of the larger files, so that no request has to compress anything. */
 function compressAssets(folder: string): void {
   for (const name of readdirSync(folder)) {
     const file = join(folder, name);

@@ -8,9 +8,9 @@ import { parseArgs } from "node:util";
 import { awaitReady, startProgram } from "../test/support/tethered-program.ts";
 
 /**
- * `npm run call-map`: which functions of the built program run for one streamed call whose client and
- * provider use the same wire, by the engine's own coverage. What also runs while the program is idle is
- * left out, and so is the simulated provider, which shares the process.
+ * `npm run call-map`: which functions of the built program run for one streamed call whose client
+ * and provider use the same wire, by the engine's own coverage. What also runs while the program is
+ * idle is left out, and so is the simulated provider, which shares the process.
  */
 const USAGE = `npm run call-map -- [options]
   --functions   every function, not only the files
@@ -29,13 +29,15 @@ const { values } = parseArgs({
 });
 
 interface CalledFile {
-  /** From `dist/`, which has the layout of `src/`. */
+  /** Path in `dist/`, which has the layout of `src/`. */
   readonly file: string;
   readonly lines: number;
   readonly functions: readonly string[];
 }
 
-/** Runs in the program: each SIGUSR2 writes what ran since the one before into a file of its own. */
+/**
+ * Code that runs in the program: each SIGUSR2 writes what ran since the last one into a new file.
+ */
 function preload(folder: string): string {
   const text = `
     import { Session } from "node:inspector";
@@ -115,7 +117,7 @@ async function callOnce(url: string, key: string): Promise<void> {
   });
   const text = await response.text();
   if (response.status !== 200 || !text.includes("[DONE]")) throw new Error(text);
-  // The settlement and the access log follow the last byte.
+  // Settlement and access log come after the last byte.
   await sleep(300);
 }
 

@@ -7,8 +7,9 @@ import { parseArgs } from "node:util";
 import { format } from "prettier";
 
 /**
- * `npm run check:deep`: what takes too long for every `npm test`. All tests with many fresh seeds, the
- * whole crash matrix and the memory tests; then the simulation and torture as commands of their own.
+ * `npm run check:deep`: what takes too long for every `npm test`. All tests with many fresh seeds,
+ * the whole crash matrix and the memory tests; then the simulation and torture as commands of their
+ * own.
  */
 const USAGE = `npm run check:deep -- [options]
   --only NAME   one part: tests, simulation or torture
@@ -103,7 +104,7 @@ async function runPart({ name, command, args }: Part): Promise<PartResult> {
   return { name, command, ok: code === 0, seconds, figures };
 }
 
-/** Counted by the test runner itself. */
+/** Reads the figures from the report of the test runner. */
 function testFigures(): string {
   if (!existsSync(report)) return "it was ended before it wrote its report";
   const run = JSON.parse(readFileSync(report, "utf8")) as Record<string, number>;

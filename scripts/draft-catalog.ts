@@ -7,7 +7,7 @@ import { format } from "prettier";
 import { catalogPage } from "./catalog/catalog-page.ts";
 import { draftCatalog, type Drafted, readReview } from "./catalog/draft.ts";
 
-/** Every file that is drafted, by its path below the project folder. */
+/** By path below the project folder. */
 export async function draftedFiles(root: string): Promise<ReadonlyMap<string, string>> {
   const drafted = draftCatalog(root);
   const files = new Map<string, string>();
@@ -20,7 +20,7 @@ export async function draftedFiles(root: string): Promise<ReadonlyMap<string, st
   return files;
 }
 
-/** Files on disk that are not what the snapshots and the review give. */
+/** Files on disk that differ from what the snapshots and the review give. */
 export async function staleCatalogFiles(root: string): Promise<readonly string[]> {
   const files = await draftedFiles(root);
   const stray = readdirSync(join(root, "manifests"))

@@ -18,13 +18,13 @@ import { rolesPage } from "./reference/roles-page.ts";
 import { webhooksGuide } from "./reference/webhooks-guide.ts";
 import { gatewayDocument } from "./reference/openapi/document.ts";
 
-/** One generated file: where it lies below the project folder, and what makes its text. */
+/** `path` is below the project folder. */
 interface ReferencePage {
   readonly path: string;
   readonly text: () => string;
 }
 
-/** Every generated file of the project: a new page is one line here and one file in reference/. */
+/** A new page needs one line here and one file in reference/. */
 const PAGES: readonly ReferencePage[] = [
   { path: "schema/provider-manifest.schema.json", text: () => jsonText(publishedSchema()) },
   { path: "schema/openapi-v1.json", text: () => jsonText(gatewayDocument()) },
@@ -48,7 +48,7 @@ const PAGES: readonly ReferencePage[] = [
   })),
 ];
 
-/** The generated files whose text on disk is not what the sources say now. */
+/** Returns the generated files that are out of date on disk. */
 export function staleReferencePages(root: string): readonly string[] {
   const pages = PAGES.map(({ path, text }) => ({ path, text: text() }));
   return [...pages, ...chartCopies(root)]

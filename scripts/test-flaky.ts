@@ -4,7 +4,7 @@ import { availableParallelism, tmpdir } from "node:os";
 import { join, resolve } from "node:path";
 import { parseArgs } from "node:util";
 
-/** `npm run test:flaky`: the same tests again and again, to find those that do not always end alike. */
+/** `npm run test:flaky`: repeats the same tests, to find those that do not always end alike. */
 const USAGE = `npm run test:flaky -- [options] [FILE…]
   --runs N         how often the tests run (default 20)
   --load           a busy process for each core beside them
@@ -13,7 +13,6 @@ const USAGE = `npm run test:flaky -- [options] [FILE…]
 
 const ROOT = resolve(import.meta.dirname, "..");
 const BUSY = "for (;;) {}";
-/** The part of vitest's JSON report that is read here. */
 interface Report {
   readonly testResults: readonly {
     readonly name: string;
@@ -35,7 +34,7 @@ interface Ending {
 interface Run {
   readonly ok: boolean;
   readonly seconds: number;
-  /** By file and name of the test; null where the run left no report. */
+  /** By file and test name: how the test ended. Null if the run left no report. */
   readonly endings: ReadonlyMap<string, Ending> | null;
 }
 
@@ -141,12 +140,14 @@ function printResult(runs: readonly Run[]): void {
   );
 }
 
-/** Each test that was red at least once, the most often red first, with the words of its first failure. */
+/**
+ * Each test that failed at least once, most failures first, with the message of its first failure.
+ */
 function redTests(runs: readonly Run[]): { name: string; red: number; message: string }[] {
   const found = new Map<string, { name: string; red: number; message: string }>();
   for (const [name, { status, message }] of runs.flatMap((run) => [...(run.endings ?? [])])) {
     if (status !== "failed") continue;
-    // A file is listed for itself only when it failed outside of its tests.
+    // A file is listed itself only if it failed outside of its tests.
     if (name.endsWith(" (file)") && message === "") continue;
     const entry = found.get(name) ?? { name, red: 0, message };
     entry.red += 1;

@@ -4,7 +4,7 @@ import { pino } from "pino";
 import { startEmbeddedPostgres } from "../../src/kernel/index.ts";
 import { descendantsOf } from "../../test/support/process-cost.ts";
 
-/** A PostgreSQL of a peer's own, with the settings that this gateway's embedded one has. */
+/** A separate PostgreSQL for a peer, with the settings of this gateway's embedded one. */
 export interface BenchDatabase {
   readonly connectionString: string;
   processIds(): readonly number[];

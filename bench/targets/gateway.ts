@@ -28,34 +28,33 @@ import {
   type Installation,
   type RunningServe,
 } from "../installation.ts";
+import { defined } from "../../src/kernel/core/defined.ts";
 import { descendantsOf } from "../../test/support/process-cost.ts";
 import { activeOf } from "../sizes.ts";
 import { serverProcessIds, startDatabase, type BenchDatabase } from "./bench-database.ts";
 import { makeKey } from "../../src/cli/first-run/open-account.ts";
 
-/** The parts with which an operator runs this gateway; its limits are in Redis. */
+/** A way in which operators run this gateway; its limits are in Redis. */
 export interface Deployment {
   readonly id: TargetId;
-  /** The row of the table. */
   readonly title: string;
   /** Default: the embedded PostgreSQL. */
   readonly server?: "defaults" | "jit off";
   /** Default: one. */
   readonly instances?: number;
+  /** Default: one process. */
+  readonly workers?: 2;
 }
 
 export const DEPLOYMENTS = [
   { id: "gateway-redis", title: "the embedded PostgreSQL, limits in Redis" },
+  { id: "gateway-workers", title: "the same as two processes that share the port", workers: 2 },
   {
     id: "gateway-own",
     title: "a distribution's PostgreSQL with its defaults, limits in Redis",
     server: "defaults",
   },
-  {
-    id: "gateway-own-jit-off",
-    title: "the same with `jit` off",
-    server: "jit off",
-  },
+  { id: "gateway-own-jit-off", title: "the same with `jit` off", server: "jit off" },
   {
     id: "gateway-pair",
     title: "two instances on a distribution's PostgreSQL, as many in flight each",
@@ -71,30 +70,17 @@ export function startGateway(start: TargetStart): Promise<Target> {
   return startServing(install(start), { id: "gateway" });
 }
 
-/** The same as two processes that share the port, and their limits in a Redis. */
-export async function startGatewayWorkers(start: TargetStart): Promise<Target> {
-  if (redisProgram === undefined) throw new TargetAbsent("neither redis-server nor valkey-server");
-  const redis = await startRedis();
-  try {
-    const target = await startServing(install(start), { id: "gateway-workers", redis, workers: 2 });
-    return together([target], () => redis.close());
-  } catch (error) {
-    await redis.close();
-    throw error;
-  }
-}
-
 /** The same as an operator deploys it. */
 export async function startDeployment(
   start: TargetStart,
-  { id, server, instances = 1 }: Deployment,
+  { id, server, workers, instances = 1 }: Deployment,
 ): Promise<Target> {
   if (server !== undefined && !hasOwnPostgres) throw new TargetAbsent("no PostgreSQL is installed");
   if (redisProgram === undefined) throw new TargetAbsent("neither redis-server nor valkey-server");
   const own = server === undefined ? undefined : await startOwnPostgres();
   if (server === "jit off" && own !== undefined) await turnJitOff(own);
   const redis = await startRedis();
-  const variant: Variant = { id, redis, ...(own && { own }) };
+  const variant: Variant = { id, redis, ...defined({ own, workers }) };
   const targets: ServingTarget[] = [];
   try {
     for (let at = 1; at <= instances; at += 1) {
@@ -120,14 +106,17 @@ async function turnJitOff(own: OwnPostgres): Promise<void> {
   await admin.end();
 }
 
-/** Several instances as one target, on what they share. */
+/** Makes one target of several instances. `close` also closes what they share. */
 function together(targets: readonly Target[], close: () => Promise<void>): Target {
   const [first] = targets;
   if (first === undefined) throw new TargetAbsent("no instance");
   return {
     ...first,
     ports: targets.flatMap((each) => each.ports ?? []),
-    processIds: () => targets.flatMap((each) => each.processIds()),
+    processes: () => ({
+      ...first.processes(),
+      own: targets.flatMap((each) => each.processes().own),
+    }),
     stop: async () => {
       for (const each of targets) await each.stop();
       await close();
@@ -135,12 +124,14 @@ function together(targets: readonly Target[], close: () => Promise<void>): Targe
   };
 }
 
-/** The same on grown books, with all of their listings, called by organizations with a history. */
+/**
+ * The gateway on filled books with all of their listings, called by organizations with a history.
+ */
 export async function startGrownGateway(start: TargetStart): Promise<Target> {
   const { sizes } = start;
   const installation = install(start, grownProviders(sizes, start.mockPort));
   await fillBooks(installation.dataFolder, sizes, (line) => process.stderr.write(`${line}\n`));
-  // The first start of all notes the prices of the listings, which is not what is measured.
+  // The first start notes the prices of all listings, which must not be measured.
   await (await startServe(installation)).stop();
   const many = activeOf(sizes, ORGANIZATIONS).map(({ rawKey }) => rawKey);
   const [funded = ""] = many;
@@ -164,13 +155,13 @@ interface Variant {
   readonly id: TargetId;
   readonly redis?: TestRedis;
   readonly workers?: 2;
-  /** In place of the embedded one. */
+  /** Used instead of the embedded server. */
   readonly own?: OwnPostgres;
-  /** In place of those of new organizations. */
+  /** Used instead of the keys of new organizations. */
   readonly keys?: Partial<GatewayKeys>;
 }
 
-/** `known`: the keys, where another instance has made them. */
+/** `known`: keys that another instance has made. */
 async function startServing(
   installation: Installation,
   variant: Variant,
@@ -193,7 +184,7 @@ async function startServing(
   }
 }
 
-/** That of an operator, or the embedded one that the gateway has started: this shares it. */
+/** The operator's server if given, else the embedded server that the gateway has started. */
 async function databaseOf(installation: Installation, own?: OwnPostgres): Promise<BenchDatabase> {
   if (own === undefined) return await startDatabase(installation.dataFolder);
   const { connectionString, data } = own;
@@ -206,7 +197,6 @@ interface RunningGateway {
   readonly keys: GatewayKeys;
 }
 
-/** A target that says which keys were made for it. */
 interface ServingTarget extends Target {
   readonly made: GatewayKeys;
 }
@@ -226,12 +216,14 @@ function gatewayTarget({ id, redis }: Variant, running: RunningGateway): Serving
     keys: { many: keys.many, bad_key: [keys.unknown], no_credit: [keys.unfunded] },
     made: keys,
     ports: [serve.port],
-    processIds: () => [
-      processId,
-      ...descendantsOf(processId).filter((each) => isSameProgram(each, processId)),
-    ],
-    helperProcessIds: () => database.processIds(),
-    redisProcessIds: () => [redis?.pid()].filter((pid) => pid !== undefined),
+    processes: () => ({
+      own: [
+        processId,
+        ...descendantsOf(processId).filter((each) => isSameProgram(each, processId)),
+      ],
+      helpers: database.processIds(),
+      redis: [redis?.pid()].filter((pid) => pid !== undefined),
+    }),
     stop: async () => {
       await database.stop();
       await serve.stop();
@@ -239,7 +231,7 @@ function gatewayTarget({ id, redis }: Variant, running: RunningGateway): Serving
   };
 }
 
-/** Its workers run what it runs; its database does not. */
+/** Workers run the same program; the database does not. */
 function isSameProgram(one: number, other: number): boolean {
   try {
     return readlinkSync(`/proc/${one}/exe`) === readlinkSync(`/proc/${other}/exe`);
@@ -248,20 +240,19 @@ function isSameProgram(one: number, other: number): boolean {
   }
 }
 
-/** Full keys, by the outcome of a request that carries one. */
+/** Raw keys, by the outcome of a request with them. */
 interface GatewayKeys {
   readonly funded: string;
   readonly unfunded: string;
   /** A well-formed key that is not stored. */
   readonly unknown: string;
-  /** Each of a funded organization of its own. */
+  /** Each belongs to another funded organization. */
   readonly many: readonly string[];
 }
 
 const ORGANIZATIONS = 50;
 const CREDIT = microUsd(1_000_000_000_000n);
 
-/** Makes organizations and keys in the database of a running gateway. */
 async function makeGatewayKeys(connectionString: string): Promise<GatewayKeys> {
   const log = pino({ level: "silent" });
   const backend = openPostgresBackend({ connectionString, log });

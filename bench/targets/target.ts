@@ -1,5 +1,6 @@
 import type { Wire } from "../chat-bodies.ts";
 import type { Endpoint } from "../endpoint.ts";
+import type { ByPart } from "../load.ts";
 import type { Sizes } from "../sizes.ts";
 
 export type TargetId =
@@ -11,51 +12,44 @@ export type TargetId =
   | "portkey"
   | "direct";
 
-/** One way from a client wire to a provider wire. */
 export interface Route {
   readonly client: Wire;
   readonly upstream: Wire;
 }
 
-/** The owners of the keys that a row's requests carry, other than one customer with credit. */
+/**
+ * Whose keys the requests of a row carry; a row without this field uses one customer with credit.
+ */
 export type Callers = "many" | "bad_key" | "no_credit";
 
 export interface Pace {
   readonly connectionsMax: number;
   readonly streamsMax: number;
-  /** Times the length of a window of requests. */
+  /** Length of the measurement, as a multiple of the window of ordinary requests. */
   readonly windows: number;
 }
 
-/** A running candidate. */
 export interface Target {
   readonly id: TargetId;
   readonly version: string;
-  /** The address that serves this route; undefined if there is none. */
+  /** Undefined if the candidate does not serve the route. */
   endpoint(route: Route): Endpoint | undefined;
-  /** The model id a client names on this route. */
   modelId(route: Route): string;
-  /** Keys by their owners; absent if it cannot be called with such keys. */
+  /** By owner; absent if the candidate cannot be called with such keys. */
   readonly keys?: Partial<Readonly<Record<Callers, readonly string[]>>>;
-  /** The load for a candidate that answers a hundred times more slowly than the others. */
+  /** A smaller load, for a candidate that answers a hundred times more slowly than the others. */
   readonly pace?: Pace;
-  /** The processes whose cost is the candidate's figure. */
-  processIds(): readonly number[];
-  /** Other processes that it needs, such as a database; reported separately. */
-  helperProcessIds(): readonly number[];
-  /** The processes of its Redis, which are reported separately, too. */
-  redisProcessIds?(): readonly number[];
+  /** Ids of its processes. The cost of its own ones is the candidate's figure. */
+  processes(): Pick<ByPart<readonly number[]>, "own"> & Partial<ByPart<readonly number[]>>;
   /** The port of each instance. Each gets as many connections as a single instance would. */
   readonly ports?: readonly number[];
   stop(): Promise<void>;
 }
 
-/** The input with which every candidate is started. */
 export interface TargetStart {
   readonly mockPort: number;
-  /** An empty folder of its own. */
+  /** An empty folder for this candidate alone. */
   readonly folder: string;
-  /** How large the books of the grown gateway are. */
   readonly sizes: Sizes;
 }
 
@@ -66,7 +60,6 @@ export function chatPath(wire: Wire): string {
   return wire === "wire_a" ? "/v1/chat/completions" : "/v1/messages";
 }
 
-/** Headers a client of this wire sends with any key. */
 export function clientHeaders(wire: Wire, key: string): Readonly<Record<string, string>> {
   const bearer = { authorization: `Bearer ${key}` };
   return wire === "wire_a" ? bearer : { ...bearer, "anthropic-version": "2023-06-01" };

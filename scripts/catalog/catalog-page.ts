@@ -1,7 +1,7 @@
 import type { Manifest } from "../../src/catalog/index.ts";
 import type { Drafted, Review } from "./draft.ts";
 
-/** The meaning of each code of `staged_because`, and the step that makes such a listing ready. */
+/** By code of `staged_because`: its meaning, and the step that makes the listing ready. */
 const REASONS: Readonly<Record<string, readonly [meaning: string, cure: string]>> = {
   "one-source": ["only one recent price list knows it", "a second list that agrees, or a person"],
   "sources-differ": [
@@ -137,7 +137,7 @@ function editLines({ file, edits }: Drafted): string[] {
   );
 }
 
-/** By reason, so that a reason is said once for all its listings. */
+/** Grouped by reason, so that a reason is stated once for all its listings. */
 function stagedLine({ file, manifest }: Drafted): string {
   const staged = manifest.models
     .filter((model) => model.is_ready === false)

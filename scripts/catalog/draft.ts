@@ -17,7 +17,7 @@ import { matchesGlob } from "../../src/kernel/core/glob.ts";
 export interface HandEdit {
   readonly model: string;
   readonly reason: string;
-  /** Merged over the drafted fields; null removes one. */
+  /** Replaces drafted fields; null removes one. */
   readonly listing?: Readonly<Record<string, unknown>>;
   readonly terms?: Readonly<Record<string, unknown>>;
 }
@@ -27,36 +27,35 @@ export interface ProviderReview {
   readonly leave_out?: Readonly<Record<string, string>>;
   /** Sources that are not read for this provider, with the reason. */
   readonly without?: Readonly<Record<string, string>>;
-  /** Why listings of one source ship all the same, staged. */
+  /** Why listings that only one source has are shipped all the same, staged. */
   readonly keep_one_source?: string;
   readonly edits?: readonly HandEdit[];
 }
 
-/** Decisions of people, which win over the sources (`test/listing-sources/reviewed.json`). */
+/** Decisions of people, which override the sources (`test/listing-sources/reviewed.json`). */
 export interface Review {
-  /** The day of the review: what ended before it is not shipped. */
+  /** The day of the review. A model that ended before it is not shipped. */
   readonly as_of: string;
-  /** Reasons for staging with which a listing is not shipped at all. */
+  /** By code of staging: why a listing with this code is not shipped at all. */
   readonly leave_out_codes: Readonly<Record<string, string>>;
-  /** For every provider. */
+  /** Applies to every provider. */
   readonly leave_out: Readonly<Record<string, string>>;
   readonly providers: Readonly<Record<string, ProviderReview>>;
 }
 
-/** One provider's manifest, and how it came to be. */
 export interface Drafted {
   readonly file: string;
   readonly manifest: Manifest;
   readonly imported: ImportResult;
-  /** Marketplace id to the reason why it is not shipped. */
+  /** By marketplace id: why the model is not shipped. */
   readonly leftOut: ReadonlyMap<string, string>;
   readonly edits: readonly HandEdit[];
 }
 
-/** The first leads: its entries are the listings. Newer days win in prices. */
+/** The first source leads: its entries are the listings. Prices are those of the newest day. */
 const SNAPSHOTS: readonly (readonly [ListingSource, dated: string, file: string])[] = [
   ["litellm", "2026-11-01", "litellm-2026-11-01.json"],
-  // Its pages are of July to October: the oldest day is said.
+  // Its pages date from July to October, so the oldest day counts.
   ["models.dev", "2026-07-31", "models.dev-later-2026-10-06.json"],
   ["models.dev", "2026-07-02", "models.dev-api-2026-07-02.json"],
   ["openrouter", "2026-08-01", "openrouter-models-2026-08-01.json"],
@@ -70,7 +69,10 @@ export function readReview(root: string): Review {
   return JSON.parse(text) as Review;
 }
 
-/** Drafts every shipped manifest from the snapshots and the review. The same bytes every time. */
+/**
+ * Drafts every shipped manifest from the snapshots and the review. The same input gives the same
+ * bytes.
+ */
 export function draftCatalog(root: string): readonly Drafted[] {
   const review = readReview(root);
   const sources = SNAPSHOTS.map(([from, dated, file]): SourceInput => {
@@ -153,7 +155,7 @@ function whyLeftOut(
 function edited(manifest: Manifest, edits: readonly HandEdit[]): Manifest {
   return edits.reduce((before, edit) => {
     const at = before.models.findIndex(({ id }) => id === edit.model);
-    // A listing that is not valid is refused with the rest of the manifest.
+    // The validation of the whole manifest also refuses an invalid listing.
     const model = merged(before.models[at] ?? { id: edit.model }, edit.listing) as ManifestModel;
     const models = before.models.filter(({ id }) => id !== edit.model);
     const old: ManifestListingTerms = before.listing_terms?.[edit.model] ?? {};
@@ -170,7 +172,7 @@ function merged<T extends object>(before: T, over: object | undefined): T {
   return Object.fromEntries(members.filter(([, value]) => value !== null)) as T;
 }
 
-/** With ids in order, and without terms that say nothing. */
+/** Sorted by id, and without empty terms. */
 function replaced(
   manifest: Manifest,
   models: readonly ManifestModel[],

@@ -1,24 +1,24 @@
-/** Series of one example, as promtool writes them, and the time at which its result counts. */
+/** Series in promtool's notation, and the time at which they must have the expected result. */
 interface Example {
   readonly series: Readonly<Record<string, string>>;
   readonly at: string;
-  /** Long examples are evaluated each ten minutes instead of each. */
+  /** Evaluated every ten minutes instead of every minute. */
   readonly isLong?: true;
 }
 
-/** One alert of `deploy/prometheus/alerts.yml`; its two examples are run by promtool. */
+/** One alert of `deploy/prometheus/alerts.yml`. promtool runs its two examples. */
 export interface Alert {
   readonly expr: string;
-  /** How long it must hold; default: once is enough. */
+  /** How long the expression must be true. Default: one evaluation is enough. */
   readonly for?: string;
   /** `page` wakes a person, `ticket` waits for the morning. */
   readonly level: "page" | "ticket";
   /** One sentence; `{{ $labels.model }}` is replaced by the label. */
   readonly summary: string;
-  /** `labels`: of the alert, besides its name and level. */
+  /** `labels`: those of the alert, apart from its name and level. */
   readonly fires: Example & { readonly labels?: Readonly<Record<string, string>> };
   readonly quiet: Example;
 }
 
-/** A day and two hours to spare, in seconds: for what is done once a day. */
+/** Seconds of a day and two hours: the limit for what must happen once a day. */
 export const HOURS_26 = 93_600;

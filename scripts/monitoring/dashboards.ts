@@ -4,14 +4,14 @@ import type { Dashboard, Panel } from "./panel.ts";
 const RATE = "$__rate_interval";
 const QUANTILES = { p50: 0.5, p95: 0.95, p99: 0.99 } as const;
 
-/** Other programs that are scraped have metrics of these names too. */
+/** Other programs that are scraped have metrics of the same names. */
 const OURS = "and on(instance) tm_build_info";
 
 type Histogram = MetricNameOf<"histogram">;
 type Counter = MetricNameOf<"counter">;
 type Gauge = MetricNameOf<"gauge">;
 
-/** Each is one file below deploy/grafana. */
+/** Each becomes one file in deploy/grafana. */
 export const DASHBOARDS: Readonly<Record<string, Dashboard>> = {
   overview: {
     title: "Token Market: overview",
@@ -160,7 +160,7 @@ function perHour(title: string, name: Counter): Panel {
   return { title, as: "each hour", queries };
 }
 
-/** A panel for rare events: how often they happened in the last hour. */
+/** For rare events: how often they happened in the last hour. */
 function events(title: string, name: Counter, labels = ""): Panel {
   const grouped = labels === "" ? "sum" : `sum by (${labels})`;
   const queries = {

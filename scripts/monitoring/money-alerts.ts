@@ -3,7 +3,7 @@ import { type Alert, HOURS_26 } from "./alert.ts";
 const MISSING = "tm_usage_missing_total";
 const OVERRUN = "tm_overrun_usd_total";
 
-/** The books, and what no customer pays. */
+/** Alerts about the books, and about costs that no customer pays. */
 export const MONEY_ALERTS = {
   TmBooksBroken: {
     expr: "max(tm_books_last_audit_violations) > 0",
@@ -91,7 +91,8 @@ export const MONEY_ALERTS = {
     quiet: { series: { 'tm_usage_missing_total{provider="p",model="m"}': "1x40" }, at: "30m" },
   },
   TmOverrun: {
-    // As above: a series that began with an overrun has not increased since.
+    // A series that begins with an overrun does not increase, so `increase()` alone would not see
+    // it.
     expr: `sum(increase(${OVERRUN}[1h]) > 0 or (${OVERRUN} unless ${OVERRUN} offset 1h)) > 1`,
     level: "ticket",
     summary: "Calls cost over one dollar more in an hour than was held for them.",

@@ -6,11 +6,11 @@ type Unit = NonNullable<MetricRow["unit"]> | "bytes" | "count";
 
 interface NamedMetric {
   readonly unit: Unit;
-  /** A query of it may have no answer on an instance that works well. */
+  /** On an instance that works well, a query of this metric may return nothing. */
   readonly mayBeEmpty: boolean;
 }
 
-/** Metrics of the client library, for the process. Everything else of a query is in the one table. */
+/** Metrics of the client library about the process. All others are in the program's own table. */
 const OF_THE_PROCESS: Readonly<Record<string, Unit>> = {
   process_resident_memory_bytes: "bytes",
   process_cpu_seconds_total: "seconds",
@@ -20,7 +20,6 @@ const OF_THE_PROCESS: Readonly<Record<string, Unit>> = {
   nodejs_eventloop_lag_p99_seconds: "seconds",
 };
 
-/** The metrics that the recorded expressions show. */
 const OF_RULES: Readonly<Record<string, Unit>> = Object.fromEntries(
   [...RECORDING_RULES, ...GENAI_RULES].map(({ record }) => [
     record,
@@ -28,7 +27,7 @@ const OF_RULES: Readonly<Record<string, Unit>> = Object.fromEntries(
   ]),
 );
 
-/** The metrics that a query names, with what is known of each. A name that nothing has is an error. */
+/** The metrics that a query names. An unknown name is an error. */
 export function namedMetrics(expr: string): ReadonlyMap<string, NamedMetric> {
   const names = expr.replace(/"[^"]*"/g, '""').match(/\b(?:tm|process|nodejs|gen_ai)[_:][\w:]+/g);
   return new Map((names ?? []).map((name) => [name, known(name, expr)]));

@@ -10,12 +10,12 @@ import type { Options } from "@grafana/schema/dist/esm/raw/composable/timeseries
 
 import { namedMetrics } from "./named-metrics.ts";
 
-/** One chart. Its unit is that of its metrics in the one table, and of what is made of them. */
+/** The unit of a chart follows from the units of its metrics. */
 export interface Panel {
   readonly title: string;
   /** Default: the value itself. */
   readonly as?: "each second" | "each hour" | "share";
-  /** The legend, as Grafana writes it, and the query. */
+  /** By legend, as Grafana writes it: the query. */
   readonly queries: Readonly<Record<string, string>>;
 }
 
@@ -32,10 +32,12 @@ const VALUE_UNITS: Readonly<Record<string, string>> = {
 };
 const SECOND_UNITS: Readonly<Record<string, string>> = { count: "cps", rows: "cps" };
 
-/** As Grafana names it. A chart of metrics with different units is an error, unless it shows shares. */
+/**
+ * In Grafana's terms. A chart of metrics with different units is an error, unless it shows shares.
+ */
 export function unitOf({ title, as, queries }: Panel): string {
   if (as === "share") return "percentunit";
-  // The part after `and` chooses series and is not shown.
+  // The part after `and` only selects series.
   const shown = Object.values(queries).map((expr) => expr.replace(/ and on\(.*$/, ""));
   const named = shown.flatMap((expr) => [...namedMetrics(expr).values()]);
   const units = new Set(named.map(({ unit }) => unit));
@@ -45,7 +47,7 @@ export function unitOf({ title, as, queries }: Panel): string {
   return VALUE_UNITS[unit] ?? "short";
 }
 
-/** The fields of a query that Grafana's data source for Prometheus reads; its own types do not say them. */
+/** Grafana's data source for Prometheus reads these fields, which its published types lack. */
 type PrometheusQuery = DataQuery & { readonly expr: string; readonly legendFormat: string };
 
 const OPTIONS = {
@@ -62,7 +64,7 @@ const HEIGHT = 8;
 const WIDTH = 8;
 const IN_ROW = 3;
 
-/** The file that Grafana reads: what is not in its published types does not compile. */
+/** The file that Grafana reads. Anything that Grafana's published types lack does not compile. */
 export function dashboardText(id: string, { title, panels }: Dashboard): string {
   const dashboard = {
     uid: `tokenmarket-${id}`,

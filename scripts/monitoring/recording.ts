@@ -1,4 +1,3 @@
-/** One recorded expression. */
 export interface RecordingRule {
   readonly record: string;
   readonly expr: string;
@@ -11,7 +10,7 @@ const DAY_P95 = ["10m", "1d"] as const;
 export const RECORDING_RULES: readonly RecordingRule[] = [
   ...WINDOWS.map((window) => ({
     record: `tm:gateway_faults:ratio_${window}`,
-    // Without any fault there is no series of one.
+    // Without any fault, the series of faults does not exist.
     expr:
       `(sum(rate(tm_requests_total{error="gateway_error"}[${window}])) or vector(0)) ` +
       `/ sum(rate(tm_requests_total[${window}]))`,
@@ -24,7 +23,10 @@ export const RECORDING_RULES: readonly RecordingRule[] = [
   })),
 ];
 
-/** The names of the semantic conventions 1.41, from ours: series by series, so that `rate()` works. */
+/**
+ * Our metrics under the names of the semantic conventions 1.41, series by series, so that `rate()`
+ * works.
+ */
 export const GENAI_RULES: readonly RecordingRule[] = [
   ...histogram("gen_ai_client_operation_duration_seconds", "tm_attempt_duration_seconds"),
   ...histogram("gen_ai_server_time_to_first_token_seconds", "tm_first_output_seconds"),
@@ -43,7 +45,7 @@ function histogram(record: string, metric: string): readonly RecordingRule[] {
   }));
 }
 
-/** With the labels of the conventions beside ours. */
+/** Adds the labels of the conventions to ours. */
 function named(metric: string): string {
   const provider = `label_replace(${metric}, "gen_ai_provider_name", "$1", "provider", "(.*)")`;
   return `label_replace(${provider}, "gen_ai_request_model", "$1", "model", "(.*)")`;

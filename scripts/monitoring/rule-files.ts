@@ -6,13 +6,12 @@ import { namedMetrics } from "./named-metrics.ts";
 import { GENAI_RULES, RECORDING_RULES, type RecordingRule } from "./recording.ts";
 import { SERVICE_ALERTS } from "./service-alerts.ts";
 
-/** Every alert by its name. */
 export const ALERTS: Readonly<Record<string, Alert>> = { ...SERVICE_ALERTS, ...MONEY_ALERTS };
 
 const RECORDING_GROUP = "tokenmarket-recording";
 const ALERTS_GROUP = "tokenmarket-alerts";
 
-/** Each is one file below deploy/prometheus. */
+/** By the file's name in deploy/prometheus: the function that writes its text. */
 export const RULE_FILES: Readonly<Record<string, () => string>> = {
   "recording.yml": () => rulesText(RECORDING_GROUP, RECORDING_RULES),
   "genai.yml": () => rulesText("tokenmarket-genai", GENAI_RULES),
@@ -29,13 +28,13 @@ function testsText(evaluationInterval: string, isLong: boolean): string {
   return yamlText({
     rule_files: ["../recording.yml", "../alerts.yml"],
     evaluation_interval: evaluationInterval,
-    // Without it the groups are evaluated in an order of chance: alerts read what is recorded.
+    // Without it the groups are evaluated in random order, but alerts read what is recorded.
     group_eval_order: [RECORDING_GROUP, ALERTS_GROUP],
     tests: sharedBlocks(chosen.flatMap(alertTests)),
   });
 }
 
-/** A block costs a database: examples that share no metric have one together. */
+/** Each block costs a database, so examples that share no metric share a block. */
 function sharedBlocks(tests: readonly AlertTest[]): object[] {
   const blocks: { metrics: Set<string>; tests: AlertTest[] }[] = [];
   for (const test of tests) {
@@ -64,7 +63,7 @@ function yamlText(value: unknown): string {
 }
 
 function alertRule([name, { expr, for: lasting, level, summary }]: [string, Alert]): object {
-  // Throws where a metric is not in the table.
+  // Throws if a metric is not in the table.
   namedMetrics(expr);
   return {
     alert: name,
@@ -86,7 +85,7 @@ interface AlertTest {
   readonly expected: object;
 }
 
-/** One that fires and one that does not. */
+/** Each alert has an example that fires and one that does not. */
 function alertTests([name, alert]: [string, Alert]): AlertTest[] {
   const { labels = {} } = alert.fires;
   const shown = alert.summary.replace(

@@ -7,7 +7,7 @@ const FAST_BUCKET = 'tm_first_output_seconds_bucket{provider="p",model="m",le="0
 const ALL_BUCKET = 'tm_first_output_seconds_bucket{provider="p",model="m",le="+Inf"}';
 const FIRST_COUNT = 'tm_first_output_seconds_count{provider="p",model="m"}';
 
-/** Requests, instances and providers. */
+/** Alerts about requests, instances and providers. */
 export const SERVICE_ALERTS = {
   TmErrorBudgetFast: {
     expr: "tm:gateway_faults:ratio_1h > 0.0144 and tm:gateway_faults:ratio_5m > 0.0144",
@@ -24,7 +24,7 @@ export const SERVICE_ALERTS = {
     quiet: { series: { [OK]: "0+9990x400", [FAULT]: "0+10x400" }, at: "380m", isLong: true },
   },
   TmReservesFail: {
-    // A ledger without its lease tries no batch any more, so no batch fails.
+    // A ledger without its lease tries no batch, so no batch fails.
     expr:
       '(sum(rate(tm_ledger_faults_total{lane="reserve"}[5m])) > 0 or min(tm_ledger_lease_seconds) == 0) ' +
       'and sum(rate(tm_requests_total{status="503"}[5m])) / sum(rate(tm_requests_total[5m])) > 0.05',

@@ -1,10 +1,10 @@
 import { readdirSync, readFileSync } from "node:fs";
 import { join } from "node:path";
 
-/** A file outside the chart, and the copy in it: a chart reads nothing outside its own folder. */
+/** A chart reads nothing outside its own folder, so it has copies of these files. */
 export interface ChartCopy {
   readonly path: string;
-  /** Undefined: its original is gone, and so the copy has to go. */
+  /** Undefined: the original is gone, so the copy must go, too. */
   readonly text: string | undefined;
 }
 
@@ -13,7 +13,7 @@ const COPIED = [
   { from: "deploy/grafana", to: "deploy/helm/tokenmarket/files/grafana", ending: ".json" },
 ];
 
-/** The rules and dashboards that the chart carries, as they have to be. */
+/** The rules and dashboards of the chart, as they should be. */
 export function chartCopies(root: string): readonly ChartCopy[] {
   return COPIED.flatMap(({ from, to, ending }) => {
     const originals = filesIn(join(root, from), ending);

@@ -2,7 +2,7 @@ import { environmentName, SETTINGS, type Setting } from "../../src/kernel/config
 
 type Json = Readonly<Record<string, unknown>>;
 
-/** Settings that the chart decides itself, from other values or because the image needs them so. */
+/** The chart sets these itself, from other values or because the image needs them so. */
 const OF_THE_CHART: ReadonlySet<string> = new Set(
   [
     SETTINGS.autoMigrate,
@@ -28,7 +28,10 @@ const SCHEDULE = { type: "string", pattern: "^[^ ]+( [^ ]+){4}$" };
 const QUANTITY = { type: "string", pattern: "^([0-9]+m?)?$" };
 const SECRET_KEY = object({ secret: NAMED, key: NAMED }, ["secret", "key"]);
 
-/** The schema by which `helm` checks the values: a typing error ends an installation before it begins. */
+/**
+ * `helm` checks the values by this schema, so that a typing error ends an installation before it
+ * begins.
+ */
 export function chartSchema(): Json {
   return { $schema: "http://json-schema.org/draft-07/schema#", ...object(values()) };
 }

@@ -21,7 +21,7 @@ export function configPage(): string {
   );
 }
 
-/** The variables that it is read from; a secret's may name its file. */
+/** The variables that set it. The variable of a secret may name a file instead. */
 function namesOf({ path, alsoEnv = [], secret }: Setting<unknown>): readonly string[] {
   const names = [environmentName(path), ...alsoEnv];
   return secret === true ? [...names, ...names.map((name) => `${name}_FILE`)] : names;

@@ -66,7 +66,7 @@ function typeName(node: Node): string {
   return node.type ?? "see there";
 }
 
-/** Longer patterns say less than the text of their rule. */
+/** A longer pattern says less than the text of its rule. */
 const PATTERN_CHARS_MAX = 80;
 
 function meaning(node: Node): string {
@@ -87,7 +87,7 @@ function rulesSection(): string {
   return ["## Rules", note, table(["Rule", "The place …"], rows)].join("\n\n");
 }
 
-/** Rules stated once per field or pair of fields are shown by their first two. */
+/** If a rule is stated once for each field, shows the first two. */
 function wordsOf(texts: readonly string[]): string {
   if (texts.length <= 3) return texts.join("; or: ");
   return `${texts.slice(0, 2).join("; or: ")}; and so on`;

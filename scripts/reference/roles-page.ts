@@ -18,7 +18,6 @@ export function rolesPage(): string {
   ].join("\n");
 }
 
-/** Every route with a session, and what it needs. */
 function neededRoutes(): readonly (readonly [name: string, need: Need])[] {
   const routes = Object.entries(ROUTES).flatMap(([name, contract]: [string, RouteContract]) =>
     contract.needs === undefined ? [] : [[name, contract.needs] as const],

@@ -35,7 +35,7 @@ function waited(waitMs: number, at: number): string {
   return `${waitMs / HOUR_MS} hours`;
 }
 
-/** An example: 32 bytes that say so. */
+/** An example: its 32 bytes say so. */
 const SECRET = "whsec_YW4gZXhhbXBsZSBzZWNyZXQgb2YgMzIgYnl0ZXMgLi4=";
 
 const HEAD = `# Webhooks

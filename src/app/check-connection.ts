@@ -10,8 +10,9 @@ import { type Outbound, type OutboundRoute, UpstreamClient } from "../upstream/i
 import { ownKeyOpener } from "./open-key-vault.ts";
 
 /**
- * Sends one request with the connection's key to its provider, as calls do. Undefined if the
- * catalog has no such provider. Throws a `SealedKeyFault` if the key cannot be decrypted.
+ * Sends one request with the connection's key to its provider, to learn whether the key works.
+ * Undefined if the catalog has no such provider. Throws a `SealedKeyFault` if the key cannot be
+ * decrypted.
  */
 export async function checkConnection(
   connection: StoredConnection,
@@ -21,7 +22,7 @@ export async function checkConnection(
   const { providerId, sealedKey } = connection;
   const listed = catalog.deployments.find((each) => each.providerId === providerId);
   if (listed === undefined) return undefined;
-  // Before the provider is asked: a key that cannot be decrypted is not the provider's fault.
+  // Before the request: a key that cannot be decrypted is not the provider's fault.
   vault.open(sealedKey, connection);
   const client = new UpstreamClient({
     allowPrivateUpstreams: config.allowPrivateUpstreams,
@@ -41,7 +42,6 @@ export async function checkConnection(
   }
 }
 
-/** The meaning of the answer's status for the key. */
 export function keyVerdict(status: number): "accepted" | "refused" | "unclear" {
   if (status >= 200 && status < 300) return "accepted";
   return status === 401 || status === 402 || status === 403 ? "refused" : "unclear";
@@ -55,12 +55,10 @@ function describeFault(fault: unknown): string {
   return "code" in fault && typeof fault.code === "string" ? fault.code : fault.message;
 }
 
-/** A file that the connections to providers need cannot be used. */
 class OutboundFault extends Error {
   override readonly name = "OutboundFault";
 }
 
-/** Reads the settings for connections to providers, and the files that they name. */
 export function readOutbound(
   config: Pick<
     Config,
@@ -101,7 +99,6 @@ interface TlsFiles {
   readonly keyFile: string;
 }
 
-/** Undefined if only the usual authorities are trusted. */
 function buildContext({ caFile, certFile, keyFile }: TlsFiles): SecureContext | undefined {
   if (caFile === "" && certFile === "" && keyFile === "") return undefined;
   if ((certFile === "") !== (keyFile === "")) {

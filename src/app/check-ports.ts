@@ -2,22 +2,19 @@ import { createServer, type Server } from "node:net";
 
 import { type Config, environmentName, SETTINGS } from "../kernel/index.ts";
 
-/** A listener of this program, and the settings that change its address. */
 export interface Listener {
   readonly name: string;
   readonly host: string;
   readonly port: number;
-  /** Names of flags and environment variables. */
   readonly portSettings: readonly string[];
   readonly hostSettings: readonly string[];
 }
 
-/** A listener that cannot be opened; the message names the setting to change. */
+/** Thrown if a port cannot be opened. The message names the setting to change. */
 export class PortFault extends Error {
   override readonly name = "PortFault";
 }
 
-/** The three listeners of a gateway. */
 export function listListeners(
   config: Pick<Config, "host" | "internalHost" | "port" | "consolePort" | "internalPort">,
 ): Readonly<Record<"gateway" | "console" | "internal", Listener>> {
@@ -45,8 +42,8 @@ export function listListeners(
 }
 
 /**
- * Opens all of these listeners at once and closes them again: a port in use is reported before a
- * database is started for a program that could not serve.
+ * Opens all listeners at once and closes them again, to report a port in use before a database is
+ * started for a program that could not serve.
  */
 export async function checkPorts(listeners: readonly Listener[]): Promise<void> {
   checkDifferent(listeners);
@@ -62,7 +59,7 @@ export async function checkPorts(listeners: readonly Listener[]): Promise<void> 
   }
 }
 
-/** Opens a listener, or throws a fault that names the setting to change. */
+/** Opens a listener. Throws a fault that names the setting to change. */
 export async function listenOn(
   server: Server,
   listener: Listener,
@@ -82,10 +79,7 @@ export async function listenOn(
   }
 }
 
-/**
- * Turns a fault of a listener into a message with the settings to change; other faults are returned
- * unchanged.
- */
+/** Adds the settings to change to a fault of a listener; returns other faults unchanged. */
 export function listenFault(fault: unknown, listener: Listener): unknown {
   const { name, host, port, portSettings, hostSettings } = listener;
   const toPort = portSettings.join(" or ");

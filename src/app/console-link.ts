@@ -8,19 +8,19 @@ import {
 import type { Backend } from "./open-backend.ts";
 
 export interface ConsoleLink extends ClaimLink {
-  /** True if a server runs on these data, which the link then opens. */
+  /** True if a server runs on this database: the link opens its console. */
   readonly isRunning: boolean;
 }
 
 /**
- * Makes a link that signs in whoever opens it, for a running server or before it starts. Throws an
+ * Makes a link that signs in whoever opens it, before or after the server starts. Throws an
  * `IdentitySettingFault` if the settings allow no such link.
  */
 export async function makeConsoleLink(options: {
   readonly config: Config;
   readonly backend: Pick<Backend, "identityStore">;
   readonly clock: Clock;
-  /** The address of the link's person; absent if the person who opens the link enters it. */
+  /** The address of the person who signs in. If absent, that person enters it. */
   readonly email?: string;
   readonly by: ChangedBy;
 }): Promise<ConsoleLink> {
@@ -56,7 +56,6 @@ function assertLocal(config: Config): void {
   }
 }
 
-/** The console's address for a server that is not running yet. */
 function findConsoleUrl(config: Config): string {
   if (config.consoleUrl !== "") return config.consoleUrl.replace(/\/+$/, "");
   if (config.consolePort === 0) {

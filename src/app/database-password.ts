@@ -1,7 +1,6 @@
 import type { Config, DatabaseAddress } from "../kernel/index.ts";
 import { readSecretFile } from "./secret-files.ts";
 
-/** The password file is missing or unreadable, or is set though the address has a password. */
 export class PasswordFileFault extends Error {
   override readonly name = "PasswordFileFault";
 }
@@ -9,8 +8,8 @@ export class PasswordFileFault extends Error {
 type PasswordConfig = Pick<Config, "databaseUrl" | "databasePasswordFile">;
 
 /**
- * Returns a function that reads the database's password from its file at each call and hides it in
- * the log with `hide`; undefined if no file is set. Throws if the file cannot be used now.
+ * Returns a function that reads the password file at each call and passes the password to `hide`,
+ * for the log; undefined if no file is set. Throws if the file cannot be used now.
  */
 export function databasePassword(
   { databaseUrl, databasePasswordFile: file }: PasswordConfig,
@@ -39,7 +38,6 @@ export function databasePassword(
   return () => Promise.resolve().then(read);
 }
 
-/** The address, and the function that reads its password from the file. */
 export function databaseAddress(
   url: string,
   password: (() => Promise<string>) | undefined,

@@ -1,10 +1,9 @@
 type Close = () => void | Promise<void>;
 
-/** Closes everything that was opened, once and in reverse order of opening. */
+/** Closes everything that was opened, once, in reverse order of opening. */
 export class DisposalStack {
   readonly #closes: Close[] = [];
 
-  /** Closes `opened` before everything that is already on the stack. */
   use<T extends { close: Close }>(opened: T): T {
     this.defer(() => opened.close());
     return opened;
@@ -14,7 +13,7 @@ export class DisposalStack {
     this.#closes.push(close);
   }
 
-  /** A close that fails does not keep the others open; the first failure is thrown at the end. */
+  /** Closes everything even if one `close` fails; then throws the first failure. */
   async close(): Promise<void> {
     const faults: unknown[] = [];
     for (let close = this.#closes.pop(); close !== undefined; close = this.#closes.pop()) {

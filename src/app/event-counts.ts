@@ -1,6 +1,5 @@
 import { type Family, mapped } from "../kernel/index.ts";
 
-/** Counts rare events other than requests, by their result. */
 export class EventCounts {
   readonly #purchases: Map<string, number> = new Map();
   readonly #webhooks: Map<string, number> = new Map();

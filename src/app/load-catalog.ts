@@ -22,24 +22,24 @@ import type { SettlementTerms } from "../ledger/index.ts";
 
 export interface CatalogSources {
   readonly manifestsDir: string;
-  /** A missing folder is an empty one; default false: it is an issue. */
+  /** If true, a missing folder counts as empty. Default: it is an issue. */
   readonly isFolderOptional?: boolean;
   readonly env: Readonly<Record<string, string | undefined>>;
-  /** Why a variable cannot be read from the file that is named for it, by its name. */
+  /** Reasons why a file that `X_FILE` names cannot be read, by variable `X`. */
   readonly fileProblems?: ReadonlyMap<string, string>;
   readonly clock: Clock;
   readonly allowPrivateUpstreams: boolean;
-  /** Replaced in every manifest's text: the development simulator listens on a free port. */
+  /** Replaced in every manifest, because the simulated provider of `dev` listens on a free port. */
   readonly rewrite?: { readonly from: string; readonly to: string };
-  /** Says which listings share a provider's capacity; absent or empty if each has its own pool. */
+  /** The file that says which listings share a provider's capacity. Absent or "": none do. */
   readonly poolsFile?: string;
-  /** `NAME=origin` pairs, with commas: where the key of a variable may be sent. */
+  /** `NAME=origin` pairs, comma-separated: where the key in variable `NAME` may be sent. */
   readonly providerKeyOrigins?: string;
-  /** Key owners of the catalog that is replaced; each keeps the variable of its key. */
+  /** The origin of each variable's key in the catalog before a reload, which a reload must keep. */
   readonly keyOwners?: KeyOwners;
-  /** Provider ids, with commas, to which decisions go in the public form of their wire. */
+  /** Comma-separated ids of providers that get decisions in the public form of their wire. */
   readonly decisionsPublicForm?: string;
-  /** Listings whose prices were checked longer ago are not routed; absent or 0: no such limit. */
+  /** Listings whose prices were last checked more days ago are not routed. Absent or 0: off. */
   readonly staleAfterDays?: number;
 }
 
@@ -49,17 +49,13 @@ export type LoadedCatalog =
       readonly catalog: Catalog;
       readonly notes: readonly CatalogNote[];
       readonly keyOwners: KeyOwners;
-      /** How every provider with a manifest is paid, by provider id. */
+      /** How each provider is paid, by provider id. */
       readonly settlementTerms: ReadonlyMap<string, SettlementTerms>;
-      /** Manifests left out because their address is private and that is not allowed. */
+      /** Manifests left out because private addresses, such as theirs, are not allowed. */
       readonly leftOut: readonly string[];
     }
   | { readonly ok: false; readonly issues: readonly CatalogIssue[] };
 
-/**
- * Reads and compiles every `*.json` of the manifests folder and the pool file, or says what is wrong
- * with them.
- */
 export function loadCatalog(sources: CatalogSources): LoadedCatalog {
   const isThere = existsSync(sources.manifestsDir);
   if (!isThere && sources.isFolderOptional !== true) {
@@ -102,7 +98,6 @@ export function loadCatalog(sources: CatalogSources): LoadedCatalog {
   return { ...outcome, settlementTerms, leftOut: leftOut.map((each) => each.file) };
 }
 
-/** Reads from the manifests folder how each provider is paid. */
 export function readSettlementTerms(
   of: Pick<CatalogSources, "manifestsDir" | "isFolderOptional" | "env"> & { readonly clock: Clock },
 ): TermsRead {
@@ -112,12 +107,11 @@ export function readSettlementTerms(
   return { ok: false, problem: `the manifests are not valid:\n${issues.join("\n")}` };
 }
 
-/** `openai.json/models/0/id: must be a string` */
+/** Formats an issue like `openai.json/models/0/id: must be a string`. */
 export function renderIssue({ file, pointer, message }: CatalogIssue): string {
   return `${file}${pointer}: ${message}`;
 }
 
-/** The names of the `*.json` files of a folder, sorted. */
 export function listJsonFiles(folder: string): readonly string[] {
   return readdirSync(folder)
     .filter((file) => file.endsWith(".json"))
@@ -130,7 +124,7 @@ function readManifest({ manifestsDir, rewrite }: CatalogSources, file: string): 
   return { file, text, original };
 }
 
-/** Problems of keys whose secret file cannot be read; one such problem stops the compilation. */
+/** Issues of keys whose secret file cannot be read. One is enough to reject the catalog. */
 function unreadKeys(
   manifests: readonly ManifestFile[],
   problems: CatalogSources["fileProblems"],

@@ -8,27 +8,24 @@ import { redactor } from "../kernel/index.ts";
 const BATCH_CHARS = 4_096;
 const FLUSH_MS = 200;
 
-/** A text output: standard error of the process, or a collector of the caller. */
 export interface TextOutput {
   write(text: string): unknown;
 }
 
 export interface Logging {
   readonly log: Logger;
-  /** Hides these values in all later lines, too; called when a secret was replaced. */
+  /** Hides more values in all later lines; called when a secret was replaced. */
   readonly hide: (secrets: readonly string[]) => void;
-  /** Writes the buffered lines at once. */
   flush(): void;
 }
 
 export interface LoggingOptions {
   readonly level: string;
-  /** Secrets that are blanked out in every line. */
   readonly secrets: readonly string[];
   readonly output: TextOutput;
 }
 
-/** Opens a log of JSON lines, which are written in batches and with secrets blanked out. */
+/** Opens a log of JSON lines. Lines are written in batches, with secrets blanked out. */
 export function openLogging({ level, secrets, output }: LoggingOptions): Logging {
   const hidden = new HiddenValues(secrets);
   const batches = inBatches(output);
@@ -51,12 +48,11 @@ export function openLogging({ level, secrets, output }: LoggingOptions): Logging
   return { log, hide: (values) => hidden.add(values), flush: () => batches.flush() };
 }
 
-/** So many replaced secrets stay hidden, because lines about older requests may contain them. */
+/** Replaced secrets stay hidden, because lines about older requests may contain them. */
 const REPLACED_SECRETS_MAX = 100;
 
 class HiddenValues {
   readonly #first: readonly string[];
-  /** Oldest first. */
   #later: readonly string[] = [];
   #redact: (text: string) => string;
 
@@ -78,12 +74,12 @@ class HiddenValues {
   }
 }
 
-/** Opens an emptied log file, and makes its folder. Writes are synchronous. */
+/** Empties the file, and creates its folder. Writes are synchronous. */
 export function openLogFile(file: string): TextOutput {
   return destination({ dest: file, sync: true, mkdir: true, append: false });
 }
 
-/** Standard error of this process. `write` is synchronous, so an exit loses no text. */
+/** Writes are synchronous, so that no text is lost when the process exits. */
 export function openStandardError(): TextOutput & { readonly isTTY: boolean } {
   return Object.assign(destination({ dest: 2, sync: true }), { isTTY: isatty(2) });
 }
@@ -106,13 +102,13 @@ function inBatches(output: TextOutput): TextOutput & { flush(): void } {
   return { write, flush };
 }
 
-/** A secret as it appears in a JSON line, with quotes and backslashes escaped. */
+/** The secret as it appears in a JSON line, with quotes and backslashes escaped. */
 function jsonText(secret: string): string {
   return JSON.stringify(secret).slice(1, -1);
 }
 
 /**
- * JSON leaves these characters unescaped, but readers that follow Unicode end a line at them, so a
+ * JSON does not escape these characters, but readers that follow Unicode end a line at them, so a
  * client could forge a log line.
  */
 const UNICODE_BREAKS = /[\u0085\u2028\u2029]/g;
@@ -124,12 +120,12 @@ function escapeBreaks(line: string): string {
   );
 }
 
-/** An escape in JSON. `JSON.stringify` never escapes the two halves of a whole pair. */
+/** Any escape in JSON. `JSON.stringify` never escapes the halves of a valid surrogate pair. */
 const ESCAPES = /\\(?:ud[89a-f][0-9a-f]{2}|.)/g;
 
 /**
- * UTF-8 cannot encode half a surrogate pair, and strict JSON parsers reject its escape, which only
- * Node 26 writes. U+FFFD takes its place, so that a line is the same on each Node.
+ * Replaces halves of surrogate pairs by U+FFFD: UTF-8 cannot encode them, and strict JSON parsers
+ * reject their escapes, which only Node 26 writes.
  */
 function replaceHalves(line: string): string {
   const whole = line.toWellFormed();

@@ -16,15 +16,14 @@ import type { Logging } from "./logging.ts";
 import { openPostgresBackend, type PostgresBackend } from "./open-postgres-backend.ts";
 
 export type Backend = PostgresBackend & {
-  /** Folder of the embedded database; undefined with an external one. */
+  /** Folder of the embedded database; undefined for an external database. */
   readonly dataDir: string | undefined;
-  /** The embedded server, for its backups; undefined with an external database. */
+  /** The embedded server, for backups; undefined for an external database. */
   readonly embedded: BackupServer | undefined;
-  /** Migrations that were run while opening. */
   readonly migrated: readonly string[];
 };
 
-/** Thrown if the database does not answer at a start, because some drivers' faults say nothing. */
+/** Thrown if the database does not answer at a start: some faults of the driver have no message. */
 export class DatabaseAwayFault extends Error {
   override readonly name = "DatabaseAwayFault";
 
@@ -42,26 +41,25 @@ export interface BackendOptions {
   readonly log: Logger;
   /** Called with every secret that is read after the start, to hide it in the log. */
   readonly hide?: Logging["hide"];
-  /** Restarts the embedded database when it dies, until `close`; for servers. Default false. */
+  /** Restarts the embedded database when it dies, until `close`. For servers. Default: false. */
   readonly isDatabaseKeptUp?: boolean;
   /**
-   * `migrate`: brings an older or missing schema up to date. `check`, the default: changes nothing,
-   * and throws a fault with the next step if this program cannot work with the schema. `any`: does
-   * neither, for commands about the schema itself.
+   * `migrate`: updates or creates the schema. `check`, the default: changes nothing, and throws a
+   * fault with the next step if this program cannot work with the schema. `any`: does neither, for
+   * commands about the schema.
    */
   readonly schema?: "migrate" | "check" | "any";
-  /** The author of the migration, for the change log; default: this program. */
+  /** Author of the migration in the change log. Default: this program. */
   readonly by?: ChangedBy;
 }
 
-/** Thrown if there is no database yet and the command does not create one. */
 export class NoDatabaseFault extends Error {
   override readonly name = "NoDatabaseFault";
 }
 
 /**
- * Opens the stores: your PostgreSQL when `DATABASE_URL` names one, else the embedded one, which is
- * shared with every other process on the same data folder and stopped by the last.
+ * Opens the PostgreSQL of `DATABASE_URL`, or else the embedded one, which all processes on the data
+ * folder share and the last one stops.
  */
 export async function openBackend(options: BackendOptions): Promise<Backend> {
   const { config, schema = "check" } = options;

@@ -23,7 +23,6 @@ import type { Backend } from "./open-backend.ts";
 import type { SecretFiles } from "./secret-files.ts";
 import { SHIPPED_MANIFESTS } from "./shipped-files.ts";
 
-/** Thrown if the catalog of a start cannot be built. */
 export class CatalogFault extends Error {
   override readonly name = "CatalogFault";
 }
@@ -34,7 +33,7 @@ export interface CatalogOptions {
   readonly clock: Clock;
   readonly log: Logger;
   readonly backend: Pick<Backend, "ledgerBatchStore">;
-  /** Secrets that `env` has from files, which are read again at a reload. */
+  /** Secrets that `env` has from files; a reload reads the files again. */
   readonly secrets?: SecretFiles;
   /** Called with every secret that comes into use after the start, to hide it in the log. */
   readonly hide?: Logging["hide"];
@@ -43,7 +42,6 @@ export interface CatalogOptions {
 
 export type GoodCatalog = Extract<LoadedCatalog, { ok: true }>;
 
-/** The inputs of a catalog, with the secrets that are in force. */
 export function catalogSources(options: CatalogOptions): CatalogSources {
   const { config, env, clock, rewriteManifests, secrets } = options;
   return {
@@ -60,7 +58,6 @@ export function catalogSources(options: CatalogOptions): CatalogSources {
   };
 }
 
-/** Loads the catalog of a start. Throws a `CatalogFault` if it is not valid. */
 export async function firstCatalog(options: CatalogOptions): Promise<GoodCatalog> {
   const isFolderOptional = hasDefaultFolder(options.config);
   const loaded = loadCatalog({ ...catalogSources(options), isFolderOptional });
@@ -76,12 +73,10 @@ export async function firstCatalog(options: CatalogOptions): Promise<GoodCatalog
   return loaded;
 }
 
-/** True if no folder was named, so that a missing one is not a mistake. */
 export function hasDefaultFolder({ manifestsDir }: Config): boolean {
   return manifestsDir === SETTINGS.manifestsDir.fallback;
 }
 
-/** The values of all provider keys, by the variables that the manifests name. */
 export function listProviderKeys({ deployments }: Catalog, env: Environment): readonly string[] {
   const names = new Set(deployments.flatMap(({ apiKeyEnv }) => apiKeyEnv ?? []));
   return [...names].flatMap((name) => env[name] ?? []);
@@ -89,7 +84,6 @@ export function listProviderKeys({ deployments }: Catalog, env: Environment): re
 
 const STALE_SHOWN_MAX = 50;
 
-/** Logs one warning about all listings whose prices were not checked for long. */
 function warnOfStale({ log }: CatalogOptions, catalog: Catalog): void {
   const stale = staleListings(catalog);
   if (stale.length === 0) return;
@@ -101,7 +95,6 @@ function warnOfStale({ log }: CatalogOptions, catalog: Catalog): void {
   );
 }
 
-/** Logs that there is no manifest; the gateway starts all the same, for a new installation. */
 function warnOfNoManifests({ log, config: { manifestsDir } }: CatalogOptions): void {
   log.warn(
     {
@@ -117,12 +110,11 @@ function warnOfNoManifests({ log, config: { manifestsDir } }: CatalogOptions): v
   );
 }
 
-/** Logs the listings that a catalog leaves out, with the reason. */
 export function logNotes(
   log: Logger,
   { notes, leftOut }: Pick<GoodCatalog, "notes" | "leftOut">,
 ): void {
-  // One line for all listings of a manifest: a shipped one can have a hundred, all without a key.
+  // One line per manifest and reason: a shipped manifest can have a hundred listings without a key.
   const groups = new Map<string, { readonly first: (typeof notes)[number]; listings: number }>();
   for (const note of notes) {
     if (note.reason === "purchase_above_price") {
@@ -144,7 +136,7 @@ export function logNotes(
 }
 
 /**
- * The prices that the ledger must know before an attempt refers to them: each deployment's present
+ * The prices that the ledger must have before an attempt refers to them: each deployment's current
  * and announced prices, their tiers, and those for a customer's own provider key.
  */
 export function pricePins(catalog: Catalog): PricePin[] {

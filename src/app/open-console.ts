@@ -55,27 +55,24 @@ import { CONSOLE_PAGES, GATEWAY_OPENAPI, programVersion } from "./shipped-files.
 import { createConsoleServer } from "../account/console-api/console-server.ts";
 
 export interface ConsoleOptions {
-  /** The configuration at the start: a value that is read from it does not follow a change. */
+  /** The settings at the start. Values read from here do not follow a reload. */
   readonly config: Config;
   readonly inForce: SettingsInForce;
   readonly env: Environment;
   readonly clock: Clock;
   readonly log: Logger;
   readonly backend: Backend;
-  /** The checkout of `dev`, which sells credit for test money instead of Stripe. */
+  /** The checkout of `dev`, which sells credit for test money, without Stripe. */
   readonly testCheckout?: NonNullable<BillingOptions["testCheckout"]>;
-  /** Where purchases, webhooks and sign-ins are counted. */
   readonly events: EventCounts;
 }
 
-/** Base addresses without a slash at the end; known once the listeners are open. */
+/** Base URLs without a trailing slash. Known only after the listeners are open. */
 export interface Addresses {
   readonly consoleUrl: () => string;
-  /** The address that clients call. */
   readonly gatewayUrl: () => string;
 }
 
-/** Sign-in and payments, whose settings can be invalid. */
 export interface PreparedConsole {
   readonly identity: Identity;
   readonly billing: Billing;
@@ -115,35 +112,29 @@ export async function prepareConsole(
   };
 }
 
-/** The console of one process. */
 export interface RunningConsole {
   readonly server: Server;
-  /** Starts background work; called once the listeners are open. */
   start(): void;
-  /** Ends the optimize searches, which make calls until then. */
+  /** Ends Optimize searches, which make calls until then. */
   endSearches(): Promise<void>;
-  /** A one-time sign-in link; undefined if an identity provider signs in, or sign-in is off. */
   makeClaimLink(email?: string): Promise<string | undefined>;
   close(): Promise<void>;
 }
 
-/** The parts of the gateway in the same process that the console shows and calls. */
 interface GatewayParts {
   readonly catalog: CatalogHolder;
   readonly serve: CallPorts;
   readonly vault: KeyVault | undefined;
   readonly verification: Verification;
-  /** Makes a chat call of wire_a within this process. */
+  /** Makes a chat call on wire_a within this process. */
   readonly chat: Parameters<typeof openModelCaller>[0];
-  /** The highest reserve of such a call. */
+  /** The highest reserve of a chat call. */
   readonly quote: OptimizeOptions["quote"];
   readonly playground: ConsoleDeps["playground"];
   readonly serverResponse: ConsoleDeps["serverResponse"];
-  /** The state of the ledger for the operator pages. */
   readonly ledger: { readonly hasGoneBack: boolean };
 }
 
-/** Composes the console, which does not listen yet. */
 export async function openConsole(
   options: ConsoleOptions,
   parts: PreparedConsole & Addresses & GatewayParts,
@@ -271,7 +262,6 @@ function openTeam(
   return { store, invitations: new Invitations({ store, clock, mailsPerHourMax, ...parts }) };
 }
 
-/** The parts that the operator pages of the console work with. */
 function openOperator(
   { config, inForce, backend, env, clock }: ConsoleOptions,
   { serve, ledger }: GatewayParts,

@@ -50,31 +50,28 @@ import { programVersion } from "./shipped-files.ts";
 import { closeNow, drain, finishRequests } from "./shut-down.ts";
 
 export interface FeatureOptions extends ConsoleOptions {
-  /** The wires of clients and providers. Default: the wires of the program. */
+  /** The wires that clients and providers may speak. Default: all that the program has. */
   readonly wires?: WireTable;
-  /** Memory for large request bodies. Default: a new pool of the program's size. */
+  /** Memory for large request bodies. Default: a new pool of the standard size. */
   readonly bodyPool?: BufferPool;
 }
 
-/** The composed program, whose three servers do not listen yet. */
 export interface OpenedFeatures {
   readonly servers: {
     readonly gateway: Server;
     readonly console: Server;
     readonly internal: Server;
   };
-  /** Base addresses, which the caller fills in when it has opened the listeners. */
+  /** Base URLs. The caller fills them in after it has opened the listeners. */
   readonly addresses: { gatewayUrl: string; consoleUrl: string };
-  /** Starts background work, once the listeners are open. */
+  /** Starts background work. Call it after the listeners are open. */
   start(): void;
   makeClaimLink(email?: string): Promise<string | undefined>;
-  /** The name of this instance in the ledger. */
   readonly instanceId: string;
-  /** Lets running requests finish within the grace time, settles, closes. */
   close(): Promise<void>;
 }
 
-/** Composes all parts over one catalog. A start that fails closes what it has opened. */
+/** Composes all parts around one catalog. If it fails, it closes what it has opened. */
 export async function openFeatures(
   options: FeatureOptions,
   holder: CatalogHolder,
@@ -159,7 +156,6 @@ async function compose(
   };
 }
 
-/** Undefined if no traces are exported. */
 async function openTraces(
   { config, clock, log }: FeatureOptions,
   stack: DisposalStack,
@@ -200,16 +196,15 @@ async function stopServing(
 ): Promise<void> {
   const { servers, serve, readiness, videos, console } = parts;
   await drain(readiness, config.shutdownDelayMs);
-  // First, so that no request waits for a poll and the leases of running polls are released.
+  // Closed first, so that no request waits for a poll and running polls release their leases.
   const pollerClosed = videos.poller.close();
   const searchesEnded = console.endSearches();
-  // The console is included, because the playground makes calls, too.
+  // The console too, because its playground makes calls.
   await finishRequests([servers.gateway, servers.console], serve, config.shutdownGraceMs);
   for (const server of Object.values(servers)) closeNow(server);
   await Promise.all([pollerClosed, searchesEnded]);
 }
 
-/** The parts that the gateway's requests need: keys, routes, log. */
 function gatewayServerOptions(
   { config, clock, log, backend, wires }: FeatureOptions,
   parts: {
@@ -257,7 +252,7 @@ function gatewayServerOptions(
   };
 }
 
-/** Reports at most once a second, because a store that is down fails every request. */
+/** Limits reports to one per second, because a store that is down fails every request. */
 function oncePerSecond(clock: Clock, report: (fault: unknown) => void): (fault: unknown) => void {
   let nextMs = 0;
   return (fault) => {
@@ -270,7 +265,7 @@ function oncePerSecond(clock: Clock, report: (fault: unknown) => void): (fault: 
 
 /**
  * Tracks how far listings are trusted, by conformance verdicts and by live answers. A suspect
- * listing is recorded for all processes, and no call waits for that.
+ * listing is recorded for all processes; no call waits for that.
  */
 async function openStanding(
   { config, clock, log, backend: { verdictStore: store } }: FeatureOptions,
@@ -281,7 +276,7 @@ async function openStanding(
     answersMin: config.liveAnswersMin,
   };
   const conduct = new Conduct(policy, (listing, breaches) => {
-    // The suspicion is recorded already.
+    // This suspicion is recorded already.
     if (verification.isSuspect(listing)) return;
     const detail = { provider: listing.providerId, model: listing.modelId, ...breaches };
     log.warn(detail, "live answers break what the listing promises: it is tried last");
@@ -301,7 +296,6 @@ async function openStanding(
   return { verification, standing };
 }
 
-/** Composes the parts of the video routes; the poller is not started yet. */
 function openVideos({ config, log, backend }: FeatureOptions, serve: CallPorts): VideoReadDeps {
   const deps: VideoDeps = {
     ...serve,

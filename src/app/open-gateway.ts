@@ -13,7 +13,7 @@ export interface GatewayOptions
   extends
     Omit<FeatureOptions, "inForce" | "events">,
     Pick<CatalogOptions, "secrets" | "hide" | "rewriteManifests"> {
-  /** Source from which settings are reloaded. Default: settings are not reloaded. */
+  /** Where settings are reloaded from. Default: they are not reloaded. */
   readonly settings?: SettingsSource;
 }
 
@@ -22,15 +22,14 @@ export interface RunningGateway {
   readonly consoleUrl: string;
   readonly internalUrl: string;
   readonly catalog: { readonly current: Catalog };
-  /** A one-time sign-in link; undefined if an identity provider signs in, or sign-in is off. */
+  /** One-time sign-in link; undefined if an identity provider signs people in or sign-in is off. */
   makeClaimLink(email?: string): Promise<string | undefined>;
-  /** Reads manifests, secrets and settings again; the log reports the changes, or the problem. */
+  /** Reads manifests, secrets and settings again. The log reports the changes or the problem. */
   reload(): void;
-  /** Stops accepting, lets running requests finish within the grace time, settles, closes. */
+  /** Accepts no new requests, lets running ones finish within the grace time, settles, closes. */
   close(): Promise<void>;
 }
 
-/** Composes all parts and opens the three listeners. */
 export async function openGateway(options: GatewayOptions): Promise<RunningGateway> {
   const { config, backend } = options;
   const events = new EventCounts();
@@ -43,13 +42,13 @@ export async function openGateway(options: GatewayOptions): Promise<RunningGatew
     const { keyOwners } = first;
     const reloads = new Reloads({ options, events, inForce, holder, keyOwners });
     const listeners = listListeners(config);
-    // First, so that its probes answer while the others open. Among workers every other port is
-    // shared: metrics are of one process.
+    // Opened first, so that its probes answer while the other ports open. Exclusive, because
+    // metrics are of one process, while cluster workers share every other port.
     const internalUrl = await listen(servers.internal, listeners.internal, true);
     addresses.gatewayUrl = await listen(servers.gateway, listeners.gateway);
     const consoleUrl = await listen(servers.console, listeners.console);
     addresses.consoleUrl = config.consoleUrl || consoleUrl;
-    // Other commands on the same data find the server by this record.
+    // Other commands on the same database find the console by this record.
     await backend.identityStore.links.noteConsole(opened.instanceId, addresses.consoleUrl);
     opened.start();
     reloads.watch();
@@ -66,8 +65,6 @@ export async function openGateway(options: GatewayOptions): Promise<RunningGatew
       },
     };
   } catch (fault) {
-    // The start failed, for example because a port is taken, so everything that was opened is
-    // closed.
     await opened.close();
     throw fault;
   }

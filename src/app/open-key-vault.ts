@@ -4,8 +4,8 @@ import type { Config } from "../kernel/index.ts";
 import type { PostgresBackend } from "./open-postgres-backend.ts";
 
 /**
- * The vault of customers' own provider keys; undefined if `config` has no encryption key. A server
- * passes the settings in force, so that replaced keys are used at once.
+ * The vault of customers' own provider keys; undefined without an encryption key. Servers pass the
+ * settings in force, so that they use replaced keys at once.
  */
 export function openConfiguredVault(
   config: Pick<Config, "encryptionKey">,
@@ -14,12 +14,10 @@ export function openConfiguredVault(
   return openKeyVault(config.encryptionKey, () => inForce.current.encryptionKey);
 }
 
-/** Opens the sealed key of a customer for a request; throws if it cannot be opened. */
 export function ownKeyOpener(vault: KeyVault): (ownKey: OwnKey) => string {
   return (ownKey) => vault.open(ownKey.sealedKey, ownKey);
 }
 
-/** Everything that is sealed: customers' provider keys and webhook secrets. */
 export function sealedTables({
   connectionStore,
   webhookSecrets,

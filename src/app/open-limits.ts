@@ -22,23 +22,21 @@ import type { Backend } from "./open-backend.ts";
 
 export interface Limits {
   readonly store: LimitStore;
-  /** Health hints of other processes; undefined if limits are not shared. */
+  /** Circuits and cooldowns that other processes report; undefined if limits are not shared. */
   readonly sharedHealth: SharedHealth | undefined;
-  /** Counts the answers and failures of a shared store. */
   readonly counts: LimitStoreCounts;
   close(): void;
 }
 
 /**
- * Opens the limits: shared in Redis if `REDIS_URL` is set, else in the memory of this process. A
- * Redis that does not answer yet does not stop the start; requests are refused until it answers.
+ * Opens the limits: in Redis if `REDIS_URL` is set, else in the memory of this process. The program
+ * starts even if Redis does not answer yet; requests are refused until it does.
  */
 export async function openLimits(options: {
   readonly config: Config;
   readonly clock: Clock;
   readonly log: Logger;
   readonly backend: Pick<Backend, "recentUse">;
-  /** Its deployments give the number of users of each pool. */
   readonly catalog: { readonly current: Pick<Catalog, "deployments"> };
 }): Promise<Limits> {
   const { config, clock, log, backend, catalog } = options;
@@ -62,12 +60,12 @@ export async function openLimits(options: {
   return { store, sharedHealth, counts, close: () => store.close() };
 }
 
-/** The prefix of every key in a shared limit store. */
 const LIMIT_KEYS = "tm:";
 
 /**
- * Removes every key from the shared limit store, which instances refill from the journal, and
- * returns their number. Undefined if limits are in memory. Rejects if the store does not answer.
+ * Removes every key from the shared limit store, which instances then refill from the journal.
+ * Returns the number of keys; undefined if limits are in memory. Rejects if the store does not
+ * answer.
  */
 export async function emptyLimitStore(config: Config): Promise<number | undefined> {
   if (config.redisUrl === "") return undefined;

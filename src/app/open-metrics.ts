@@ -30,7 +30,6 @@ import type { EventCounts } from "./event-counts.ts";
 import type { Backend } from "./open-backend.ts";
 import { programVersion } from "./shipped-files.ts";
 
-/** The parts whose figures a process exports. */
 export interface MetricSources {
   readonly config: Pick<Config, "buildCommit">;
   readonly clock: Clock;
@@ -45,18 +44,16 @@ export interface MetricSources {
   readonly limits: { readonly counts: LimitStoreCounts };
   readonly events: EventCounts;
   readonly ledger: Pick<OpenedLedger, "hasGoneBack">;
-  /** Undefined if no traces are exported. */
   readonly tracing: Pick<OpenTracing, "figures"> | undefined;
 }
 
 export interface OpenedMetrics {
   readonly exposition: Exposition;
-  /** Begins to read the figures of the books. */
   start(): void;
   close(): Promise<void>;
 }
 
-/** Joins the metrics of all parts. Each metric of the table has its one source here. */
+/** Joins the metrics of all parts. Each metric of the table must have exactly one source here. */
 export function openMetrics(sources: MetricSources): OpenedMetrics {
   const { clock, log, backend, serve } = sources;
   const books = new BooksWatch({ read: () => backend.readBooksFigures(), clock, log });
@@ -154,7 +151,7 @@ function sampleIfKnown(label: string, value: number | undefined): readonly Sampl
 
 const LOOP_EVERY_MS = 5_000;
 
-/** The share of the last full five seconds in which the event loop was busy, from 0 to 1. */
+/** The share (0 to 1) of the last full five seconds in which the event loop was busy. */
 class LoopUse {
   share = 0;
   #before = performance.eventLoopUtilization();
@@ -169,7 +166,6 @@ class LoopUse {
   }
 }
 
-/** One series for each routed listing or pool, so that healthy ones have a series, too. */
 function listingFamilies(sources: MetricSources): readonly Family[] {
   const { serve, verification } = sources;
   const { clock, health, pools } = serve;
@@ -202,7 +198,7 @@ function listingFamilies(sources: MetricSources): readonly Family[] {
   ];
 }
 
-/** Samples of a yes-or-no value: 0 or 1 for each listing, and a count for the label `other`. */
+/** Yields 0 or 1 for each listing. `ReadFamily` adds up the listings under the label `other`. */
 function* listingSamples(
   { serve, holder }: MetricSources,
   valueOf: (listing: Deployment, nowMs: number) => boolean,
@@ -214,7 +210,7 @@ function* listingSamples(
   }
 }
 
-/** Pools of routed listings, of which no more are shown than listings. */
+/** Yields pools of routed listings, at most `metrics.listings_max`. */
 function* poolSamples(
   { serve, holder }: MetricSources,
   valueOf: (poolId: string) => number,
@@ -231,10 +227,10 @@ function* poolSamples(
 }
 
 const READ_EVERY_MS = 60_000;
-/** Older figures are not exported. */
+/** Figures that are older are not exported. */
 const KEPT_MS = 3 * READ_EVERY_MS;
 
-/** Reads the figures of the books once a minute, so that no scrape queries the database. */
+/** Reads once a minute, so that no scrape queries the database. */
 class BooksWatch {
   readonly #read: () => Promise<BooksFigures>;
   readonly #clock: Clock;
@@ -257,7 +253,7 @@ class BooksWatch {
     );
   }
 
-  /** The figures; undefined if the last reading is too old. */
+  /** Undefined if the last reading is too old. */
   get figures(): BooksFigures | undefined {
     const isKept = this.#clock.monotonicMs() - this.#readAtMs < KEPT_MS;
     return isKept ? this.#figures : undefined;

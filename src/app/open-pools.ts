@@ -19,47 +19,41 @@ import { databaseAddress } from "./database-password.ts";
 const REPORT_TIMEOUT_MS = 10_000;
 const REPORTS_LAG_MS = 10_000;
 
-/** The database's address, and how many connections may be opened. */
 export interface DatabaseOptions {
-  /** `postgres://user:password@host:port/database` */
   readonly connectionString: string;
   /**
-   * An address of the same database without a pooler in transaction mode, for work that needs a
-   * session to itself: the ledger's lanes, migrations, locks, notifications, snapshots. Default:
-   * `connectionString`.
+   * The same database without a pooler in transaction mode, for work that needs its own session:
+   * the ledger's lanes, migrations, locks, notifications, snapshots. Default: `connectionString`.
    */
   readonly directConnectionString?: string;
-  /** The address of a streaming replica, for reports. Default: they are read from the primary. */
+  /** A streaming replica for reports. Default: reports are read from the primary. */
   readonly reportsConnectionString?: string;
   /** Called for each new connection to an address without a password. */
   readonly password?: () => Promise<string>;
-  /** How old the replica's data may be, in milliseconds; default 10 seconds. */
+  /** How old the replica's data may be. Default: 10 s. */
   readonly reportsLagMs?: number;
   readonly log: Logger;
-  /** Maximum duration of a console report on the journal; default 10 seconds. */
+  /** Time limit of a console report on the journal. Default: 10 s. */
   readonly reportTimeoutMs?: number;
-  /** Most connections besides those of reports and of the ledger's lanes; default 10. */
+  /** Maximum connections, without those of reports and of the ledger's lanes. Default: 10. */
   readonly poolMax?: number;
 }
 
-/** The connection pools of one process. */
 export interface Pools {
-  /** For transactions: no state of a session may outlive its transaction. */
+  /** Use it for transactions only: a session must keep no state after its transaction. */
   readonly main: Pool;
-  /** For work that needs a session to itself; the same pool as `main` without a pooler. */
+  /** Use it for work that needs its own session. Without a pooler, the same pool as `main`. */
   readonly sessions: Pool;
   readonly reports: ReportSources;
-  /** Separate connections to the primary for reports. */
   readonly primaryReports: Pool;
-  /** Address for sessions that are opened elsewhere. */
   readonly direct: DatabaseAddress;
   migrate(): Promise<readonly string[]>;
-  /** Names of the program's settings that sessions of `main` do not have. */
+  /** Settings of the program that sessions of `main` do not have. */
   missingSettings(): Promise<readonly string[]>;
   close(): Promise<void>;
 }
 
-/** Opens the pools; connections are made on first use and remade after a loss. */
+/** Connections are opened at their first use, and again after a loss. */
 export function openPools(options: DatabaseOptions): Pools {
   const { connectionString, directConnectionString = connectionString, log, password } = options;
   const isShared = directConnectionString !== connectionString;
@@ -94,7 +88,7 @@ interface OpenReports {
   close(): Promise<void>;
 }
 
-/** `sessions` is a pool of the primary, whose position is compared with the replica's. */
+/** `sessions` must be a pool of the primary, whose position is compared with the replica's. */
 function openReports(options: DatabaseOptions, sessions: Pool): OpenReports {
   const { connectionString, reportsConnectionString: url = "", log, password } = options;
   const { reportTimeoutMs: statementTimeoutMs = REPORT_TIMEOUT_MS } = options;
@@ -106,7 +100,7 @@ function openReports(options: DatabaseOptions, sessions: Pool): OpenReports {
   }
   const replica = databaseAddress(url, password);
   const pool = openReportPool(replica, log, statementTimeoutMs);
-  // A pool of its own: a report that holds every connection does not make the replica appear away.
+  // A separate pool: the replica must not seem down because reports use all connections.
   const asked = openPool(replica, log, 1);
   const watch = new ReplicaWatch({
     primary: sessions,

@@ -63,14 +63,12 @@ import { type DatabaseOptions, openPools, type Pools } from "./open-pools.ts";
 
 type Opened = ReturnType<typeof openPostgresBackend>;
 
-/** Every store of the program in one PostgreSQL database. */
 export type PostgresBackend = {
   readonly [P in keyof Opened]: Opened[P] extends (...given: never) => unknown
     ? Opened[P]
     : Public<Opened[P]>;
 };
 
-/** Opens the stores; connections are made on first use and remade after a loss. */
 export function openPostgresBackend(options: DatabaseOptions) {
   const pools = openPools(options);
   const { main: pool, sessions, reports, direct } = pools;
@@ -82,15 +80,12 @@ export function openPostgresBackend(options: DatabaseOptions) {
   const batches = new PostgresLedgerBatchStore(pool, changeLog, lanes);
   const ledgerBatchStore: LedgerBatchStore = batches;
   return {
-    /** Notices of organizations that changed, here and in other processes. */
     accountNotices,
-    /** Writes and counts changes; the stores do it by themselves. */
     changeLog,
     changeStore: new PostgresChangeStore(pool, changeLog),
     ...openNoticed(pool, changeLog, accountNotices),
     ...openAccounts(pools, changeLog),
     recordStore: new PostgresRecordStore(pool),
-    /** Uses separate connections for reports. */
     usageReports: new PostgresUsageReports(reports),
     listingFigures: new PostgresListingFigures(reports),
     usageRollup: new PostgresUsageRollup(sessions),
@@ -100,18 +95,17 @@ export function openPostgresBackend(options: DatabaseOptions) {
     watchStore: new PostgresWatchStore(sessions),
     jobStore: new PostgresJobStore(pool),
     retentionStore: new PostgresRetentionStore(sessions, changeLog),
-    /** Restores a shared limit store that lost its data. */
+    /** Recent use from the journal, to refill a shared limit store that lost its data. */
     recentUse: new PostgresRecentUse(pool),
     ...openSchema(pools, changeLog),
     ...openAudits(books, options.log),
     ...openOperatorReads(pools),
-    /** Begins a new life of the books after a restore. Rejects with `ReopenFault`. */
+    /** After a restore, lets instances take traffic again. Rejects with `ReopenFault`. */
     reopenBooks: reopenBooks.bind(undefined, books),
     /** Rejects if the database does not answer; readiness depends on it. */
     ping: async () => {
       await pool.query("select 1");
     },
-    /** Connections by pool; `lanes` are the connections of the ledger. */
     connections: () => ({
       main: poolUse(pool),
       reports: poolUse(pools.primaryReports),
@@ -125,7 +119,7 @@ export function openPostgresBackend(options: DatabaseOptions) {
   };
 }
 
-/** Stores whose changes resolve only when this process has been notified of them. */
+/** These methods resolve only when this process has been notified of the change. */
 function openNoticed(pool: Pool, changes: ChangeLog, notices: AccountNotices) {
   const accounts = noticed(new PostgresAccountStore(pool, changes), notices, [
     "createKey",
@@ -174,12 +168,11 @@ function openOperatorReads({ main, reports }: Pools) {
     operatorDesk: new PostgresOperatorDesk(main),
     /** Listings whose providers reported impossible usage in the last `days`. */
     flaggedListings: flaggedListings.bind(undefined, main),
-    /** Listings that were sold for less than is owed for them, in the last `days`. */
+    /** Listings that were sold below cost in the last `days`. */
     listingLosses: listingLosses.bind(undefined, main),
-    /** Reads the ledger's own figures with one statement, within a second. */
     readBooksFigures: () => readBooksFigures(main),
     readInstances: () => readInstances(main),
-    /** The age of reports from the replica in milliseconds; undefined if it serves none now. */
+    /** The age of reports from the replica; undefined if it serves none now. */
     replicaLagMs: () => reports.replicaLagMs(),
   };
 }
@@ -187,9 +180,7 @@ function openOperatorReads({ main, reports }: Pools) {
 function openSchema(pools: Pools, changeLog: ChangeLog) {
   const { sessions } = pools;
   return {
-    /** The steps that `migrate` would take; changes nothing. */
     readSchema: () => readSchema(sessions),
-    /** Brings the schema up to date; returns the names of the steps it ran. */
     migrate: async (by = byGateway("start")): Promise<readonly string[]> => {
       const steps = await pools.migrate();
       const ran = { orgId: null, target: "schema", before: null, after: { steps } };
@@ -198,17 +189,15 @@ function openSchema(pools: Pools, changeLog: ChangeLog) {
       }
       return steps;
     },
-    /** Throws unless the schema has what this program needs, and names the next step. */
     checkSchema: () => checkSchema(sessions),
     /**
-     * The names of settings that the program's sessions lack. Through a pooler in transaction mode
-     * they belong to the role, and `migrate` sets them.
+     * Settings that sessions of the program lack. Through a pooler in transaction mode they belong
+     * to the role, and `migrate` sets them.
      */
     missingSettings: () => pools.missingSettings(),
   };
 }
 
-/** The audits, which read the whole ledger. The result of each is stored for monitoring. */
 function openAudits(books: { readonly pool: Pool; readonly changes: ChangeLog }, log: Logger) {
   const { pool } = books;
   const noted = async (audited: Promise<AuditOutcome>): Promise<AuditOutcome> => {
@@ -218,12 +207,12 @@ function openAudits(books: { readonly pool: Pool; readonly changes: ChangeLog },
   };
   type Options = Parameters<typeof auditBooks>[1];
   return {
-    /** The three proofs of the books, on one snapshot; a long journal reports its progress. */
+    /** The three proofs of the books, on one snapshot; `onProgress` reports on a long journal. */
     audit: async (onProgress?: Options["onProgress"]): Promise<readonly AuditCheck[]> => {
       const progress = onProgress === undefined ? {} : { onProgress };
       return (await noted(auditBooks(pool, { isFull: true, ...progress }))).checks;
     },
-    /** Audits from the newest trusted checkpoint on, or everything without one. */
+    /** Audits from the newest trusted checkpoint on, or everything if there is none. */
     auditBooks: (asked: Options) => noted(auditBooks(pool, asked)),
     /** Proves the books and signs the balances at the end of a day (YYYY-MM-DD). */
     closeDay: (
@@ -231,12 +220,12 @@ function openAudits(books: { readonly pool: Pool; readonly changes: ChangeLog },
       asked: Parameters<typeof closeDay>[2],
       by: Parameters<typeof closeDay>[0]["by"],
     ) => noted(closeDay({ ...books, by }, day, asked)),
-    /** Attempts and transfers of a day that is over, one JSON document a line, a page at a time. */
+    /** Attempts and transfers of a past day, page by page, one JSON document per line. */
     dayFacts: (day: string) => dayFacts(pool, day),
   };
 }
 
-/** Failing to record the result does not fail the audit. */
+/** A failure here must not fail the audit. */
 async function noteAudit(pool: Pool, log: Logger, checks: readonly AuditCheck[]): Promise<void> {
   try {
     await recordAudit(

@@ -4,17 +4,17 @@ import { join } from "node:path";
 import type { Config } from "../kernel/index.ts";
 import { DayFolder, openSigningKey, readPublicKey, type SigningKey } from "../ledger/index.ts";
 
-/** Opens the folder of exported days; default: `retired` in the data folder. */
+/** Opens the folder of exported days: `retired` in the data folder unless another is given. */
 export function openDayArchive(config: Config, folder?: string): DayFolder {
   return new DayFolder(folder ?? join(config.dataDir, "retired"));
 }
 
-/** Opens the key that signs exports, and creates it on first use. */
+/** Creates the key at the first use. */
 export function openExportKey(config: Config): SigningKey {
   return openSigningKey(keyFile(config));
 }
 
-/** The public key for checking an export: from the named file, else this installation's own. */
+/** The public key to check an export with. Default: that of this installation. */
 export function readExportKey(config: Config, file?: string): KeyObject | undefined {
   return readPublicKey(file ?? keyFile(config));
 }

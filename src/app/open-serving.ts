@@ -52,23 +52,20 @@ export interface ServingOptions {
   readonly clock: Clock;
   readonly log: Logger;
   readonly backend: Backend;
-  /** The wires of clients and providers. Default: the wires of the program. */
+  /** Default: all wires of the program. */
   readonly wires?: WireTable;
-  /** Default: a new pool of the program's size. */
+  /** Default: a new pool of the standard size. */
   readonly bodyPool?: BufferPool;
 }
 
-/** The parts that serve calls, and how they are closed. */
 export interface Serving {
-  /** Ports of calls. Its connections to providers are closed after the last call. */
+  /** Its connections to providers must be closed after the last call. */
   readonly serve: CallPorts;
-  /** Memory for large request bodies while they are read and sent. */
   readonly bodyPool: BufferPool;
-  /** Stops listening to other instances. */
   close(): void;
 }
 
-/** The parts that throw on an invalid setting. They are made first, while nothing else is open. */
+/** The parts that throw on an invalid setting. They are made before anything else is open. */
 export interface PreparedServing {
   readonly outbound: Outbound;
   readonly usage: AbuseMonitor;
@@ -86,7 +83,6 @@ export function prepareServing(
   };
 }
 
-/** Composes the parts that serve calls: circuits, pools, limits, providers, timeouts. */
 export function openServing(
   options: Pick<ServingOptions, "config" | "env" | "clock" | "wires" | "bodyPool">,
   opened: Pick<PreparedServing, "usage"> &
@@ -169,12 +165,10 @@ function callTimeouts(config: TimeoutConfig): CallTimeouts {
   };
 }
 
-/** Timeouts for an answer that is only used as a whole. */
 function wholeWithin(totalMs: number): AttemptTimeouts {
   return { headersMs: totalMs, idleMs: Number.POSITIVE_INFINITY, totalMs, drainMs: totalMs };
 }
 
-/** The scope of limits over all organizations together; empty without such limits. */
 function platformScopes(config: LimitConfig): readonly ScopeClaim[] {
   const { platformRequestsPerMinute: rpm, platformConcurrentRequests: concurrent } = config;
   if (rpm === 0 && concurrent === 0) return [];
@@ -193,7 +187,6 @@ interface MonitorOptions {
   readonly backend: Pick<Backend, "usageHoldStore">;
 }
 
-/** Opens the monitor of unusual use on trial credit; a window of 0 seconds switches it off. */
 export function openAbuseMonitor(options: MonitorOptions): AbuseMonitor {
   const { config, clock, log, backend } = options;
   const rule = buildRule(config);
@@ -208,7 +201,6 @@ export function openAbuseMonitor(options: MonitorOptions): AbuseMonitor {
   });
 }
 
-/** Undefined if nothing is watched. */
 function buildRule(config: UnusualUseConfig): UsageRule | undefined {
   if (config.unusualUseWindowSeconds === 0) return undefined;
   return {

@@ -1,19 +1,17 @@
 import { mkdirSync, readFileSync, writeFileSync } from "node:fs";
 import { join } from "node:path";
 
-/** The stored result of the last scheduled refresh of the catalog. */
 export interface RefreshState {
   readonly atMs: number;
-  /** Sentences about decisions and news for an operator. */
+  /** Sentences about what waits for an operator. */
   readonly waits: readonly string[];
 }
 
-/** Folder of the refresh state and of the copies of the sources. */
 export function sourcesFolder(dataDir: string): string {
   return join(dataDir, "catalog-sources");
 }
 
-/** Undefined if there was no refresh, or its record cannot be read. */
+/** Returns undefined if there was no refresh, or if its record cannot be read. */
 export function readRefreshState(dataDir: string): RefreshState | undefined {
   try {
     const read = JSON.parse(readFileSync(stateFile(dataDir), "utf8")) as Partial<RefreshState>;

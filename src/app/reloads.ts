@@ -26,11 +26,10 @@ import {
 } from "./open-catalog.ts";
 import type { SecretReading } from "./secret-files.ts";
 
-/** Where the settings of a running server come from. */
 export interface SettingsSource {
-  /** A file whose changes cause a reload; it may be missing. */
+  /** A file whose changes cause a reload. It may be missing. */
   readonly file: string;
-  /** Reads all settings again. Throws a fault with one line for each problem. */
+  /** Throws a fault with one line per problem. */
   read(secrets: {
     readonly env: Environment;
     readonly problems: ReadonlyMap<string, string>;
@@ -48,15 +47,14 @@ interface ReloadParts {
 }
 
 /**
- * Reloads manifests, secrets and settings while the program runs, one reload after the other. All
- * reloadable values come into force in one step, or none does; other settings wait for a restart.
+ * Reloads manifests, secrets and settings while the program runs, one reload after the other. A
+ * reload applies all reloadable values in one step, or none; other settings wait for a restart.
  */
 export class Reloads {
   readonly #parts: ReloadParts;
   #keyOwners: KeyOwners;
-  /** Settles with the reload that was requested last. */
   #last: Promise<void> = Promise.resolve();
-  /** The last reload failed on a store or file system, so it is repeated though no file changes. */
+  /** A database or file system failed the last reload, so it is retried even if no file changes. */
   #isBroken = false;
   #stop = (): void => undefined;
 
@@ -65,12 +63,12 @@ export class Reloads {
     this.#keyOwners = parts.keyOwners;
   }
 
-  /** Reloads on an operator's request, and logs the result even if nothing has changed. */
+  /** Reloads because an operator asks for it: logs the result even if nothing has changed. */
   all(): void {
     this.#enqueue(() => this.#reload({ isAsked: true }));
   }
 
-  /** Reloads when a file has changed or announced prices have begun, also since the start began. */
+  /** Reloads when a file changes or announced prices begin, including changes during the start. */
   watch(): void {
     const { settings, secrets, config } = this.#parts.options;
     const named = [config.manifestsDir, config.poolsFile, settings?.file ?? ""];
@@ -82,8 +80,8 @@ export class Reloads {
   }
 
   /**
-   * A text that changes each minute while a reload is due for another reason than a file: announced
-   * prices have begun, or the last reload failed.
+   * Returns a text that changes every minute while a reload is due without a changed file:
+   * announced prices have begun, or the last reload failed.
    */
   #due(): string {
     const { options, holder } = this.#parts;
@@ -92,7 +90,6 @@ export class Reloads {
     return isDue ? String(Math.floor(nowMs / RETRY_MS)) : "";
   }
 
-  /** Resolves when no reload is under way. */
   async close(): Promise<void> {
     this.#stop();
     await this.#last;
@@ -100,7 +97,7 @@ export class Reloads {
 
   #enqueue(reload: () => Promise<void>): void {
     this.#last = this.#last.then(reload).catch((fault: unknown) => {
-      // A file may go away between the listing of its folder and its reading.
+      // A file may vanish between the listing of its folder and its reading.
       this.#isBroken = true;
       this.#parts.events.reload("catalog", "failed");
       this.#parts.options.log.error({ err: fault }, "the old catalog stays in use");
@@ -115,7 +112,7 @@ export class Reloads {
     if (settings === undefined) return;
     const catalog = await this.#loadCatalog(secrets);
     if (catalog === "failed") return;
-    // Everything is validated by now, so applying cannot fail and no request sees half of a reload.
+    // Everything is valid by now: applying cannot fail, and no request sees half of a reload.
     const variables = secrets?.changed ?? [];
     const hasChanged = settings.changed.length > 0 || variables.length > 0;
     const isNews = hasChanged || settings.waiting.join() !== inForce.waiting.join();
@@ -130,7 +127,7 @@ export class Reloads {
       const message = "settings and secrets were read again";
       options.log.info({ changed, waiting_for_restart: waiting, variables }, message);
     };
-    // Logged once: before the change of the level if the old level shows it, else after it.
+    // Logged once: before the level changes if the old level shows it, else after.
     const isShown = options.log.isLevelEnabled("info");
     if (isShown) tell();
     const { logLevel } = settings.config;
@@ -142,7 +139,7 @@ export class Reloads {
     if (!isShown) tell();
   }
 
-  /** Undefined if they cannot be used, and the log says why. */
+  /** Returns undefined if the settings cannot be used; the log says why. */
   #readSettings(secrets: SecretReading | undefined): ReadSettings | undefined {
     const { options, inForce, events } = this.#parts;
     const { settings: source, env, hide, log } = options;
@@ -160,13 +157,12 @@ export class Reloads {
     }
   }
 
-  /** Undefined if the catalog has not changed. */
   async #loadCatalog(
     secrets: SecretReading | undefined,
   ): Promise<GoodCatalog | undefined | "failed"> {
     const { options, holder, events } = this.#parts;
     const keys = secrets && { env: secrets.env, fileProblems: secrets.problems };
-    // A missing folder must not remove listings.
+    // Once listings are in use, a missing folder is an error and must not remove them.
     const isFolderOptional =
       hasDefaultFolder(options.config) && holder.current.deployments.length === 0;
     const keyOwners = this.#keyOwners;
@@ -196,7 +192,7 @@ export class Reloads {
       return "failed";
     }
     try {
-      // An attempt refers to its prices, so they are stored before anybody can be routed by them.
+      // An attempt refers to its prices, so they are stored before a request can be routed by them.
       await options.backend.ledgerBatchStore.ensurePricePins(pricePins(loaded.catalog));
     } catch (fault) {
       this.#isBroken = true;
@@ -226,9 +222,9 @@ const SETTLE_MS = 200;
 const SETTLE_ROUNDS_MAX = 25;
 
 /**
- * Calls `changed` at once and whenever `look` returns another text; returns a function that stops
- * it. It polls, because there is no event for a file that is replaced through links, as Kubernetes
- * does, or for a file on a network file system.
+ * Calls `changed` at once, and whenever the text of `look` changes; returns a function that stops
+ * it. Polls, because no event reports a file that is replaced through links, as Kubernetes does, or
+ * a file on a network file system.
  */
 export function watchState(
   look: () => Promise<string>,
@@ -243,14 +239,14 @@ export function watchState(
       if (now !== seen && !isStopping()) changed();
       seen = now;
     },
-    // The reload finds the same fault, and reports it.
+    // If `look` throws, the reload finds and reports the same fault.
     changed,
   );
   job.startNow();
   return () => void job.close();
 }
 
-/** The state of the files once two looks in a row agree: an editor may write in several steps. */
+/** Waits until two looks in a row agree, because an editor may write in several steps. */
 async function settled(look: () => Promise<string>, seen: string): Promise<string> {
   let before = seen;
   for (let round = 0; round < SETTLE_ROUNDS_MAX; round += 1) {
@@ -262,7 +258,7 @@ async function settled(look: () => Promise<string>, seen: string): Promise<strin
   return before;
 }
 
-/** A text that changes with every file (in a folder, every `*.json`) that is written or removed. */
+/** Returns a text that changes when a file, or a `*.json` in a folder, is written or removed. */
 export async function readFileState(paths: readonly string[]): Promise<string> {
   const states = paths.map(async (path): Promise<string> => {
     try {

@@ -2,27 +2,25 @@ import { closeSync, constants, fstatSync, openSync, readFileSync } from "node:fs
 
 import { type Environment, isOwnVariable, isSecretSetting } from "../kernel/index.ts";
 
-/** The contents of the files of secrets at one moment. */
 export interface SecretReading {
-  /** The environment, with the value of `X` where `X_FILE` names its file. */
+  /** The environment; `X` has the content of the file that `X_FILE` names. */
   readonly env: Environment;
-  /** Why `X` cannot be used though `X_FILE` is set, by `X`; never with a value in it. */
+  /** Reasons why a file that `X_FILE` names cannot be used, by variable `X`; without secrets. */
   readonly problems: ReadonlyMap<string, string>;
-  /** Variables whose files had other contents than in the reading that is in force. */
+  /** Variables whose values differ from those in force. */
   readonly changed: readonly string[];
 }
 
-/** Larger files are refused, because they cannot be secrets. */
+/** A larger file cannot be a secret, and is refused. */
 export const SECRET_FILE_BYTES_MAX: number = 65_536;
 
 /**
- * Secrets in files: if the environment has `X_FILE`, `X` is the content of that file. `env` always
- * shows the reading in force, which is replaced as a whole.
+ * Secrets in files: if the environment has `X_FILE`, then `X` has the content of that file. `env`
+ * always has the values in force; `use` replaces them all at once.
  */
 export class SecretFiles {
   readonly env: Environment;
   readonly #given: Environment;
-  /** The name of the file by variable. */
   readonly #files: ReadonlyMap<string, string>;
   #values: ReadonlyMap<string, string>;
   #problems: ReadonlyMap<string, string>;
@@ -39,17 +37,15 @@ export class SecretFiles {
     this.env = Object.freeze(view);
   }
 
-  /** Why `X` cannot be used though `X_FILE` is set, by `X`. */
   get problems(): ReadonlyMap<string, string> {
     return this.#problems;
   }
 
-  /** Paths of all secret files. */
   get paths(): readonly string[] {
     return [...new Set(this.#files.values())];
   }
 
-  /** Reads every file again; nothing changes before `use`. */
+  /** Reads every file again. Changes nothing; `use` does. */
   read(): SecretReading {
     const { values, problems } = readAll(this.#given, this.#files);
     const names = [...this.#files.keys()];
@@ -57,7 +53,6 @@ export class SecretFiles {
     return { env: { ...this.#given, ...Object.fromEntries(values) }, problems, changed };
   }
 
-  /** Makes a reading the one in force. */
   use({ env, problems }: SecretReading): void {
     const names = [...this.#files.keys()];
     this.#values = new Map(names.flatMap((name) => toPairs(name, env[name])));
@@ -70,7 +65,6 @@ function toPairs(name: string, value: string | undefined): readonly [string, str
 }
 
 const SUFFIX = "_FILE";
-/** Names of variables that a manifest can use for a key. */
 const VARIABLE_NAME = /^[A-Z][A-Z0-9_]*$/;
 
 function collectFiles(given: Environment): ReadonlyMap<string, string> {
@@ -83,7 +77,7 @@ function collectFiles(given: Environment): ReadonlyMap<string, string> {
   return files;
 }
 
-/** True for secrets of this program, and for every name that may hold a provider's key. */
+/** True for this program's secrets, and for every name that may have a provider's key. */
 function mayBeSecret(name: string): boolean {
   if (isSecretSetting(name)) return true;
   return VARIABLE_NAME.test(name) && !isOwnVariable(name);
@@ -111,11 +105,11 @@ function readAll(
   return { values, problems };
 }
 
-/** The text of a secret, or the problem of its file, which never contains a part of it. */
+/** The problem of a file never contains a part of the secret. */
 export type SecretText =
   { readonly ok: true; readonly text: string } | { readonly ok: false; readonly problem: string };
 
-/** Reads one line from a file of 64 KiB at most; the newline at its end does not belong to it. */
+/** Reads one line from a file of at most 64 KiB, without the newline at its end. */
 export function readSecretFile(file: string): SecretText {
   let bytes: Buffer;
   try {
@@ -135,7 +129,7 @@ export function readSecretFile(file: string): SecretText {
   return { ok: true, text: bytes.toString("utf8").replace(LAST_NEWLINE, "") };
 }
 
-/** The file descriptor, or the problem as a text. Refuses pipes, on which reading would wait. */
+/** Returns the file descriptor, or the problem. Refuses pipes, which would block a read. */
 function openRegular(file: string): number | string {
   const opened = openSync(file, constants.O_RDONLY | constants.O_NONBLOCK);
   const { size, isFile } = readStat(opened);

@@ -4,10 +4,10 @@ import { setTimeout as sleep } from "node:timers/promises";
 import type { CallPorts, Readiness } from "../gateway/index.ts";
 
 const SHUTDOWN_POLL_MS = 50;
-/** Time for the terminal events and settlements of requests that were cut. */
+/** Time for terminal events and settlements of the requests that were cut off. */
 const LAST_ANSWERS_MS = 5_000;
 
-/** Fails readiness and waits, because balancers send requests until they have seen the probe. */
+/** Fails readiness, then waits: load balancers send requests until they have seen the probe. */
 export async function drain(readiness: Readiness, delayMs: number): Promise<void> {
   const isKnown = readiness.state === "serving";
   readiness.drain();
@@ -15,8 +15,8 @@ export async function drain(readiness: Readiness, delayMs: number): Promise<void
 }
 
 /**
- * Lets running requests and drains end. What outlives the grace time is ended with the wire's
- * terminal error event and settled at what was reported.
+ * Lets running requests and drains end. Those that outlive the grace time end with their wire's
+ * terminal error event, and are settled at what was reported.
  */
 export async function finishRequests(
   servers: readonly Server[],
@@ -43,7 +43,6 @@ async function emptied(
   }
 }
 
-/** Destroys every connection of a listener. */
 export function closeNow(server: Server): void {
   server.close();
   server.closeAllConnections();

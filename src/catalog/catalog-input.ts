@@ -4,24 +4,26 @@ import type { NotReadyReason } from "./catalog.ts";
 import { validateManifest } from "./manifest/index.ts";
 import type { Manifest } from "./manifest/manifest-schema.ts";
 
-/** A valid manifest and the name of its file, for messages. */
 export interface ManifestFile {
   readonly file: string;
   readonly manifest: Manifest;
-  /** SHA-256 of its text, hexadecimal. A verdict on the manifest holds while this is unchanged. */
+  /**
+   * SHA-256 of the file's text, hexadecimal. A verdict on the manifest is valid while it is
+   * unchanged.
+   */
   readonly sha256: string;
 }
 
-/** A reason why the manifests cannot be compiled into one catalog. */
 export interface CatalogIssue {
   readonly file: string;
   /** JSON pointer into the file; "" is the whole document. */
   readonly pointer: string;
   readonly message: string;
 }
+
 /**
- * A note about a listing: it is not routed, has left, does not exist although a pool names it, or
- * has a price that is rarely meant. Names variables, never values.
+ * A warning about a listing. It does not stop the build. The message names environment variables,
+ * but never contains their values.
  */
 export interface CatalogNote {
   readonly file: string;
@@ -35,11 +37,10 @@ export interface CatalogNote {
   readonly message: string;
 }
 
-/** A file as read from the manifests folder. */
 export interface ManifestText {
   readonly file: string;
   readonly text: string;
-  /** The text on disk, if `text` is a changed copy. */
+  /** The text on disk, if `text` is a changed copy of it; hashes are of the text on disk. */
   readonly original?: string;
 }
 
@@ -47,7 +48,6 @@ export type ParsedManifests =
   | { readonly ok: true; readonly manifests: readonly ManifestFile[] }
   | { readonly ok: false; readonly issues: readonly CatalogIssue[] };
 
-/** Validates every file: returns all manifests, or the problems of all files at once. */
 export function parseManifestFiles(files: readonly ManifestText[]): ParsedManifests {
   const manifests: ManifestFile[] = [];
   const issues: CatalogIssue[] = [];

@@ -16,17 +16,25 @@ import { byProviderThenModel, type Listing, mergeModels } from "./merge-models.t
 import { priceNotes } from "./price-notes.ts";
 import { shortHash } from "./price-sheet.ts";
 
-/** The manifests and the settings of a build. `nowMs`, by default the start of `today`, selects dated prices. */
+/**
+ * The manifests and settings of a build. `nowMs` selects the prices in force; its default is the
+ * start of `today`.
+ */
 export interface CatalogInput
   extends
     Pick<DeploymentSettings, "hasKey">,
     Partial<Pick<DeploymentSettings, "publicForm" | "nowMs" | "staleAfterDays">> {
   readonly manifests: readonly ManifestFile[];
-  /** The variables that a manifest may name for its key. Default: each for its first origin. */
+  /**
+   * Says which origin gets which key. Default: only the first origin that names a variable gets its
+   * key.
+   */
   readonly keys?: KeyRules;
-  /** The day of the build in UTC, YYYY-MM-DD; listings deprecated before it are left out. */
+  /**
+   * The day of the build in UTC, YYYY-MM-DD. Listings with an earlier deprecation date are left
+   * out.
+   */
   readonly today: string;
-  /** The operator's pools of shared capacity; any other listing has its own pool. */
   readonly pools?: StatedPools;
 }
 
@@ -40,8 +48,8 @@ export type CatalogOutcome =
   | { readonly ok: false; readonly issues: readonly CatalogIssue[] };
 
 /**
- * Compiles all manifests into one immutable catalog, or returns why they do not fit together. The
- * order of the manifests does not matter.
+ * Compiles all manifests into one immutable catalog, or returns why they conflict. The order of the
+ * manifests does not matter.
  */
 export function compileCatalog(input: CatalogInput): CatalogOutcome {
   const duplicates = duplicateProviders(input.manifests);
@@ -123,12 +131,12 @@ function partition<T>(items: readonly T[], test: (item: T) => boolean): [T[], T[
   return [items.filter(test), items.filter((item) => !test(item))];
 }
 
-/** Days written YYYY-MM-DD compare as text. The day itself is still served. */
+/** YYYY-MM-DD sorts as text. The model is still served on its deprecation date. */
 function isPast({ model }: Entry, today: string): boolean {
   return model.deprecation_date !== undefined && model.deprecation_date < today;
 }
 
-/** The problems of models that have another modality at another provider. */
+/** Providers must agree on a model's modality, because their listings are merged into one model. */
 function modalityConflicts(entries: readonly CompiledEntry[]): CatalogIssue[] {
   const firstOf = new Map<string, CompiledEntry>();
   return entries.flatMap((entry) => {
@@ -167,7 +175,10 @@ function buildCatalog(buildId: string, ordered: readonly CompiledEntry[]): Catal
   });
 }
 
-/** The models of private manifests, by deployment id; only their own endpoint finds them. */
+/**
+ * Private models by deployment id. `find` never returns them; only their dedicated endpoint serves
+ * them.
+ */
 function dedicatedModels(ordered: readonly Listing[]): ReadonlyMap<string, ListedModel> {
   const hidden = ordered.filter(({ deployment }) => deployment.notReady === "private");
   const byId = hidden.flatMap((listing) =>
@@ -231,8 +242,8 @@ function pastNote(entry: Entry): CatalogNote {
 }
 
 /**
- * Freezes a value and everything in it. Maps and sets cannot be frozen, but their types are
- * read-only, and the values of maps are frozen.
+ * Freezes a value and everything in it. `Object.freeze` does not protect a Map or Set, so their
+ * types are read-only and only the values of maps are frozen.
  */
 function deepFreeze<T>(value: T): T {
   if (typeof value !== "object" || value === null || Object.isFrozen(value)) return value;
@@ -241,7 +252,6 @@ function deepFreeze<T>(value: T): T {
   return Object.freeze(value);
 }
 
-/** The providers of routed listings, sorted by name, with the facts of their manifests. */
 function listProviders(
   routed: readonly { readonly manifest: Manifest; readonly deployment: Deployment }[],
 ): readonly ListedProvider[] {
@@ -279,8 +289,8 @@ function byNameThenId(a: ListedProvider, b: ListedProvider): number {
 }
 
 /**
- * The catalog in force. It is replaced as a whole: a request that read `current` keeps a consistent
- * view, and a failed compile replaces nothing.
+ * Holds the catalog in force and replaces it as a whole. A request that read `current` keeps one
+ * consistent catalog, and a failed compile replaces nothing.
  */
 export class CatalogHolder {
   #current: Catalog;
@@ -293,7 +303,6 @@ export class CatalogHolder {
     return this.#current;
   }
 
-  /** Puts `next` in force and returns the catalog it replaced. */
   swap(next: Catalog): Catalog {
     const replaced = this.#current;
     this.#current = next;

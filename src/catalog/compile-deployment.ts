@@ -22,21 +22,20 @@ import { computeAge, isOlderThan } from "./price-notes.ts";
 import { compileDatedPrices } from "./price-sheet.ts";
 import { compileFixedBody, compileWireProfile } from "./wire-profile.ts";
 
-/** Settings of deployments that come from the operator, not from the manifest. */
 export interface DeploymentSettings {
-  /** True if the environment variable of this name has a key. */
   readonly hasKey: (envName: string) => boolean;
-  /** True if the manifest's endpoint may have the key that it names. */
+  /** False if the key that the manifest names belongs to another origin. */
   readonly mayHaveKey: boolean;
-  /** True if decisions go to this provider in the public form of their wire. */
+  /**
+   * True if the operator wants decisions sent to this provider in the public form of their wire.
+   */
   readonly publicForm: (providerId: string) => boolean;
-  /** When the catalog is built, in milliseconds since 1970. */
   readonly nowMs: number;
-  /** Listings whose prices were checked longer ago are not routed; Infinity: all are. */
+  /** A listing whose prices were checked longer ago is not routed; Infinity: all are routed. */
   readonly staleAfterDays: number;
 }
 
-/** Compiles one listing of a valid manifest, with every default of the specification filled in. */
+/** Compiles one listing of a valid manifest and fills in every default of the specification. */
 export function compileDeployment(
   { manifest, sha256 }: Pick<ManifestFile, "manifest" | "sha256">,
   model: ManifestModel,
@@ -51,7 +50,7 @@ export function compileDeployment(
   const modality = model.output_modality ?? "text";
   const capacity = (model.capacity ?? []).map(({ type, per, value }) => ({ type, per, value }));
   const billing = endpoint.billing ?? "token";
-  // A reported cost differs from the token prices, so its pin differs too.
+  // A reported cost is not computed from token prices, so the listing gets a different price pin.
   const pinned = billing === "token" ? [id] : [id, billing];
   const dated = compileDatedPrices(pinned, model.pricing, terms);
   const { prices, defaultedSkus } = pricesAt(dated, nowMs) ?? dated[0];
@@ -81,7 +80,8 @@ export function compileDeployment(
     pool: ownPool({ id, modality, capacity }, { isPrivate: provider.listing === "private" }),
     settlement: { mode: settlement.mode, interval: settlement.interval },
     ...defined({
-      // Left out if the endpoint may not have it: video jobs that ran here are still polled.
+      // A key of another origin is left out: the gateway still polls old video jobs of a deployment
+      // that is no longer routed, and would send the key.
       apiKeyEnv: mayHaveKey ? endpoint.api_key_env : undefined,
       defaultedSkus: defaultedSkus.length > 0 ? defaultedSkus : undefined,
       datedPrices: dated.length > 1 ? dated : undefined,
@@ -106,7 +106,6 @@ function toImageTokens(
   return declared?.map((each) => ({ ...each }));
 }
 
-/** The terms of a listing in its manifest's `listing_terms`. */
 export function listingTerms(
   { listing_terms: terms = {} }: Manifest,
   { id }: ManifestModel,
@@ -114,7 +113,10 @@ export function listingTerms(
   return Object.hasOwn(terms, id) ? terms[id] : undefined;
 }
 
-/** `private` comes late, because such a deployment can serve its own endpoint. */
+/**
+ * `private` is checked after the key, because a private deployment still serves its dedicated
+ * endpoint and needs the key for that.
+ */
 function readinessProblem(
   { provider, endpoint }: Manifest,
   model: ManifestModel,
@@ -167,7 +169,6 @@ function compileParameters(model: ManifestModel): ReadonlyMap<string, Capability
   return new Map(declared.map(([name, descriptor]) => [name, compileDescriptor(descriptor)]));
 }
 
-/** Keeps only the fields that belong to the type. */
 function compileDescriptor(declared: ManifestDescriptor): CapabilityDescriptor {
   switch (declared.type) {
     case "boolean":

@@ -5,27 +5,24 @@ import { defined, pointerTo, type SchemaFault, schemaFaults } from "../kernel/in
 import type { CatalogIssue, CatalogNote } from "./catalog-input.ts";
 import type { CapacityDeclaration, Deployment, PoolDeclaration } from "./catalog.ts";
 
-/** A pool from the operator's pool file. */
 export interface StatedPool extends Omit<PoolDeclaration, "orgSharePercent"> {
-  /** Without a slash, unlike the id of a deployment's own pool. */
+  /** Has no slash, so it never equals the id of a deployment's own pool. */
   readonly id: string;
-  /** Deployment ids, or `<provider id>/*` for every listing of a provider. */
+  /** Deployment ids, or `<provider id>/*` for all listings of a provider. */
   readonly listings: readonly string[];
-  /** Absent: by the modality of its members. */
+  /** Absent: the modality of the members decides. */
   readonly orgSharePercent?: number;
 }
 
 export interface StatedPools {
-  /** The file that they were read from, for messages. */
   readonly file: string;
   readonly pools: readonly StatedPool[];
 }
 
-/** Each listing has its own pool. */
 export const NO_POOLS: StatedPools = { file: "", pools: [] };
 
 export interface CompiledPools {
-  /** The pool of each deployment in a stated pool, by deployment id. */
+  /** By deployment id; has only deployments that a pool of the file names. */
   readonly poolOf: ReadonlyMap<string, PoolDeclaration>;
   readonly issues: readonly CatalogIssue[];
   readonly notes: readonly CatalogNote[];
@@ -36,18 +33,17 @@ type Member = Pick<Deployment, "id" | "providerId" | "modality" | "capacity">;
 const HALF_PERCENT = 50;
 const DECISIONS_PERCENT = 75;
 
-/** The pool of a deployment that shares with no other, as its listing declares it. */
 export function ownPool(
   { id, modality, capacity }: Omit<Member, "providerId">,
   { isPrivate }: { readonly isPrivate: boolean } = { isPrivate: false },
 ): PoolDeclaration {
-  // One organization owns private capacity, so it may use all of it.
+  // Private capacity belongs to one organization, which may use all of it.
   return { id, capacity, orgSharePercent: isPrivate ? 100 : defaultSharePercent([{ modality }]) };
 }
 
 /**
- * Puts deployments into the operator's pools. A pool's own limits replace those of all its members;
- * a pool without limits takes those of its only member that declares any.
+ * Puts deployments into the operator's pools. A pool's own limits replace those of its members. A
+ * pool without limits takes those of the one member that declares any.
  */
 export function compilePools(stated: StatedPools, deployments: readonly Member[]): CompiledPools {
   const { file, pools } = stated;
@@ -102,7 +98,6 @@ type Declared =
   | { readonly ok: true; readonly pool: PoolDeclaration }
   | { readonly ok: false; readonly message: string };
 
-/** The pool of these members, or a message about its missing limit. */
 function declarePool(stated: StatedPool, members: readonly Member[]): Declared {
   const {
     id,
@@ -128,7 +123,10 @@ function whoDeclares(declaring: readonly { readonly id: string }[]): string {
   return `${declaring.map(({ id }) => id).join(" and ")} each declare a capacity of their own`;
 }
 
-/** Three quarters of a pool of decision models only, else half. */
+/**
+ * The share of a pool that one organization may use: 75 % if all members are decision models, else
+ * 50 %.
+ */
 function defaultSharePercent(members: readonly Pick<Member, "modality">[]): number {
   const isDecisions = members.every(({ modality }) => modality === "decisions");
   return isDecisions ? DECISIONS_PERCENT : HALF_PERCENT;
@@ -138,7 +136,6 @@ export type ParsedPools =
   | { readonly ok: true; readonly pools: StatedPools }
   | { readonly ok: false; readonly issues: readonly CatalogIssue[] };
 
-/** Parses the operator's pool file: its pools, or everything that is wrong with it. */
 export function parsePoolsFile(file: string, text: string): ParsedPools {
   let document: unknown;
   try {
@@ -224,7 +221,7 @@ function statedPool(fields: PoolFields): StatedPool {
   };
 }
 
-/** `requests_per_minute` is a short form of a declared capacity. */
+/** `requests_per_minute` is a short form of one `capacity` entry. */
 function listCapacities(fields: PoolFields): readonly CapacityDeclaration[] {
   const { requests_per_minute: value, capacity: listed = [] } = fields;
   return value === undefined ? listed : [{ type: "request", per: "minute", value }, ...listed];

@@ -3,8 +3,9 @@ import type { Catalog, DatedPrices, Deployment, OwnKey, PriceSheet } from "./cat
 import { shortHash } from "./price-sheet.ts";
 
 /**
- * The copy of a deployment for a customer's own key, with its own health and capacity, which costs
- * nothing. Returns the same object while the catalog has the deployment and the key is unchanged.
+ * Copies a deployment for a customer's own key. The copy has its own health and capacity, and the
+ * marketplace charges nothing for it. Returns the same object while the catalog has the deployment
+ * and the key is unchanged, so that caches keyed by the object stay valid.
  */
 export function ownKeyDeployment(
   deployment: Deployment,
@@ -19,7 +20,7 @@ export function ownKeyDeployment(
   const copy: Deployment = Object.freeze<Deployment>({
     ...rest,
     id: `${deployment.id}@${connectionId}`,
-    // The cost that the provider reports is between it and its customer.
+    // The provider bills the customer directly, so the gateway ignores a reported cost.
     billing: "token",
     prices: deployment.prices === null ? null : zeroPricePin(deployment),
     capacity: [],
@@ -31,10 +32,9 @@ export function ownKeyDeployment(
   return copy;
 }
 
-/** The prefix of price pins for attempts on a customer's own key. */
 export const OWN_KEY_PINS = "own-key-";
 
-/** Zero prices for a deployment, with a pin that marks a customer's key in the ledger. */
+/** Zero prices, with a pin that marks an attempt on a customer's own key in the ledger. */
 export function zeroPricePin(deployment: Pick<Deployment, "id">): PriceSheet {
   return Object.freeze({
     pinId: `${OWN_KEY_PINS}${shortHash(`own key\n${deployment.id}`)}`,
@@ -48,11 +48,11 @@ export function zeroPricePin(deployment: Pick<Deployment, "id">): PriceSheet {
 
 type Copies = Map<string, Deployment>;
 
-// Weak: a swapped catalog takes its copies with it.
+// Weak, so that the copies of a replaced catalog are freed with it.
 const copiesByDeployment = new WeakMap<Deployment, Copies>();
 const datedCopies = new WeakMap<Deployment, Map<DatedPrices, Deployment>>();
 
-/** Bounds memory only: a dropped copy is created again in microseconds. */
+/** Bounds memory only: a removed copy is created again in microseconds. */
 const COPIES_PER_DEPLOYMENT_MAX = 1_000;
 
 function findCopies(deployment: Deployment): Copies {
@@ -93,7 +93,6 @@ export function deploymentAt(deployment: Deployment, atMs: number): Deployment {
   return copy;
 }
 
-/** The last prices that have begun; undefined if none have. */
 export function pricesAt(
   datedPrices: readonly DatedPrices[],
   atMs: number,
@@ -101,14 +100,13 @@ export function pricesAt(
   return datedPrices.findLast(({ fromMs }) => fromMs <= atMs);
 }
 
-/** The announced prices after the present ones, oldest first. */
 export function comingPrices({ datedPrices = [], prices }: Deployment): readonly DatedPrices[] {
   return datedPrices.slice(datedPrices.findIndex((dated) => dated.prices === prices) + 1);
 }
 
 /**
- * When the next announced prices begin or the next check of prices gets too old, after which the
- * catalog has to be built again; Infinity: never.
+ * When the catalog must be built again, in milliseconds since 1970: announced prices begin or a
+ * price check gets too old. Infinity: never.
  */
 export function nextPricesMs({ deployments }: Catalog): number {
   return Math.min(

@@ -1,6 +1,5 @@
 import type { InputModality, ListedModel } from "./catalog.ts";
 
-/** The makers of models, by a part of the model id. */
 const LABS: Readonly<Record<string, string>> = {
   ai21: "AI21",
   "aion-labs": "AionLabs",
@@ -65,14 +64,13 @@ const INPUTS: Readonly<Record<InputModality, string>> = {
   video: "video",
 };
 
-/** An ability, and the parameters of which any one shows it. */
+/** A model has an ability if it supports at least one of the parameters. */
 const ABILITIES: readonly (readonly [parameters: readonly string[], ability: string])[] = [
   [["tools"], "tools"],
   [["structured_outputs", "response_format"], "JSON answers"],
   [["reasoning_effort", "thinking", "reasoning"], "reasoning"],
 ];
 
-/** One sentence about a model: the listing's own, else one from the declared facts. */
 export function describeModel(
   model: Pick<
     ListedModel,
@@ -80,7 +78,7 @@ export function describeModel(
   >,
 ): string {
   if (model.description !== undefined) return model.description;
-  // In the id of a host, the maker can be the second part.
+  // An id such as `host/lab/model` has its lab in the second segment.
   const lab = model.id.split("/", 2).find((part) => Object.hasOwn(LABS, part));
   const kind = KINDS[model.modality];
   const what = lab === undefined ? sentence(kind) : `${LABS[lab]}'s ${kind}`;
@@ -94,7 +92,7 @@ export function describeModel(
   return `${what} ${inputs}${abilities.length === 0 ? "" : `, with ${listed(abilities)}`}.`;
 }
 
-/** `200K`, `1.05M` */
+/** Writes 200000 as `200K` and 1050000 as `1.05M`. */
 function shortCount(count: number): string {
   const [unit, of] = count < MILLION ? (["K", THOUSAND] as const) : (["M", MILLION] as const);
   return count < THOUSAND ? String(count) : `${Number((count / of).toPrecision(3))}${unit}`;

@@ -2,23 +2,28 @@ import type { ManifestFile } from "./catalog-input.ts";
 
 type NamedManifest = Pick<ManifestFile, "file" | "manifest">;
 
-/** The origins (scheme, host, port) that a key may be sent to, by the name of its variable. */
+/** By environment variable: the origins (scheme, host, port) to which its key may be sent. */
 export type KeyOrigins = ReadonlyMap<string, ReadonlySet<string>>;
 
-/** The operator's rules for provider keys; manifests have none. */
+/** The operator's rules that say which key may be sent where. A manifest cannot change them. */
 export interface KeyRules {
-  /** True if the program reads a setting or a secret of its own from this variable. */
+  /** True if the program reads a setting or secret of its own from this variable. */
   readonly isOwnVariable: (name: string) => boolean;
-  /** The origins of the variables that are listed here; no other origin gets their keys. */
+  /**
+   * An origin that is not listed for a variable never gets its key. A variable that is not listed
+   * belongs to its owner.
+   */
   readonly origins: KeyOrigins;
-  /** The owners in the catalog that is being replaced; absent at a start. */
+  /** The owners in the catalog that is being replaced; absent at the start of the program. */
   readonly owners?: KeyOwners;
 }
 
-/** The origin that each variable's key is sent to if no setting lists it, by name. */
+/**
+ * By environment variable: the one origin that gets its key if `KeyRules.origins` does not list the
+ * variable.
+ */
 export type KeyOwners = ReadonlyMap<string, string>;
 
-/** The reason why a manifest may not have the key that it names. */
 export interface KeyProblem {
   readonly file: string;
   readonly pointer: "/endpoint/api_key_env";
@@ -27,8 +32,8 @@ export interface KeyProblem {
 }
 
 /**
- * Finds manifests that would send a key to the wrong place: a variable of this program, or one that
- * belongs to another origin.
+ * Finds manifests that name a variable of this program or a key of another origin. Either would
+ * send a secret to the wrong host.
  */
 export function keyProblems(manifests: readonly NamedManifest[], rules: KeyRules): KeyProblem[] {
   const owners = findOwners(manifests, rules);
@@ -53,7 +58,7 @@ export function keyProblems(manifests: readonly NamedManifest[], rules: KeyRules
   });
 }
 
-/** The owners of keys in a catalog of these manifests, for the catalog that will replace it. */
+/** The owners of keys in a catalog of these manifests. The build of the next catalog needs them. */
 export function keyOwners(manifests: readonly NamedManifest[], rules: KeyRules): KeyOwners {
   const owners = findOwners(manifests, rules);
   return new Map([...owners].map(([name, { origin }]) => [name, origin]));
@@ -62,13 +67,13 @@ export function keyOwners(manifests: readonly NamedManifest[], rules: KeyRules):
 interface Owner {
   readonly origin: string;
   readonly file: string;
-  /** True if it was the owner before. */
+  /** True if the origin also owned the variable in the catalog that is being replaced. */
   readonly isKept: boolean;
 }
 
 /**
- * A variable belongs to the origin that owns it while a manifest names it for that origin, else to
- * the origin of the first file, by name, that names it.
+ * A variable keeps its owner while a manifest names it for that origin. Otherwise it belongs to the
+ * origin of the first file, by file name, that names it: a new manifest cannot take over a key.
  */
 function findOwners(
   manifests: readonly NamedManifest[],
@@ -95,7 +100,6 @@ export type ParsedKeyOrigins =
   | { readonly ok: true; readonly origins: KeyOrigins }
   | { readonly ok: false; readonly message: string };
 
-/** Parses `NAME=origin` pairs, separated by commas; a name may have several origins. */
 export function parseKeyOrigins(text: string): ParsedKeyOrigins {
   const origins = new Map<string, Set<string>>();
   for (const pair of text.split(",").map((each) => each.trim())) {

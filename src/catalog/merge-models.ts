@@ -2,13 +2,12 @@ import { assert, defined } from "../kernel/index.ts";
 import type { CapabilityDescriptor, Deployment, InputModality, ListedModel } from "./catalog.ts";
 import type { ManifestModel } from "./manifest/index.ts";
 
-/** A compiled deployment and its listing, which has the texts for buyers. */
 export interface Listing {
   readonly deployment: Deployment;
   readonly model: ManifestModel;
 }
 
-/** An order that is the same on every instance, whatever the order of the manifests. */
+/** An order that is equal on all instances, whatever the order of the manifests. */
 export function byProviderThenModel(a: Listing, b: Listing): number {
   return (
     a.deployment.priority - b.deployment.priority ||
@@ -18,9 +17,9 @@ export function byProviderThenModel(a: Listing, b: Listing): number {
 }
 
 /**
- * The order in which the listings of one model are tried: those with long unconfirmed prices last,
- * then by priority, then the cheaper one, so that a provider's name costs no customer money, then
- * by provider id.
+ * The order in which routing tries the listings of one model: listings with an `old` price check
+ * last, then by priority, then the cheaper first, then by provider id. Price precedes the id, so
+ * that no customer pays more because of a provider's name.
  */
 function byRoutingOrder(a: Listing, b: Listing): number {
   return (
@@ -35,7 +34,7 @@ function isOld({ deployment: { checked } }: Listing): boolean {
   return checked?.age === "old";
 }
 
-/** Listings that report their cost come last, because it cannot be compared with token prices. */
+/** Listings with a reported cost come last, because it cannot be compared with token prices. */
 function byPrice(a: Deployment, b: Deployment): number {
   const [ofA, ofB] = [typicalPrice(a), typicalPrice(b)];
   if (ofA === ofB) return 0;
@@ -43,15 +42,15 @@ function byPrice(a: Deployment, b: Deployment): number {
   return ofA < ofB ? -1 : 1;
 }
 
-/** The price of three prompt tokens and one completion token, as in a typical chat. */
+/** Weighs three prompt tokens for each completion token, as in a typical chat. */
 function typicalPrice({ prices, billing }: Deployment): bigint | undefined {
   if (prices === null || billing === "reported_cost") return undefined;
   return 3n * prices.prompt + prices.completion;
 }
 
 /**
- * Merges routed listings into models as buyers see them, one per model id: newest `released` first,
- * undated last, then by display name.
+ * Merges routed listings into one model per id. Models with the newest `released` come first,
+ * models without a date last, then by display name.
  */
 export function mergeModels(routed: readonly Listing[]): readonly ListedModel[] {
   const byId = new Map<string, Listing[]>();
@@ -66,8 +65,8 @@ export function mergeModels(routed: readonly Listing[]): readonly ListedModel[] 
 }
 
 /**
- * Merges the listings of one model: texts come from the first that has them; modalities, bounds and
- * parameters are the union of all.
+ * Texts come from the first listing that has them. Modalities, bounds and parameters are the union
+ * of all listings.
  */
 function mergeOne(listings: readonly Listing[]): ListedModel {
   const first = listings[0]?.deployment;
@@ -100,7 +99,7 @@ function findText(
   return listings.find(({ model }) => model[field] !== undefined)?.model[field];
 }
 
-/** The date of the last listing to leave; undefined if one has none. */
+/** The model leaves with its last listing; undefined if any listing has no date. */
 function lastDeprecation(listings: readonly Listing[]): string | undefined {
   const dates = listings.map(({ model }) => model.deprecation_date ?? "");
   return dates.includes("") ? undefined : dates.sort().at(-1);
@@ -119,7 +118,7 @@ function mergeModalities(deployments: readonly Deployment[]): readonly InputModa
   );
 }
 
-/** Of different descriptions of a parameter, the one of the deployment tried first counts. */
+/** If listings describe a parameter differently, the deployment that routing tries first wins. */
 function mergeParameters(
   deployments: readonly Deployment[],
 ): ReadonlyMap<string, CapabilityDescriptor> {

@@ -3,15 +3,18 @@ import type { CatalogNote } from "./catalog-input.ts";
 import type { Catalog, CheckedPrices, Deployment, PriceSheet } from "./catalog.ts";
 import { computeRates, costsMore, findTier } from "./pricing/quote.ts";
 
-/** The highest plausible price of text in USD per million tokens: sixty times any known one. */
+/** In USD per million text tokens: sixty times the highest known price. */
 const PLAUSIBLE_USD = 10_000n;
 const PICO_PER_TOKEN_OF_ONE_USD = 1_000_000n;
-/** Real price changes are smaller; such a factor is a wrong unit or a lost decimal point. */
+/**
+ * Real price changes are smaller: a change by this factor is a wrong unit or a lost decimal point.
+ */
 const JUMP_FACTOR = 100n;
 
 /**
- * Notes on legal prices that are rarely meant: a sale that can cost more than it earns, and an
- * implausible price of text. Tokens of other modalities can stand for whole images.
+ * Warns about legal prices that are probably mistakes: a purchase price above the sale price, and
+ * an implausible price of text. Other modalities are not checked, because one of their tokens can
+ * mean a whole image.
  */
 export function priceNotes(file: string, deployment: Deployment): CatalogNote[] {
   const { id, modality, billing } = deployment;
@@ -39,14 +42,14 @@ export function priceNotes(file: string, deployment: Deployment): CatalogNote[] 
   return notes;
 }
 
-/** True if, at the present prices, the provider is owed more for some token than customers pay. */
+/** True if the provider is at present owed more for some SKU than customers pay. */
 export function isBelowCost({ prices }: Pick<Deployment, "prices">): boolean {
   return prices !== null && isBoughtDearer(prices);
 }
 
 /**
- * Ids of the listings whose new prices, present or announced, differ from those of the old catalog
- * by a factor of 100 or more.
+ * Ids of the listings that have a new present or announced price which differs from the old
+ * catalog's by a factor of 100 or more.
  */
 export function priceJumps(before: Catalog, after: Catalog): readonly string[] {
   const old = new Map(before.deployments.map((each) => [each.id, each]));
@@ -64,13 +67,12 @@ export function priceJumps(before: Catalog, after: Catalog): readonly string[] {
   });
 }
 
-/** Zero is not compared, because a listing may become free or cease to be. */
+/** A price of 0 is not compared, because a listing may become free or stop being free. */
 function isFarFrom(a: bigint, b: bigint): boolean {
   if (a === 0n || b === 0n) return false;
   return a >= b * JUMP_FACTOR || b >= a * JUMP_FACTOR;
 }
 
-/** All price sheets of a deployment, present or dated. */
 function listSheets({ prices, datedPrices }: Deployment): readonly PriceSheet[] {
   return datedPrices?.map((dated) => dated.prices) ?? (prices === null ? [] : [prices]);
 }
@@ -96,14 +98,16 @@ function ratesAt(sheet: PriceSheet, promptTokens: number): Readonly<Record<Sku, 
   return computeRates(findTier(sheet, promptTokens));
 }
 
-/** Days without a confirmation after which prices may have changed. */
+/** Days without a confirmation after which prices count as `late`. */
 export const CHECK_DAYS_MAX = 45;
-/** Days without a confirmation after which a listing is tried last. */
+/**
+ * Days without a confirmation after which prices count as `old` and routing tries the listing last.
+ */
 export const OLD_DAYS = 90;
 
 const DAY_MS = 86_400_000;
 
-/** True after the last of these days has ended, in UTC. */
+/** True once `days` whole UTC days have passed after the day `on`. */
 export function isOlderThan(on: string, days: number, nowMs: number): boolean {
   return nowMs >= addDays(on, days);
 }
@@ -112,7 +116,10 @@ function addDays(on: string, days: number): number {
   return Date.parse(`${on}T00:00:00Z`) + (days + 1) * DAY_MS;
 }
 
-/** The age of a check at an instant, and when it changes; `endsAfterDays` is one more bound. */
+/**
+ * The age of a price check, and the next instant at which it changes. Routing also changes
+ * `endsAfterDays` days after the check, so that instant counts too.
+ */
 export function computeAge(
   on: string,
   nowMs: number,
@@ -126,13 +133,15 @@ export function computeAge(
   };
 }
 
-/** A routed listing whose prices were last confirmed on `on`, more than 45 days ago. */
 export interface StaleListing {
   readonly deployment: Deployment;
   readonly on: string;
 }
 
-/** The routed listings with old checks, oldest first; listings without a check are left out. */
+/**
+ * Routed listings whose prices were last confirmed more than 45 days ago, oldest check first.
+ * Listings without a check are left out.
+ */
 export function staleListings({ models }: Pick<Catalog, "models">): readonly StaleListing[] {
   const found = models
     .flatMap(({ deployments }) => deployments)

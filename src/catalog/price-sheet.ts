@@ -11,12 +11,11 @@ import {
   type ManifestTermPrices,
 } from "./manifest/index.ts";
 
-/** The prices of a listing for one period. */
 interface StatedPrices extends ManifestTermPrices {
   readonly pricing: readonly ManifestPrice[];
 }
 
-/** All prices of a valid listing in time, oldest first; the pins cover `pinned` too. */
+/** All prices of a valid listing in time, oldest first. Each price pin also hashes `pinned`. */
 export function compileDatedPrices(
   pinned: readonly string[],
   pricing: readonly ManifestPrice[],
@@ -33,7 +32,10 @@ export function compileDatedPrices(
   ];
 }
 
-/** Compiles the prices of one period. The pin covers the purchase prices too. */
+/**
+ * Compiles the prices of one period. The pin covers purchase prices too, so that a change of them
+ * is a new pin.
+ */
 export function compilePriceSheet(pinned: readonly string[], stated: StatedPrices): PriceSheet {
   const { pricing, price_tiers: tiers, extra_pricing: extra, purchase_pricing: bought } = stated;
   const sold = { pricing, tiers, extra };
@@ -46,7 +48,6 @@ export function compilePriceSheet(pinned: readonly string[], stated: StatedPrice
   return { ...compileTiered([...pinned, purchase.pinId], sold), purchase };
 }
 
-/** Sale prices or purchase prices. */
 interface TieredPrices extends StatedRates {
   readonly tiers: readonly ManifestPriceTier[] | undefined;
 }
@@ -84,7 +85,6 @@ function compileRates(pinned: readonly string[], { pricing, extra }: StatedRates
   return { pinId: shortHash([...pinned, ...lines].join("\n")), ...prices };
 }
 
-/** The SKUs without a price in a valid listing, in the order of a price sheet. */
 function defaultedSkus(pricing: readonly ManifestPrice[]): readonly PricedSku[] {
   const declared = new Set(pricing.map(({ type }) => type));
   return OPTIONAL_SKUS.filter((sku) => !declared.has(sku));
@@ -92,14 +92,15 @@ function defaultedSkus(pricing: readonly ManifestPrice[]): readonly PricedSku[] 
 
 const OPTIONAL_SKUS = ["cached_prompt", "cache_write", "internal_reasoning"] as const;
 
-/** The first 128 bits of SHA-256, as 32 hexadecimal characters. */
 export function shortHash(text: string): string {
   return createHash("sha256").update(text).digest("hex").slice(0, 32);
 }
 
 const FRACTION_DIGITS = 6;
 
-/** USD per million tokens with six fraction digits is a whole number of pico-USD per token. */
+/**
+ * Exact: USD per million tokens with six fraction digits is a whole number of pico-USD per token.
+ */
 function picoUsdPerToken(costUsdPerMillion: string): bigint {
   const [whole = "", fraction = ""] = costUsdPerMillion.split(".");
   assert(fraction.length <= FRACTION_DIGITS, "a valid price has at most six fraction digits");
@@ -107,9 +108,9 @@ function picoUsdPerToken(costUsdPerMillion: string): bigint {
 }
 
 /**
- * The price of each SKU of a valid listing, in USD per million tokens as written. A SKU without a
- * price costs its base rate, never 0: cache reads and writes cost as much as the prompt, reasoning
- * as much as the completion. Hour-long writes have a rate only if they are priced.
+ * The price of each SKU in USD per million tokens, as written. A SKU without a price costs its base
+ * rate, never 0: cache reads and writes cost what the prompt costs, reasoning what the completion
+ * costs. Hour-long cache writes are absent if they are not priced.
  */
 export function statedRates(
   pricing: readonly ManifestPrice[],
@@ -130,7 +131,6 @@ export function statedRates(
   };
 }
 
-/** Prices of the SKUs that `pricing` has no name for. */
 export function extraPricing(
   priceOf: (sku: (typeof EXTRA_SKUS)[number]) => string,
 ): ManifestExtraPricing {

@@ -1,16 +1,15 @@
 import { defined } from "../kernel/index.ts";
 import type { HistoryRule, Manifest, ManifestWireProfile } from "./manifest/index.ts";
 
-/** The differences of an endpoint from its wire; one object for all listings of a manifest. */
+/** How an endpoint differs from its wire. All listings of a manifest share one object. */
 export interface WireProfile {
-  /** The header with the key; absent: that of the wire. */
+  /** The header that carries the key; absent: that of the wire. */
   readonly auth?: "bearer" | "x-api-key" | "api-key";
-  /** Streams always report usage, and `stream_options` is refused. */
+  /** True if streams report usage unasked; `stream_options` is then never sent. */
   readonly usageUnasked: boolean;
-  /** Parameters that a listing does not declare are not sent. */
   readonly dropsUndeclared: boolean;
   readonly rename: ReadonlyMap<string, string>;
-  /** By parameter and value: the endpoint's word for the value. */
+  /** Maps a parameter and the client's value to the value that the endpoint uses. */
   readonly values: ReadonlyMap<string, ReadonlyMap<string, string>>;
   readonly history: ReadonlySet<HistoryRule>;
   readonly toolSignature?: "gemini";
@@ -19,16 +18,14 @@ export interface WireProfile {
   readonly nonStreamMax?: number;
 }
 
-/** A member of every chat request to a deployment. */
 export interface FixedMember {
   readonly name: string;
-  /** In ASCII. */
+  /** The member's value as JSON text, ASCII only. */
   readonly json: string;
 }
 
 const profiles = new WeakMap<ManifestWireProfile, WireProfile>();
 
-/** The profile of a valid manifest; undefined if the endpoint does not differ from its wire. */
 export function compileWireProfile({ wire_profile: declared }: Manifest): WireProfile | undefined {
   if (declared === undefined) return undefined;
   const known = profiles.get(declared);
@@ -53,7 +50,7 @@ export function compileWireProfile({ wire_profile: declared }: Manifest): WirePr
 
 type Body = Readonly<Record<string, unknown>>;
 
-/** The fixed members of the endpoint, replaced by those of one listing. */
+/** A listing's member replaces the endpoint's member of the same name. */
 export function compileFixedBody(
   endpoint: Body | undefined,
   listing: Body | undefined,

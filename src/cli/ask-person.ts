@@ -3,41 +3,43 @@ import { createInterface, type Interface } from "node:readline";
 import { UsageFault } from "./command-context.ts";
 import type { CommandIo } from "./command-io.ts";
 
-/** A value that comes from a flag, or from a person at a terminal. */
+/** A value that comes from a flag, or that a person at a terminal types. */
 export interface Needed<T> {
-  /** The flag that names the answer, such as `--price-prompt 0.25`. */
+  /** The flag that gives the answer, with an example: `--price-prompt 0.25`. */
   readonly flag: string;
-  /** The question to a person, without a question mark. */
+  /** The question to the person, without a question mark. */
   readonly question: string;
-  /** Used if the person just presses return, or if there is no person. */
+  /**
+   * Used if the person only presses return, or if there is no terminal. If it is absent, the flag
+   * is required without a terminal.
+   */
   readonly fallback?: string;
-  /** Parses the answer; throws a `UsageFault` if it is not valid. */
   readonly read: (text: string) => T;
 }
 
-/** After this many invalid answers to a question the command ends. */
+/** After this many invalid answers to one question, the command ends. */
 const TRIES_MAX = 3;
 
 /**
- * Gets answers from flags first, then from a person; without a terminal, all flags that are missing
- * are named at once. Never waits for anything but a person.
+ * Gets each answer from its flag, else from a person. Without a terminal, all missing flags are
+ * reported at once. It waits for nothing but a person.
  */
 export class Answers {
   readonly #lines: Interface | undefined;
   readonly #write: (text: string) => void;
   readonly #missing: string[] = [];
-  /** Lines that were typed before their question. */
+  /** Lines that the person typed before their question was asked. */
   readonly #typed: string[] = [];
   #waiting: { take(line: string): void; giveUp(): void } | undefined;
   #isClosed = false;
 
-  /** `isAsking: false` asks no questions, even at a terminal. */
+  /** With `isAsking: false`, no question is asked, even at a terminal. */
   constructor({ stdin, stderr }: Pick<CommandIo, "stdin" | "stderr">, isAsking: boolean) {
     this.#write = (text) => void stderr.write(text);
     if (!isAsking || stderr.isTTY !== true) return;
     const input = stdin();
     if (input.isTTY !== true) return;
-    // The terminal edits the line itself: this program never puts it into raw mode.
+    // The terminal itself edits the line, because this program never puts it into raw mode.
     const readable = input as unknown as NodeJS.ReadableStream;
     this.#lines = createInterface({ input: readable, terminal: false });
     this.#lines.on("line", (line) => {
@@ -50,19 +52,17 @@ export class Answers {
     });
   }
 
-  /** True if a person can answer questions. */
   get isPerson(): boolean {
     return this.#lines !== undefined;
   }
 
-  /** Shows a text, if there is a person. */
   tell(text: string): void {
     if (this.isPerson) this.#write(`${text}\n`);
   }
 
   /**
-   * The flag's value, the person's answer or the fallback; undefined if its flag was noted as
-   * missing.
+   * The flag's value, the person's answer or the fallback. Undefined if there is none of them;
+   * `needAll` then names the flag.
    */
   async get<T>(given: string | undefined, needed: Needed<T>): Promise<T | undefined> {
     const { flag, fallback, question, read } = needed;
@@ -84,14 +84,16 @@ export class Answers {
     }
   }
 
-  /** Asks a yes-or-no question; without a person the answer is the fallback. */
+  /** Asks a yes-or-no question. Without a terminal, the answer is the fallback. */
   async confirm(question: string, fallback: boolean): Promise<boolean> {
     if (this.#lines === undefined) return fallback;
     const answer = (await this.#line(`${question} [${fallback ? "Y/n" : "y/N"}]: `)).trim();
     return answer === "" ? fallback : /^y(es)?$/i.test(answer);
   }
 
-  /** Throws a `UsageFault` that names every flag found missing so far, if there is one. */
+  /**
+   * Throws a `UsageFault` that names every flag that was missing so far; does nothing if none was.
+   */
   needAll(command: string): void {
     if (this.#missing.length === 0) return;
     throw new UsageFault(

@@ -13,7 +13,6 @@ import {
 import type { CommandContext } from "./command-io.ts";
 import { openCommandLogging, withBackend } from "./with-backend.ts";
 
-/** `backup create`, `backup verify`, `backup restore` */
 export function addBackupCommand(program: Command, context: CommandContext): void {
   const backup = program
     .command("backup")

@@ -13,7 +13,6 @@ import type { CommandContext } from "./command-io.ts";
 import { readInstant } from "./read-flags.ts";
 import { openCommandLogging, withBackend } from "./with-backend.ts";
 
-/** `billing recover` */
 export function addBillingCommand(program: Command, context: CommandContext): void {
   const billing = program.command("billing").description("payments of customers");
   onStoredData(billing.command("recover"))

@@ -18,7 +18,7 @@ import {
 import type { CommandContext } from "./command-io.ts";
 import { readText } from "./read-flags.ts";
 
-/** `changes verify` checks an exported change log without a database. */
+/** Adds `changes verify`, which checks an exported change log without a database. */
 export function addChangesVerify(changes: Command, context: CommandContext): void {
   changes
     .command("verify")

@@ -17,15 +17,13 @@ export class UsageFault extends Error {
   override readonly name = "UsageFault";
 }
 
-/** The answer of a command as a JSON document and as a text. */
 export interface CommandAnswer {
   readonly json: unknown;
-  /** Default: the document as aligned lines and tables. */
+  /** Default: `json` as aligned lines and tables. */
   readonly text?: string;
   readonly exitCode?: ExitCode;
 }
 
-/** The setting that each flag sets. */
 const FLAG_SETTINGS: Readonly<Record<string, SettingName>> = {
   port: "port",
   consolePort: "consolePort",
@@ -37,13 +35,15 @@ const FLAG_SETTINGS: Readonly<Record<string, SettingName>> = {
 
 export type Flags = Readonly<Record<string, string | boolean | undefined>>;
 
-/** The flags whose value is a text. */
 export function pickTexts(flags: Flags): Readonly<Record<string, string | undefined>> {
   const texts = Object.entries(flags).filter(([, value]) => typeof value === "string");
   return Object.fromEntries(texts) as Record<string, string>;
 }
 
-/** The environment with the secrets from files, and the problems of such files by variable. */
+/**
+ * The environment with the secrets that were read from files, and the problems with those files, by
+ * variable.
+ */
 export interface SecretSource {
   readonly env: Environment;
   readonly problems: ReadonlyMap<string, string>;
@@ -51,7 +51,7 @@ export interface SecretSource {
 
 type Forced = Partial<Record<SettingName, string | number | boolean>>;
 
-/** Reads the configuration; throws a `UsageFault` with every problem of it. */
+/** Reads the configuration; throws a `UsageFault` that lists all its problems. */
 export function readConfig(
   { secrets }: { readonly secrets: SecretSource },
   flags: Flags,
@@ -72,12 +72,12 @@ export function readConfig(
   return outcome.config;
 }
 
-/** Path of the configuration file, which need not exist. */
+/** The path of the configuration file. The file need not exist. */
 export function findSettingsFile(flags: Flags): string {
   return pickTexts(flags)["config"] ?? "tokenmarket.yaml";
 }
 
-/** Options of several commands, for `command.option(...JSON_OPTION)`. */
+/** Options that several commands have, for `command.option(...JSON_OPTION)`. */
 export const DATA_OPTION = [
   "--data <folder>",
   "folder of the embedded PostgreSQL (default ./data)",
@@ -96,7 +96,6 @@ export const PUBLIC_KEY_OPTION = [
 ] as const;
 export const JSON_OPTION = ["--json", "print one JSON document on standard output"] as const;
 
-/** Adds the options of every command that works on stored data. */
 export function onStoredData(command: Command): Command {
   return command
     .option(...DATA_OPTION)
@@ -105,7 +104,7 @@ export function onStoredData(command: Command): Command {
     .option(...JSON_OPTION);
 }
 
-/** Wraps a command: prints its answer, turns faults into messages and exit codes. */
+/** Wraps a command: prints its answer, and turns faults into messages and exit codes. */
 export function answering<A extends unknown[]>(
   context: CommandContext,
   run: (...input: A) => Promise<CommandAnswer> | CommandAnswer,
@@ -127,7 +126,6 @@ export function answering<A extends unknown[]>(
   };
 }
 
-/** One line for each check; exit code 1 if one of them failed. */
 export function answerChecks(
   checks: readonly { readonly id: string; readonly ok: boolean; readonly detail: string }[],
   more: object = {},
@@ -142,7 +140,10 @@ export function answerChecks(
   };
 }
 
-/** Writes a fault to standard error, with a stack only for unexpected errors at level debug. */
+/**
+ * Writes a fault to standard error. The stack is written only if the fault is unexpected and the
+ * log level is debug.
+ */
 export function reportFault({ env, stderr }: CommandIo, fault: unknown): void {
   const error = fileFault(fault) ?? (fault instanceof Error ? fault : new Error(String(fault)));
   const foreseen = error.name.endsWith("Fault") && error.name !== "AssertionFault";
@@ -150,7 +151,9 @@ export function reportFault({ env, stderr }: CommandIo, fault: unknown): void {
   stderr.write(`tokenmarket: ${detail ?? error.message}\n`);
 }
 
-/** Turns a failure to open a file into a sentence with the next step. */
+/**
+ * Replaces a failure to open a file by a sentence with the next step; undefined for other faults.
+ */
 function fileFault(fault: unknown): UsageFault | undefined {
   const { code = "", syscall, path } = fault as NodeJS.ErrnoException;
   const problem = FILE_PROBLEMS[code];
@@ -165,7 +168,7 @@ const FILE_PROBLEMS: Readonly<Record<string, string>> = {
   EACCES: "this user may not open it; check its permissions",
 };
 
-/** 1 if the call was right and may succeed later, else 2. */
+/** 1 if the call was right and may succeed later; else 2. */
 export function chooseExitCode(fault: unknown): ExitCode {
   return fault instanceof SchemaBusyFault ? 1 : 2;
 }

@@ -39,7 +39,6 @@ import { readWhole } from "./read-flags.ts";
 import { onSignals } from "./run-to-end.ts";
 import { withBackend } from "./with-backend.ts";
 
-/** `conformance run <manifest>`, `conformance import <report>`, `conformance watch` */
 export function addConformanceCommand(program: Command, context: CommandContext): void {
   const conformance = program
     .command("conformance")
@@ -82,7 +81,7 @@ async function runConformance(
   flags: Flags,
 ): Promise<CommandAnswer> {
   if (!existsSync(manifest)) throw new UsageFault(`${manifest}: there is no such file`);
-  // Opened before any probe is paid for: without the key the report would be lost.
+  // The key is opened before any probe is paid for, because without it the report would be lost.
   const { sign } = pickTexts(flags);
   const key = sign === undefined ? undefined : openSigningKey(sign);
   const manifestText = readFileSync(manifest, "utf8");
@@ -108,7 +107,7 @@ async function runConformance(
   // A database that does not answer must end the command before any probe is paid for.
   if (isRecorded) await record(context, flags, []);
   const stop = new AbortController();
-  // The first signal ends the run with a report of the checks that have run.
+  // The first signal ends the run, with a report on the checks that have run.
   const stopListening = onSignals({ SIGINT: () => stop.abort(), SIGTERM: () => stop.abort() });
   const progress = conformanceProgress(context);
   context.stderr.write(`${costText}\n`);
@@ -140,7 +139,7 @@ async function runConformance(
   }
 }
 
-/** The expected cost of a whole run, and of each model if there are several. */
+/** The expected cost of a whole run and, if there are several models, of each model. */
 function expectedText({ expected_usd, models }: ExpectedCosts, budget: MicroUsd): string {
   const usd = (amount: string | null): string => (amount === null ? "unknown" : `$${amount}`);
   const each =
@@ -168,7 +167,10 @@ function invalid(problems: readonly string[]): CommandAnswer {
   return { json: { verdict: "invalid", problems }, text: problems.join("\n"), exitCode: 3 };
 }
 
-/** Keeps another party's manifest from having a secret of this program sent to its endpoint. */
+/**
+ * Reports manifests that name a variable of this program, so that another party's manifest cannot
+ * have its secret sent to an endpoint.
+ */
 function misusedKeys(file: string, manifestText: string): readonly string[] {
   const verdict = validateManifest(manifestText);
   if (!verdict.ok) return [];

@@ -9,8 +9,8 @@ export interface ConformanceProgress {
 }
 
 /**
- * Shows how far a run is on standard error: on a terminal one line that is written again and again
- * below the checks that did not pass; elsewhere one plain line a check.
+ * Shows a run's progress on standard error. A terminal gets one line that is rewritten below the
+ * checks that did not pass. Other outputs get one plain line per check.
  */
 export function conformanceProgress({
   stderr,

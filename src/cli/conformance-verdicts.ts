@@ -2,8 +2,8 @@ import { CHECK_IDS, type ConformanceReport } from "../listing-tools/index.ts";
 import type { ListingVerdict } from "../gateway/index.ts";
 
 /**
- * The part of a report that is stored: a verdict for each model that all checks were run on. A run
- * that was ended early has none, and one of some checks says nothing about the listing as a whole.
+ * The verdicts of a report that are stored: one for each model on which all checks ran. A run that
+ * ended early has none, because some checks tell nothing about the listing as a whole.
  */
 export function toVerdicts(
   report: ConformanceReport,

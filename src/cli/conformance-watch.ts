@@ -23,14 +23,20 @@ import { withBackend } from "./with-backend.ts";
 const EVERY_RANGE = { min: "1h", max: "30d" };
 const EVERY_DEFAULT = "7d";
 const INTERVAL_BUDGET_USD_DEFAULT = "20.00";
-/** Longest wait before work is looked for again: manifests and suspicions change at any time. */
+/**
+ * The longest wait before the watch looks for work again, because manifests and suspicions change
+ * at any time.
+ */
 const POLL_MS = 30_000;
-/** Wait while another process runs a listing. */
+/** The wait while another process runs the checks of a listing. */
 const BUSY_MS = 1_000;
-/** Wait while the database does not answer. */
+/** The wait while the database does not answer. */
 const AWAY_MS = 10_000;
 
-/** `conformance watch` runs every listing once in an interval, which keeps all of them verified. */
+/**
+ * Adds `conformance watch`, which checks every listing once per interval, so that all of them stay
+ * verified.
+ */
 export function addConformanceWatch(conformance: Command, context: CommandContext): void {
   onProbes(onStoredData(conformance.command("watch")))
     .description(
@@ -61,7 +67,7 @@ async function watch(context: CommandContext, flags: Flags): Promise<CommandAnsw
   }
   const timeoutMs = readTimeoutMs(flags);
   const stop = new AbortController();
-  // A signal ends the run under way, and its checks do not count.
+  // A signal ends the current run, whose checks then do not count.
   const stopListening = onSignals({ SIGINT: () => stop.abort(), SIGTERM: () => stop.abort() });
   try {
     return await withBackend(context, flags, async (backend, by) => {
@@ -91,10 +97,9 @@ interface LoggedWatch extends Watch {
   readonly log: WatchLog;
 }
 
-/** The result of one step, or the reason why it did nothing. */
 type Step =
   | { readonly kind: "ran"; readonly exitCode: ExitCode }
-  /** `isShort`: listings are due, but the budget of the interval is used up. */
+  /** `isShort` is true if listings are due, but the interval's budget is used up. */
   | { readonly kind: "idle"; readonly waitMs: number; readonly isShort?: boolean }
   | { readonly kind: "busy" }
   | { readonly kind: "away"; readonly fault: unknown }
@@ -152,7 +157,7 @@ async function takeStep(parts: LoggedWatch): Promise<Step> {
   }
 }
 
-/** Takes a step under the lock, so that no other process can begin the same due work. */
+/** Takes a step under the watch's lock, so that no other process can begin the same work. */
 async function takeLockedStep(
   parts: LoggedWatch,
   session: WatchSession,
@@ -184,7 +189,6 @@ async function takeLockedStep(
 const PROBE_SECONDS = PROBE_TIMEOUT_MS / 1000;
 const BUDGET_USD_DEFAULT = "1.00";
 
-/** The options of every command that sends probes. */
 export function onProbes(command: Command): Command {
   return command
     .option("--budget-usd <amount>", "most that a run may cost", BUDGET_USD_DEFAULT)
@@ -195,7 +199,7 @@ export function readTimeoutMs(flags: Flags): number {
   return 1000 * (readWhole(flags, "timeout", { min: 1, max: 3_600 }) ?? PROBE_SECONDS);
 }
 
-/** The amount of `--<name>`, which has a default. */
+/** The amount of the flag `--<name>`, which must have a default. */
 export function readUsd(flags: Flags, name: string): MicroUsd {
   return requireUsd(`--${name}`, readText(flags, name) ?? "");
 }

@@ -13,7 +13,6 @@ import {
 import type { CommandContext } from "./command-io.ts";
 import { withBackend } from "./with-backend.ts";
 
-/** `console-link` */
 export function addConsoleLinkCommand(program: Command, context: CommandContext): void {
   onStoredData(program.command("console-link"))
     .description("print a link that signs you in to the console of this machine; it works once")

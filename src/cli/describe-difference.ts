@@ -5,7 +5,6 @@ import type {
   PriceDifference,
 } from "../listing-tools/index.ts";
 
-/** The differences as lines of text. */
 export function describeDifference(
   { provider, counts, facts, models, ok }: ManifestDifference,
   files: { readonly old: string; readonly new: string },

@@ -5,7 +5,7 @@ import type {
 } from "../listing-tools/index.ts";
 import { describeListing, factLine, priceLine } from "./describe-difference.ts";
 
-/** The effect of a refresh, or of one that was not written, as lines of text. */
+/** The effect of a refresh as lines of text, also of a refresh that was not written. */
 export function describeRefresh(
   results: readonly RefreshedFile[],
   isWritten: boolean,
@@ -51,7 +51,6 @@ function describeFinding({ model, kind, prices, facts }: RefreshFinding): readon
   ];
 }
 
-/** The result for one manifest. */
 export interface RefreshedFile {
   readonly file: string;
   readonly provider: string;
@@ -60,16 +59,13 @@ export interface RefreshedFile {
     | "unchanged"
     /** The manifest was not imported, so there is nothing to refresh. */
     | "no_source"
-    /** No head of this provider is known, which an import needs. */
+    /** No head of this provider (its manifest without models) is known, and an import needs one. */
     | "no_head"
     /** The source is older than the last import. */
     | "older_source"
-    /** The source has no listing of this provider. */
     | "lists_nothing"
-    /** The refreshed manifest would be invalid. */
     | "invalid";
   readonly detail?: string;
-  /** The offer to customers before and after. */
   readonly difference?: ManifestDifference;
   readonly findings: readonly RefreshFinding[];
 }

@@ -15,9 +15,9 @@ import { clock } from "./command-context.ts";
 import { makeKey } from "./first-run/open-account.ts";
 
 export interface Development {
-  /** Point the shipped manifests at the running simulator, and sell credit for test money. */
+  /** Points the shipped manifests at the running simulator, and sells credit for test money. */
   readonly parts: Required<Pick<GatewayOptions, "rewriteManifests" | "testCheckout">>;
-  /** Returns the text that a person reads once the gateway is up. */
+  /** Returns the text that a person reads once the gateway is running. */
   welcome(gateway: RunningGateway, logFile: string | undefined): Promise<string>;
   close(): Promise<void>;
 }
@@ -26,13 +26,12 @@ const SIMULATOR_PORT = 9100;
 const SIMULATOR_ADDRESS = `http://127.0.0.1:${SIMULATOR_PORT}/`;
 const TEST_CREDIT = microUsd(25_000_000n);
 const TEST_CREDIT_REF = "dev-test-credit";
-/** Owner of the development organization, whom the sign-in link signs in. */
 const OWNER_EMAIL = "dev@localhost";
 const KEY_FILE = "dev-key";
 const DEVELOPMENT = byGateway("dev");
 
 /**
- * Starts a simulated provider and a checkout with test money, and makes an organization with test
+ * Starts a simulated provider and a checkout for test money, and creates an organization with test
  * credit and a key.
  */
 export async function prepareDevelopment(config: Config, backend: Backend): Promise<Development> {
@@ -52,7 +51,7 @@ export async function prepareDevelopment(config: Config, backend: Backend): Prom
       },
       welcome: async (gateway, logFile) => {
         consoleUrl = gateway.consoleUrl;
-        // The link and the key belong to one organization.
+        // The link and the key belong to the same organization.
         const link = await gateway.makeClaimLink(OWNER_EMAIL);
         return welcomeText(gateway, {
           simulator,
@@ -79,8 +78,8 @@ async function startSimulatorSomewhere(): Promise<Simulator> {
 }
 
 /**
- * Returns the key of the development organization, which is kept in a file of the data folder.
- * Finds the organization by that key, else by its id, because its name may have changed.
+ * Returns the key of the development organization, which a file in the data folder has. Finds the
+ * organization by this key, else by its ID, because its name may have changed.
  */
 async function devKey(config: Config, backend: Backend): Promise<DevKey> {
   const { accountStore } = backend;
@@ -112,11 +111,11 @@ interface DevKey {
 interface Welcome {
   readonly simulator: Simulator;
   readonly key: DevKey;
-  /** The folder that `--data` takes. */
+  /** The folder, as the flag `--data` takes it. */
   readonly data: string;
-  /** One-time sign-in link; undefined if another identity provider is configured. */
+  /** The one-time sign-in link; undefined if an identity provider is configured. */
   readonly link: string | undefined;
-  /** Undefined if the log is on standard error. */
+  /** Undefined if the log goes to standard error. */
   readonly logFile: string | undefined;
 }
 
@@ -151,7 +150,7 @@ Stop with Ctrl-C.
 `;
 }
 
-/** The first few model ids; the models page of the console has all. */
+/** The first few model IDs. The console's models page has all of them. */
 function modelsLine(ids: readonly string[]): string {
   if (ids.length === 0) return "none: add a manifest";
   const rest = ids.length - MODELS_SHOWN;

@@ -31,7 +31,7 @@ import type {
 import { listingChecks, manifestChecks } from "./doctor/manifest-checks.ts";
 import { withBackend } from "./with-backend.ts";
 
-/** Groups in the order of the report; a new group is a file of `doctor/` and an entry here. */
+/** The groups in the order of the report. A new group is a file in `doctor/` and an entry here. */
 const GROUPS: readonly CheckGroup[] = [programChecks, addressChecks, manifestChecks];
 const DATABASE_GROUPS: readonly DatabaseCheckGroup[] = [
   databaseChecks,
@@ -40,7 +40,6 @@ const DATABASE_GROUPS: readonly DatabaseCheckGroup[] = [
   topUpChecks,
 ];
 
-/** `doctor` */
 export function addDoctorCommand(program: Command, context: CommandContext): void {
   onStoredData(program.command("doctor"))
     .description(
@@ -61,7 +60,10 @@ type ReadExamined =
   | { readonly ok: true; readonly value: Examined }
   | { readonly ok: false; readonly problem: DoctorCheck };
 
-/** An invalid configuration is a finding; a missing file that was named is a wrong call. */
+/**
+ * An invalid configuration is a finding of the doctor. A named file that is missing is a wrong call
+ * instead.
+ */
 function readExamined(context: CommandContext, flags: Flags): ReadExamined {
   const { env } = context;
   try {
@@ -121,7 +123,7 @@ function renderAnswer(checks: readonly DoctorCheck[]): CommandAnswer {
   };
 }
 
-/** Checks Node's version; the configuration is valid, since it has been read. */
+/** Checks the version of Node.js. Reading the configuration has already shown that it is valid. */
 function programChecks(): readonly DoctorCheck[] {
   return [nodeCheck(), { id: "configuration", level: "ok", detail: "every setting is valid" }];
 }

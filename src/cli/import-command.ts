@@ -44,7 +44,6 @@ import {
 import { shippedManifests } from "./manifest-init/write-manifest.ts";
 import { readSourceFile } from "./read-source-file.ts";
 
-/** `import litellm CONFIG`, `import openrouter FILE|MODEL…` */
 export function addImportCommand(program: Command, context: CommandContext): void {
   const group = program.command("import").description("move in from another gateway");
   group
@@ -76,7 +75,7 @@ export function addImportCommand(program: Command, context: CommandContext): voi
     );
 }
 
-/** Moves a LiteLLM configuration, and writes the result into the folder of `--write`. */
+/** Converts a LiteLLM configuration, and writes the result into the folder of `--write`. */
 async function importLitellm(
   context: CommandContext,
   file: string,
@@ -109,7 +108,7 @@ async function importLitellm(
   };
 }
 
-/** Variables that may be read, because their names are those of addresses and not of keys. */
+/** Names of variables that hold addresses and not keys, so that the import may read them. */
 const ADDRESS_NAME = /(BASE|URL|URI|ENDPOINT|HOST|ADDRESS|REGION|REGION_NAME)$/;
 
 function readTree(file: string, bounds: YamlBounds): YamlReading {
@@ -134,14 +133,14 @@ async function readPrices(flags: Flags): Promise<ListingFinder["fromPriceFile"]>
   return priceFileListings(await readSourceFile(prices, undefined));
 }
 
-/** Why this line would be invalid in `tokenmarket.yaml`; undefined if it is valid. */
+/** Why the setting would be invalid in `tokenmarket.yaml`; undefined if it is valid. */
 function settingProblem({ setting, value }: PlannedSetting): string | undefined {
   const yamlText = `${setting}: ${JSON.stringify(value)}\n`;
   const outcome = loadConfig({ flags: {}, env: {}, yamlText });
   return outcome.kind === "invalid" ? outcome.problems[0] : undefined;
 }
 
-/** Writes all files, or none if one of them exists with another text. */
+/** Writes all files, or none if one of them already exists with another text. */
 function writeFiles(folder: string, files: readonly MovedFile[]): string[] {
   const targets = files.map((file) => ({ ...file, target: join(folder, file.path) }));
   const taken = targets.find(
@@ -194,7 +193,7 @@ function noteLine({ path, what, why, next }: MoveNote): string {
   return `  ${path}: ${what}; ${why}${next === "" ? "" : `. Next: ${next}`}`;
 }
 
-/** Matches models of OpenRouter with the listings of the manifests folder. */
+/** Matches models of OpenRouter with the listings in the manifests folder. */
 async function importOpenrouter(
   context: CommandContext,
   models: readonly string[],
@@ -216,7 +215,7 @@ async function importOpenrouter(
   };
 }
 
-/** The given model ids, or those in one file or at one address. */
+/** The model IDs from the command line, or those in one file or at one address. */
 async function readAskedModels(models: readonly string[]): Promise<AskedModel[]> {
   const [first = ""] = models;
   const isFile = models.length === 1 && (existsSync(first) || first.startsWith("https://"));

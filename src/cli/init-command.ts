@@ -43,7 +43,6 @@ import { readText, reachableHost } from "./read-flags.ts";
 import { serveHere } from "./serve-command.ts";
 import { withBackend } from "./with-backend.ts";
 
-/** `init`: from provider keys to a call that works. */
 export function addInitCommand(program: Command, context: CommandContext): void {
   onListings(program.command("init"))
     .description(
@@ -76,7 +75,7 @@ export function addInitCommand(program: Command, context: CommandContext): void 
 
 interface FirstRun {
   readonly answer: CommandAnswer;
-  /** The context for the gateway to start; undefined if none is started. */
+  /** The context in which the gateway starts; undefined if it does not start. */
   readonly serving: CommandContext | undefined;
 }
 
@@ -132,7 +131,7 @@ async function planned(
   flags: Flags,
   { keys, warnings }: FoundKeys,
 ): Promise<FirstRunPlan> {
-  // A key alone does not list a provider: a shipped manifest is needed, too.
+  // A provider's key does not suffice to list it: a shipped manifest is needed, too.
   const heads = headsWithKey(keys).filter(
     ({ provider }) => shippedManifest(provider.id) !== undefined,
   );
@@ -179,7 +178,7 @@ type FirstListing =
     }
   | { readonly ok: false; readonly problem: string };
 
-/** Compiles the catalog as a server would, and finds its cheapest listing that can be sold. */
+/** Compiles the catalog as a server would, and finds the cheapest listing that can be sold. */
 function firstListing(config: Config, { env }: CommandContext): FirstListing {
   const loaded = loadCatalog({ ...config, env, clock });
   if (!loaded.ok) {
@@ -196,7 +195,7 @@ const NOTES_MAX = 5;
 const NOTHING_TO_SELL =
   "no listing can be sold yet; compare a staged one with its provider's price list, set is_ready to true in the manifest, and run init again";
 
-/** The cheapest listing of each provider that has a manifest, new or kept. */
+/** The cheapest listing of each provider that has a manifest, whether new or kept. */
 function listingsToTry(
   deployments: readonly Deployment[],
   config: Config,
@@ -240,8 +239,8 @@ function nothingListed(providers: readonly ListedProvider[], problem: string): C
 }
 
 /**
- * The command that starts a server with the same folders. Keys of `--keys-file` are exported first,
- * because a server reads keys from its environment only.
+ * The command that starts a server with the same folders. It first exports the keys of
+ * `--keys-file`, because a server reads keys from its environment only.
  */
 function serveCommand(flags: Flags): string {
   const places = ["config", "data", "manifests", "port"].flatMap((name) => {

@@ -20,12 +20,13 @@ import { withBackend } from "./with-backend.ts";
 import type { Config } from "../kernel/index.ts";
 
 const JOBS = { min: 1, max: 8 };
-/** Leaves most of a database's connections to the gateways. */
+/**
+ * With at most four connections, an audit leaves most of a database's connections to the gateways.
+ */
 const JOBS_DEFAULT_MAX = 4;
 const PROGRESS_LINES = 250_000;
 const MS_PER_DAY = 86_400_000;
 
-/** `ledger audit` */
 export function addAuditCommand(ledger: Command, context: CommandContext): void {
   onStoredData(ledger.command("audit"))
     .description(
@@ -57,7 +58,7 @@ async function audit(context: CommandContext, flags: Flags): Promise<CommandAnsw
   });
 }
 
-/** The key of `--public-key`, else this installation's own; undefined if it has none. */
+/** The key of `--public-key`, else this installation's key; undefined if it has none. */
 export function readTrustedKey(config: Config, flags: Flags): ReturnType<typeof readExportKey> {
   const file = readText(flags, "public-key");
   const key = readExportKey(config, file);

@@ -12,7 +12,6 @@ import { addRetireCommands } from "./ledger-retire-command.ts";
 import { readDay } from "./read-flags.ts";
 import { withBackend } from "./with-backend.ts";
 
-/** `ledger audit`, `recover`, `reopen`, `export`, `retire` and `verify-export` */
 export function addLedgerCommand(program: Command, context: CommandContext): void {
   const ledger = program.command("ledger").description("check and recover the ledger");
   addAuditCommand(ledger, context);
@@ -28,7 +27,7 @@ export function addLedgerCommand(program: Command, context: CommandContext): voi
               left.set(String(attemptId), fault instanceof Error ? fault.message : String(fault));
             }),
           );
-          // Each block of attempts is recorded already; this records the command itself.
+          // Each block of attempts is recorded already. This record is about the command itself.
           const after = { attempts: recovered, instances };
           await changeLog.write(by, async (_, note) => {
             if (recovered === 0 && instances.length === 0) return;
@@ -54,10 +53,9 @@ export function addLedgerCommand(program: Command, context: CommandContext): voi
   addRetireCommands(ledger, context);
 }
 
-/** Only the owner can read the file, which names every customer. */
+/** Only the owner can read the file, because it names every customer. */
 const FILE_MODE = 0o600;
 
-/** `ledger export` */
 function addExportCommand(ledger: Command, context: CommandContext): void {
   onStoredData(ledger.command("export"))
     .description("write the attempts and transfers of a day that is over, one JSON document a line")
@@ -78,7 +76,8 @@ function addExportCommand(ledger: Command, context: CommandContext): void {
           const facts = Readable.from(counted(), { highWaterMark: 1 });
           if (out === undefined) {
             if (flags["json"] === true) throw new UsageFault("--json goes with --out");
-            // The pipeline waits for a slow reader, because a day does not fit into memory.
+            // The pipeline waits for a slow reader, because the facts of a day do not fit into
+            // memory.
             await pipeline(facts, context.stdout, { end: false });
             return { json: undefined, text: "" };
           }

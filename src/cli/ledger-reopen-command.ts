@@ -25,7 +25,6 @@ import { withBackend } from "./with-backend.ts";
 const CHANGES_BYTES_MAX = 256 * 1024 * 1024;
 const REASON_CHARS_MAX = 1_000;
 
-/** `ledger reopen` */
 export function addReopenCommand(ledger: Command, context: CommandContext): void {
   onStoredData(ledger.command("reopen"))
     .description(
@@ -124,7 +123,7 @@ async function readChanges(
   return outcome;
 }
 
-/** Empties the limit store. A failure is only a note, since the books are open already. */
+/** Empties the limit store. A failure is only reported, because the books are open already. */
 async function emptied(
   context: CommandContext,
   flags: Flags,

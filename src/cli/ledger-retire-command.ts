@@ -37,7 +37,6 @@ const DAYS = { min: 1, max: 999_999 };
 const LOCK_TRIES_MAX = 10;
 const LOCK_PAUSE_MS = 500;
 
-/** `ledger retire`, `ledger verify-export` */
 export function addRetireCommands(ledger: Command, context: CommandContext): void {
   onStoredData(ledger.command("retire"))
     .description("export days of the journal that are old enough, signed, and take them out of it")
@@ -83,7 +82,10 @@ async function retire(context: CommandContext, flags: Flags): Promise<CommandAns
   });
 }
 
-/** Opens the session, with retries because a run that was just killed may still hold its lock. */
+/**
+ * Opens the session. It tries repeatedly, because a run that was just killed may still hold its
+ * lock.
+ */
 async function openSession(store: RetentionStore, by: ChangedBy): Promise<RetentionSession> {
   for (let tried = 0; tried < LOCK_TRIES_MAX; tried++) {
     if (tried > 0) await sleep(LOCK_PAUSE_MS);
@@ -94,8 +96,9 @@ async function openSession(store: RetentionStore, by: ChangedBy): Promise<Retent
 }
 
 /**
- * Closes what is due, so that a statement has the requests of its month one by one: behind their
- * day they are one sum. Answers where days must stay: another process does it, or one has failed.
+ * Closes the monthly statements that are due, because a statement lists the requests of its month
+ * one by one, and a retired day has only their sum. Returns the first day that must not be retired,
+ * if a statement is still open: another process is closing it, or closing it failed.
  */
 async function closeStatements(
   closing: Backend["statementClosing"],

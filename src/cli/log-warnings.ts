@@ -3,16 +3,15 @@ import { format } from "node:util";
 import type { Logger } from "../kernel/index.ts";
 
 /**
- * Writes as log lines what Node and the packages would write to standard error and output as bare
- * text: warnings of the process, and what is printed by `console`. Until the returned function is
- * called.
+ * Writes as log lines what Node.js and the packages would print as bare text: warnings of the
+ * process, and calls of `console`. It stops when the returned function is called.
  */
 export function logWarnings(log: Logger): () => void {
   const listeners = process.listeners("warning");
-  // Removes Node's own listener, which prints bare text.
+  // This removes Node's own listener, which prints bare text.
   process.removeAllListeners("warning");
   const onWarning = (warning: Error): void => {
-    // The stack tells the origin of a warning.
+    // The stack shows where a warning comes from.
     log.warn({ err: warning, source: "node" }, warning.message);
   };
   process.on("warning", onWarning);

@@ -29,7 +29,6 @@ import { addManifestImportCommand } from "./manifest-import-command.ts";
 import { addManifestInit } from "./manifest-init-command.ts";
 import { addManifestRefreshCommand } from "./manifest-refresh-command.ts";
 
-/** `manifest check FILE_OR_FOLDER…`, `manifest schema`, `catalog build --out FILE` */
 export function addManifestCommand(program: Command, context: CommandContext): void {
   const manifest = program.command("manifest").description("check provider manifests");
   manifest
@@ -109,7 +108,6 @@ function addCatalogCommand(program: Command, context: CommandContext): void {
     );
 }
 
-/** A note about a manifest that is valid all the same. */
 interface FileNote {
   readonly file: string;
   readonly pointer: string;
@@ -120,7 +118,6 @@ interface FileIssue extends FileNote {
   readonly rule: string;
 }
 
-/** The manifest, or every manifest of a folder. */
 function manifestFiles(path: string): string[] {
   if (!existsSync(path)) throw new UsageFault(`${path}: there is no such file or folder`);
   if (!statSync(path).isDirectory()) return [path];
@@ -129,7 +126,10 @@ function manifestFiles(path: string): string[] {
   return files.map((file) => join(path, file));
 }
 
-/** Returns the problems of each file, then the problems of all files in one catalog. */
+/**
+ * Returns the problems of each file, then the problems that appear when all files are in one
+ * catalog.
+ */
 function checkFiles(
   files: readonly string[],
   providerKeyOrigins: string,

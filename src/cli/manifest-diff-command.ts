@@ -16,7 +16,6 @@ import type { CommandContext } from "./command-io.ts";
 import { describeDifference } from "./describe-difference.ts";
 import { manifestOfProvider, readManifestFile } from "./manifest-files.ts";
 
-/** `manifest diff OLD [NEW]` */
 export function addManifestDiffCommand(manifest: Command, context: CommandContext): void {
   manifest
     .command("diff <old> [new]")

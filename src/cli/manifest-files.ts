@@ -5,18 +5,17 @@ import { type Manifest, validateManifest } from "../catalog/index.ts";
 import { UsageFault } from "./command-context.ts";
 import { listJsonFiles } from "../app/index.ts";
 
-/** A valid manifest and where it was read. */
 export interface ReadManifest {
   readonly file: string;
   readonly text: string;
   readonly manifest: Manifest;
 }
 
-/** Larger files cannot be valid manifests. */
+/** A larger file cannot be a valid manifest. */
 const FILE_BYTES_MAX = 16 * 1_048_576;
 const PROBLEMS_SHOWN_MAX = 5;
 
-/** Reads a manifest. Throws a `UsageFault` that lists the problems of an invalid one. */
+/** Reads a manifest. If it is invalid, throws a `UsageFault` that lists its problems. */
 export function readManifestFile(file: string): ReadManifest {
   const text = readText(file);
   const verdict = validateManifest(text);
@@ -38,7 +37,6 @@ export function manifestOfProvider(folder: string, providerId: string): ReadMani
   );
 }
 
-/** Lists the paths of the folder's manifests, sorted by name. */
 export function listManifestFiles(folder: string): readonly string[] {
   if (!existsSync(folder)) {
     throw new UsageFault(`${folder}: there is no such folder; name another with --manifests`);
@@ -46,7 +44,10 @@ export function listManifestFiles(folder: string): readonly string[] {
   return listJsonFiles(folder).map((name) => join(folder, name));
 }
 
-/** Undefined if the file is broken: a broken file of another provider must not end the search. */
+/**
+ * Undefined if the file is broken, because the broken file of another provider must not end the
+ * search.
+ */
 function readProviderId(file: string): string | undefined {
   try {
     const { provider } = JSON.parse(readText(file)) as { provider?: { id?: string } };

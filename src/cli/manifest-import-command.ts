@@ -37,7 +37,6 @@ interface ImportFlags {
   readonly json?: boolean;
 }
 
-/** `manifest import --from SOURCE --provider ID … FILE|URL` */
 export function addManifestImportCommand(manifest: Command, context: CommandContext): void {
   manifest
     .command("import <file>")
@@ -82,8 +81,8 @@ export function addManifestImportCommand(manifest: Command, context: CommandCont
           ...(margin === undefined ? {} : { margin }),
         });
         const text = renderManifest(result);
-        // With exit code 1 an existing file is kept, because it may list models that this import
-        // stages.
+        // If no model is listed, an existing file is kept, because it may list models that this
+        // import would stage.
         const isKept = result.listed.length === 0 && existsSync(out);
         if (text !== undefined && out !== "-" && !isKept) writeFileSync(out, text);
         return renderAnswer({ result, source, out, text: isKept ? undefined : text });
@@ -140,7 +139,7 @@ function readHead(file: string): ProviderHead {
   return head as ProviderHead;
 }
 
-/** The text of the manifest; undefined if there is none. */
+/** The text of the manifest; undefined if there is no manifest. Throws if it would be invalid. */
 function renderManifest({ manifest }: ImportResult): string | undefined {
   if (manifest === undefined) return undefined;
   const text = `${JSON.stringify(manifest, undefined, 2)}\n`;

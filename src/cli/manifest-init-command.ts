@@ -8,7 +8,6 @@ import { onListings, initAnswer } from "./manifest-init/init-flags.ts";
 import { initNamedProvider, requireHead } from "./manifest-init/named-provider.ts";
 import { initOwnEndpoint } from "./manifest-init/own-endpoint.ts";
 
-/** `manifest init` */
 export function addManifestInit(manifest: Command, context: CommandContext): void {
   onListings(manifest.command("init"))
     .description(
@@ -53,7 +52,7 @@ async function init(context: CommandContext, flags: Flags): Promise<CommandAnswe
   }
 }
 
-/** Asks for a provider or an address if neither was given. */
+/** Asks for a provider or an address if no flag names one. */
 async function withProvider(flags: Flags, answers: Answers): Promise<Flags> {
   if (flags["provider"] !== undefined || flags["baseUrl"] !== undefined) return flags;
   const ids = providerHeads().map(({ provider }) => provider.id);

@@ -48,7 +48,6 @@ interface RefreshFlags {
   readonly by?: string;
 }
 
-/** `manifest refresh [FILE…] --source SOURCE=FILE|URL …` */
 export function addManifestRefreshCommand(manifest: Command, context: CommandContext): void {
   onStoredData(manifest.command("refresh [files...]"))
     .description(
@@ -104,8 +103,8 @@ async function refresh(
 }
 
 /**
- * Replaces the files, and records it where there is a database; a manifest may be kept elsewhere,
- * and then the gateway that takes it records its prices.
+ * Replaces the files, and records the change if there is a database. Without one, the files are
+ * only replaced; the gateway that reads them later records their prices.
  */
 async function writeRecorded(
   context: CommandContext,
@@ -128,7 +127,10 @@ async function writeRecorded(
   }
 }
 
-/** True if the file needs no decision of a person. */
+/**
+ * True if the file is done: its refresh succeeded or was not needed, and no person has to decide
+ * anything.
+ */
 function isSettled({ state, findings }: RefreshedFile): boolean {
   const isDone = state === "changed" || state === "unchanged" || state === "no_source";
   return isDone && !findings.some(needsDecision);
@@ -136,7 +138,8 @@ function isSettled({ state, findings }: RefreshedFile): boolean {
 
 export function needsDecision({ kind, prices }: RefreshFinding): boolean {
   if (kind.endsWith("_waits")) return true;
-  // With this edited price the provider is owed more than customers pay.
+  // The source's price is above the edited price, so the provider may be owed more than customers
+  // pay.
   return kind === "edited" && prices.some(({ percent }) => percent?.startsWith("+") ?? true);
 }
 
@@ -154,7 +157,7 @@ function acceptedModels(
 
 export type Sources = ReadonlyMap<ListingSource, SourceInput>;
 
-/** Reads each needed source once, after checking that none of them is missing. */
+/** Reads each needed source once, after checking that no needed source is missing. */
 async function readSources(
   named: readonly string[],
   manifests: readonly ReadManifest[],
@@ -181,7 +184,7 @@ function listSources({ catalog_source: source }: Manifest): readonly ListingSour
 
 export interface Refreshing {
   readonly sources: Sources;
-  /** Number of lists that must have the provider; default 1. */
+  /** The number of sources that must have the provider. Default: 1. */
   readonly leastSources?: number;
   readonly rules: PriceRules;
   readonly accepted: ReadonlySet<string>;
@@ -189,7 +192,7 @@ export interface Refreshing {
 
 export interface RefreshOutcome {
   readonly result: RefreshedFile;
-  /** Undefined if nothing is to be written. */
+  /** Undefined if there is nothing to write. */
   readonly writing?: Replacement & { readonly change: Change };
 }
 
@@ -267,14 +270,16 @@ function importAgain(manifest: Sourced, { sources, leastSources = 1 }: Refreshin
     return { kind: "no_head", detail };
   }
   const recordedFiles = [recorded, ...(recorded.against ?? [])];
-  // If several sources must agree, all given ones count, not only the recorded ones.
+  // If several sources must agree, all given sources count, not only those recorded in the
+  // manifest.
   const added = leastSources > 1 ? [...sources.keys()] : [];
   const order = new Set([...recordedFiles.map(({ from }) => from), ...added]);
   const files = [...order].flatMap((from): readonly SourceInput[] => {
     const source = sources.get(from);
     if (source === undefined || head.sources[from] === undefined) return [];
     const sha256 = sha256Hex(source.bytes);
-    // Equal bytes keep their recorded day, whatever the file's name is.
+    // If a recorded source has the same bytes, the recorded day counts, whatever the file's name
+    // is.
     const same = recordedFiles.find((each) => each.from === from && each.sha256 === sha256);
     return [same === undefined ? source : { ...source, dated: same.dated }];
   });
@@ -303,7 +308,7 @@ function importAgain(manifest: Sourced, { sources, leastSources = 1 }: Refreshin
   return { kind: "imported", manifest: again, unsettled: new Set(unsettled) };
 }
 
-/** True if an unedited listing has rate limits, which means that they were imported. */
+/** True if an unedited listing has rate limits, which then come from an earlier import. */
 function hasImportedCapacity({ models, listing_terms: terms, catalog_source }: Sourced): boolean {
   return models.some((model) => {
     if (model.capacity === undefined || !Object.hasOwn(catalog_source.imported, model.id)) {
@@ -315,11 +320,10 @@ function hasImportedCapacity({ models, listing_terms: terms, catalog_source }: S
 }
 
 const DAY_MS = 86_400_000;
-/** Notice of a rise for customers, unless the operator names a day. */
+/** Customers know of a price rise this many days in advance, unless the operator names a day. */
 const RISE_NOTICE_DAYS = 7;
 const EFFECTIVE_DAYS_MAX = 366;
 
-/** `--effective` and `--max-rise`, as rules of the merge. */
 export function readPriceRules(
   flags: { readonly effective?: string; readonly maxRise: string },
   nowMs: number,
@@ -327,7 +331,7 @@ export function readPriceRules(
   const effectiveMs = readEffective(flags.effective, nowMs);
   return {
     nowMs,
-    // The first midnight that is seven whole days away.
+    // The first UTC midnight that is at least seven days away.
     riseFromMs: Math.ceil(nowMs / DAY_MS + RISE_NOTICE_DAYS) * DAY_MS,
     riseMax: readPercent(flags.maxRise),
     ...(effectiveMs === undefined ? {} : { effectiveMs }),

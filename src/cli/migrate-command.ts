@@ -6,7 +6,6 @@ import { answering, type CommandAnswer, type Flags, onStoredData } from "./comma
 import type { CommandContext } from "./command-io.ts";
 import { withBackend } from "./with-backend.ts";
 
-/** `migrate` */
 export function addMigrateCommand(program: Command, context: CommandContext): void {
   onStoredData(program.command("migrate"))
     .description("bring the database schema to this version, beside programs that serve")
@@ -25,7 +24,7 @@ async function migrate(context: CommandContext, flags: Flags): Promise<CommandAn
 }
 
 async function migrated(backend: Backend): Promise<CommandAnswer> {
-  // Opening the stores has migrated already; a second run shows that nothing is left.
+  // Opening the stores has already migrated. A second run shows that nothing is left.
   const left = await backend.migrate();
   const { migrated: ran } = backend;
   return {

@@ -36,7 +36,6 @@ import { withBackend } from "./with-backend.ts";
 
 type Arguments = Readonly<Record<string, string | undefined>>;
 
-/** The groups of commands that run operations. */
 const GROUPS: Readonly<Record<string, string>> = {
   org: "create and manage organizations",
   member: "the people of an organization and their roles in the console",
@@ -52,7 +51,10 @@ const GROUPS: Readonly<Record<string, string>> = {
   changes: "the change log: who changed what, when and from where",
 };
 
-/** Adds each group with its operations, in their order, and the command `changes verify`. */
+/**
+ * Adds each group with its operations, in the order of `OPERATIONS`, and the command `changes
+ * verify`.
+ */
 export function addOperationGroups(program: Command, context: CommandContext): void {
   for (const [name, description] of Object.entries(GROUPS)) {
     const group = program.command(name).description(description);
@@ -119,7 +121,6 @@ function addFlags(command: Command, operation: Operation, fields: readonly Field
   }
 }
 
-/** The values of the fields, by their names. */
 async function readValues(
   context: CommandContext,
   of: {
@@ -159,7 +160,10 @@ function readNamedFile(file: string, flag: string): string {
   return readFileSync(file, "utf8");
 }
 
-/** The file for an answer that is a file; needed with `--json`, which prints one document. */
+/**
+ * Reads `--out`: the file to which an answer that is a file is written. It is required with
+ * `--json`, which prints one document.
+ */
 function readOut(flags: Flags): string | undefined {
   const { out } = pickTexts(flags);
   if (flags["json"] === true && out === undefined) {
@@ -190,7 +194,7 @@ const SECRET_FLAG = "--provider-key-env <name>";
 const SECRET_HELP =
   "read the provider's key from this environment variable (default: from standard input)";
 
-/** True if `--org` names the organization and no argument implies it. */
+/** True if `--org` names the organization, because no argument implies it. */
 function isNamedByFlag({ contract, face }: Operation): boolean {
   const isOfOne = contract.needs !== undefined || hasField(contract.params, "org_id");
   const ids = argumentNames(face.usage);
@@ -223,7 +227,9 @@ async function findOrgId(
   throw new UsageFault(`there is no organization ${asked}; ${next}`);
 }
 
-/** Turns a refusal into a fault, and the field at its start into the name of the flag. */
+/**
+ * Turns a refusal into a fault. A field at the start of its message becomes the name of the flag.
+ */
 function asFault({ code, field, message }: OperationRefusal, fields: readonly Field[]): UsageFault {
   if (code === "confirm_needed") return new UsageFault(`${message} with --confirm`);
   const flag = field?.replace(/\[.*/, "");
@@ -232,7 +238,10 @@ function asFault({ code, field, message }: OperationRefusal, fields: readonly Fi
   return new UsageFault(`${flagName(flag)}${message.slice(flag.length)}`);
 }
 
-/** Reads a provider's key, which is never an argument, since all users can read arguments. */
+/**
+ * Reads a provider's key. It is never an argument, because all users of the machine can read
+ * arguments.
+ */
 async function readSecret(context: CommandContext, envName: string | undefined): Promise<string> {
   const isNamed = envName !== undefined;
   const text = isNamed ? (context.env[envName] ?? "") : await readStandardInput(context.stdin());

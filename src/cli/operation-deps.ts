@@ -19,7 +19,9 @@ import { clock, readConfig, UsageFault, type Flags } from "./command-context.ts"
 import type { CommandContext } from "./command-io.ts";
 import type { Config } from "../kernel/index.ts";
 
-/** Opens the parts that an operation of a command needs. Manifests are read on first use. */
+/**
+ * Opens the parts that an operation needs when a command runs it. Manifests are read on first use.
+ */
 export function openOperationDeps(
   context: CommandContext,
   flags: Flags,
@@ -40,7 +42,7 @@ export function openOperationDeps(
     rules: backend.rulesStore,
     records: backend.recordStore,
     reports: backend.usageReports,
-    // Only the servers know the limits' present use.
+    // Only servers know how much of the limits is used now.
     limitUse: {
       catalog,
       limitDefaults: config,
@@ -79,8 +81,9 @@ export function openOperationDeps(
 }
 
 /**
- * Reads from the files and not from the catalog whether a manifest is private, since that does not
- * depend on keys or dates. Without a folder the check is skipped, as the server may run elsewhere.
+ * Checks if a provider's manifest is private. It reads the files and not the catalog, because a
+ * manifest is private whatever the keys and dates are. If there is no folder, the check is skipped,
+ * because the server may run elsewhere.
  */
 function checkPrivateManifest(
   folder: string,
@@ -116,9 +119,9 @@ function readManifests(folder: string): readonly ManifestFile[] {
 }
 
 /**
- * Compiles the manifests folder, for commands that check the id of a provider or a model. Private
- * addresses are included, because the HTTP client refuses them itself. Throws a `UsageFault` with
- * every problem.
+ * Compiles the manifests folder, for commands that check the ID of a provider or model. Private
+ * addresses are allowed, because the HTTP client refuses them itself. Throws a `UsageFault` with
+ * all problems.
  */
 function readCatalog({ env }: CommandContext, { manifestsDir }: Config): Catalog {
   const loaded = loadCatalog({ manifestsDir, env, clock, allowPrivateUpstreams: true });

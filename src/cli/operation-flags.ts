@@ -6,7 +6,6 @@ import type { Operation } from "../account/console-api/operations.ts";
 import type { Flags } from "./command-context.ts";
 import { readText, readInstant } from "./read-flags.ts";
 
-/** The fields of a JSON Schema that this file reads. */
 interface Shape {
   readonly type?: string;
   readonly description?: string;
@@ -18,14 +17,14 @@ interface Shape {
   readonly required?: readonly string[];
 }
 
-/** The arguments of a usage: `key show <key_id>` has `key_id`. */
+/** The names of a usage's arguments: `key show <key_id>` has `key_id`. */
 export function argumentNames(usage: string): readonly string[] {
   return [...usage.matchAll(/[<[](\w+)[>\]]/g)].map(([, name = ""]) => name);
 }
 
 export type Field = readonly [name: string, shape: Shape, is: { readonly isRequired: boolean }];
 
-/** Every field of a command by its name: those of the path, the query and the body. */
+/** All fields of a command: those of the path, the query and the body. */
 export function commandFields(
   { params, query, body }: Operation["contract"],
   { typed = [] }: CommandFace,
@@ -42,7 +41,10 @@ export function hasField(schema: TSchema | undefined, name: string): boolean {
   return name in (((schema ?? {}) as Shape).properties ?? {});
 }
 
-/** `cap_usd` is `--cap-usd <amount>`; the description of the field is its help. */
+/**
+ * Makes a field an option: `cap_usd` becomes `--cap-usd <text>`. The field's description is its
+ * help.
+ */
 export function fieldOption(name: string, shape: Shape, isRequired: boolean): Option {
   const made = new Option(`${flagName(name)}${VALUES[classifyShape(shape)]}`, describe(shape));
   made.makeOptionMandatory(isRequired);
@@ -56,13 +58,12 @@ export function flagName(field: string): string {
   return `--${field.replaceAll("_", "-")}`;
 }
 
-/** The description of a field; lists are entered with commas. */
+/** The description of a field. For a list, it says that commas separate the values. */
 function describe(shape: Shape): string {
   const text = [shape, ...alternatives(shape)].find((each) => each.description)?.description ?? "";
   return classifyShape(shape) === "list" ? `${text}, with commas between them` : text;
 }
 
-/** The value of a field by its flag. */
 export function readField(flags: Flags, field: Field, face: CommandFace): unknown {
   const text = readText(flags, field[0].replaceAll("_", "-"));
   return text === undefined
@@ -70,7 +71,10 @@ export function readField(flags: Flags, field: Field, face: CommandFace): unknow
     : readValue(text, field, { face, said: flagName(field[0]) });
 }
 
-/** The value of a field as the route takes it. The schema refuses a text that should be a number. */
+/**
+ * Converts a text into the value that the route takes. A number that is no number stays text, and
+ * the schema refuses it.
+ */
 export function readValue(
   text: string,
   [name, shape]: Field,

@@ -1,6 +1,6 @@
 import { csvLine, plainCell, asObject } from "../kernel/index.ts";
 
-/** A list as CSV, with those of the columns that it has. */
+/** Writes records as CSV. A column that the first record does not have is left out. */
 export function csvText(rows: readonly object[], columns: readonly string[] = []): string {
   const [first = {}] = rows.map((row) => flatten(row));
   const names = columns.filter((name) => name in first);
@@ -13,7 +13,7 @@ export function csvText(rows: readonly object[], columns: readonly string[] = []
 
 /**
  * An answer as people read it: a record as aligned lines of name and value, a list as an aligned
- * table, lists inside a record below it under their names.
+ * table. Lists in a record follow below it, under their names.
  */
 export function plainText(answer: unknown, columns?: readonly string[]): string {
   const entries = Object.entries(flatten(answer));
@@ -27,7 +27,7 @@ export function plainText(answer: unknown, columns?: readonly string[]): string 
   return [aligned(fields.map(([name, value]) => [name, cell(value)])), ...blocks].join("\n");
 }
 
-/** Flattens inner records: `a: { b }` becomes `a.b`, except in the named columns. */
+/** Flattens inner records, so that `a: { b }` becomes `a.b`, except in the named columns. */
 function flatten(
   answer: unknown,
   columns: readonly string[] = [],
@@ -44,7 +44,7 @@ function isRecord(value: unknown): boolean {
   return asObject(value) !== undefined;
 }
 
-/** True for a list of records; an empty list within a record counts as a list of words. */
+/** True for a list of records. An empty list counts as one, unless it is in an inner record. */
 function isList([name, value]: readonly [string, unknown]): boolean {
   return Array.isArray(value) && value.every(isRecord) && (value.length > 0 || !/\./.test(name));
 }
@@ -58,7 +58,7 @@ function table(rows: readonly object[], columns?: readonly string[]): string {
   return aligned([names, ...lines]);
 }
 
-/** Aligns columns, with two spaces between them and none at the end of a line. */
+/** Aligns columns, with two spaces between them and no spaces at the end of a line. */
 function aligned(lines: readonly (readonly string[])[]): string {
   const widths = (lines[0] ?? []).map((_, at) =>
     Math.max(...lines.map((line) => line[at]?.length ?? 0)),

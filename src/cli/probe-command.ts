@@ -14,7 +14,7 @@ import { reachableHost } from "./read-flags.ts";
 
 const ANSWER_WAIT_MS = 3_000;
 
-/** `probe`: the health check of an image without a shell. */
+/** Adds `probe`, the health check for a container image that has no shell. */
 export function addProbeCommand(program: Command, context: CommandContext): void {
   program
     .command("probe")

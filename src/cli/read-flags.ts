@@ -6,7 +6,7 @@ export interface WholeRange {
   readonly max: number;
 }
 
-/** The whole number of `--<name>`; undefined if the flag was not given. */
+/** The whole number of the flag `--<name>`; undefined if the flag is absent. */
 export function readWhole(flags: Flags, name: string, range: WholeRange): number | undefined {
   const text = readText(flags, name);
   if (text === undefined) return undefined;
@@ -17,7 +17,6 @@ export function readWhole(flags: Flags, name: string, range: WholeRange): number
   );
 }
 
-/** The text of `--<name>`; undefined if the flag was not given. */
 export function readText(flags: Flags, name: string): string | undefined {
   const value = flags[name.replace(/-(\w)/g, (_dash, letter: string) => letter.toUpperCase())];
   return value === undefined ? undefined : String(value);
@@ -25,7 +24,10 @@ export function readText(flags: Flags, name: string): string | undefined {
 
 const UNIT_MS: Readonly<Record<string, number>> = { m: 60_000, h: 3_600_000, d: 86_400_000 };
 
-/** The duration of `--<name>` in milliseconds. It, `min` and `max` are texts such as 30m, 12h or 7d. */
+/**
+ * The duration of the flag `--<name>` in milliseconds; undefined if the flag is absent. The value,
+ * `min` and `max` are texts such as 30m, 12h or 7d.
+ */
 export function readDurationMs(
   flags: Flags,
   name: string,
@@ -43,7 +45,9 @@ function durationMs(text: string): number {
   return Number(count) * (UNIT_MS[unit] ?? Number.NaN);
 }
 
-/** Milliseconds since 1970 of a day (its midnight in UTC) or of an instant, which needs a zone. */
+/**
+ * Parses a day (its midnight in UTC), or an instant with a time zone, into milliseconds since 1970.
+ */
 export function readInstant(text: string, flag: string): number {
   const [, day = ""] = INSTANT.exec(text) ?? [];
   const ms = isDay(day) ? Date.parse(text) : Number.NaN;
@@ -51,7 +55,6 @@ export function readInstant(text: string, flag: string): number {
   throw new UsageFault(`${flag} must be a day or an instant in UTC such as 2026-09-01T12:00Z`);
 }
 
-/** A UTC day written YYYY-MM-DD. */
 export function readDay(text: string, flag: string): string {
   if (isDay(text)) return text;
   throw new UsageFault(`${flag} must be a day as YYYY-MM-DD, not ${text}`);
@@ -59,27 +62,29 @@ export function readDay(text: string, flag: string): string {
 
 const INSTANT = /^(\d{4}-\d\d-\d\d)(?:T\d\d:\d\d(?::\d\d(?:\.\d{1,3})?)?(?:Z|[+-]\d\d:\d\d))?$/;
 
-/** The host of a URL for a listening address; loopback if it listens on every address. */
+/**
+ * The host of a URL at which this listening address can be reached. It is loopback if the server
+ * listens on every address.
+ */
 export function reachableHost(host: string): string {
   if (host === "0.0.0.0") return "127.0.0.1";
   if (host === "::") return "[::1]";
   return host.includes(":") ? `[${host}]` : host;
 }
 
-/** Dollars of at least 0. `flag` is the name in the message, such as `--credit-usd`. */
+/** Requires dollars of at least 0. `flag` names the flag in the message, such as `--credit-usd`. */
 export function requireUsd(flag: string, text: string): MicroUsd {
   const amount = parseUsd(text);
   if (amount !== undefined && amount >= 0n) return amount;
   throw new UsageFault(`${flag} must be dollars such as 0.25, not ${text}`);
 }
 
-/** The text without blanks at its ends, which must not be empty. */
 export function requireFilled(flag: string, text: string): string {
   if (text.trim() !== "") return text.trim();
   throw new UsageFault(`${flag} must not be empty`);
 }
 
-/** Adds the values of an option that may be given again, or with commas between them. */
+/** Adds the values of an option that can be given several times, or once with commas. */
 export function collect(value: string, before: readonly string[]): readonly string[] {
   return [...before, ...value.split(",")];
 }

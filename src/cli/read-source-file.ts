@@ -6,22 +6,24 @@ import { clock, UsageFault } from "./command-context.ts";
 
 const MiB = 1_048_576;
 const SOURCE_BYTES_MAX: number = 16 * MiB;
-/** More than three times the values of the largest source. */
+/** More than three times the number of values in the largest source. */
 const SOURCE_VALUES_MAX = 1_500_000;
 const FETCH_TIMEOUT_MS = 60_000;
 const REDIRECTS_MAX = 3;
-/** No price list is older; earlier dates of servers are wrong. */
+/** No price list is older, so an earlier date that a server reports is wrong. */
 const FIRST_DAY = "2023-01-01";
 
-/** A file of a source. */
 export interface SourceFile {
   readonly bytes: Uint8Array;
   readonly document: RawJson;
-  /** The day of its prices: as requested, else from its name, else from its server, else today. */
+  /**
+   * The day of the file's prices, YYYY-MM-DD: as the caller gives it, else from the file's name,
+   * else from the server, else today.
+   */
   readonly dated: string;
 }
 
-/** `SOURCE=FILE`, the value of the flag: a source and its file or address. */
+/** Splits a flag's value `SOURCE=FILE` into the source and its file or address. */
 export function splitSource(named: string, flag: string): readonly [ListingSource, string] {
   const at = named.indexOf("=");
   const from = named.slice(0, Math.max(at, 0));
@@ -40,7 +42,8 @@ export async function readSourceFile(
   const { bytes, modified } = isUrl ? await download(named, stopped) : await readFile(named);
   const inName = /\d{4}-(?:0[1-9]|1[0-2])-(?:0[1-9]|[12]\d|3[01])/.exec(named)?.[0];
   const today = new Date(clock.nowMs()).toISOString().slice(0, 10);
-  // Some hosts always answer 1970 or 1985; a future day would make later lists look older.
+  // Other days do not count: some servers always report 1970 or 1985, and a future day would make
+  // later lists look older.
   const known = [inName, modified].find((day = "") => FIRST_DAY <= day && day <= today);
   return { bytes, document: parse(named, bytes), dated: dated ?? known ?? today };
 }

@@ -31,7 +31,6 @@ export interface RefreshSchedule {
   readonly clock: Clock;
   readonly log: Logger;
   readonly changeLog: Pick<ChangeLog, "write">;
-  /** Reads a file or an https address. */
   readonly read?: typeof readSourceFile;
 }
 
@@ -40,7 +39,7 @@ const LOOK_EVERY_MS = 60_000;
 const SOURCES_LEAST = 2;
 const MAX_RISE_PERCENT = "20";
 
-/** Refreshes the manifests on schedule until it is closed; does nothing without a schedule. */
+/** Refreshes the manifests on schedule until it is closed. Does nothing if no schedule is set. */
 export function startRefreshes(schedule: RefreshSchedule): { close(): Promise<void> } {
   const hours = refreshHours(schedule.config.refreshEvery);
   if (hours === undefined) return { close: () => Promise.resolve() };
@@ -76,7 +75,7 @@ export function startRefreshes(schedule: RefreshSchedule): { close(): Promise<vo
   };
 }
 
-/** Refreshes every imported manifest; changes that need a person's decision are left out. */
+/** Refreshes every imported manifest. Changes that need a person's decision are left out. */
 export async function refreshNow(schedule: RefreshSchedule, stopped?: AbortSignal): Promise<void> {
   const { config, clock, log, changeLog } = schedule;
   const sources = new Map<ListingSource, SourceInput>();
@@ -93,7 +92,7 @@ export async function refreshNow(schedule: RefreshSchedule, stopped?: AbortSigna
   const refreshing = { sources, leastSources: SOURCES_LEAST, rules, accepted: new Set<string>() };
   const outcomes: RefreshOutcome[] = [];
   for (const file of listManifestFiles(config.manifestsDir)) {
-    // Lets requests be served between two manifests.
+    // The pause lets the server answer requests between two manifests.
     await nextTurn();
     stopped?.throwIfAborted();
     const read = readManifestFile(file);
@@ -119,7 +118,10 @@ function listAddresses({ config }: RefreshSchedule): readonly (readonly [Listing
   );
 }
 
-/** Reads the list at an address and keeps a copy; reads the last copy if it does not answer. */
+/**
+ * Reads the list at an address and stores a copy. If the address does not answer, reads the last
+ * copy.
+ */
 async function readKept(
   { config, log, read = readSourceFile }: RefreshSchedule,
   {
@@ -140,7 +142,7 @@ async function readKept(
   const last = kept.toSorted().at(-1);
   try {
     const file = await read(url, undefined, stopped);
-    // An error page can be JSON, too, but is much smaller.
+    // A response can be an error page in JSON, which is much smaller than the list.
     if (last !== undefined && file.bytes.length * 2 < statSync(join(folder, last)).size) {
       throw new UsageFault(`${url}: has less than half of ${last}; remove that copy to take it`);
     }
@@ -160,7 +162,7 @@ async function readKept(
   }
 }
 
-/** A sentence about the changes of a refresh; empty if there are none. */
+/** A sentence that counts the changes of a refresh; empty if there are none. */
 function summarizeNews({
   result: { provider, difference, findings },
 }: RefreshOutcome): readonly string[] {

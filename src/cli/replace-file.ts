@@ -13,15 +13,14 @@ import { basename, dirname, join } from "node:path";
 
 import { UsageFault } from "./command-context.ts";
 
-/** A file as it was read, and its new text. */
 export interface Replacement {
   readonly read: { readonly file: string; readonly text: string };
   readonly text: string;
 }
 
 /**
- * Replaces files that were read before, all or none, and keeps their permissions. If one of them
- * was edited in the meantime, none is replaced.
+ * Replaces files that were read before, and keeps their permissions. All new texts are written
+ * beforehand; if one of the files was edited in the meantime, none is replaced.
  */
 export function replaceFiles(all: readonly Replacement[]): void {
   const targets = all.map((each) => {

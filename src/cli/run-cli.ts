@@ -5,8 +5,8 @@ import { programVersion } from "../app/shipped-files.ts";
 import type { CommandContext, CommandIo, ExitCode } from "./command-io.ts";
 
 /**
- * Runs `tokenmarket <args>` to its end and resolves with its exit code; a server ends when a signal
- * stops it. Runs do not share state, so several may be under way in one process.
+ * Runs `tokenmarket <args>` to its end and resolves with its exit code. A server ends when a signal
+ * stops it. Runs share no state, so several can run in one process at the same time.
  */
 export async function runCli(args: readonly string[], io: CommandIo): Promise<ExitCode> {
   let exitCode: ExitCode = 0;
@@ -17,18 +17,19 @@ export async function runCli(args: readonly string[], io: CommandIo): Promise<Ex
     await program.parseAsync(args, { from: "user" });
     return exitCode;
   } catch (fault) {
-    // Help and version end here too; whatever commander refuses is a wrong call.
+    // Commander also throws for help and version, with exit code 0. Anything else that it throws is
+    // a wrong call.
     if (!(fault instanceof CommanderError)) throw fault;
     return fault.exitCode === 0 ? 0 : 2;
   }
 }
 
 /**
- * The command line. With the name of a command it has only that one, because loading the code of
- * every command takes longer than most of them; with any other first word it has all.
+ * Builds the command line. If `first` names a command, only that command is added, because loading
+ * the code of all commands takes longer than most commands run. Otherwise all commands are added.
  */
 export async function commandLine(context: CommandContext, first = ""): Promise<Command> {
-  // Commands take these settings over when they are added, so they come first.
+  // These settings come first, because a command copies them when it is added.
   const program = new Command("tokenmarket")
     .description("A prepaid gateway in front of many AI model providers.")
     .version(programVersion())
@@ -49,7 +50,7 @@ export async function commandLine(context: CommandContext, first = ""): Promise<
 
 type AddCommand = (program: Command, context: CommandContext) => void;
 
-/** The names of commands, and the module that adds them. Help lists them in this order. */
+/** The names of the commands that each module adds. Help lists them in this order. */
 const COMMANDS: readonly (readonly [names: string, load: () => Promise<AddCommand>])[] = [
   ["init", async () => (await import("./init-command.ts")).addInitCommand],
   ["serve dev", async () => (await import("./serve-command.ts")).addServeCommands],

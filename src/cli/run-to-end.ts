@@ -4,30 +4,31 @@ import { chooseExitCode, reportFault } from "./command-context.ts";
 import { endServer, type CommandContext } from "./command-io.ts";
 import { followSupervisor, workerNumber } from "./workers.ts";
 
-/** A running server, and the function that closes it. */
 export interface Serving {
   readonly gateway: RunningGateway;
   close(): Promise<void>;
 }
 
-/** A server to run: the source of its settings, and its start. */
 export interface ServerRun {
   readonly settings: SettingsSource;
   readonly start: (config: Config, settings: SettingsSource) => Promise<Serving>;
 }
 
-/** Time in addition to the grace time of requests, for terminal events, settlements and stores. */
+/**
+ * The time for terminal events, settlements and closing the stores, in addition to the grace time
+ * of requests.
+ */
 const STOP_EXTRA_MS = 10_000;
 
-/** A stop that took too long, or that interrupted a start. */
+/** A stop that took too long or interrupted a start. */
 class StopFault extends Error {
   override readonly name = "StopFault";
 }
 
 /**
- * Runs until a signal says stop; a second one does not wait, and no stop takes longer than its
- * grace time and some seconds, whatever it waits for. SIGHUP reads settings, secrets and manifests
- * again.
+ * Runs a server until a signal stops it. A second signal ends it at once. A stop never takes longer
+ * than the grace time plus `STOP_EXTRA_MS`, whatever it waits for. SIGHUP reads settings, secrets
+ * and manifests again.
  */
 export async function runToEnd(context: CommandContext, run: ServerRun): Promise<void> {
   let serving: Serving | undefined;
@@ -55,7 +56,7 @@ export async function runToEnd(context: CommandContext, run: ServerRun): Promise
     const config = run.settings.read(context.secrets);
     longestStopMs += config.shutdownDelayMs + config.shutdownGraceMs;
     serving = await run.start(config, run.settings);
-    // The signal may have arrived during the start.
+    // The signal may already have arrived during the start.
     await stopRequested;
     await serving.close();
     endServer(context, 0);

@@ -35,7 +35,6 @@ import { runToEnd, type Serving } from "./run-to-end.ts";
 import { superviseWorkers, announceReady, workerNumber, type ReadyLine } from "./workers.ts";
 import { openCommandLogging } from "./with-backend.ts";
 
-/** `serve`, and `dev`: the same with the development parts on. */
 export function addServeCommands(program: Command, context: CommandContext): void {
   addServerOptions(program.command("serve"))
     .description("run the gateway")
@@ -62,12 +61,12 @@ export function addServeCommands(program: Command, context: CommandContext): voi
     );
 }
 
-/** Log of the latest start, in the data folder. */
+/** The log of the latest start, in the data folder. */
 const LOG_FILE = "dev.log";
 
 /**
- * Reads the settings of a server, at the start and at each reload. `change` is applied to them each
- * time.
+ * The source of a server's settings, read at the start and at each reload. `change` is applied at
+ * each read.
  */
 function serverSettings(
   flags: Flags,
@@ -83,7 +82,7 @@ function serverSettings(
   };
 }
 
-/** Credit of a new account in development, where credit is test money. */
+/** The credit of a new account in development, where credit is test money. */
 const DEVELOPMENT_WELCOME_USD = "1.00";
 
 function developmentConfig(config: Config): Config {
@@ -91,7 +90,10 @@ function developmentConfig(config: Config): Config {
   return { ...withShippedManifests(config), welcomeUsd };
 }
 
-/** Uses the package's manifests, with a simulated provider, if there is no manifests folder. */
+/**
+ * Uses the package's manifests, which include the simulated provider, if there is no manifests
+ * folder.
+ */
 function withShippedManifests(config: Config): Config {
   const { manifestsDir } = config;
   if (manifestsDir !== SETTINGS.manifestsDir.fallback || existsSync(manifestsDir)) return config;
@@ -130,7 +132,10 @@ function readWorkers(flags: Flags): number {
   );
 }
 
-/** One process, or several that share the ports: then this one only supervises them. */
+/**
+ * Runs one process, or several that share the ports. In the latter case, this process only
+ * supervises the others.
+ */
 async function serveWithWorkers(context: CommandContext, flags: Flags): Promise<void> {
   const number = workerNumber();
   if (number !== undefined) {
@@ -164,13 +169,12 @@ async function runWorkers(context: CommandContext, flags: Flags): Promise<void> 
   logging.flush();
 }
 
-/** Gives each worker its own internal port: the requested one, and the ones after it. */
+/** Gives each worker a separate internal port: the configured port plus the worker's number. */
 function workerConfig(config: Config, number: number): Config {
   const { internalPort } = config;
   return { ...config, internalPort: internalPort === 0 ? 0 : internalPort + number };
 }
 
-/** The listeners that all workers share, and the internal listener of each. */
 function workerListeners(config: Config, count: number): readonly Listener[] {
   const { gateway, console, internal } = listListeners(config);
   const internals = Array.from({ length: count }, (_, number) => ({
@@ -180,12 +184,15 @@ function workerListeners(config: Config, count: number): readonly Listener[] {
   return [gateway, console, ...internals];
 }
 
-/** Only servers load the console and its dependencies, because short commands do not need them. */
+/**
+ * The server's code is loaded on demand, because only servers need the console and its
+ * dependencies.
+ */
 function loadServer(): Promise<typeof import("../app/open-gateway.ts")> {
   return import("../app/open-gateway.ts");
 }
 
-/** Starts a gateway; for `dev` with the development parts, and with its log in a file. */
+/** Starts a gateway. `dev` adds the development parts, and puts the log into a file. */
 async function startServer(
   io: CommandContext,
   config: Config,
@@ -194,7 +201,7 @@ async function startServer(
 ): Promise<Serving> {
   const { env, secrets, stdout } = io;
   const isDevelopment = dev !== undefined;
-  // For workers the supervisor has checked the ports, which they share and so are in use.
+  // Workers do not check the ports: the supervisor did, and other workers may already use them.
   if (workerNumber() === undefined) await checkPorts(Object.values(listListeners(config)));
   const logFile = dev?.logFile;
   const context = logFile === undefined ? io : { ...io, stderr: openLogFile(logFile) };
@@ -204,7 +211,7 @@ async function startServer(
   if (isDevelopment) {
     stdout.write("Token Market: starting PostgreSQL, the simulated provider, the gateway…\n");
   }
-  // `dev` runs on one machine with its own database.
+  // `dev` always migrates, because it runs on one machine with its own database.
   const schema = isDevelopment || config.autoMigrate ? "migrate" : "check";
   const backend = await openBackend({ config, log, hide, schema, isDatabaseKeptUp: true });
   const end = async (): Promise<void> => {
@@ -219,14 +226,14 @@ async function startServer(
     const options = { config, settings, env, secrets, clock, log, hide, backend };
     const gateway = await openGateway({ ...options, ...development?.parts });
     if (!isDevelopment) announceParts(log, config, backend.dataDir);
-    // Only one worker refreshes the manifests folder, which all of them share.
+    // All workers share the manifests folder, so only the first worker refreshes it.
     const isFirst = !isDevelopment && (workerNumber() ?? 0) === 0;
     const refreshes = isFirst
       ? startRefreshes({ config, clock, log, changeLog: backend.changeLog })
       : undefined;
     announce(context, logging, gateway);
     const welcome = await development?.welcome(gateway, logFile);
-    // The log is written in batches; without a flush, lines from before would appear after the
+    // The log is written in batches. Without this flush, earlier lines would appear after the
     // welcome text.
     logging.flush();
     if (welcome !== undefined) stdout.write(welcome);
@@ -248,7 +255,7 @@ async function startServer(
   }
 }
 
-/** Logs the data folder, and which parts are off for lack of a setting. */
+/** Logs the data folder, and the parts that are off because a setting is missing. */
 function announceParts(log: Logger, config: Config, dataDir: string | undefined): void {
   if (dataDir !== undefined) log.info({ data: dataDir }, "embedded PostgreSQL");
   if (chooseSignInKind(config) === "none") {
@@ -265,7 +272,7 @@ function announceParts(log: Logger, config: Config, dataDir: string | undefined)
   }
 }
 
-/** Writes the ready line, for which tools wait, at any log level. */
+/** Writes the ready line at any log level, because tools wait for it. */
 function announce(context: CommandContext, logging: Logging, gateway: RunningGateway): void {
   const line: ReadyLine = {
     gateway_url: gateway.gatewayUrl,

@@ -7,7 +7,9 @@ import { endServer, type CommandContext } from "./command-io.ts";
 import { toValues } from "./manifest-init/init-flags.ts";
 import { onSignals } from "./run-to-end.ts";
 
-/** `simulate`: a provider of both chat wires that costs nothing and can misbehave on request. */
+/**
+ * Adds `simulate`, a provider of both chat wires that costs nothing and can misbehave on request.
+ */
 export function addSimulateCommand(program: Command, context: CommandContext): void {
   program
     .command("simulate")

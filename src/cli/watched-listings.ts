@@ -9,7 +9,7 @@ import type { VerifiedListing } from "../gateway/index.ts";
 import { clock } from "./command-context.ts";
 import type { CommandIo } from "./command-io.ts";
 
-/** A listing that customers can reach, with the manifest that its checks run against. */
+/** A listing that customers can reach, with the manifest against which it is checked. */
 export interface WatchedListing extends VerifiedListing {
   readonly file: string;
   readonly manifestText: string;
@@ -21,7 +21,9 @@ export type WatchedListings =
   | { readonly ok: true; readonly listings: readonly WatchedListing[] }
   | { readonly ok: false; readonly problems: readonly string[] };
 
-/** The listings of the manifests folder, as a server would route them now. */
+/**
+ * The listings in the manifests folder that a server would route now, or that are private capacity.
+ */
 export function watchedListings(env: CommandIo["env"], config: Config): WatchedListings {
   const loaded = loadCatalog({ ...config, env, clock });
   if (!loaded.ok) {
@@ -32,7 +34,7 @@ export function watchedListings(env: CommandIo["env"], config: Config): WatchedL
   const listings = reachable.flatMap((deployment): WatchedListing[] => {
     const { providerId, modelId, upstreamModelId, manifestSha256 } = deployment;
     const manifest = manifests.get(manifestSha256);
-    // The file changed between the two reads: the next step of the watch reads it again.
+    // The file changed between the two reads. The next step of the watch reads it again.
     if (manifest === undefined) return [];
     const decisionsPublicForm = deployment.decisions?.form === "public";
     const ids = { providerId, modelId, upstreamModelId, manifestSha256 };
@@ -41,7 +43,7 @@ export function watchedListings(env: CommandIo["env"], config: Config): WatchedL
   return { ok: true, listings };
 }
 
-/** True if the listing is routed, or is private capacity with a key. */
+/** True if the listing is routed, or if it is private capacity whose key is set. */
 function isReachable({ notReady, apiKeyEnv }: Deployment, env: CommandIo["env"]): boolean {
   const hasKey = apiKeyEnv === undefined || (env[apiKeyEnv] ?? "") !== "";
   return notReady === undefined || (notReady === "private" && hasKey);

@@ -14,7 +14,6 @@ import type { CommandContext } from "./command-io.ts";
 import { toVerdicts } from "./conformance-verdicts.ts";
 import type { WatchedListing } from "./watched-listings.ts";
 
-/** The parts that a watch needs. */
 export interface Watch {
   readonly context: CommandContext;
   readonly config: Config;
@@ -27,18 +26,20 @@ export interface Watch {
   readonly signal: AbortSignal;
 }
 
-/** The result of a watched run of one listing. */
 export interface WatchedRun {
   readonly outcome: WatchedRunOutcome;
   readonly spentMicroUsd: MicroUsd;
-  /** Absent if the run gave no verdict. */
+  /** Absent if the run had no verdict. */
   readonly verdict?: Verdict;
-  /** A line such as `C3 stream shape: why` for each check that did not pass. */
+  /** One line for each check that did not pass: `C3 stream shape: why`. */
   readonly failed: readonly string[];
   readonly problem?: string;
 }
 
-/** Checks a listing and stores its verdict; books the budget before, and the cost after. */
+/**
+ * Checks a listing and stores its verdict. It books the whole budget before the run, and the cost
+ * after it.
+ */
 export async function runWatched(
   watch: Watch,
   session: WatchSession,
@@ -94,13 +95,12 @@ async function checkListing(watch: Watch, listing: WatchedListing): Promise<Watc
   };
 }
 
-/** The cost of the runs in the last interval, and its budget. */
 interface IntervalSpending {
   readonly intervalMicroUsd: MicroUsd;
   readonly intervalBudgetMicroUsd: MicroUsd;
 }
 
-/** The log of a watch, with a text or a JSON document for each step. */
+/** The log of a watch. Each step is a text or a JSON document. */
 export class WatchLog {
   readonly #output: NodeJS.WritableStream;
   readonly #isJson: boolean;
@@ -166,7 +166,7 @@ export class WatchLog {
     this.#writeState({ event: "problem", message }, message);
   }
 
-  /** The last document and line, which the caller prints. */
+  /** The last document and line. The caller prints them. */
   ended(): { readonly json: object; readonly text: string } {
     return {
       json: { event: "ended", runs: this.#runs, failed: this.#failed },
@@ -174,7 +174,6 @@ export class WatchLog {
     };
   }
 
-  /** Writes a state once until it changes. */
   #writeState(json: object, text: string): void {
     if (text === this.#lastState) return;
     this.#lastState = text;

@@ -23,7 +23,7 @@ import {
 } from "./command-context.ts";
 import type { CommandContext, CommandIo } from "./command-io.ts";
 
-/** Opens the stores, whether or not a server runs on them, runs `work`, and closes them. */
+/** Opens the stores, runs `work`, and closes them. A server may run on the same stores. */
 export async function withBackend(
   io: CommandContext,
   flags: Flags,
@@ -42,7 +42,7 @@ export async function withBackend(
   }
 }
 
-/** Opens the log of a command, which blanks out every known secret. */
+/** Opens the log of a command. It masks every known secret. */
 export function openCommandLogging(io: CommandIo, config: Config, quiet = false): Logging {
   const secrets = [...secretsIn(io.env), ...listSecrets(config)];
   const level = quiet && config.logLevel === "info" ? "warn" : config.logLevel;
@@ -50,8 +50,8 @@ export function openCommandLogging(io: CommandIo, config: Config, quiet = false)
 }
 
 /**
- * The person who runs the command, as the author of its changes: the user of the machine, with the
- * name that `--by` gives where several people share that user.
+ * The author of the command's changes: the user of the machine, with the name of `--by` if several
+ * people share that user.
  */
 function readAuthor(flags: Flags): ChangedBy {
   const named = pickTexts(flags)["by"];
@@ -66,7 +66,7 @@ function readAuthor(flags: Flags): ChangedBy {
 const NAME_CHARS_MAX = 64;
 const NAME = /^[\p{L}\p{N}][\p{L}\p{N} ._@-]*$/u;
 
-/** The name of the user, or the number of a user without a name, as in a container. */
+/** The user's name; the number of a user without a name, as in a container. */
 function userOfMachine(): string {
   try {
     return userInfo().username;

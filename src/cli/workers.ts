@@ -4,7 +4,10 @@ import type { Logger } from "pino";
 
 import type { ExitCode } from "./command-io.ts";
 
-/** The report of a worker that accepts traffic; the operator's ready line consists of these. */
+/**
+ * A worker's report that it accepts traffic. The operator's ready line combines those of all
+ * workers.
+ */
 export interface ReadyLine {
   readonly gateway_url: string;
   readonly console_url: string;
@@ -16,10 +19,12 @@ type Message = { readonly ready: ReadyLine } | "stop" | "reload";
 
 const RESTART_MS_MIN = 1_000;
 const RESTART_MS_MAX = 30_000;
-/** A worker that ran this long did not fail because of its start. */
+/**
+ * A worker that ran this long did not fail because of its start, so the restart wait begins anew.
+ */
 const HEALTHY_MS = 60_000;
 
-/** The number of this process among the workers, from 0; undefined if it is not a worker. */
+/** The number of this process among the workers, from 0; undefined if this process is no worker. */
 export function workerNumber(): number | undefined {
   return cluster.isWorker ? Number(process.env[NUMBER_ENV] ?? 0) : undefined;
 }
@@ -31,7 +36,9 @@ export function announceReady(line: ReadyLine): void {
   process.send?.({ ready: line } satisfies Message);
 }
 
-/** Calls back if the supervisor asks this worker to stop, to reload, or is gone. */
+/**
+ * Calls `stop` or `reload` when the supervisor asks for it, and `stop` when the supervisor is gone.
+ */
 export function followSupervisor(listener: {
   readonly stop: () => void;
   readonly reload: () => void;
@@ -41,7 +48,7 @@ export function followSupervisor(listener: {
     if (message === "reload") listener.reload();
   });
   process.on("disconnect", listener.stop);
-  // A terminal signals the whole group, but the supervisor decides when a worker ends.
+  // A terminal signals the whole process group, but the supervisor decides when a worker ends.
   process.on("SIGTERM", () => undefined);
   process.on("SIGINT", () => undefined);
 }
@@ -50,14 +57,14 @@ export interface SupervisorOptions {
   readonly count: number;
   readonly log: Logger;
   readonly clock: { monotonicMs(): number };
-  /** Called when all workers accept traffic. */
+  /** Called once, when all workers accept traffic. */
   readonly onReady: (lines: readonly ReadyLine[]) => void;
 }
 
 /**
- * Runs `count` whole gateways as processes that share the ports, starts one again that dies, and
- * ends them all on SIGTERM. Resolves with the exit code: 0 when all ended well, 2 when one could
- * not even start.
+ * Runs `count` whole gateways as processes that share the ports, restarts a process that dies, and
+ * ends them all on SIGTERM. Resolves with the exit code: 0 if all ended well, 1 if one failed while
+ * stopping, 2 if one failed before all were ready.
  */
 export function superviseWorkers(options: SupervisorOptions): Promise<ExitCode> {
   return new Promise((resolve) => new Supervisor(options, resolve).start());
@@ -96,7 +103,7 @@ class Supervisor {
     worker.on("message", (message: Message) => {
       if (typeof message === "object") this.#becameReady(number, message.ready);
     });
-    // Sending to a worker fails if its channel is closed already.
+    // Sending to a worker fails if its channel is already closed.
     worker.on("error", () => undefined);
     worker.on("exit", (code) => {
       this.#workers.delete(number);

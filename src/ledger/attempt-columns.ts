@@ -35,7 +35,7 @@ export function readCreatedAt(requestId: string): number {
   return Number.parseInt(requestId.slice(0, 8) + requestId.slice(9, 13), 16);
 }
 
-/** Returns the lowest request id of an instant. */
+/** The lowest request id that has this time. */
 export function requestIdFrom(atMs: number): string {
   const hex = Math.max(0, Math.trunc(atMs)).toString(16).padStart(12, "0").slice(-12);
   return `${hex.slice(0, 8)}-${hex.slice(8)}-0000-0000-000000000000`;
@@ -43,8 +43,6 @@ export function requestIdFrom(atMs: number): string {
 
 /** Maximum distance between the attempt ids of one request, as in `join_attempts`. */
 export const TWO_DAYS_OF_IDS: bigint = 172_800_000n << 22n;
-
-/* The columns of `attempt`, each declared once, for all code that writes or reads attempts. */
 
 /**
  * The columns that a hold writes, in the order of the parameters of `ledger_batch` and
@@ -66,7 +64,6 @@ export const heldColumns: ColumnsOf<Omit<ReserveRow, "lane">> = {
   reserveMicroUsd: micro("reserve"),
 };
 
-/** Columns for a value of each SKU, named after the SKU. */
 function skuColumns<T>(columnOf: (name: string) => Column<T>): Columns<BySku<T>> {
   return columns<BySku<T>>({
     ...byBucket((bucket) => columnOf(TOKEN_BUCKETS[bucket])),
@@ -80,7 +77,6 @@ export const usageColumns: Columns<Readonly<Record<TokenBucket, number>>> = colu
 );
 /** The usage columns, with hour-long cache writes if there are any. */
 export const hourUsageColumns: Columns<Usage> = skuColumns(count);
-/** A select list that sums `hourUsageColumns` over the rows of a statement. */
 export const SUMMED_USAGE_SQL: string = Object.values(SKU_NAMES)
   .map((name) => {
     const sum = name === HOUR_SKU_NAME ? `nullif(sum(${name}), 0)` : `coalesce(sum(${name}), 0)`;
@@ -96,7 +92,6 @@ export const servedColumns: Columns<ServedModel> = columns({
   isSubstituted: bool("substituted"),
 });
 
-/** Values of the answer's headers that no other column has. */
 const answeredColumns: ColumnsOf<AnsweredHeaders> = {
   remainingRequests: orAbsent(count("remaining_rpm")),
   remainingTokens: orAbsent(count("remaining_tpm")),
@@ -146,19 +141,18 @@ export const journalColumns: ColumnsOf<{
   closedAtMs: instantMs("closed_at"),
 };
 
-/** The same columns as `answeredColumns`, named as a query of attempts returns them. */
 export const answerColumns: Columns<AnsweredHeaders> = columns(answeredColumns);
 
-/** A hold of `ledger_batch`. */
 export const holdColumns: Columns<ReserveRow> = columns(heldColumns);
 
-/** A closing of `ledger_batch` and `close_batch`. */
 export const closeColumns: Columns<CloseRow> = columns(closedColumns);
 
-/** A closing of `finish_job`. It has no headers, because the client got its answer long before. */
+/**
+ * A closing, as `finish_job` takes it. It has no headers, because the client got its answer long
+ * before.
+ */
 export const jobCloseColumns: Columns<CloseRow> = columns(jobClosedColumns);
 
-/** A row of `adopt_attempts`. */
 export const adoptedColumns = columns({
   attemptId: heldColumns.attemptId,
   requestId: heldColumns.requestId,
@@ -171,5 +165,4 @@ export const adoptedColumns = columns({
   reserveMicroUsd: heldColumns.reserveMicroUsd,
 });
 
-/** An open attempt whose provider job continues although its instance is dead. */
 export type AdoptedAttempt = RecordOf<typeof adoptedColumns>;

@@ -19,25 +19,21 @@ import {
   text,
 } from "../kernel/index.ts";
 
-/** Figures of the books, for monitoring. */
 export interface BooksFigures {
   readonly openAttempts: number;
   readonly oldestOpenSeconds: number;
-  /** Number of days after today that have a partition. */
   readonly partitionsAhead: number;
   /** Number of ended days that are not summed up for reports yet. */
   readonly partitionsUnsummed: number;
   /** Number of providers with a period that ended over 36 hours ago and is not closed. */
   readonly unclosedPeriods: number;
   readonly owedMicroUsd: MicroUsd;
-  /** Absent if there was no audit yet. */
   readonly lastAudit?: { readonly endedAtMs: number; readonly violations: number };
-  /** Number of the newest step of the schema. */
   readonly schemaLevel: number;
 }
 
 const STATEMENT_TIMEOUT_MS = 1_000;
-/** Time limit for a silent server, since a stop of the program waits for a running read. */
+/** Bounds the wait for a silent server, because a stop of the program waits for a running read. */
 const ANSWER_TIMEOUT_MS = 2_000;
 
 /** Reads all figures in one statement. Rejects if that takes longer than a second. */
@@ -128,7 +124,6 @@ export class StuckAttempts {
   readonly #attempts = new Set<AttemptId>();
   readonly #note: (attemptId: AttemptId, fault: unknown) => void;
 
-  /** `note` is called once for each attempt, with the reason. */
   constructor(note: (attemptId: AttemptId, fault: unknown) => void) {
     this.#note = note;
   }
@@ -147,7 +142,6 @@ export class StuckAttempts {
     this.#note(attemptId, fault);
   }
 
-  /** Forgets all attempts that are not in `open`. */
   keepOnly(open: ReadonlySet<AttemptId>): void {
     for (const attemptId of this.#attempts) {
       if (!open.has(attemptId)) this.#attempts.delete(attemptId);
@@ -160,9 +154,8 @@ export interface KnownInstance {
   readonly number: number;
   readonly host: string;
   readonly leaseUntilMs: number;
-  /** False if it has stopped or lost the database. */
+  /** False if its lease has ended: it has stopped or lost the database. */
   readonly isAlive: boolean;
-  /** Number of its open attempts. */
   readonly openAttempts: number;
 }
 

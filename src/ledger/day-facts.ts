@@ -10,15 +10,15 @@ export class DayFactsFault extends Error {
 
 /**
  * Yields the facts of an ended day, one JSON document per line: its attempts, then their transfers
- * and the transfers of that day without an attempt. Large integers are texts, because a reader's
- * numbers may be smaller. All of it is read on one snapshot.
+ * and the transfers of that day without an attempt. Large integers are texts, because many JSON
+ * readers would round them. All facts are read on one snapshot.
  */
 export async function* dayFacts(pool: Pool, day: string): AsyncGenerator<string> {
   const client = await pool.connect();
   try {
     await client.query("begin isolation level repeatable read, read only");
     await client.query("set local statement_timeout = 0");
-    // The lock precedes the snapshot: a day that is retired in between would be missing.
+    // The lock precedes the snapshot: otherwise a day that is retired in between would be missing.
     await client.query("lock table attempt in access share mode");
     const ids = await readIds(client, day);
     for (const fact of await planFacts(client, day, ids)) yield* readLines(client, fact);
@@ -79,7 +79,6 @@ async function planFacts(client: PoolClient, day: string, ids: Ids): Promise<rea
   ];
 }
 
-/** Returns a select list of all columns of a table, with large integers as text. */
 async function listColumns(client: PoolClient, table: string): Promise<string> {
   const { rows } = await client.query<{ name: string; is_wide: boolean }>(COLUMNS_SQL, [table]);
   return rows

@@ -28,7 +28,9 @@ const READING_MS = 1;
  */
 export class StoreClock {
   readonly #clock: Clock;
-  /** Bounds of the difference between the store's clock and the monotonic one, at the time `atMs`. */
+  /**
+   * Bounds of the difference between the store's clock and the monotonic one, at the time `atMs`.
+   */
   #ahead: { readonly leastMs: number; readonly mostMs: number; readonly atMs: number };
 
   constructor(clock: Clock, first: StoreReading) {
@@ -48,7 +50,8 @@ export class StoreClock {
     const driftMs = (said.atMs - known.atMs) / MS_PER_DRIFT_MS;
     const leastMs = Math.max(said.leastMs, known.leastMs - driftMs);
     const mostMs = Math.min(said.mostMs, known.mostMs + driftMs);
-    // If both cannot be true, the store's clock was set, and only the last answer counts.
+    // If the bounds contradict each other, the store's clock was set, and only the last answer
+    // counts.
     this.#ahead = leastMs <= mostMs ? { leastMs, mostMs, atMs: said.atMs } : said;
   }
 
@@ -62,7 +65,6 @@ export class StoreClock {
   }
 }
 
-/** An answer with the store's clock, and the monotonic time at which the question was sent. */
 export interface StoreReading {
   readonly askedAtMs: number;
   readonly storeNowMs: number;
@@ -83,7 +85,6 @@ export interface InstanceLeaseOptions {
   readonly clock: Clock;
   readonly log: Logger;
   readonly instanceName: string;
-  /** Counts recovered attempts. */
   readonly counts?: Pick<LedgerCounts, "recovered" | "stuck">;
   /** The reaction if committed work is gone from the books. Default: `stop`. */
   readonly onGoneBack?: "stop" | "go_on";
@@ -103,9 +104,12 @@ export class InstanceLease {
   #recovery: NodeJS.Timeout | undefined;
   #isEnded = false;
   #witness: Witness;
-  /** Why this instance takes no traffic; undefined if it may. */
+  /** Why this instance takes no traffic; undefined if it may take traffic. */
   #stopReason: string | undefined;
-  /** True if the books were rolled back and this instance goes on, as its setting allows. */
+  /**
+   * True if the books were rolled back and this instance serves on, because `onGoneBack` is
+   * `go_on`.
+   */
   #hasGoneOn = false;
   #renewing: Promise<void> = Promise.resolve();
   readonly #stuck = new StuckAttempts((attemptId, fault) => {
@@ -139,7 +143,7 @@ export class InstanceLease {
     const stopReason =
       options.onGoneBack === "go_on" ? undefined : await options.store.stopReason();
     const joinedAtMs = options.clock.monotonicMs();
-    // With a lease, the books could not be reopened.
+    // Books can be reopened only while no instance has a lease.
     const leaseMs = stopReason === undefined ? LEASE_MS : 0;
     const member = await options.store.join(options.instanceName, leaseMs);
     const lease = new InstanceLease(options, member, { askedAtMs, joinedAtMs });
@@ -156,8 +160,8 @@ export class InstanceLease {
   }
 
   /**
-   * True while traffic may be taken. Uses the monotonic clock, so it is false right after a long
-   * sleep.
+   * True while traffic may be taken. Uses the monotonic clock, so it is false right after the
+   * process has slept past its lease.
    */
   get isHeld(): boolean {
     if (this.#isEnded || this.#stopReason !== undefined) return false;
@@ -174,7 +178,7 @@ export class InstanceLease {
     this.#witness = { ...this.#witness, attemptId };
   }
 
-  /** Remaining time of the lease without another renewal. */
+  /** How long traffic may be taken without another renewal. */
   get leftMs(): number {
     if (this.#isEnded) return 0;
     return Math.max(0, this.#validUntilMs - this.#options.clock.monotonicMs());
@@ -192,7 +196,7 @@ export class InstanceLease {
     try {
       await this.#options.store.leave(this.#member);
     } catch (error) {
-      // The lease ends by itself.
+      // Only logged: the lease ends by itself.
       this.#options.log.warn({ err: error }, "the ledger lease could not be ended");
     }
   }
@@ -208,7 +212,7 @@ export class InstanceLease {
   }
 
   /**
-   * Checks the books on a new connection, before its first hold: it may lead to a restored
+   * Checks the books before the first hold on a new connection, which may lead to a restored
    * database.
    */
   async #prove(): Promise<void> {
@@ -257,7 +261,6 @@ export class InstanceLease {
     await this.#joinAgain(renewal.kind === "taken_over" ? this.#witness.attemptId : null);
   }
 
-  /** Stops taking traffic, and lets the lease end. */
   #stop(finding: string): void {
     this.#stopReason = finding;
     this.#validUntilMs = Number.NEGATIVE_INFINITY;
@@ -267,7 +270,6 @@ export class InstanceLease {
     );
   }
 
-  /** Joins again if the books were reopened. */
   async #resume(): Promise<void> {
     const reason = await this.#options.store.stopReason();
     if (reason !== undefined) return;
@@ -283,7 +285,8 @@ export class InstanceLease {
     const { number } = this.#member;
     this.#member = await store.join(instanceName, LEASE_MS);
     this.#witness = { ...freshWitness(this.#member), attemptId: lastAttemptId };
-    // The old maker continues if possible, since it never repeats ids that are still in flight.
+    // The old id maker is kept if the number is the same: it never repeats ids that are still in
+    // flight.
     if (this.#member.number !== number) this.#makeAttemptId = attemptIdMaker(this.#member.number);
     this.#attemptFloorMs = computeFloorMs(this.#member);
     this.#storeClock.observe({ askedAtMs, storeNowMs: this.#member.storeNowMs });
@@ -338,7 +341,10 @@ function freshWitness({ storeNowMs }: Membership): Witness {
   return { beat: 0n, storeNowMs, attemptId: null };
 }
 
-/** Returns the time of the store from which every new id is above the last one of the journal. */
+/**
+ * The store's time from which on every new id is above the highest id in the books; 0 if new ids
+ * are above it already.
+ */
 function computeFloorMs(member: Membership): number {
   const nowMs = member.storeNowMs;
   const probe: bigint = attemptIdMaker(member.number)(nowMs);

@@ -77,8 +77,8 @@ async function joinFirstFree(
 }
 
 /**
- * True if the instance is alive. A process of this machine is checked itself, whatever happened to
- * its lease in an outage; a process elsewhere counts as alive until its lease ends.
+ * True if the instance is alive. A process of this machine is looked up itself, because an outage
+ * may have ended its lease; a process elsewhere counts as alive until its lease ends.
  */
 function isTaken(row: InstanceRow): boolean {
   if (row.host !== hostIdentity()) return row.leased;
@@ -95,8 +95,7 @@ const memberColumns: Columns<Membership> = columns({
   life: integer("life"),
 });
 
-// Does not lock the row, because the batches of a living instance with that name would wait for
-// this start.
+// Does not lock the row: the batches of a living instance with that name would wait for this start.
 const FIND_SQL = `
   select i.host, i.process, coalesce(l.lease_until > now(), false) as leased
   from instance i left join instance_lease l using (instance_id)
@@ -152,7 +151,6 @@ interface RenewalRow {
   readonly now: Date;
 }
 
-/** Renews a lease, and checks in the same transaction whether the books were rolled back. */
 export async function renewMembership(
   pool: Pool,
   renewal: Parameters<LedgerBatchStore["renewLease"]>[0],
@@ -218,7 +216,7 @@ export async function recoverOpenAttempts(pool: Pool, stuck: StuckAttempts): Pro
   let recovered = 0;
   for (;;) {
     const block = await recoverBlock(pool);
-    // The failed block is found again, one by one.
+    // The attempts of the failed block are found again, and closed one by one.
     if (block === undefined) return recovered + (await recoverOneByOne(pool, stuck));
     recovered += block.closed;
     if (block.seen < BLOCK_ROWS) return recovered;
@@ -230,7 +228,9 @@ interface Recovered {
   readonly seen: number;
 }
 
-/** Closes a block; undefined if one of its attempts violates a constraint, and so none was closed. */
+/**
+ * Closes a block; undefined if one of its attempts violates a constraint, and so none was closed.
+ */
 async function recoverBlock(pool: Pool): Promise<Recovered | undefined> {
   try {
     const { rows } = await pool.query<Recovered>(RECOVER_SQL, [BLOCK_ROWS]);
@@ -289,7 +289,7 @@ const foundColumns = columns<{ readonly attemptId: AttemptId }>({
   attemptId: heldColumns.attemptId,
 });
 
-/** Selects the attempts that `recover_attempts` would close, after an attempt id. */
+/** Selects the attempts after $1 that `recover_attempts` would close. */
 const FIND_HELD_SQL = `
   select h.attempt_id from hold h join instance i on i.instance_id = h.instance_id
   where h.epoch < i.epoch and not h.resumable and not h.annulled and h.attempt_id > $1

@@ -17,7 +17,9 @@ export interface LateClosingsOptions {
 const SWEEP_MS = 100;
 const RETRY_FIRST_MS = 50;
 const RETRY_MAX_MS = 250;
-/** Pause of a closing that breaks a constraint. It is never dropped, since its hold would remain. */
+/**
+ * Pause of a closing that breaks a constraint. It is never dropped, since its hold would remain.
+ */
 const REJECTED_RETRY_MS = 30_000;
 
 /**
@@ -49,7 +51,7 @@ export class LateClosings {
     this.#schedule(0);
   }
 
-  /** Adds a closing that was never sent through the lane. */
+  /** Adds a closing that was never sent through the lane, without a change of `isInTrouble`. */
   join(closing: Closing): void {
     this.#queue.push(closing);
     this.#schedule(0);
@@ -67,7 +69,7 @@ export class LateClosings {
     this.#isAbandoned = true;
   }
 
-  /** True if no batch has committed here since closings were last added. */
+  /** True if no batch has committed here since `add` last added closings. */
   get isInTrouble(): boolean {
     return this.#isInTrouble;
   }
@@ -80,7 +82,6 @@ export class LateClosings {
     return this.#queue.length + this.#aside.size;
   }
 
-  /** Monotonic time at which the oldest closing was queued, including rejected ones. */
   get oldestClosingMs(): number | undefined {
     return findOldest([...this.#aside, ...this.#sent, ...this.#queue]);
   }
@@ -114,7 +115,6 @@ export class LateClosings {
     for (const resolve of this.#idle.splice(0)) resolve();
   }
 
-  /** Sends a batch, and returns the closings that must be sent again. */
   async #send(batch: readonly Closing[]): Promise<readonly Closing[]> {
     try {
       const verdicts = await this.#options.send(batch.map((closing) => closing.row));
@@ -167,15 +167,13 @@ export class LateClosings {
   }
 }
 
-/** A closing that has not committed yet, and the callback for its outcome. */
 export interface Closing {
   readonly row: CloseRow;
   readonly queuedAtMs: number;
-  /** Undefined once it was called. The row stays until it commits. */
+  /** Undefined once it was called; the closing is kept until it commits. */
   answer: ((outcome: CloseOutcome) => void) | undefined;
 }
 
-/** Returns the time at which the oldest of these closings was queued. */
 export function findOldest(closings: readonly (Closing | undefined)[]): number | undefined {
   let oldestMs: number | undefined;
   for (const closing of closings) {

@@ -13,11 +13,11 @@ import type { StuckAttempts } from "./books-figures.ts";
 /** The membership of an instance, which every reserve has to prove. */
 export interface Membership {
   readonly instanceId: string;
-  /** 0 to 1023, the instance's part of its attempt ids. */
+  /** The instance's part of its attempt ids, 0 to 1023. */
   readonly number: number;
   /** Grows at each start and each take-over. An instance with an older epoch cannot reserve. */
   readonly epoch: bigint;
-  /** The highest attempt id so far. */
+  /** The highest attempt id in the books at the join. */
   readonly attemptIdFloor: bigint;
   /** The store's clock at the join, in milliseconds since 1970. */
   readonly storeNowMs: number;
@@ -31,7 +31,9 @@ export interface Membership {
 export interface Witness {
   /** The beat of the last acknowledged renewal; 0 before the first one. */
   readonly beat: bigint;
-  /** The store's clock at that renewal, in milliseconds since 1970. */
+  /**
+   * The store's clock at the last acknowledged renewal, or at the join, in milliseconds since 1970.
+   */
   readonly storeNowMs: number;
   /** The last attempt whose hold was acknowledged; null if there is none. */
   readonly attemptId: AttemptId | null;
@@ -41,7 +43,7 @@ export interface Witness {
  * The result of a renewal.
  * - `taken_over`: another process has the instance.
  * - `went_back`: a commit of the witness is gone.
- * - `stopped`: another instance has found that.
+ * - `stopped`: another instance has found a commit gone.
  */
 export type Renewal =
   | { readonly kind: "held"; readonly beat: bigint; readonly storeNowMs: number }
@@ -60,7 +62,7 @@ export interface CloseVerdict {
   readonly overrunMicroUsd: bigint;
 }
 
-/** The closings and holds of one transaction. The closings come first. */
+/** The closings run before the holds, in the same transaction. */
 export interface LedgerBatch {
   readonly member: Membership;
   readonly closings: readonly CloseRow[];
@@ -68,9 +70,10 @@ export interface LedgerBatch {
 }
 
 export interface BatchAnswer {
-  /** One per closing; undefined if the attempt is not open (any more), for `closeBatch` to decide. */
+  /**
+   * One per closing; undefined if the attempt is not open (any more), for `closeBatch` to decide.
+   */
   readonly verdicts: readonly (CloseVerdict | undefined)[];
-  /** One per hold. */
   readonly outcomes: readonly ReserveOutcome[];
 }
 
@@ -92,22 +95,25 @@ export class BatchFault extends Error {
   }
 }
 
-/** The ledger's storage. Every method is one durable transaction or none; faults are `BatchFault`. */
+/**
+ * The ledger's storage. Every method is one durable transaction or none; faults are `BatchFault`.
+ */
 export interface LedgerBatchStore {
   /**
-   * Closes open attempts, then holds in arrival order. The first of two closings of one attempt
-   * wins. A lost lease refuses the holds, but not the closings. One call at a time.
+   * Closes open attempts, then makes holds in arrival order. The first of two closings of one
+   * attempt wins. A lost lease refuses the holds, but not the closings. One call at a time.
    */
   runBatch(batch: LedgerBatch): Promise<BatchAnswer>;
   /**
-   * Decides every closing. Waits longer for locks than `runBatch`. One call at a time.
+   * Decides every closing, also of an attempt that is not open. Waits longer for locks than
+   * `runBatch`. One call at a time.
    */
   closeBatch(rows: readonly CloseRow[]): Promise<readonly CloseVerdict[]>;
   /** Undoes ambiguous reserves: after this, none of these attempts can ever hold anything. */
   annul(rows: readonly ReserveRow[]): Promise<void>;
   /**
    * Stores the first refused requests of each key and minute, and counts the others. If a batch is
-   * sent again because its answer was lost, those others may be counted twice.
+   * sent again because its answer was lost, the counted requests may be counted twice.
    */
   recordRefusedBatch(
     requests: readonly RefusedRequest[],
@@ -118,7 +124,7 @@ export interface LedgerBatchStore {
   /** Starts a new epoch of the instance `name`, or of `name-2`, … if that one is alive. */
   join(name: string, leaseMs: number): Promise<Membership>;
   /**
-   * Renews the lease by the store's clock, if all commits of the witness are there. If not, it
+   * Renews the lease by the store's clock if all commits of the witness are there. If one is gone,
    * raises an alarm that stops all instances, unless `goesOn`.
    */
   renewLease(renewal: {
@@ -134,7 +140,6 @@ export interface LedgerBatchStore {
   onReconnect(prove: () => Promise<void>): void;
   /** Why no instance may take traffic until the books are reopened; undefined if they may. */
   stopReason(): Promise<string | undefined>;
-  /** Ends the lease at once. */
   leave(member: Membership): Promise<void>;
   /** Starts a new epoch for every dead instance that has holds, and returns their ids. */
   takeOverDeadInstances(): Promise<readonly string[]>;
@@ -144,10 +149,12 @@ export interface LedgerBatchStore {
    * `stuck`; without `stuck`, recovery stops there.
    */
   recoverOpenAttempts(stuck?: StuckAttempts): Promise<number>;
-  /** Makes an open attempt outlive its instance; false if it is already closed. */
+  /**
+   * Records the provider's job of an open attempt, which then outlives its instance. False if the
+   * attempt is already closed.
+   */
   attachJob(attemptId: AttemptId, providerJobId: string): Promise<boolean>;
-  /** Gives `member` up to `limit` attempts with a provider job whose instance is dead. */
+  /** Assigns to `member` up to `limit` attempts with a provider job whose instance is dead. */
   adoptAttempts(member: Membership, limit: number): Promise<readonly AdoptedAttempt[]>;
-  /** Creates the partitions of the coming days and months. */
   maintain(): Promise<void>;
 }

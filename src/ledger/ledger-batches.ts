@@ -40,7 +40,6 @@ const closeStatement: LaneStatement = {
   text: `select closed_row, closed_code, debited, over from close_batch(${marks(CLOSE_PARAMETERS)})`,
 };
 
-/** Runs closings, then holds, in one transaction. */
 export async function runBatch(lane: LaneConnection, batch: LedgerBatch): Promise<BatchAnswer> {
   const { member, closings, holds } = batch;
   const [answer] = await lane.run(batchStatement, [
@@ -56,7 +55,7 @@ export async function runBatch(lane: LaneConnection, batch: LedgerBatch): Promis
   };
 }
 
-/** Runs closings and decides each. The verdicts are in the order of the rows. */
+/** The verdicts are in the order of the rows. */
 export async function runCloseBatch(
   lane: LaneConnection,
   rows: readonly CloseRow[],
@@ -87,7 +86,7 @@ function readVerdicts(
   return verdicts;
 }
 
-/** `ledger_batch` lists only the refused holds. */
+/** `ledger_batch` returns only the refused holds: all others are reserved. */
 function readOutcomes(answer: readonly (string | null)[], rows: number): ReserveOutcome[] {
   const outcomes: ReserveOutcome[] = Array.from({ length: rows }, () => RESERVED);
   const [at = [], codes, a, b, c, period, reset] = answer.slice(4, 11).map(readPlainColumn);
@@ -137,7 +136,7 @@ function toReserveOutcome(
 
 /** The code of `ledger_batch` for a closing that it leaves to `close_batch`. */
 const NOT_OPEN = "0";
-/** The codes of `close_batch` for a closing, and of `ledger_batch` for those that it decides. */
+/** The codes of a decided closing, from `close_batch` and `ledger_batch`. */
 const CLOSE_CODES = ["1", "2", "3", "4"] as const;
 
 const CLOSE_KINDS: Readonly<Record<(typeof CLOSE_CODES)[number], CloseVerdict["kind"]>> = {
@@ -155,14 +154,15 @@ function parseCode<C extends string>(codes: readonly C[], text: string | undefin
 
 export interface LaneOptions {
   readonly connectionString: DatabaseAddress;
-  /** Shown in the server's list of sessions. */
   readonly name: string;
   readonly statementTimeoutMs: number;
   readonly lockTimeoutMs: number;
   readonly log: Logger;
-  /** Called before the first statement on a new connection. If it rejects, the connection is not used. */
+  /**
+   * Called before the first statement on a new connection. If it rejects, the connection is not
+   * used.
+   */
   readonly prove?: () => Promise<void>;
-  /** Called after a new connection has replaced a lost one. */
   readonly onRenewed?: (() => void) | undefined;
 }
 
@@ -191,7 +191,10 @@ export class LaneConnection {
     this.#options = options;
   }
 
-  /** Runs one statement. Rejects with a `BatchFault`, whose kind tells whether it may have committed. */
+  /**
+   * Runs one statement. Rejects with a `BatchFault`, whose kind tells whether it may have
+   * committed.
+   */
   async run(statement: LaneStatement, values: readonly string[]): Promise<string[][]> {
     const client = this.#client ?? (await this.#connect());
     this.#running += 1;
@@ -213,7 +216,6 @@ export class LaneConnection {
     }
   }
 
-  /** Undefined if there is no connection. */
   get use(): "busy" | "idle" | undefined {
     if (this.#client === undefined) return undefined;
     return this.#running > 0 ? "busy" : "idle";
@@ -271,7 +273,7 @@ export class LaneConnection {
 
 function faultKind(error: unknown): BatchFaultKind {
   if (!(error instanceof DatabaseError)) return "ambiguous";
-  // A session that the server ended may have committed before.
+  // The statement may have committed before the server ended the session.
   if (error.severity === "FATAL" || error.severity === "PANIC") return "ambiguous";
   const sqlClass = error.code?.slice(0, 2) ?? "";
   const isData = ["22", "23", "42", "P0", "TM"].includes(sqlClass);

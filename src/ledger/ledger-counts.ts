@@ -8,7 +8,6 @@ import {
 } from "../kernel/index.ts";
 import { BatchFault, type CloseVerdict } from "./ledger-batch-store.ts";
 
-/** The two kinds of transactions: a batch of holds and closings, and late closings. */
 export type LedgerBatchKind = "batch" | "late";
 
 export type LedgerRowKind = "hold" | "closing" | "late_closing";
@@ -16,36 +15,27 @@ export type LedgerRowKind = "hold" | "closing" | "late_closing";
 /** `reserve`: holds and closings; `close`: late closings; `refused`: refused requests. */
 export type LedgerLaneName = "reserve" | "close" | "refused";
 
-/** The work that waits in the ledger of this process. */
 export interface LedgerState {
   readonly queueRows: Readonly<Record<LedgerLaneName, number>>;
   readonly closingsPending: number;
   /** Monotonic time at which the oldest closing was queued; undefined if there is none. */
   readonly oldestClosingMs: number | undefined;
-  /** How long traffic may still be taken without another renewal. */
   readonly leaseMs: number;
 }
 
-/**
- * Counts the batches of the ledger since the start of the process, their rows and faults, and makes
- * the ledger's metrics.
- */
 export class LedgerCounts {
   readonly batches: Map<LedgerBatchKind, number> = new Map();
   readonly rows: Map<LedgerRowKind, number> = new Map();
   /** Number of failed batches by `lane|kind`. */
   readonly faults: Map<string, number> = new Map();
-  /** Number of attempts whose hold was annulled. */
   annulled = 0;
-  /** Number of attempts of dead instances that were closed at their reserve. */
   recovered = 0;
   /** Number of open attempts of dead instances that could not be recovered. */
   stuck = 0;
-  /** Number of attempts that were corrected after they had been charged at their reserve. */
   corrected = 0;
   readonly #batchSeconds = new HistogramFamily("tm_ledger_batch_seconds");
   readonly #batchRows = new HistogramFamily("tm_ledger_batch_rows");
-  /** Faults that are already counted, since a lane may report one again. */
+  /** Faults that are already counted, because a lane may report the same fault again. */
   readonly #counted: WeakSet<object> = new WeakSet();
   #state: () => LedgerState | undefined = () => undefined;
 
@@ -56,7 +46,6 @@ export class LedgerCounts {
     }
   }
 
-  /** Sends a batch of a lane, and counts its time, its rows and its fault. */
   async timed<T>(
     batch: { readonly lane: LedgerLaneName; readonly rows: number; readonly clock: Clock },
     send: () => Promise<T>,
@@ -88,7 +77,6 @@ export class LedgerCounts {
     for (const verdict of verdicts) if (verdict?.kind === "corrected") this.corrected += 1;
   }
 
-  /** Sets the source of the figures about waiting work. */
   watch(state: () => LedgerState): void {
     this.#state = state;
   }

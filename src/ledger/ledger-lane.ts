@@ -11,7 +11,10 @@ import type { CloseRow, ReserveOutcome, ReserveRow } from "./ledger-store.ts";
 
 interface Waiting {
   readonly row: ReserveRow;
-  /** The closing of the attempt before, in the same transaction; null if this is not a roll. */
+  /**
+   * The closing of the previous attempt, which commits together with this hold; null if this is not
+   * a roll.
+   */
   readonly rolled: Closing | null;
   readonly answer: (outcome: ReserveOutcome) => void;
   readonly queuedAtMs: number;
@@ -68,7 +71,6 @@ export class LedgerLane {
     this.#schedule();
   }
 
-  /** Resolves when nothing is queued and no batch is running. */
   drained(): Promise<void> {
     if (!this.#isSending && this.#isEmpty) return Promise.resolve();
     return new Promise((resolve) => this.#idle.push(resolve));
@@ -78,13 +80,11 @@ export class LedgerLane {
     return this.#holds.length + this.#closings.length;
   }
 
-  /** Number of queued closings and of those in a running batch. */
   get closings(): number {
     const rolled = this.#holds.reduce((sum, { rolled: row }) => (row === null ? sum : sum + 1), 0);
     return this.#closings.length + this.#sentClosings.length + rolled;
   }
 
-  /** Monotonic time at which the oldest closing was queued; undefined if there is none. */
   get oldestClosingMs(): number | undefined {
     const rolled = this.#holds.find((waiting) => waiting.rolled !== null)?.rolled;
     return findOldest([this.#sentClosings[0], this.#closings[0], rolled ?? undefined]);
@@ -94,7 +94,10 @@ export class LedgerLane {
     return this.#holds.length === 0 && this.#closings.length === 0;
   }
 
-  /** True if the queue is full, or if one organization has its share of it. Called only if it is long. */
+  /**
+   * True if the queue is full, or if this organization has its whole share of it. Counts rows, so
+   * it is called only if the queue is long.
+   */
   #isOverShare({ orgId }: ReserveRow): boolean {
     if (this.#holds.length >= LEDGER_QUEUE_ROWS_MAX) return true;
     let rows = 0;
@@ -147,7 +150,6 @@ export class LedgerLane {
     }
   }
 
-  /** Notes for traced requests how long their rows waited, and the size of their batch. */
   #noteBatch(closings: readonly Closing[], holds: readonly Waiting[]): void {
     const sent = { nowMs: this.#options.clock.monotonicMs(), rows: closings.length + holds.length };
     for (const closing of closings) noteLane(closing, sent);

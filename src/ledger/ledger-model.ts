@@ -19,14 +19,16 @@ export interface ModelReserve {
   readonly attempt: bigint;
   readonly org: string;
   readonly key: string;
-  /** The provider whose accounts the end of the attempt moves. */
+  /** The provider whose accounts change when the attempt ends. */
   readonly provider: string;
   readonly amount: bigint;
-  /** Absent for an attempt without an instance, which is never fenced and which only `crash` recovers. */
+  /**
+   * Absent for an attempt without an instance, which is never fenced and which only `crash`
+   * recovers.
+   */
   readonly member?: ModelMember;
 }
 
-/** One epoch of an instance. */
 export interface ModelMember {
   readonly instance: string;
   readonly epoch: bigint;
@@ -51,7 +53,6 @@ export interface ModelCloseOutcome {
   readonly overrun: bigint;
 }
 
-/** An attempt between its reserve and its end. */
 export interface ModelHold extends ModelReserve {
   readonly month: number;
   readonly day: number;
@@ -70,9 +71,7 @@ export class LedgerModel {
   /** `wallet:<org>`, `receivable:<org>`, `grants`, `accrual:<provider>`, … */
   readonly accounts: Map<string, ModelAccount> = new Map();
   readonly orgs: Map<string, ModelOrg> = new Map();
-  /** The open holds. */
   readonly holds: Map<bigint, ModelHold> = new Map();
-  /** The attempts that have ended. */
   readonly attempts: Map<bigint, ModelAttempt> = new Map();
   /** The current UTC month, as a running number. */
   month = 0;
@@ -119,13 +118,19 @@ export class LedgerModel {
     }
   }
 
-  /** Adds an attempt that was charged at its reserve, and moved its money, before this model began. */
+  /**
+   * Adds an attempt that was charged at its reserve before this model began: its money has moved
+   * already.
+   */
   keepCrashed(row: ModelReserve): void {
     const charge = { ...NOTHING, debit: row.amount };
     this.attempts.set(row.attempt, endHold(createHold(row, this), "unknown_after_crash", charge));
   }
 
-  /** Closes an attempt. The first of two closings counts; one at the reserve can be corrected once. */
+  /**
+   * Closes an attempt. The first of two closings counts; a closing at the reserve after a crash can
+   * be corrected once.
+   */
   close(row: ModelClose): ModelCloseOutcome {
     const hold = this.holds.get(row.attempt);
     if (hold !== undefined) return { kind: "closed", ...this.#end(hold, row) };
@@ -138,20 +143,19 @@ export class LedgerModel {
     return { kind: "already_closed", debit: attempt.debit, overrun: attempt.overrun };
   }
 
-  /** Makes one transfer, or none if the amount is zero. */
   move(debitAccount: string, creditAccount: string, amount: bigint): void {
     if (amount === 0n) return;
     this.account(debitAccount).debits += amount;
     this.account(creditAccount).credits += amount;
   }
 
-  /** `settled` includes the debt: it may be below zero, and then nothing is free. */
+  /** `settled` is reduced by the debt, so it may be below zero; then nothing is free. */
   wallet(org: string): { readonly settled: bigint; readonly held: bigint } {
     const { credits, debits, reserved } = this.account(`wallet:${org}`);
     return { settled: credits - debits - this.owed(org), held: reserved };
   }
 
-  /** Returns the debt: credit that was taken back and not yet paid. */
+  /** The debt of an organization: credit that was taken back and not yet paid. */
   owed(org: string): bigint {
     const receivable = this.accounts.get(`receivable:${org}`);
     return receivable === undefined ? 0n : receivable.debits - receivable.credits;
@@ -185,7 +189,9 @@ export class LedgerModel {
     return { debit: charge.debit, overrun: charge.overrun };
   }
 
-  /** Keeps the observed cost of a charged reserve, and refunds the rest. */
+  /**
+   * Keeps the observed cost of an attempt that was charged at its reserve, and refunds the rest.
+   */
   #correct(attempt: ModelAttempt, row: ModelClose): Charge {
     const { provider, amount } = attempt;
     const charge = computeCharge(amount, row);
@@ -200,14 +206,15 @@ export class LedgerModel {
     return { debit, overrun };
   }
 
-  /** Moves the margin out of the accrual, so that this is exactly the debt to the provider. */
+  /**
+   * Moves the margin out of the accrual, so that the accrual is exactly the debt to the provider.
+   */
   #takeMargin(provider: string, margin: bigint): void {
     const [accrual, own] = [`accrual:${provider}`, `margin:${provider}`];
     if (margin < 0n) this.move(own, accrual, -margin);
     else this.move(accrual, own, margin);
   }
 
-  /** Adds a debit to the month and the day of admission. */
   #spend({ month, day, ...of }: Readonly<ModelHold>, amount: bigint): void {
     for (const spender of this.#spenders(of)) {
       openMonth(spender, month).settled += amount;
@@ -224,7 +231,6 @@ export class LedgerModel {
 
 const RESERVED: ModelReserveOutcome = { kind: "reserved" };
 
-/** The debit of an end, and the excess that the platform bears. */
 type Charge = Pick<ModelCharge, "debit" | "overrun">;
 
 export function createHold(

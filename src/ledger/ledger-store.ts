@@ -16,11 +16,8 @@ import type {
 } from "../kernel/index.ts";
 import type { RefusalReason } from "./refusal-reason-schema.ts";
 
-/** A lane's notes about a row, for the trace of its request. */
 export interface LaneNote {
-  /** How long the row waited until its batch was sent. */
   waitMs: number;
-  /** Number of rows of that batch. */
   batchRows: number;
 }
 
@@ -67,7 +64,9 @@ export type ReserveOutcome =
       /** First instant of the next UTC day, week or month. */
       readonly resetAtMs: number;
     }
-  /** Nothing may be dispatched: the journal is away, the instance is fenced, or the queue is full. */
+  /**
+   * Nothing may be dispatched: the journal is away, the instance is fenced, or the queue is full.
+   */
   | { readonly kind: "unavailable"; readonly reason: string };
 
 export type AttemptOutcome =
@@ -78,10 +77,9 @@ export type AttemptOutcome =
   | "reset"
   | "stream_died"
   | "client_disconnected"
-  /** It was open when the books were restored; its debit is 0. */
+  /** The attempt was open when the books were restored; its debit is 0. */
   | "lost_in_restore";
 
-/** The basis of a debit. */
 export type SettlementBasis =
   | "reported"
   | "partial"
@@ -93,13 +91,16 @@ export type SettlementBasis =
 /** `usage_impossible`: the reported usage exceeded what is possible, so all of it was ignored. */
 export type ReportFlag = "usage_impossible";
 
-/** Values of the answer's headers that are nowhere else in its row; absent if the header was not sent. */
+/**
+ * Values of the answer's headers that no other field of the attempt has; absent if the header was
+ * not sent.
+ */
 export interface AnsweredHeaders {
   readonly remainingRequests?: number;
   readonly remainingTokens?: number;
   readonly queueMs?: number;
   readonly retryAfterSeconds?: number;
-  /** Names, joined by `droppedText`. */
+  /** Names of dropped fields, joined by `droppedText`. */
   readonly droppedParams?: string;
 }
 
@@ -125,18 +126,20 @@ export interface CloseRow extends AnsweredHeaders {
   readonly served?: ServedModel;
   /** True on the last attempt of the request: its outcome becomes the request's. */
   readonly final: boolean;
-  /** Absent if the request is not traced. It is not stored. */
   readonly lane?: LaneNote | undefined;
 }
 
 export type CloseOutcome =
   | { readonly kind: "closed"; readonly debitMicroUsd: MicroUsd; readonly overrun: boolean }
-  /** Recovery by another process closed it before; nothing changed. */
+  /** The attempt was closed before, by recovery in another process; nothing changed. */
   | { readonly kind: "already_closed"; readonly debitMicroUsd: MicroUsd }
   /** Not committed yet; the ledger retries by itself. */
   | { readonly kind: "pending" };
 
-/** A request that was refused before any attempt. It costs nothing, and is stored for look-ups by id. */
+/**
+ * A request that was refused before any attempt. It costs nothing, and is stored for look-ups by
+ * id.
+ */
 export interface RefusedRequest {
   readonly requestId: RequestId;
   readonly orgId: OrgId;
@@ -150,7 +153,7 @@ export interface RefusedRequest {
   readonly reason?: RefusalReason;
 }
 
-/** Refused requests of a key in one minute that are only counted. */
+/** The refused requests of a key in one minute that are counted without being stored. */
 export interface RefusedCount {
   readonly orgId: OrgId;
   readonly keyId: KeyId;
@@ -166,7 +169,7 @@ export interface PricePin {
   readonly modelId: ModelId;
   /** In pico-dollars per token. */
   readonly prices: BySku<bigint>;
-  /** The pin of the prices at which the provider is owed; absent if they are these. */
+  /** The pin of the prices at which the provider is owed; absent if it is this pin. */
   readonly purchasePinId?: string;
   /**
    * The price sheets by prompt size, starting at 0. Absent if another pin has the same sheets, or
@@ -195,7 +198,6 @@ export interface Ledger {
   roll(close: CloseRow, next: ReserveRow): Promise<ReserveOutcome>;
   /** Resolves when the closing has committed, or with `pending` after `SETTLE_WAIT_MS`. */
   close(row: CloseRow): Promise<CloseOutcome>;
-  /** Queues a refused request, which is written later in a batch. */
   recordRefused(request: RefusedRequest): void;
   /** True while the lease is held, so that this instance may take traffic. */
   readonly healthy: boolean;

@@ -1,26 +1,22 @@
 import { type CapPeriod, mondayOf } from "../kernel/index.ts";
 
-/** The sums of an account's transfers, and the amount held on it, in micro-dollars. */
 export interface ModelAccount {
   debits: bigint;
   credits: bigint;
   reserved: bigint;
 }
 
-/** The caps and the spend of an organization or a key. */
 export interface ModelSpender {
-  /** The monthly cap; null: none. */
   cap: bigint | null;
   /** Caps per UTC day and per UTC week from Monday on. Only keys have them. */
   readonly periodCaps: { day: bigint | null; week: bigint | null };
-  /** Amount held, which counts against every cap, whenever it was admitted. */
+  /** Amount held. It counts against every cap, whenever the attempts were admitted. */
   inFlight: bigint;
   readonly months: Map<number, { settled: bigint; reserved: bigint }>;
   /** Settled spend by the UTC day of admission, in days since 1970. */
   readonly days: Map<number, bigint>;
 }
 
-/** An organization with its virtual keys by id. */
 export interface ModelOrg extends ModelSpender {
   readonly keys: Map<string, ModelSpender>;
 }
@@ -67,7 +63,6 @@ export function openMonth(
   return fresh;
 }
 
-/** The end of an attempt. */
 export interface ModelClose {
   readonly attempt: bigint;
   readonly costPico: bigint;
@@ -77,7 +72,6 @@ export interface ModelClose {
   readonly kind: "usage" | "void" | "crash";
 }
 
-/** The cost of an end. */
 export interface ModelCharge {
   readonly costPico: bigint;
   readonly debit: bigint;
@@ -89,8 +83,8 @@ export interface ModelCharge {
 export const NOTHING: ModelCharge = { costPico: 0n, debit: 0n, overrun: 0n, margin: 0n };
 
 /**
- * Computes what an ended attempt is charged: its exact cost rounded down to whole micro-dollars, and
- * at most its reserve. The platform bears the excess.
+ * Computes what an ended attempt is charged: its exact cost rounded down to whole micro-dollars,
+ * and at most its reserve. The platform pays the excess.
  */
 export function computeCharge(reserve: bigint, row: ModelClose): ModelCharge {
   const costPico = row.kind === "usage" ? row.costPico : 0n;

@@ -28,13 +28,11 @@ export interface OpenLedgerOptions {
   readonly instanceName: string;
   /** The reaction if committed work is gone from the books. Default: `stop`. */
   readonly onGoneBack?: "stop" | "go_on";
-  /** Counts the batches, for metrics. */
   readonly counts?: LedgerCounts;
 }
 
-/** A ledger of which this process is an instance. */
 export interface OpenedLedger extends Ledger {
-  /** The unique name of this instance. */
+  /** `instanceName`, with a number if another living process has that name. */
   readonly instanceId: string;
   /** True if committed work is gone from the books, and they were not reopened since. */
   readonly hasGoneBack: boolean;
@@ -248,7 +246,6 @@ class BatchedLedger implements OpenedLedger {
 
 const NO_LEASE: ReserveOutcome = { kind: "unavailable", reason: "this instance holds no lease" };
 
-/** Returns the earlier of two times, each of which may be missing. */
 function older(one: number | undefined, other: number | undefined): number | undefined {
   if (one === undefined || other === undefined) return one ?? other;
   return Math.min(one, other);

@@ -22,7 +22,6 @@ import {
 
 const ENTRIES_MAX = 1_000;
 
-/** Grants credit without a payment, and lists the entries of wallets. */
 export class PostgresCreditStore {
   readonly #pool: Pool;
   readonly #changes: ChangeLog;
@@ -48,7 +47,8 @@ export class PostgresCreditStore {
         const after = { amount_usd: formatUsd(amountMicroUsd), ref, is_trial: isTrial };
         if (row.created) {
           note({ action: "credit.grant", orgId, target: orgId, before: null, after });
-          // A grant may change the threshold of the usual alerts; equal values leave no record.
+          // A grant may change the threshold of the default alerts; the change log leaves out equal
+          // values.
           const now = await readThreshold(client, orgId);
           note({ action: "alert.rules", orgId, target: orgId, before, after: now });
         }
@@ -69,7 +69,6 @@ export class PostgresCreditStore {
   }
 }
 
-/** Reads the balance below which the organization is alerted, as a fact of the change log. */
 export async function readThreshold(
   client: Pick<PoolClient, "query">,
   orgId: OrgId,
@@ -114,7 +113,6 @@ function toMessage(error: unknown): string {
 
 interface Grant {
   readonly orgId: OrgId;
-  /** Must be above zero. */
   readonly amountMicroUsd: MicroUsd;
   /** Identifies this grant permanently and across all organizations. */
   readonly ref: string;
@@ -132,7 +130,6 @@ interface GrantOutcome {
   readonly balanceMicroUsd: MicroUsd;
 }
 
-/** An entry of an organization's wallet. */
 export interface LedgerEntry {
   readonly atMs: number;
   /** `grant`, `purchase`, `settle`, … */
@@ -159,7 +156,6 @@ export class CreditFault extends Error {
 export interface Balance {
   /** Credits minus debits and debt after refunds and disputes; may be negative. */
   readonly settledMicroUsd: MicroUsd;
-  /** Reserves in flight. */
   readonly heldMicroUsd: MicroUsd;
 }
 
@@ -170,14 +166,12 @@ export interface MonthSpend {
   readonly resetAtMs: number;
 }
 
-/** The spend under a key's daily or weekly cap. */
 export interface PeriodSpend extends MonthSpend {
   readonly keyId: string;
   readonly period: "week" | "day";
   readonly capMicroUsd: MicroUsd;
 }
 
-/** Reads of an organization's balance and spend. They hold nothing. */
 export interface SpendReads {
   balance(orgId: OrgId): Promise<Balance>;
   monthSpend(orgId: OrgId, keyId?: string): Promise<MonthSpend>;

@@ -57,10 +57,8 @@ const BATCH_LOCK_TIMEOUT_MS = 500;
 const LATE_STATEMENT_TIMEOUT_MS = 10_000;
 const LATE_LOCK_TIMEOUT_MS = 5_000;
 
-/** Number of monthly partitions of transfers that are created ahead. */
 const PARTITION_MONTHS_AHEAD = 2;
 
-/** The ledger in PostgreSQL, with one connection for batches and one for late closings. */
 export class PostgresLedgerBatchStore implements LedgerBatchStore {
   readonly #pool: Pool;
   readonly #changes: ChangeLog;
@@ -90,7 +88,6 @@ export class PostgresLedgerBatchStore implements LedgerBatchStore {
     });
   }
 
-  /** The use of its two connections. */
   get connections(): PoolUse {
     const uses = [this.#batches.use, this.#late.use];
     const busy = uses.filter((use) => use === "busy").length;
@@ -108,7 +105,8 @@ export class PostgresLedgerBatchStore implements LedgerBatchStore {
 
   async annul(rows: readonly ReserveRow[]): Promise<void> {
     for (const row of rows) {
-      // Waits for a running commit of the reserve. A later commit finds the id taken and fails.
+      // `annul_attempt` waits for a running commit of the reserve. A later commit finds the id
+      // taken and fails.
       const values = Object.values(holdColumns.record(row));
       await queryInTime(this.#pool, { text: ANNUL_SQL, values });
     }

@@ -2,7 +2,7 @@ import { Type, type Static } from "typebox";
 
 import { Count, Instant, List, oneOf, Usd } from "../kernel/json/schema-parts.ts";
 
-/** The reason for a refusal. Fields that do not apply are absent. */
+/** Fields that do not apply to a refusal are absent. */
 export const RefusalReason = Type.Object({
   status: Count,
   retryable: Type.Boolean(),
@@ -14,11 +14,12 @@ export const RefusalReason = Type.Object({
   /** In seconds. */
   retry_after: Type.Optional(Count),
   retry_at: Type.Optional(Instant),
-  /** When the reached cap resets. */
   reset_at: Type.Optional(Instant),
   /** The number of requests or tokens that the limit allows. */
   limit: Type.Optional(Count),
-  /** Requests or tokens that were in use when the request came, and those that it adds. */
+  /**
+   * Requests or tokens that were in use when the request came, and the amount that it would add.
+   */
   used: Type.Optional(Count),
   asked: Type.Optional(Count),
   cap_usd: Type.Optional(Usd),

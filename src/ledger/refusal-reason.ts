@@ -10,7 +10,9 @@ import type { RefusalReason } from "./refusal-reason-schema.ts";
 
 const ID_CHARS_MAX = 200;
 
-/** Returns the stored part of a refusal: at most about 3 KB, however long the client's names are. */
+/**
+ * Returns the stored part of a refusal: at most about 3 KB, however long the client's names are.
+ */
 export function refusalReason(refusal: Refusal, dropped: readonly string[] = []): RefusalReason {
   const { status, retryable, limit, figures, retryAfterSeconds, capPeriod } = refusal;
   const names = keepKnownNames(dropped);
@@ -40,7 +42,6 @@ export function droppedText(dropped: readonly string[]): string | undefined {
   return keepKnownNames(dropped).join(",");
 }
 
-/** Splits the names that `droppedText` joined. */
 export function droppedNames(text: string | undefined): readonly string[] {
   return text === undefined ? [] : text.split(",");
 }
@@ -84,7 +85,6 @@ const POSITION = /^\d{1,5}$/;
 /** A value of the `anthropic-beta` header: a name with a date. */
 const BETA = /^[a-z][a-z0-9-]{0,48}-\d{4}-\d{2}-\d{2}$/;
 
-/** Returns at most `NAMES_MAX` names, with unknown names replaced. */
 function keepKnownNames(dropped: readonly string[]): readonly string[] {
   return [...new Set(dropped.map(keepKnownName))].slice(0, NAMES_MAX);
 }

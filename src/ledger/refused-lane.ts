@@ -20,7 +20,6 @@ export interface RefusedLaneOptions {
   ) => Promise<void>;
 }
 
-/** A count of a key's refusals in one minute that still grows. */
 interface Counting extends RefusedCount {
   requests: number;
 }
@@ -39,12 +38,11 @@ const RETRY_MS = 1_000;
  */
 export class RefusedLane {
   readonly #options: RefusedLaneOptions;
-  /** Number of requests of the newest minute that got a row. */
+  /** For the newest minute, how many requests of each key, and of each organization, got a row. */
   readonly #listedOfKey = new Map<KeyId, number>();
   readonly #listedOfOrg = new Map<OrgId, number>();
   #minuteMs = 0;
   #queue: RefusedRequest[] = [];
-  /** By minute and key. */
   readonly #counts = new Map<number, Map<KeyId, Counting>>();
   #countsSize = 0;
   #lost = 0;
@@ -96,7 +94,9 @@ export class RefusedLane {
     return true;
   }
 
-  /* Runs for each refused request beyond the rows, so it builds no string of key and minute. */
+  /*
+   * Runs for each refused request without a row, so it avoids building a string of key and minute.
+   */
   #count(count: RefusedCount): void {
     const known = this.#counts.get(count.minuteMs)?.get(count.keyId);
     if (known !== undefined) known.requests += count.requests;
@@ -150,7 +150,6 @@ export class RefusedLane {
   }
 }
 
-/** Writes rows of refused requests, and the counts of refused requests without a row. */
 export async function recordRefused(
   pool: Pool,
   requests: readonly RefusedRequest[],
@@ -178,8 +177,8 @@ export async function recordRefused(
 }
 
 /*
- * If the request had attempts on a day whose usage is already summed up, that day is marked to be
- * summed up again.
+ * If a refused request had attempts on a day whose usage is already summed up, that day is marked
+ * to be summed up again.
  *
  * The rows of `refused_minute` are locked first, in the order of the primary key, so that all
  * processes share the limit of rows and do not deadlock. A request that an earlier try has written

@@ -21,7 +21,6 @@ import {
   textOf,
 } from "../kernel/index.ts";
 
-/** An operator's decisions when the books are reopened. */
 export interface ReopenRequest {
   readonly reason: string;
   /**
@@ -32,15 +31,14 @@ export interface ReopenRequest {
   readonly isNothingLost: boolean;
   /** The start of the lost time; derived from the ledger if absent. */
   readonly restoredToMs?: number;
-  /** Access that was closed in the lost time and is to be closed again. */
+  /** Access that was closed in the lost time and must be closed again. */
   readonly closings: readonly AccessClosing[];
 }
 
-/** The outcome of reopening the books: they begin a new life. */
 export interface ReopenedBooks {
   readonly life: number;
   readonly restoredToMs: number;
-  /** An attempt is lost if its id is from this time and it is not in the journal. */
+  /** A lost attempt has an id from `lostFromMs` to `lostUntilMs` and is missing in the journal. */
   readonly lostFromMs: number;
   readonly lostUntilMs: number;
   readonly closedAttempts: number;
@@ -203,7 +201,7 @@ export async function readLostChanges(text: string, publicKey: KeyObject): Promi
 interface LostChange {
   readonly action: string;
   readonly target: string;
-  /** The state after the change, or before it if the thing is gone. */
+  /** The state after the change, or before it if the change removed its target. */
   readonly facts: Facts;
 }
 
@@ -211,7 +209,6 @@ function lostChange({ action, target, before, after }: ExportedChange): LostChan
   return { action, target, facts: after ?? before ?? {} };
 }
 
-/** Returns the name of the access that a change affects; undefined if it affects none. */
 function findSubject({ action, target, facts }: LostChange): string | undefined {
   switch (action) {
     case "key.disable":

@@ -4,7 +4,6 @@ import { callbackify } from "node:util";
 
 import { assert, IpNetworks } from "../kernel/index.ts";
 
-/** The error of a connection attempt to an address that is not public. */
 export class PrivateAddressError extends Error {
   override readonly name = "PrivateAddressError";
   readonly code = "PRIVATE_ADDRESS";
@@ -25,7 +24,7 @@ for (const network of [
   "240.0.0.0/4",
   // Unspecified, loopback, and IPv4 addresses in the deprecated compatible form.
   "::/96",
-  // Translated to IPv4 (NAT64, 6to4, Teredo), where the target is not known.
+  // Translated to IPv4 (NAT64, 6to4, Teredo): the real target is unknown.
   "64:ff9b::/96",
   "64:ff9b:1::/48",
   "2001::/32",
@@ -38,19 +37,18 @@ for (const network of [
   assert(forbidden.add(network), "a forbidden network is one");
 }
 
-/** True if the IP address is loopback, private, link-local, shared, multicast or reserved. */
+/** True for private, loopback, link-local, shared, multicast and reserved addresses. */
 export function isPrivateAddress(address: string): boolean {
   return forbidden.has(address.replace(/^\[|\]$/g, ""));
 }
 
-/** True if the host of a URL is a private address or a name of this machine. */
 export function isPrivateHost(hostname: string): boolean {
   return isPrivateAddress(hostname) || isLocalhost(hostname);
 }
 
 /**
- * Returns a look-up for connections. Unless `allowPrivate`, it refuses private addresses. It checks
- * the very address that is then connected to, so that a name cannot change its answer in between.
+ * Returns a look-up function for connections. Unless `allowPrivate`, it refuses private addresses.
+ * It checks the very address that is then connected to, so a DNS answer cannot change in between.
  */
 export function guardedLookup(find: FindAddresses, allowPrivate: boolean): LookupFunction {
   const findThen = callbackify(find);
@@ -68,10 +66,10 @@ export function guardedLookup(find: FindAddresses, allowPrivate: boolean): Looku
   };
 }
 
-/** All addresses of a name; rejects with an error that has a code. */
+/** Rejects with an error that has a `code`. */
 export type FindAddresses = (hostname: string) => Promise<readonly LookupAddress[]>;
 
-/** The codes of failed look-ups, from both resolvers. */
+/** Codes of failed look-ups, from the system's resolver and from c-ares. */
 export const NAME_FAULTS: ReadonlySet<string> = new Set(
   "ENOTFOUND EAI_AGAIN EAI_FAIL ENODATA ESERVFAIL EREFUSED ETIMEOUT ECANCELLED".split(" "),
 );
@@ -79,7 +77,7 @@ export const NAME_FAULTS: ReadonlySet<string> = new Set(
 const REMEMBERED_MS = 30_000;
 
 /**
- * Resolves names in the operator's manifests and settings with the system's resolver, which reads
+ * Resolves names in the operator's manifests and settings with the system's resolver, which knows
  * the hosts file and search domains. It has few threads, and a silent name server blocks one for
  * many seconds. So each name is looked up once at a time, and cached.
  */
@@ -101,7 +99,7 @@ export function rememberedNames(): FindAddresses {
   };
 }
 
-/** The error of an organization that has the most look-ups in flight. */
+/** Thrown if an owner already has the maximum of look-ups in flight. */
 export class NamesBusyError extends Error {
   override readonly name = "NamesBusyError";
   readonly code = "NAMES_BUSY";
@@ -111,22 +109,23 @@ const LOOKUPS_OF_OWNER_MAX = 2;
 const LOOKUP_MS_MAX = 3_000;
 
 /**
- * Resolves names that customers chose, with c-ares. It blocks no thread and has a time limit. It
- * uses only name servers, so names of this machine or its network are not found.
+ * Resolves names that customers chose, with c-ares: it blocks no thread and has a time limit. It
+ * asks name servers only, so it finds no names of this machine or its network.
  */
 export class ForeignNames {
   readonly #servers: readonly string[];
-  /** The number of look-ups in flight for each owner, and the waiting ones in order. */
+  /** Look-ups in flight by owner, and the waiting ones in order. */
   readonly #underWay = new Map<string, { count: number; readonly waiting: (() => void)[] }>();
 
-  /** `servers` are addresses of name servers; an empty list means the system's. */
+  /** An empty list means the system's name servers. */
   constructor(servers: readonly string[] = []) {
     this.#servers = servers;
   }
 
   /**
-   * At most two at once for an `owner`, such as an organization. Further look-ups are refused, so
-   * that a person tries again, or wait, so that a delivery does not fail because of others.
+   * Resolves for an `owner`, such as an organization, at most two names at once. Further look-ups
+   * are refused, so that a person can retry, or wait, so that a delivery does not fail because of
+   * others.
    */
   of(owner: string, whenFull: "refuse" | "wait" = "refuse"): FindAddresses {
     return async (hostname) => {
@@ -167,7 +166,7 @@ export class ForeignNames {
   }
 }
 
-/** True for names that are never sent to a name server (RFC 6761, section 6.3). */
+/** Such names are never sent to a name server (RFC 6761, section 6.3). */
 function isLocalhost(hostname: string): boolean {
   return /(^|\.)localhost\.?$/i.test(hostname);
 }

@@ -17,7 +17,6 @@ const REFUSED =
   /^(ECONNREFUSED|EHOSTUNREACH|ENETUNREACH|ETIMEDOUT|UND_ERR_CONNECT_TIMEOUT|PRIVATE_ADDRESS)$/;
 const TLS = /^(ERR_(TLS|SSL)|EPROTO$|CERT_|SELF_SIGNED_CERT|DEPTH_ZERO_|UNABLE_TO_|INVALID_)/;
 
-/** Classifies the failures of attempts, as refusals of the wires. */
 export function attemptClassifier(clock: Clock): AttemptClassifier {
   return {
     answer: (failed) => classifyFailure(failed, clock.nowMs()),
@@ -29,10 +28,9 @@ export function attemptClassifier(clock: Clock): AttemptClassifier {
     timeout: (status) => timeoutFailure(status ?? undefined),
     brokenBody: (status) => brokenOffFailure(status),
     unusable: (status) => unusableFailure(status),
-    // Not the provider's fault, because some requests need more bytes per token than others.
+    // The provider is not to blame, because some requests need more bytes per token than others.
     endless: (status) => withoutBlame(brokenOffFailure(status)),
-    // The gateway ended the attempt, so the provider's health does not change and no other is
-    // tried.
+    // The gateway ended the attempt: the provider's health does not change, and no other is tried.
     abandoned: (status) => ({
       ...withoutBlame(brokenOffFailure(status ?? 200)),
       strike: "neutral",
@@ -42,7 +40,7 @@ export function attemptClassifier(clock: Clock): AttemptClassifier {
 }
 
 function readCode(error: Error): string {
-  // undici reports a proxy that refuses the tunnel only in the message.
+  // If a proxy refuses the tunnel, undici says so only in the message of the error.
   const proxyStatus = /^Proxy response \((\d{3})\)/.exec(error.message)?.[1];
   if (proxyStatus !== undefined) return `proxy status ${proxyStatus}`;
   return "code" in error ? textOf(error.code) : "";
@@ -54,10 +52,7 @@ function classifyFault(code: string): ConnectionFault {
   return REFUSED.test(code) || code.startsWith("proxy") ? "refused" : "reset";
 }
 
-/**
- * Adapts refused keys to a caller's own key: the refused account is the caller's, and only the
- * caller can fix it.
- */
+/** Adapts refusals of a customer's own key: their message tells the customer, who can fix it. */
 export function ownKeyClassifier(
   classifier: AttemptClassifier,
   deployment: Pick<Deployment, "ownKey">,

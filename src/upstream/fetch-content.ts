@@ -4,13 +4,12 @@ import type { Deployment } from "../catalog/index.ts";
 import { type Clock, type Deadline, type Deadlines, defined } from "../kernel/index.ts";
 import type { UpstreamClient, UpstreamHandler } from "./upstream-client.ts";
 
-/** The receiver of a file. */
 export interface ContentSink {
-  /** True once the head has been written. */
+  /** True after `begin` has written the head. */
   readonly committed: boolean;
-  /** Called once, before any byte. */
+  /** Called once, before `write`. */
   begin(head: ContentHead): void;
-  /** Returns false if the reader is slow; the provider is then paused until `resume`. */
+  /** Returns false if the client is slow; the provider is then paused until `resume`. */
   write(chunk: Buffer): boolean;
 }
 
@@ -21,25 +20,22 @@ export interface ContentInput {
   readonly deployment: Deployment;
   /** The path below the deployment's base address. */
   readonly path: string;
-  /**
-   * One range of bytes, and the version of the file that it applies to; absent for the whole file.
-   */
+  /** A byte range, and the version of the file that it applies to. Absent: the whole file. */
   readonly range?: string;
   readonly ifRange?: string;
-  /** True if only the head is wanted. */
   readonly headOnly: boolean;
-  /** Longest silence of the provider in milliseconds, before its headers and after. */
+  /** How long the provider may be silent, before its headers and after them. */
   readonly idleMs: number;
-  /** The largest file in bytes that is passed through. */
+  /** A larger file is not passed through. */
   readonly bytesMax: number;
   readonly sink: ContentSink;
 }
 
-/** The end of a file. Only `complete` and `broken` follow a written head. */
+/** How a transfer ended. After `begin`, only `complete` and `broken` are possible. */
 export type ContentEnd =
   | { readonly kind: "complete" }
   | { readonly kind: "broken"; readonly reason: string }
-  /** An error status, or with `unusableReason` an answer that is not a file. */
+  /** An error status, or an answer that is not a file; then `unusableReason` says why. */
   | {
       readonly kind: "refused";
       readonly status: number;
@@ -52,17 +48,17 @@ export type ContentEnd =
 export interface RunningContent {
   /** Never rejects. */
   readonly ended: Promise<ContentEnd>;
-  /** Call this when the reader can take more. */
+  /** Call it when the client can take more. */
   resume(): void;
-  /** Call this when the reader has gone. */
+  /** Call it when the client has disconnected. */
   abandon(): void;
 }
 
 const REDIRECTS_MAX = 3;
 
 /**
- * Passes a provider's file through as it arrives. Redirects are followed, without the provider's
- * key once they leave its origin.
+ * Passes a provider's file through as it arrives. Follows redirects, without the provider's key
+ * once they have left its origin.
  */
 export function fetchContent(input: ContentInput): RunningContent {
   const run = new ContentRun(input);
@@ -80,7 +76,6 @@ class ContentRun implements RunningContent, Deadline {
   readonly #home: URL;
   #resolve: (end: ContentEnd) => void = () => {};
   #controller: Dispatcher.DispatchController | undefined;
-  /** The number of the current request; earlier ones were redirected. */
   #hop = 0;
   #url: URL;
   #isAway = false;
@@ -128,7 +123,7 @@ class ContentRun implements RunningContent, Deadline {
   }
 
   onDue(nowMs: number): void {
-    // A paused provider is silent too; a slow reader has a separate time limit.
+    // A paused provider is silent too, but because of the client, which has its own time limit.
     if (this.#sawData || this.#controller?.paused === true) {
       this.#sawData = false;
       this.dueMs = nowMs + this.#input.idleMs;
@@ -139,7 +134,7 @@ class ContentRun implements RunningContent, Deadline {
     );
   }
 
-  /** Ignores the callbacks of a request that was redirected or has ended. */
+  /** Ignores events of requests that were redirected or have ended. */
   #buildHandler(hop: number): UpstreamHandler {
     const counts = (): boolean => hop === this.#hop && !this.#isOver;
     return {
@@ -227,14 +222,13 @@ const SILENT: ContentEnd = { kind: "silent" };
 
 type Headers = Readonly<Record<string, string | string[] | undefined>>;
 
-/** The head of a file as it is passed through. */
 export interface ContentHead {
   readonly status: 200 | 206 | 416;
-  /** Only headers about the file, with names in lower case. */
+  /** Only the headers about the file, with names in lower case. */
   readonly contentHeaders: Readonly<Record<string, string>>;
 }
 
-/** The head of a file, or why the answer is none; absent if its status is the reason. */
+/** `unusableReason` is absent if the status itself is the reason. */
 export type ReadHead =
   | { readonly ok: true; readonly head: ContentHead }
   | { readonly ok: false; readonly unusableReason?: string };
@@ -275,7 +269,6 @@ function unusable(unusableReason: string): ReadHead {
   return { ok: false, unusableReason };
 }
 
-/** The target of a redirect; undefined if the answer is none. */
 function redirectTarget(status: number, headers: Headers, from: URL): URL | undefined {
   if (!REDIRECTS.has(status)) return undefined;
   const location = cleanValue(headers, "location");
@@ -310,7 +303,7 @@ function mayBeVideo(type: string): boolean {
   return !/^\s*(text\/|application\/(json|xml|xhtml|problem)|multipart\/)/i.test(type);
 }
 
-/** The first value, if it is printable ASCII that our answer can contain unchanged. */
+/** The first value, if it is printable ASCII: the gateway's answer can contain it unchanged. */
 function cleanValue(headers: Headers, name: string): string | undefined {
   const value = headers[name];
   const first = (Array.isArray(value) ? value[0] : value)?.trim();

@@ -15,19 +15,16 @@ export type FetchHandler = Dispatcher.DispatchHandler & { onRefused(error: Error
 export interface FetchInput {
   readonly clock: Clock;
   readonly deadlines: Deadlines;
-  /** Longest wait for the whole answer, in milliseconds. */
+  /** The time limit for the whole answer. */
   readonly totalMs: number;
-  /** A longer answer counts as no answer. */
+  /** A longer answer counts as none. */
   readonly bytesMax: number;
-  /** Hands the handler to the transport. */
   readonly send: (handler: FetchHandler) => void;
 }
 
-/** One fetch under way. */
 export interface RunningFetch<T> {
-  /** Undefined if there was no answer in time, or none within its bounds. Never rejects. */
+  /** Resolves with undefined without an answer in time and within the bounds. Never rejects. */
   readonly ended: Promise<T | undefined>;
-  /** Stops at once, because the answer is no longer needed. */
   abandon(): void;
 }
 
@@ -36,13 +33,13 @@ export type RunningJsonFetch = RunningFetch<unknown>;
 export interface FetchedAnswer {
   readonly status: number;
   readonly headers: Readonly<Record<string, string | string[] | undefined>>;
-  /** Empty unless the status is a 2xx; other bodies are not read. */
+  /** Empty unless the status is 2xx: other bodies are not read. */
   readonly body: Buffer;
 }
 
 /**
- * Sends one small request to a provider, independent of any call: no output to a client, no
- * failover, no money. Bounded in time and size; never rejects.
+ * Sends one small request to a provider, outside of any call: no output to a client, no failover,
+ * no charge. Bounded in time and size. Never rejects.
  */
 export function fetchAnswer(input: FetchInput): RunningFetch<FetchedAnswer> {
   const run = new FetchRun(input);
@@ -55,7 +52,7 @@ export function fetchAnswer(input: FetchInput): RunningFetch<FetchedAnswer> {
   return run;
 }
 
-/** Fetches a JSON answer; undefined unless the status is a 2xx. */
+/** Resolves with undefined unless the status is 2xx and the body is JSON. */
 export function fetchJson(input: FetchInput): RunningJsonFetch {
   const run = fetchAnswer(input);
   return {
@@ -103,7 +100,7 @@ class FetchRun implements FetchHandler, RunningFetch<FetchedAnswer>, Deadline {
 
   onRequestStart(controller: Dispatcher.DispatchController): void {
     this.#controller = controller;
-    // It may have timed out while the request waited for a connection.
+    // The fetch may have timed out while the request waited for a connection.
     if (this.#isOver) controller.abort(new Error("this answer is no longer needed"));
   }
 
@@ -155,29 +152,28 @@ function parseJson({ status, body }: FetchedAnswer): unknown {
   return status < 300 ? tryParse(body.toString())?.value : undefined;
 }
 
-/** The end of a POST: the status of its answer, or the reason why there was none. */
 export type PostEnd =
   | { readonly kind: "answered"; readonly status: number }
-  /** A short text for people, without anything from the other side. */
+  /** A short text for people, without anything that the receiver sent. */
   | { readonly kind: "unanswered"; readonly fault: string };
 
 export interface Post {
   readonly url: URL;
   readonly headers: Readonly<Record<string, string>>;
   readonly body: string;
-  /** The time limit for everything, from the connection to the end of the answer. */
+  /** The time limit for everything, from connecting to the end of the answer. */
   readonly timeoutMs: number;
   /** Allows loopback and private addresses, for development and tests. */
   readonly allowPrivate: boolean;
   readonly find: FindAddresses;
 }
 
-/** The most bytes of the answer that are read. */
+/** Further bytes of the answer are not read. */
 const ANSWER_BYTES_MAX = 4_096;
 
 /**
- * Sends one POST to an address that a customer gave, on a new connection to the very address that
- * was checked. Follows no redirect, and keeps only the status of the answer. Never rejects.
+ * Sends one POST to a URL from a customer, on a new connection to the very address that was
+ * checked. Follows no redirect, and keeps only the status. Never rejects.
  */
 export async function postOnce(post: Post): Promise<PostEnd> {
   const { url, headers, body, timeoutMs, allowPrivate, find } = post;
@@ -196,7 +192,7 @@ export async function postOnce(post: Post): Promise<PostEnd> {
       body,
       signal,
     });
-    // The rest does not matter, because the status is known.
+    // The body does not matter, because the status is known.
     await answer.dump({ limit: ANSWER_BYTES_MAX, signal }).catch(() => undefined);
     return { kind: "answered", status: statusCode };
   } catch (fault) {
@@ -207,8 +203,8 @@ export async function postOnce(post: Post): Promise<PostEnd> {
 }
 
 /**
- * True if the name has a private address now. False if it does not resolve in time; `busy` if its
- * owner has too many look-ups in flight.
+ * True if the name currently has a private address, false if it does not resolve in time, `busy` if
+ * its owner has too many look-ups in flight.
  */
 export async function resolvesToPrivate(
   hostname: string,
@@ -223,7 +219,6 @@ export async function resolvesToPrivate(
 
 const PRIVATE = "not sent: the address is private";
 
-/** The codes of certificate errors in OpenSSL and Node.js. */
 const CERTIFICATE_FAULTS: readonly (readonly [RegExp, string])[] = [
   [/^ERR_TLS_CERT_ALTNAME_/, "the certificate is that of another host"],
   [/^CERT_HAS_EXPIRED$/, "the certificate has expired"],

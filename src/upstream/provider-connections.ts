@@ -6,23 +6,21 @@ import { buildConnector, type Dispatcher, EnvHttpProxyAgent, Pool } from "undici
 import { ForeignNames, guardedLookup, rememberedNames } from "./address-guard.ts";
 import { PassingHandler, type SentBodies } from "./sent-bodies.ts";
 
-/** The operator's settings for connections to providers. */
 export interface Outbound {
-  /** How long an unused connection is kept; a provider's hint can shorten it. */
   readonly idleMs: number;
-  /** Hosts that are reached without a proxy, separated by commas. */
+  /** Comma-separated hosts that are reached without the proxy. */
   readonly noProxy: string;
   readonly all: OutboundRoute;
-  /** The routes of some providers, by id. */
+  /** Routes of single providers, by provider id; `all` is for the others. */
   readonly byProvider: ReadonlyMap<string, OutboundRoute>;
 }
 
 export interface OutboundRoute {
-  /** Address of the proxy for `https:` addresses; empty: none. */
+  /** Proxy for `https:` addresses. Empty: none. */
   readonly proxy: string;
-  /** Authorities and client certificate; undefined: default authorities, no certificate. */
+  /** Authorities and client certificate. Undefined: default authorities, no certificate. */
   readonly secureContext?: SecureContext | undefined;
-  /** The same authorities without the certificate: for the proxy, and for files on other hosts. */
+  /** Authorities without the client certificate: for the proxy, and for files on other hosts. */
   readonly trustOnly?: SecureContext | undefined;
 }
 
@@ -37,7 +35,6 @@ const STRAIGHT: Outbound = {
   byProvider: new Map(),
 };
 
-/** The provider and the origin of a connection. */
 interface Target {
   readonly providerId: string;
   readonly origin: string;
@@ -45,14 +42,14 @@ interface Target {
 
 type Connect = buildConnector.BuildOptions & { readonly lookup?: LookupFunction };
 
-/** The connections to providers: reused ones by origin, and those for one request. */
+/** Connections to providers: kept ones by origin, and others for a single request. */
 export class ProviderConnections {
   readonly #bodies: SentBodies;
   readonly #outbound: Outbound;
   readonly #requests = new KeptConnections();
   readonly #pools = new Map<OutboundRoute, Map<string, Dispatcher>>();
   readonly #lookup: LookupFunction;
-  /** The look-up for addresses in providers' answers. */
+  /** Looks up the hosts of addresses that providers' answers name. */
   readonly #foreignLookup: LookupFunction;
 
   constructor(options: {
@@ -67,7 +64,6 @@ export class ProviderConnections {
     this.#foreignLookup = guardedLookup((name) => new ForeignNames().find(name), allowPrivate);
   }
 
-  /** The pool of kept connections to a provider. */
   kept({ providerId, origin }: Target): Dispatcher {
     const route = this.#findRoute(providerId);
     let pools = this.#pools.get(route);
@@ -77,17 +73,17 @@ export class ProviderConnections {
     return pool;
   }
 
-  /** Follows a request on reused connections; see `KeptConnections`. */
+  /** Follows a request on kept connections; see `KeptConnections`. */
   handler(...request: Parameters<KeptConnections["handler"]>): Dispatcher.DispatchHandler {
     return this.#requests.handler(...request);
   }
 
-  /** Dispatches one request to a provider on a new connection, closed with its answer. */
+  /** Sends one request to a provider on a new connection, which is closed after the answer. */
   anew({ providerId, origin }: Target, send: (dispatcher: Dispatcher) => void): void {
     once(this.#open(origin, this.#findRoute(providerId), this.#lookup), send);
   }
 
-  /** Sends to an address that is not a provider's, without a client certificate. */
+  /** Sends to an address that is not the provider's, so without its client certificate. */
   elsewhere(origin: string, send: (dispatcher: Dispatcher) => void): void {
     const { proxy, trustOnly } = this.#outbound.all;
     const route = { proxy, secureContext: trustOnly, trustOnly };
@@ -114,7 +110,7 @@ export class ProviderConnections {
       connections: CONNECTIONS_PER_ORIGIN_MAX,
       pipelining: 1,
       keepAliveTimeout: idleMs,
-      // A hint of the provider shortens the time, and never extends it.
+      // A hint of the provider may shorten the time, but never extend it.
       keepAliveMaxTimeout: idleMs,
     };
     const pooled = (to: string | URL, connector: buildConnector.connector): Pool =>
@@ -125,7 +121,7 @@ export class ProviderConnections {
     if (proxy === "") return pooled(origin, buildConnector({ ...connect, lookup }));
     return new EnvHttpProxyAgent({
       ...options,
-      // Empty instead of absent, so that undici does not read the environment.
+      // Empty, because undici would read the environment if it were absent.
       httpProxy: "",
       httpsProxy: proxy,
       noProxy,
@@ -140,31 +136,27 @@ export class ProviderConnections {
 
 function once(dispatcher: Dispatcher, send: (dispatcher: Dispatcher) => void): void {
   send(dispatcher);
-  // Closes the dispatcher once the answer has ended.
+  // Resolves after the answer has ended.
   dispatcher.close().catch(() => undefined);
 }
 
-/** The error codes of a connection that the other side has closed. */
 const ENDED_CODES: ReadonlySet<unknown> = new Set(["UND_ERR_SOCKET", "ECONNRESET", "EPIPE"]);
 
-/** The handler of a request's events. */
 export type KeptHandler = Dispatcher.DispatchHandler & {
-  /** True once nobody waits for the answer. */
+  /** True if no client waits for the answer any more. */
   readonly isUnwanted?: boolean;
 };
 
 interface Connection {
-  /** The number of requests that were sent on it. */
   requests: number;
-  /** True if a byte arrived after the last one was sent. */
+  /** True if a byte arrived after the latest request was sent. */
   hasRead: boolean;
 }
 
-/** Records for every connection to a provider whether it was used before. */
+/** Tracks for every connection to a provider whether it was used before. */
 class KeptConnections {
   #starting: KeptRequest | undefined;
 
-  /** Wraps a connector so that the requests on its sockets are followed. */
   connector(connect: buildConnector.connector): buildConnector.connector {
     return (options, callback) =>
       connect(options, (...outcome) => {
@@ -174,10 +166,10 @@ class KeptConnections {
   }
 
   /**
-   * A handler for one request. `sendAgain` is called at most once, instead of reporting a failure,
-   * if the request was sent on a reused connection that ended before the first byte of an answer:
-   * most likely the provider had closed it before it saw the request. It is not called if the
-   * client has left, because the answer would cost money and reach no one.
+   * Returns a handler for one request. `sendAgain` is called at most once, instead of reporting a
+   * failure, if the request was sent on a kept connection that ended before the first byte of an
+   * answer: most likely, the provider had closed it before it saw the request. Not called if the
+   * client has disconnected, because the answer would cost money and reach no one.
    */
   handler(handler: KeptHandler, sendAgain: () => void): Dispatcher.DispatchHandler {
     return new KeptRequest(handler, sendAgain, (request) => {
@@ -196,7 +188,7 @@ class KeptConnections {
         this.#starting = undefined;
         return write(...args);
       },
-      // The socket's own count includes TLS records, which a server sends when it closes.
+      // The socket's own count would include TLS records, which a server sends when it closes.
       read: (bytes?: number): unknown => {
         const chunk: unknown = read(bytes);
         if (chunk !== null) connection.hasRead = true;

@@ -16,38 +16,32 @@ import {
 } from "../formats/index.ts";
 import type { KeptHandler } from "./provider-connections.ts";
 
-/** The time limits of one attempt, in milliseconds. */
 export interface AttemptTimeouts {
-  /** Longest wait for the first headers. */
   readonly headersMs: number;
-  /** Longest silence in a stream's body; Infinity if only `totalMs` applies. */
+  /** Maximum silence within the body of a stream; Infinity if only `totalMs` applies. */
   readonly idleMs: number;
-  /** Longest whole answer, or stream that a client reads. */
+  /** Maximum duration of a whole answer, or of a stream with a connected client. */
   readonly totalMs: number;
-  /** Longest wait for a stream's first content, whatever else arrives; absent for no limit. */
+  /** Maximum wait for a stream's first content, whatever else arrives; absent: no limit. */
   readonly firstContentMs?: number;
-  /** How long to keep reading after the client left. */
+  /** How long to go on reading an answer after its client has disconnected. */
   readonly drainMs: number;
 }
 
-/** The receiver of an answer. */
 export interface OutputSink {
-  /** True once the 200 was written, by the first `write` or by `commit`. */
+  /** True after the first `write` or `commit` has written the 200. */
   readonly committed: boolean;
-  /**
-   * Returns false if the client is slow; the provider is then paused until the attempt's `resume`.
-   */
+  /** Returns false if the client is slow: the provider is then paused until `resume`. */
   write(output: Output): boolean;
-  /** Writes the 200 without output, and keeps the silent stream open. */
+  /** Writes the 200 before any output, to keep a silent stream open. */
   commit(): void;
 }
 
-/** The bytes of framing and text that a stream may use for each token of its output bound. */
+/** Bytes of framing and text that a stream may use per token of its output bound. */
 const STREAM_BYTES_PER_TOKEN = 2_048;
-/** More than one line may have, so that an overlong line is reported as such. */
+/** More than a single line may have, so that an overlong line is reported as such. */
 const STREAM_BYTES_FREE = 2 * SSE_LINE_BYTES_MAX;
 
-/** Returns the most bytes of a stream with this output bound. */
 export function streamBytesMax(outputTokens: number): number {
   return STREAM_BYTES_FREE + outputTokens * STREAM_BYTES_PER_TOKEN;
 }
@@ -56,72 +50,62 @@ export interface AttemptInput {
   readonly clock: Clock;
   readonly deadlines: Deadlines;
   readonly timeouts: AttemptTimeouts;
-  /** True if the answer is a stream of server-sent events. */
   readonly stream: boolean;
-  /** Most bytes of a stream: the output bound with generous framing. */
+  /** See `streamBytesMax()`. */
   readonly streamBytesMax: number;
   readonly sink: OutputSink;
-  /**
-   * Monotonic time at which a stream that the provider has answered is committed without content.
-   */
+  /** The monotonic instant at which an answered stream without content is committed. */
   readonly commitDueMs: number;
   readonly openBridge: () => AnswerBridge;
   readonly classify: AttemptClassifier;
-  /** Hands the handler to the transport. */
   readonly send: (handler: AttemptHandler) => void;
 }
 
-/** Classifies the ways in which an attempt can fail. */
 export interface AttemptClassifier {
   answer(failed: FailedAnswer): UpstreamFailure;
   connection(error: Error): UpstreamFailure;
   timeout(upstreamStatus: number | null): UpstreamFailure;
-  /** The body broke off after the headers. */
   brokenBody(upstreamStatus: number): UpstreamFailure;
   /** A 2xx that cannot be read, because it is compressed although that was not requested. */
   unusable(upstreamStatus: number): UpstreamFailure;
-  /** A stream that continued past every bound. */
+  /** A stream that exceeded `streamBytesMax`. */
   endless(upstreamStatus: number): UpstreamFailure;
   /** The gateway stopped reading, because the client had left or the process shuts down. */
   abandoned(upstreamStatus: number | null): UpstreamFailure;
 }
 
 export interface AttemptResult {
-  /** Undefined until a 2xx arrived. */
+  /** Undefined if no 2xx arrived. */
   readonly bridge: AnswerBridge | undefined;
   /** Undefined if the answer is complete. */
   readonly failure: UpstreamFailure | undefined;
   readonly timedOut: boolean;
-  /** True if the provider sent output, even if the client had left; it decides what is owed. */
+  /** True if the provider sent output, even after the client had left: it decides what is owed. */
   readonly hasOutput: boolean;
   readonly upstreamStatus: number | null;
-  /** Milliseconds from dispatch to the first headers. */
+  /** From dispatch to the response headers. */
   readonly firstByteMs: number | null;
-  /**
-   * Milliseconds from dispatch to the first output; null if there was none, or it was no stream.
-   */
+  /** From dispatch to the first output; null without output, or if the answer is not a stream. */
   readonly firstOutputMs: number | null;
   readonly durationMs: number;
 }
 
 export type AttemptHandler = KeptHandler & { onRefused(error: Error): void };
 
-/** A running attempt. */
 export interface RunningAttempt {
   readonly ended: Promise<AttemptResult>;
-  /** Call this when the client can take more. */
+  /** Call it when the client can take more. */
   resume(): void;
-  /** Call this when the client left: reads on without output, for at most the drain time. */
+  /** Call it when the client has disconnected: reads on without output, for at most `drainMs`. */
   detach(): void;
-  /** Stops at once. */
   abandon(): void;
 }
 
 type Phase = "headers" | "answer" | "error_body" | "ended";
 
-/** A failed answer is classified by the bytes that arrive within this time, in milliseconds. */
+/** A failed answer is classified by what arrives within this time. */
 const ERROR_BODY_TIMEOUT_MS = 5_000;
-/** How long a provider may take to close a stream after its end mark, in milliseconds. */
+/** How long a provider may take to close a stream after its end mark. */
 const TRAILING_BYTES_TIMEOUT_MS = 2_000;
 
 /** Runs one attempt, from the first byte sent to the end of the provider's answer. */
@@ -156,11 +140,11 @@ class AttemptRun implements AttemptHandler, RunningAttempt, Deadline {
   #bytes = 0;
   #hasOutput = false;
   #sawData = false;
-  /** True if the provider had to wait for a slow client. */
+  /** True if the provider was ever paused because the client was slow. */
   #hasWaited = false;
   #responseEnded = false;
   #totalDueMs: number;
-  /** The time limit of the headers, then of a stream's silence. */
+  /** When the headers are due, and later when a stream has been silent for too long. */
   #idleDueMs: number;
   readonly #contentDueMs: number;
 
@@ -289,7 +273,7 @@ class AttemptRun implements AttemptHandler, RunningAttempt, Deadline {
     return this.#input.stream && isOpen && !this.#hasOutput;
   }
 
-  /** Only a stream that the provider has answered is committed without content. */
+  /** Infinity unless the provider has answered with a stream that has no content yet. */
   #commitDueMs(): number {
     const { sink, commitDueMs } = this.#input;
     const isSilent = this.#phase === "answer" && this.#awaitsContent();
@@ -297,12 +281,12 @@ class AttemptRun implements AttemptHandler, RunningAttempt, Deadline {
     return mayCommit ? commitDueMs : Number.POSITIVE_INFINITY;
   }
 
-  /** Bytes without content renew the limit of silence, but not the limit of the first content. */
+  /** Bytes without content extend the silence limit, but not the limit for the first content. */
   #isOverdue(nowMs: number): boolean {
     if (nowMs >= this.#totalDueMs) return true;
     if (this.#awaitsContent() && nowMs >= this.#contentDueMs) return true;
     if (nowMs < this.#idleDueMs) return false;
-    // A paused provider is silent because the client is slow, which has a separate time limit.
+    // A paused provider is silent because the client is slow, which has its own time limit.
     if (!this.#sawData && this.#controller?.paused !== true) return true;
     this.#sawData = false;
     this.#idleDueMs = nowMs + this.#input.timeouts.idleMs;
@@ -315,7 +299,7 @@ class AttemptRun implements AttemptHandler, RunningAttempt, Deadline {
     bridge.push(chunk);
     this.#afterBridge(bridge);
     if (bridge.state === "complete" || bridge.state === "failed") {
-      // A stream ends at its end mark; the provider's bytes after it are ignored.
+      // A stream ends at its end mark; bytes after it are ignored.
       this.#end(bridge.failure);
     } else if (this.#input.stream && this.#bytes > this.#input.streamBytesMax) {
       this.#end(this.#input.classify.endless(this.#status ?? 200));
@@ -367,7 +351,7 @@ class AttemptRun implements AttemptHandler, RunningAttempt, Deadline {
     this.#releaseProvider(failure);
     this.#resolve({
       bridge: finished === "answer" ? this.#bridge : undefined,
-      // A provider may close a connection that a slow client has paused for long.
+      // A provider may close a connection that a slow client has paused for long: do not blame it.
       failure: failure !== undefined && this.#hasWaited ? withoutBlame(failure) : failure,
       timedOut,
       hasOutput: this.#hasOutput,
@@ -381,8 +365,7 @@ class AttemptRun implements AttemptHandler, RunningAttempt, Deadline {
   #releaseProvider(failure: UpstreamFailure | undefined): void {
     const controller = this.#controller;
     if (failure === undefined && !this.#responseEnded) {
-      // The end mark came before the end of the body: wait a moment, so that the socket can be
-      // reused.
+      // The end mark came before the end of the body: wait, so that the socket can be reused.
       this.dueMs = this.#input.clock.monotonicMs() + TRAILING_BYTES_TIMEOUT_MS;
       if (controller?.paused === true) controller.resume();
       return;

@@ -10,10 +10,10 @@ type DispatchedBody = Omit<Dispatcher.DispatchOptions, "body"> & {
 };
 
 /**
- * Sends request bodies from pooled buffers. A buffer may only be reused for another customer once
- * its bytes have left this process. So it is returned after its write to the socket has succeeded,
- * and left to the garbage collector after a failed or missing write. The end of the answer proves
- * nothing, because providers may answer before they have read the body.
+ * Sends request bodies from pooled buffers. A buffer may be reused for another customer only after
+ * its bytes have left this process. So it returns to the pool after its write to the socket has
+ * succeeded, and goes to the garbage collector after a failed or missing write. The end of the
+ * answer proves nothing: providers may answer before they have read the body.
  */
 export class SentBodies {
   readonly #pool: BufferPool;
@@ -22,7 +22,7 @@ export class SentBodies {
     this.#pool = pool;
   }
 
-  /** Writes the body and dispatches the request. The sockets must come from `connector`. */
+  /** The dispatcher's sockets must come from `connector`, which tracks the writes. */
   dispatch(
     dispatcher: Pick<Dispatcher, "dispatch">,
     { body, ...options }: DispatchedBody,
@@ -47,7 +47,7 @@ export class SentBodies {
     }
   }
 
-  /** Wraps a connector so that the writes of bodies on its sockets are followed. */
+  /** Wraps a connector so that writes of bodies on its sockets are tracked. */
   connector(connect: buildConnector.connector): buildConnector.connector {
     return (options, callback) =>
       connect(options, (...outcome) => {
@@ -70,7 +70,7 @@ export class SentBodies {
           : write(chunk, second, third);
       }
       if (!sent.startWriting()) {
-        // The buffer may hold the body of another customer by now.
+        // The buffer may have another customer's body by now.
         socket.destroy(new Error("a body is written once"));
         return false;
       }
@@ -79,7 +79,7 @@ export class SentBodies {
   }
 }
 
-/** A property of the bytes, because every garbage collection would walk a weak map of them. */
+/** A property of the bytes, because every garbage collection would walk a WeakMap of them. */
 const SENT = Symbol("sent body");
 
 interface FollowedBytes extends Buffer {
@@ -88,7 +88,6 @@ interface FollowedBytes extends Buffer {
 
 type WriteCallback = (fault?: Error | null) => void;
 
-/** One body in a lent buffer. */
 class SentBody {
   readonly #loan: LentBuffer;
   #state: "waiting" | "writing" | "over" = "waiting";
@@ -97,7 +96,7 @@ class SentBody {
     this.#loan = loan;
   }
 
-  /** False if it was written before, or its request is over. */
+  /** False if the body was written before, or its request has ended. */
   startWriting(): boolean {
     if (this.#state !== "waiting") return false;
     this.#state = "writing";
@@ -111,7 +110,7 @@ class SentBody {
     else this.#loan.leave();
   }
 
-  /** Called when the request is over. A body that is being written ends with its write. */
+  /** Call it when the request has ended. A write that is still running ends the body itself. */
   requestEnded(): void {
     if (this.#state !== "waiting") return;
     this.#state = "over";
@@ -119,9 +118,9 @@ class SentBody {
   }
 }
 
-/** Passes everything on, and reports the end of the request to its body. */
+/** Passes all events on, and tells the body when its request has ended. */
 export class PassingHandler implements Dispatcher.DispatchHandler {
-  /** The body of the request, if it is in a lent buffer. */
+  /** Undefined if the body is not in a lent buffer. */
   body: SentBody | undefined;
   readonly #handler: Dispatcher.DispatchHandler;
 
@@ -135,7 +134,7 @@ export class PassingHandler implements Dispatcher.DispatchHandler {
 
   onResponseStart(...head: Parameters<Handler["onResponseStart"]>): void {
     this.#handler.onResponseStart?.(...head);
-    // Not used; undici would keep them, and the bytes they came in, for as long as the stream.
+    // Unused, but undici would keep them, with the bytes they came in, as long as the stream.
     head[0].rawHeaders = null;
   }
 

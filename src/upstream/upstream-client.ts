@@ -14,36 +14,34 @@ import { type KeptHandler, type Outbound, ProviderConnections } from "./provider
 import { SentBodies } from "./sent-bodies.ts";
 
 export interface UpstreamClientOptions {
-  /** Allows loopback and private provider addresses, for development and tests. */
+  /** Allows loopback and private addresses, for development and tests. */
   readonly allowPrivateUpstreams: boolean;
-  /** Returns the provider key by the name of its environment variable. */
   readonly providerKey: (envName: string) => string | undefined;
-  /** Decrypts a customer's own provider key; throws if it cannot. Absent: none can be decrypted. */
+  /** Decrypts a customer's own provider key, or throws. Absent: such keys cannot be used. */
   readonly openKey?: (ownKey: OwnKey) => string;
-  /** The wires that providers may speak. Default: all wires of the program. */
+  /** Wires that providers may speak. Default: all of the program. */
   readonly wires?: WireTable;
-  /** The buffers into which request bodies are written. Default: a separate pool. */
+  /** Buffers for request bodies. Default: a separate pool. */
   readonly bodyPool?: BufferPool;
-  /** Default: without a proxy, trusting the default authorities. */
+  /** The routes to providers. Default: no proxy, default authorities. */
   readonly outbound?: Outbound;
-  /** Called when a request is sent again because the reused connection had been closed. */
+  /** Called when a request is sent again because its kept connection had been closed. */
   readonly onSentAgain?: (deployment: Deployment) => void;
 }
 
-/** The handler of a request's events; `onRefused` is called if it was not sent. */
+/** `onRefused` is called if the request was not sent. */
 export type UpstreamHandler = KeptHandler & { onRefused(error: Error): void };
 
-/** The facts about the attempt that are sent to its provider. */
 export interface SentAttempt {
   readonly attemptId?: AttemptId;
   readonly traceparent?: string | undefined;
 }
 
-/** A request without a body: for the state of a job, or for its file. */
+/** A request without a body: for the state of a video job, or for its file. */
 export interface UpstreamQuestion {
-  /** A path below the deployment's base URL, with a leading slash, or a URL at its origin. */
+  /** A path below the deployment's base URL, with a leading slash, or a URL with its origin. */
   readonly path: string | URL;
-  /** Names and values without the provider's key, in lower case. */
+  /** Names are in lower case. The provider's key is not among them. */
   readonly headers: Readonly<Record<string, string>>;
 }
 
@@ -51,24 +49,24 @@ interface Endpoint {
   readonly providerId: string;
   readonly origin: string;
   readonly basePath: string;
-  /** The key in `headers`, to detect that it was rotated. */
+  /** The key in `headers`, to notice when it was rotated. */
   readonly marketplaceKey: string | undefined;
-  /** Name, value, name, value. */
+  /** Name, value, name, value, … */
   readonly headers: readonly string[];
-  /** The reason why nothing may be sent there. */
+  /** Why nothing may be sent to this endpoint. */
   readonly refused: Error | undefined;
 }
 
 /**
  * Sends encoded requests to providers over kept-alive connections: one pool per origin, one request
- * per connection at a time, no redirect followed, no decompression asked for. A request is sent
- * again only when a kept connection was dead before it could be served.
+ * per connection at a time, no redirects, no compression. A request is sent again only if a kept
+ * connection was dead before it could be served.
  */
 export class UpstreamClient {
   readonly #options: UpstreamClientOptions;
   readonly #connections: ProviderConnections;
   readonly #bodies: SentBodies;
-  // Weak: a swapped catalog takes its endpoints with it.
+  // Weak, so that endpoints of a replaced catalog are collected with its deployments.
   readonly #endpoints = new WeakMap<Deployment, Endpoint>();
 
   constructor(options: UpstreamClientOptions) {
@@ -79,8 +77,8 @@ export class UpstreamClient {
   }
 
   /**
-   * Dispatches once and reports everything to `handler`, including failures. The attempt's id is
-   * sent, so that a provider's records can be matched with the journal, and its `traceparent` if
+   * Dispatches once and reports everything to `handler`, including failures. Sends the attempt's
+   * id, so that a provider's records can be matched with the journal, and its `traceparent` if
    * traces are propagated to the provider.
    */
   send(
@@ -98,14 +96,13 @@ export class UpstreamClient {
     this.#dispatch(deployment, { method: "GET", ...question }, handler);
   }
 
-  /** Sends a DELETE with the deployment's key, like `send`. */
   delete(deployment: Deployment, question: UpstreamQuestion, handler: UpstreamHandler): void {
     this.#dispatch(deployment, { method: "DELETE", ...question }, handler);
   }
 
   /**
-   * Fetches from an address that a provider named, without any key: only public addresses over
-   * https, unless private upstreams are allowed. The connection is closed after the answer.
+   * Fetches a URL that a provider named, without any key: only public addresses over https, unless
+   * private upstreams are allowed. The connection is closed after the answer.
    */
   getElsewhere(
     url: URL,
@@ -125,8 +122,8 @@ export class UpstreamClient {
   }
 
   /**
-   * Sends one request with the deployment's key, independent of any call. Resolves with the status
-   * of the answer; rejects if there is none in time.
+   * Sends one request with the deployment's key, outside of any call. Resolves with the status of
+   * the answer; rejects if there is none in time.
    */
   async checkKey(deployment: Deployment, request: KeyCheck, timeoutMs: number): Promise<number> {
     const endpoint = this.#findEndpoint(deployment);
@@ -138,7 +135,6 @@ export class UpstreamClient {
       headers: withHeaders(endpoint.headers, request.headers),
       signal: AbortSignal.timeout(timeoutMs),
     });
-    // Only the status matters.
     await body.dump().catch(() => undefined);
     return statusCode;
   }
@@ -204,9 +200,7 @@ export class UpstreamClient {
     return this.#options.providerKey(apiKeyEnv);
   }
 
-  /**
-   * A customer's own key, the marketplace's, none, or a customer's key that cannot be decrypted.
-   */
+  /** Returns an Error if a customer's key cannot be decrypted, undefined if there is no key. */
   #findKey(deployment: Deployment): string | undefined | Error {
     const { ownKey } = deployment;
     if (ownKey === undefined) return this.#findMarketplaceKey(deployment);
@@ -214,7 +208,7 @@ export class UpstreamClient {
     try {
       return this.#options.openKey?.(ownKey) ?? unopened;
     } catch {
-      // Without the cause, which must not be shown to a caller.
+      // Without the cause, which must not be shown to a client.
       return unopened;
     }
   }
@@ -239,7 +233,7 @@ export class UpstreamClient {
 /** Some providers refuse a request without a user agent. */
 const COMMON_HEADERS = ["accept-encoding", "identity", "user-agent", "tokenmarket"] as const;
 
-/** The time limits are those of each run, on one shared timer. */
+/** Each run has its own time limits, on one shared timer. */
 const NO_TIMEOUTS = { headersTimeout: 0, bodyTimeout: 0 } as const;
 
 interface Dispatched extends UpstreamQuestion {
@@ -248,7 +242,7 @@ interface Dispatched extends UpstreamQuestion {
   readonly sent?: SentAttempt;
 }
 
-/** The key is sent only to the origin it belongs to. */
+/** Sends the key only to the origin it belongs to. */
 function pathOn({ origin }: Endpoint, url: URL): string {
   assert(url.origin === origin, "an address with a key is at the deployment's own origin");
   return url.pathname + url.search;

@@ -32,8 +32,7 @@ export async function startBifrostCore(start: TargetStart): Promise<Target> {
         ? { port, path: chatPath(client), headers: clientHeaders(client, "bench") }
         : undefined,
     modelId: ({ upstream }) => `${PROVIDERS[upstream]}/${UPSTREAM_MODEL_ID[upstream]}`,
-    processIds: () => [program.processId],
-    helperProcessIds: () => [],
+    processes: () => ({ own: [program.processId] }),
     stop: () => program.stop(),
   };
 }

@@ -47,8 +47,7 @@ async function startWith(
     endpoint: ({ client }) => endpoint(port, client),
     modelId: ({ upstream }) => `${PROVIDERS[upstream]}/${UPSTREAM_MODEL_ID[upstream]}`,
     // Its databases are files that it writes itself.
-    processIds: () => [program.processId],
-    helperProcessIds: () => [],
+    processes: () => ({ own: [program.processId] }),
     stop: () => program.stop(),
   };
 }

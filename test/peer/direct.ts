@@ -17,8 +17,7 @@ export function startDirect(start: TargetStart): Target {
       headers: clientHeaders(client, "bench"),
     }),
     modelId: ({ client }) => UPSTREAM_MODEL_ID[client],
-    processIds: () => [],
-    helperProcessIds: () => [],
+    processes: () => ({ own: [] }),
     stop: () => Promise.resolve(),
   };
 }

@@ -20,8 +20,7 @@ export async function startFloor(start: TargetStart): Promise<Target> {
         : undefined,
     modelId: ({ client }) => UPSTREAM_MODEL_ID[client],
     keys: { bad_key: ["unknown"] },
-    processIds: () => [helper.processId],
-    helperProcessIds: () => [],
+    processes: () => ({ own: [helper.processId] }),
     stop: () => Promise.resolve(helper.stop()),
   };
 }

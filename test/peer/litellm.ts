@@ -136,8 +136,10 @@ function target({ id, program, port, key, database }: RunningProxy): Target {
     modelId: ({ upstream }) => MODELS[upstream],
     pace: PACE,
     // Its workers, and the engine through which they reach the database.
-    processIds: () => [program.processId, ...descendantsOf(program.processId)],
-    helperProcessIds: () => database?.processIds() ?? [],
+    processes: () => ({
+      own: [program.processId, ...descendantsOf(program.processId)],
+      helpers: database?.processIds() ?? [],
+    }),
     stop: async () => {
       await program.stop();
       await database?.stop();

@@ -36,8 +36,7 @@ export async function startNginx(start: TargetStart): Promise<Target> {
       headers: clientHeaders(client, "bench"),
     }),
     modelId: ({ client }) => UPSTREAM_MODEL_ID[client],
-    processIds: () => [program.processId, ...descendantsOf(program.processId)],
-    helperProcessIds: () => [],
+    processes: () => ({ own: [program.processId, ...descendantsOf(program.processId)] }),
     stop: () => program.stop(),
   };
 }

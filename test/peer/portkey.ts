@@ -34,8 +34,7 @@ export async function startPortkey(start: TargetStart): Promise<Target> {
     version: packageVersion(),
     endpoint: (route) => endpoint(port, start.mockPort, route),
     modelId: ({ upstream }) => UPSTREAM_MODEL_ID[upstream],
-    processIds: () => [program.processId],
-    helperProcessIds: () => [],
+    processes: () => ({ own: [program.processId] }),
     stop: () => program.stop(),
   };
 }

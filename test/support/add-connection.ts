@@ -5,7 +5,7 @@ import { assert } from "../../src/kernel/core/assert.ts";
 import type { KeyId, OrgId, ProviderId } from "../../src/kernel/core/ids.ts";
 import { testOperator } from "./test-operator.ts";
 
-/** The setting `encryptionKey` of gateways whose customers have provider keys of their own. */
+/** The setting `encryptionKey` of gateways whose customers have their own provider keys. */
 export const ENCRYPTION_KEY: string = Buffer.alloc(32, 7).toString("base64");
 /** The provider key of a customer; the simulator accepts it. */
 export const OWN_KEY = "customer-own-key-0123456789";

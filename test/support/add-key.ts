@@ -5,7 +5,7 @@ import { testOperator } from "./test-operator.ts";
 
 type NewKey = Parameters<PostgresBackend["accountStore"]["createKey"]>[0];
 
-/** A stored key; `key` is the raw one. */
+/** `key` is the raw key. */
 export interface TestKey {
   readonly orgId: OrgId;
   readonly keyId: KeyId;

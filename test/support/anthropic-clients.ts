@@ -4,13 +4,12 @@ import Anthropic0137 from "anthropic-sdk-0137";
 type AnthropicClient = typeof Anthropic;
 export type AnthropicOptions = ConstructorParameters<AnthropicClient>[0];
 
-/** The two versions under test. Their surface is the same, the older one's types are not. */
+/** The two versions under test have the same surface, but not the same types. */
 export const ANTHROPIC_CLIENTS: readonly (readonly [string, AnthropicClient])[] = [
   ["1.12.0", Anthropic],
   ["0.137.0", Anthropic0137 as unknown as AnthropicClient],
 ];
 
-/** A user's message. */
 export function say(content: string): Anthropic.MessageParam {
   return { role: "user", content };
 }

@@ -5,17 +5,15 @@ import { until } from "./books.ts";
 
 export type Wire = "wire_a" | "wire_b";
 
-/** One chat request in the format of either wire. */
 export interface Ask {
   readonly key: string;
   readonly wire: Wire;
   readonly model: string;
-  /** The user's text, markers of the simulator included. */
+  /** The user's text, with markers for the simulator. */
   readonly text: string;
   readonly stream?: boolean;
   /** Default 64; `null` leaves the bound out. */
   readonly maxTokens?: number | null;
-  /** More fields of the body. */
   readonly more?: object;
 }
 
@@ -23,7 +21,7 @@ export interface HttpAnswer {
   readonly status: number;
   readonly headers: Readonly<Record<string, string>>;
   readonly text: string;
-  /** Undefined when the text is not JSON. */
+  /** Undefined if the text is not JSON. */
   readonly json: unknown;
   readonly requestId: string;
 }
@@ -44,7 +42,7 @@ export function bodyOf(asked: Ask): string {
   });
 }
 
-/** Sends the request and reads the answer to its end, whatever it is. */
+/** Reads the answer to its end, whatever it is. */
 export function ask(gatewayUrl: string, asked: Ask): Promise<HttpAnswer> {
   return post(gatewayUrl, { key: asked.key, path: PATHS[asked.wire], body: bodyOf(asked) });
 }
@@ -68,7 +66,7 @@ export async function askInTwo(
   });
   const answer = exchange(sent, (text) => (part += text)).finally(() => (isOver = true));
   await until("the awaited part arrives", () => isOver || mayContinue(part));
-  // The part may be here before the provider has come to where it holds.
+  // The part may arrive before the provider reaches the point where it holds.
   await until("the answer has ended", () => {
     provider.release();
     return isOver;
@@ -96,7 +94,7 @@ export function get(gatewayUrl: string, input: { key: string; path: string }): P
   return exchange(sent);
 }
 
-/** The same request as a socket in the test's hand. */
+/** Returns the open request, so that a test controls its socket. */
 export function openAsk(gatewayUrl: string, asked: Ask): ClientRequest {
   return openPost(gatewayUrl, { key: asked.key, path: PATHS[asked.wire], body: bodyOf(asked) });
 }
@@ -157,7 +155,7 @@ export function at(value: unknown, ...path: readonly (string | number)[]): unkno
   );
 }
 
-/** One server-sent event; a comment has no data. */
+/** A comment has no data. */
 export interface SseEvent {
   readonly event: string | undefined;
   readonly data: string | undefined;
@@ -165,7 +163,7 @@ export interface SseEvent {
   readonly json: unknown;
 }
 
-/** The events of a stream; every one must be complete. */
+/** Every event must be complete. */
 export function eventsOf(text: string): SseEvent[] {
   const blocks = text.split("\n\n");
   if (blocks.pop() !== "") throw new Error(`the stream ends inside an event: ${text.slice(-200)}`);

@@ -3,7 +3,6 @@ import { chmodSync, mkdtempSync, rmSync, writeFileSync } from "node:fs";
 import { tmpdir } from "node:os";
 import { join } from "node:path";
 
-/** On PATH. */
 const PROGRAM: string = "openssl";
 
 /**
@@ -19,7 +18,9 @@ if (!hasOpenssl) {
   );
 }
 
-/** A certificate authority of this test, and a server of it that is `localhost` and no other. */
+/**
+ * A certificate authority of this test, and its certificate for a server named `localhost` only.
+ */
 export interface TestAuthority {
   readonly folder: string;
   readonly caFile: string;

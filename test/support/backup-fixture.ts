@@ -15,7 +15,7 @@ import { silentLog } from "./silent-log.ts";
 
 /** An embedded PostgreSQL with books in it, and a folder for copies of it. */
 export interface BackupFixture {
-  /** A folder of the test's own; below it `data` and `backups`. */
+  /** A folder of the test, with `data` and `backups` in it. */
   readonly root: string;
   readonly backups: string;
   readonly server: EmbeddedPostgres;

@@ -35,20 +35,19 @@ export interface BillingFixture {
   readonly backend: FreshBackend;
   readonly checkout: TestCheckout;
   readonly clock: MovableClock;
-  /** Two, as in two processes. */
+  /** Two billings, as in two processes. */
   readonly billings: readonly [Billing, Billing];
   readonly log: readonly LogLine[];
-  /** The answers to events, oldest first. */
+  /** Statuses of the answers to events, oldest first. */
   readonly statuses: readonly number[];
-  /** The next so many events get no answer. */
+  /** Leaves the next `count` events without an answer. */
   refuseEvents(count: number): void;
   newOrg(): Promise<OrgId>;
-  /** Begins a purchase of whole dollars. */
   buy(orgId: OrgId, dollars: number): Promise<Bought>;
-  /** The balance in the console: below zero when something is owed. */
+  /** The balance that the console shows; negative if the organization owes money. */
   balance(orgId: OrgId): Promise<bigint>;
   purchase(bought: Bought): Promise<PurchaseRecord>;
-  /** Ids of audit checks that fail. */
+  /** Returns the ids of the audit checks that fail. */
   broken(): Promise<readonly string[]>;
   close(): Promise<void>;
 }
@@ -62,7 +61,6 @@ export interface Bought {
 
 export const MICRO_PER_USD = 1_000_000n;
 
-/** Settings of billing without a payment provider. */
 export const NO_PROVIDER_CONFIG = {
   stripeSecretKey: "",
   stripeWebhookSecret: "",
@@ -74,7 +72,9 @@ export const NO_PROVIDER_CONFIG = {
 
 type BillingStores = Pick<FreshBackend, "purchaseStore" | "topUpStore">;
 
-/** Billing of another process on the same purchases; without `config` it has no payment provider. */
+/**
+ * Billing of another process on the same purchases; without `config` it has no payment provider.
+ */
 export function openOtherBilling(
   { backend, clock }: { readonly backend: BillingStores; readonly clock: Clock },
   config: Partial<typeof NO_PROVIDER_CONFIG> = {},
@@ -92,13 +92,13 @@ export function openOtherBilling(
   });
 }
 
-/** The same for the tests of a file; it registers its own hooks. */
+/** Opens the fixture for the tests of a file, and registers its own hooks. */
 export function withBillingFixture(options: BillingFixtureOptions = {}): BillingFixture {
   return withResource(() => openBillingFixture(options));
 }
 
 interface BillingFixtureOptions {
-  /** How often, and after what time, an event is delivered. Default: at once, once. */
+  /** Delays in milliseconds, one for each copy of an event. Default: one copy, at once. */
   readonly delivery?: (event: CheckoutEvent) => readonly number[];
 }
 
@@ -166,7 +166,6 @@ export async function openBillingFixture(
   };
 }
 
-/** The payment of a session that was paid. */
 export function paymentOf(fixture: BillingFixture, bought: Bought): CheckoutPayment {
   const { session } = bought;
   const payment = fixture.checkout.book.payments.get(session.payment_intent ?? "");
@@ -193,7 +192,7 @@ interface EventDoor {
   refusals: number;
 }
 
-/** Takes an event as the console's route does; the processes take turns. */
+/** Receives an event as the console's route does. The two processes take turns. */
 async function takeEvent(
   events: EventDoor,
   request: IncomingMessage,

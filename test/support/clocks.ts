@@ -1,6 +1,6 @@
 import { systemClock, type Clock } from "../../src/kernel/core/time.ts";
 
-/** The clock of the system, which a test moves on; a timer set before is not moved with it. */
+/** The system's clock plus what a test adds. A timer that was set before does not move. */
 export class MovableClock implements Clock {
   #aheadMs = 0;
 
@@ -17,7 +17,7 @@ export class MovableClock implements Clock {
   }
 }
 
-/** A clock on which no time passes but what a test lets pass. */
+/** Time passes only when a test lets it pass. */
 export class StoppedClock implements Clock {
   #nowMs = systemClock.nowMs();
   #monotonicMs = systemClock.monotonicMs();
@@ -37,13 +37,13 @@ export class StoppedClock implements Clock {
 }
 
 const TICK_MS = 10;
-/** A wait that the machine prolonged counts for this much at most. */
+/** A wait that a busy machine prolongs counts as at most this much. */
 const STEP_MS = 20;
 
 /**
- * A clock on which time passes only while the event loop of this process waits: with the provider in
- * the same process a short time limit is reached by one that is silent, and by no other, however
- * much the process has to do.
+ * Time passes only while the event loop of this process waits. With the provider in the same
+ * process, a silent provider reaches a short time limit, and no other does, however busy the
+ * process is.
  */
 export class PatientClock implements Clock {
   #passedMs = 0;

@@ -2,7 +2,9 @@ import { createServer, type Socket } from "node:net";
 
 import { listenLocally } from "./local-server.ts";
 
-/** How it ends a kept connection at a request: before it has answered, or while it does. */
+/**
+ * How the provider ends a kept-alive connection: before it answers a request, or during the answer.
+ */
 export type Ending = "fin" | "rst" | "half_status";
 
 export interface ClosingProvider {
@@ -11,17 +13,19 @@ export interface ClosingProvider {
   readonly requests: readonly { readonly connection: number; readonly body: string }[];
   readonly connections: number;
   readonly open: number;
-  /** From which request of a connection on it is ended; 1: none is answered. Default: 2. */
+  /**
+   * The number of the first request on a connection at which the provider ends it; 1: no request is
+   * answered. Default 2.
+   */
   endFrom: number;
   ending: Ending;
-  /** Sent with every answer. */
+  /** The header `keep-alive` of every answer; undefined: none. */
   keepAlive: string | undefined;
-  /** Ends a connection that was unused for so long. */
+  /** The provider ends a connection that was unused for this many milliseconds. */
   idleMs: number | undefined;
   readonly close: () => Promise<void>;
 }
 
-/** A whole answer of wire_a. */
 export const CHAT_ANSWER: string = JSON.stringify({
   id: "chatcmpl-1",
   object: "chat.completion",
@@ -31,7 +35,7 @@ export const CHAT_ANSWER: string = JSON.stringify({
   usage: { prompt_tokens: 1, completion_tokens: 1, total_tokens: 2 },
 });
 
-/** A provider of wire_a that ends its kept connections. */
+/** A provider of wire_a that closes each kept-alive connection. */
 export async function startClosingProvider(): Promise<ClosingProvider> {
   const sockets = new Set<Socket>();
   const requests: { connection: number; body: string }[] = [];

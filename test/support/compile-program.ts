@@ -4,12 +4,11 @@ import { join, resolve } from "node:path";
 import { bundle } from "./bundle.ts";
 
 const ROOT = resolve(import.meta.dirname, "../..");
-/** A folder below node_modules, so that modules outside the bundle are found. */
+/** Below node_modules, so that modules outside the bundle are found. */
 const CACHE = join(ROOT, "node_modules", ".cache");
 
-/** The program bundled from the sources of this moment: it starts in a third of the time. */
+/** Bundled from the present sources, because a bundle starts in a third of the time. */
 export interface CompiledProgram {
-  /** The file that `node` runs: `tokenmarket` as an operator has it. */
   readonly mainFile: string;
   /** The same program with fail points, at which the crash tests end it. */
   readonly crashingFile: string;
@@ -25,7 +24,7 @@ export function removeProgramFolder(folder: string): void {
   rmSync(folder, { recursive: true, force: true });
 }
 
-/** Builds both programs in one pass into `folder`. What it serves and ships is linked, not copied. */
+/** Builds both programs in one pass. What the program serves and ships is linked, not copied. */
 export async function compileProgram(folder: string): Promise<CompiledProgram> {
   const entries = {
     "cli/main": join(ROOT, "src/cli/main.ts"),

@@ -26,7 +26,6 @@ const ROOT = resolve(import.meta.dirname, "../..");
 const TODAY = "2026-11-20";
 const SEED = String(seedOf("conformance"));
 
-/** Providers of the simulator, and models of theirs that are asked as a conformance run asks. */
 export class ConformanceBench {
   readonly simulator: Simulator;
   readonly #deadlines = new Deadlines(systemClock);
@@ -42,7 +41,7 @@ export class ConformanceBench {
     return new ConformanceBench(await startSimulator({ port: 0, host: "127.0.0.1" }));
   }
 
-  /** The models of a manifest, whose provider is played by the simulator at this path. */
+  /** The models of a manifest. The simulator acts as their provider at `root`. */
   deployments({ file, root, change }: ManifestAt): readonly Deployment[] {
     const read = JSON.parse(readFileSync(resolve(ROOT, file), "utf8")) as Manifest;
     read.endpoint["base_url"] = this.simulator.url + root;
@@ -101,11 +100,11 @@ interface Manifest {
 }
 
 export interface ManifestAt {
-  /** From the root of the repository. */
+  /** Path from the root of the repository. */
   readonly file: string;
-  /** Path of the simulated host: `/img/v1`. */
+  /** Path of the simulated host, such as `/img/v1`. */
   readonly root: string;
-  /** The test's changes to the listing. */
+  /** Changes the manifest for the test. */
   readonly change?: (manifest: Manifest) => void;
 }
 

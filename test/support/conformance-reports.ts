@@ -15,13 +15,13 @@ import {
   providerVerdict,
 } from "../../src/listing-tools/conformance/report/verdict.ts";
 
-/** The findings of a run about one model; the checks that are not named passed. */
+/** The findings of a run for one model. Checks without a finding have passed. */
 export interface FoundModel {
   readonly id: string;
   readonly found?: Partial<Record<CheckId, Finding>>;
 }
 
-/** A whole report as a run writes it, without a run. */
+/** Builds a whole report as a run writes it, without a run. */
 export function reportOf(run: {
   readonly provider: string;
   readonly manifestSha256: string;

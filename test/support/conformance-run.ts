@@ -15,21 +15,20 @@ import { seedOf } from "./depth.ts";
 
 const ROOT = resolve(import.meta.dirname, "../..");
 
-/** A provider that the simulator plays, with one listing. */
 export interface Host {
   readonly name: string;
   readonly modality: CheatModality;
-  /** From the root of the repository. */
+  /** Path from the root of the repository. */
   readonly manifest: string;
   /** Path of the simulated host. */
   readonly path: string;
-  /** Members of the listing that the file does not have. */
+  /** Members that the listing in the file does not have. */
   readonly listing?: Readonly<Record<string, unknown>>;
-  /** The features that some checks ask about and that it does not declare. */
+  /** Features that some checks need and this host does not declare. */
   readonly lacks?: readonly string[];
 }
 
-/** Of what a run draws for its questions; that of the simulator is each call's. */
+/** Seeds the random values of a run. The caller chooses the simulator's seed. */
 const SEED = String(seedOf("conformance"));
 
 const EVERY_INPUT = { input_modalities: ["text", "image", "file", "audio", "video"] };
@@ -109,15 +108,14 @@ export const HOSTS: readonly Host[] = [
 ];
 
 export interface RunAgainst {
-  /** A fault of every answer, in the simulator's language. */
+  /** A fault of every answer, in the simulator's syntax. */
   readonly fault?: string;
-  /** Faults of some answers, before it. */
+  /** Faults of some answers, which come before `fault`. */
   readonly rules?: readonly FaultRule[];
   readonly seed?: string;
   readonly budgetUsd?: string;
 }
 
-/** A whole run of all checks on one listing, against a simulator of its own. */
 export async function runAgainst(
   host: Host,
   { fault, rules = [], seed = "conformance", budgetUsd = "20" }: RunAgainst = {},
@@ -148,7 +146,7 @@ export interface ListingAt extends Pick<Host, "manifest" | "listing"> {
   readonly allowPrivate?: boolean;
 }
 
-/** A whole run of all checks on the first listing of a manifest, at another address. */
+/** Runs all checks on the first listing of a manifest, at another address. */
 export async function runListing(asked: ListingAt): Promise<ConformanceReport> {
   const { manifest, key = "a-good-key", budgetUsd = "20", timeoutMs = 20_000 } = asked;
   const outcome = await runSuite({
@@ -170,7 +168,7 @@ export async function runListing(asked: ListingAt): Promise<ConformanceReport> {
   return outcome.report;
 }
 
-/** The first listing of the file, at this address and with a key. */
+/** The manifest with only its first listing, at this address and with a key. */
 export function manifestAt({ manifest: file, modality, listing, baseUrl }: ListingAt): string {
   const manifest = JSON.parse(readFileSync(resolve(ROOT, file), "utf8")) as {
     readonly endpoint: Record<string, unknown>;

@@ -7,19 +7,22 @@ import {
 import { startTestGateway, type TestGateway, type TestGatewayOptions } from "./gateway.ts";
 import { withResource } from "./with-resource.ts";
 
-/** A whole installation as `dev` has it: gateway, console, sign-in by link, checkout with test money. */
+/**
+ * A whole installation as `dev` starts it: gateway, console, sign-in by link, checkout with test
+ * money.
+ */
 export interface ConsoleFixture {
   readonly gateway: TestGateway;
   readonly consoleUrl: string;
   readonly checkout: TestCheckout;
-  /** An address that signs its browser in as this person, once. */
+  /** A link that signs its browser in as this person, once. */
   claimLink(email: string): Promise<string>;
   close(): Promise<void>;
 }
 
 /**
- * An installation for the tests of a file; it registers its own hooks. Options that depend on what
- * an earlier hook opened are given as a function.
+ * Opens an installation for the tests of a file, and registers its own hooks. Give options as a
+ * function if they depend on what an earlier hook opened.
  */
 export function withConsole(
   options: TestGatewayOptions | (() => TestGatewayOptions) = {},

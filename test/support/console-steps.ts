@@ -25,8 +25,8 @@ export async function signIn(
 }
 
 /**
- * Puts a session of this person into a browser that has no page yet: the form of the link is sent
- * without its page, for tests of what comes after signing in.
+ * Puts a session of this person into a browser without a page. It sends the form of the sign-in
+ * link without loading the form's page, for tests of what comes afterwards.
  */
 async function addSession(
   fixture: ConsoleFixture,
@@ -45,13 +45,12 @@ async function addSession(
   await context.addCookies([{ name: "tm_session", value, url, httpOnly: true, sameSite: "Lax" }]);
 }
 
-/** The session of this browser, as the console's API returns it. */
 export async function sessionOf(fixture: ConsoleFixture, page: Page): Promise<Session> {
   const answer = await page.request.get(`${fixture.consoleUrl}/api/console/session`);
   return (await answer.json()) as Session;
 }
 
-/** Puts credit into the organization of this browser, as an operator does; gives its id. */
+/** Gives credit to the organization of this browser, as an operator does, and returns its id. */
 export async function giveCredit(fixture: ConsoleFixture, page: Page, usd: string): Promise<OrgId> {
   const { org } = await sessionOf(fixture, page);
   if (org === null) throw new Error("no user is signed in at this browser");
@@ -66,7 +65,7 @@ export async function pageShown(page: Page): Promise<void> {
   await until("nothing is loading", () => page.evaluate<boolean>(IS_LOADED), LOADED_MS);
 }
 
-/** Opens a page of that console, until all of its content has loaded. */
+/** Opens a page of the console, and waits until all of its content has loaded. */
 export function pageOpener(fixture: ConsoleFixture): (page: Page, path: string) => Promise<void> {
   return async (page, path) => {
     await page.goto(fixture.consoleUrl + path);
@@ -77,7 +76,7 @@ export function pageOpener(fixture: ConsoleFixture): (page: Page, path: string) 
 /** Far above what a busy machine needs. */
 const LOADED_MS = 60_000;
 
-/** The change by an answer is drawn in the next frame, so the page has to be loaded there too. */
+/** An answer changes the page in the next frame, so the page must still be loaded then. */
 const IS_LOADED = `(async () => {
   const isLoading = () => document.querySelector(".mantine-Skeleton-root") !== null;
   const nextFrame = () => new Promise((done) => requestAnimationFrame(() => setTimeout(done)));
@@ -87,7 +86,6 @@ const IS_LOADED = `(async () => {
   return !isLoading();
 })()`;
 
-/** Asks the console's API as this browser's pages do. */
 export async function ask(
   fixture: ConsoleFixture,
   page: Page,
@@ -104,7 +102,7 @@ export async function ask(
   return { status: answer.status(), json: text.startsWith("{") ? JSON.parse(text) : undefined };
 }
 
-/** One small chat call with this key, whatever its answer. */
+/** Makes one small chat call with this key; does not check the answer. */
 export async function callGateway(
   fixture: ConsoleFixture,
   key: string,
@@ -114,7 +112,6 @@ export async function callGateway(
   return await httpCall(url, { headers: bearer(key), body });
 }
 
-/** A person with a new organization, in a browser of their own. */
 export interface Newcomer extends Visitor {
   readonly orgId: OrgId;
 }
@@ -136,7 +133,6 @@ export async function newcomer(
   return { ...visitor, orgId: org.org_id as OrgId };
 }
 
-/** Makes a key by the console's API. */
 export async function makeKey(
   fixture: ConsoleFixture,
   page: Page,
@@ -153,14 +149,14 @@ export async function everythingKept({ context, page }: Visitor): Promise<string
   return [JSON.stringify(stored), session, page.url()].join("\n");
 }
 
-/** Micro-dollars that the line of costs there shows. */
+/** Micro-dollars in the line of costs within the element. */
 export async function shownCost(within: Locator): Promise<bigint> {
   const words = await within.getByText(/^cost \$/).innerText();
   const [, dollars = "", digits = ""] = /\$(\d+)\.(\d+)/.exec(words) ?? [];
   return BigInt(dollars) * 1_000_000n + BigInt(digits.padEnd(6, "0"));
 }
 
-/** Micro-dollars that the request whose id is shown there was debited. */
+/** Micro-dollars that the request with the shown id was debited. */
 export async function recordedCost(
   { gateway }: ConsoleFixture,
   orgId: OrgId,

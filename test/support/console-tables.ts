@@ -2,16 +2,15 @@ import type { Page } from "playwright-core";
 
 import { microUsd, parseUsd, type MicroUsd } from "../../src/kernel/core/money.ts";
 
-/** A table of a page, as people read it. */
 export interface ShownTable {
-  /** The cells of a column, top to bottom, without the line of the totals. */
+  /** The cells of a column from top to bottom, without the totals. */
   readonly column: (label: string) => readonly string[];
-  /** The cell of the totals in a column; undefined if there is no such line. */
+  /** Undefined if the table has no line of totals. */
   readonly total: (label: string) => string | undefined;
   readonly rows: readonly (readonly string[])[];
 }
 
-/** Reads the table of this name once it is shown. */
+/** Waits until the table is shown. */
 export async function readTable(page: Page, name: string): Promise<ShownTable> {
   const table = page.getByRole("table", { name, exact: true });
   await table.waitFor();
@@ -52,7 +51,7 @@ export function sumOfCounts(shown: readonly string[]): number {
   return shown.reduce((sum, each) => sum + Number(each.replaceAll(",", "")), 0);
 }
 
-/** Rows of a file in which no cell needs quotes, by the names of its columns. */
+/** By name of the column. No cell may need quotes. */
 export function readCsv(text: string): readonly Readonly<Record<string, string>>[] {
   const [head = "", ...lines] = text.split("\r\n");
   if (lines.pop() !== "") throw new Error("the file does not end with its last line");

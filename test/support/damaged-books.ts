@@ -27,7 +27,7 @@ const TABLES = [
   "audit_checkpoint_spend",
 ] as const;
 
-/** Books that can be damaged behind the ledger's back, and put right again. */
+/** A test damages the books without the ledger's knowledge, and repairs them. */
 export class DamagedBooks {
   readonly #backend: FreshBackend;
 
@@ -35,7 +35,7 @@ export class DamagedBooks {
     this.#backend = backend;
   }
 
-  /** The present state of the books is the one that `repair` brings back. */
+  /** `repair` will bring back the present state of the books. */
   async remember(): Promise<void> {
     await this.#backend.query("create schema remembered");
     for (const table of TABLES) {

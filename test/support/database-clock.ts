@@ -3,12 +3,12 @@ import type { FreshBackend } from "./postgres.ts";
 import { type ReserveBatchStore, withReserveBatch } from "./reserve-batch.ts";
 import { silentLog } from "./silent-log.ts";
 
-/** Stores on a database whose clock `setDatabaseClock` sets. */
+/** `setDatabaseClock` sets the clock of the database. */
 export type ClockedBackend = PostgresBackend & { readonly ledgerBatchStore: ReserveBatchStore };
 
 /**
- * Puts a clock that the test sets in front of the one of the database's own functions, and its
- * sessions into a time zone far from UTC, where the month begins half a day earlier.
+ * Replaces the clock of the database's functions by one that the test sets. Puts its sessions into
+ * a time zone far from UTC, where the month begins half a day earlier.
  */
 export async function openOnDatabaseClock(plain: FreshBackend): Promise<ClockedBackend> {
   const [{ name } = {}] = await plain.query("select current_database() as name");

@@ -16,7 +16,7 @@ export function withGatewayBehindProxy(): {
       orgRequestsPerMinute: 10_000,
       keyRequestsPerMinute: 10_000,
     },
-    // A key that was read once is known however long the database is away.
+    // A key that was read once stays known, however long the database is away.
     keyCacheMs: 3_600_000,
   }));
   return { proxy, gateway, account: withAccount(gateway, "10") };

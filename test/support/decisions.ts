@@ -1,7 +1,7 @@
 import { simulatorManifest, type TestAccount, type TestGateway } from "./gateway.ts";
 import { bearer, httpCall, type HttpAnswer } from "./http-call.ts";
 
-/** A host of the simulator: `sys`, `pplx`, `wai` or `gli`, with `-anything` behind it. */
+/** A host of the simulator: `sys`, `pplx`, `wai` or `gli`, with or without a suffix `-anything`. */
 export interface DecisionProvider {
   readonly provider: string;
   readonly host: string;
@@ -28,7 +28,7 @@ export function decisionManifest(input: DecisionProvider): object {
   };
 }
 
-/** A listing at $1 per million input tokens and nothing for output, as most of them are priced. */
+/** A listing at $1 per million input tokens and nothing for output, like most of these listings. */
 export function decisionModel(id: string, more: object = {}): object {
   return {
     id,
@@ -48,12 +48,12 @@ export const URGENT: object = {
   instructions: "Is it urgent?",
 };
 
-/** A body that any systemone listing takes. */
+/** A body that any systemone listing accepts. */
 export function decisionBody(model: string, more: object = {}): object {
   return { model, state: "The shop is down.", questions: { urgent: URGENT }, ...more };
 }
 
-/** A body for a GLiNER listing. */
+/** A body that any GLiNER listing accepts. */
 export function glinerBody(model: string, more: object = {}): object {
   const mood = { type: "classification", labels: ["good", "bad"] };
   return { model, state: "The shop is down.", questions: { mood }, ...more };

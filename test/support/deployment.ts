@@ -18,7 +18,7 @@ import {
 } from "../../bench/installation.ts";
 import { isRunning } from "./process-cost.ts";
 
-/** When the balancer knows of a stop, and how long an instance waits for that. */
+/** After a stop, an instance waits until the balancer has noticed it. */
 const NOTICED_MS = 3_000;
 const DELAY_MS = 6_000;
 const GRACE_MS = 60_000;
@@ -27,7 +27,6 @@ const ENDED_MS_MAX = DELAY_MS + GRACE_MS + 10_000;
 const REOPEN_MS_MAX = 120_000;
 const REOPEN_EVERY_MS = 500;
 const SETTLED_MS_MAX = 120_000;
-/** The most holds that a message shows. */
 const SHOWN_MAX = 5;
 const INSTANCES = ["a", "b"];
 
@@ -38,7 +37,7 @@ interface Parts {
   readonly primary: OwnPostgres;
   readonly standby: OwnPostgres;
   readonly pooler: TestPgBouncer;
-  /** The address of whichever server is the primary, without a pooler. */
+  /** The address of the present primary, without a pooler. */
   readonly direct: TcpProxy;
   readonly balancer: TestNginx;
   readonly installations: readonly Installation[];
@@ -48,7 +47,8 @@ interface Parts {
 
 /**
  * Two instances behind nginx; PgBouncer in transaction mode before a PostgreSQL with a synchronous
- * standby; a Redis with a replica, watched by three sentinels. Whatever is started is on `resources`.
+ * standby; a Redis with a replica, watched by three sentinels. Whatever is started is on
+ * `resources`.
  */
 export async function startDeployment(
   resources: DisposalStack,
@@ -96,12 +96,11 @@ export class SoakDeployment {
     this.#database = parts.primary;
   }
 
-  /** That of the balancer. */
   get port(): number {
     return Number(new URL(this.#parts.balancer.url).port);
   }
 
-  /** The running instances; one that is being restarted is the old one until the new one is ready. */
+  /** An instance that is being restarted is the old one until the new one is ready. */
   get instances(): readonly RunningServe[] {
     return this.#parts.instances;
   }
@@ -118,7 +117,7 @@ export class SoakDeployment {
     return String(key["secret"]);
   }
 
-  /** One instance after the other: drained, ended, started again. */
+  /** Drains, ends and starts one instance after the other. */
   async restartInTurn(): Promise<void> {
     for (const at of INSTANCES.keys()) await this.#restart(at);
   }
@@ -136,7 +135,9 @@ export class SoakDeployment {
     balancer.balance(instances.map(urlOf));
   }
 
-  /** The master dies; the sentinels put its replica in its place, and it comes back as the replica. */
+  /**
+   * Kills the master. The sentinels put its replica in its place, and it comes back as the replica.
+   */
   async failOverRedis(): Promise<void> {
     const { sentinels } = this.#parts;
     const dead = await sentinels.master();
@@ -147,8 +148,8 @@ export class SoakDeployment {
   }
 
   /**
-   * The primary dies. Its standby, which has every commit, is promoted; the books are reopened there as soon
-   * as the leases have run out, and then both addresses lead to it.
+   * Kills the primary. Its standby, which has every commit, is promoted. The books are reopened
+   * there as soon as the leases have run out; then both addresses lead to it.
    */
   async failOverPostgres(): Promise<void> {
     const { primary, standby, pooler, direct, env } = this.#parts;
@@ -165,18 +166,18 @@ export class SoakDeployment {
     direct.leadTo(targetOf(standby));
   }
 
-  /** Connections of clients to the database, those of the pooler included. */
+  /** Connections of clients to the database, including those of the pooler. */
   async databaseConnections(): Promise<number | undefined> {
     const counted = queryAsAdmin(
       this.#database,
       `select count(*)::int as count from pg_stat_activity
        where backend_type = 'client backend' and pid <> pg_backend_pid()`,
     );
-    // Between the death of the primary and the move to the other one no server answers.
+    // Between the death of the primary and the move to the standby, no server answers.
     return await counted.then(numberOf, () => undefined);
   }
 
-  /** Holds that are still open when nothing is asked any more and time was given. */
+  /** Holds that are still open some time after the last request. */
   async holdsLeft(say: (line: string) => void): Promise<number> {
     const left = (): ReturnType<typeof queryAsAdmin> =>
       queryAsAdmin(this.#database, OPEN_HOLDS_SQL);
@@ -199,7 +200,8 @@ async function startPostgresPair(
 ): Promise<{ readonly primary: OwnPostgres; readonly standby: OwnPostgres }> {
   const primary = resources.use(await startOwnPostgres());
   const standby = resources.use(await primary.replica());
-  // Not before the copy: the standby must not wait for one of its own when it is the primary.
+  // Set only after the copy: a standby with this setting would wait for its own standby once it is
+  // the primary.
   await queryAsAdmin(primary, "alter system set synchronous_standby_names = '*'");
   await queryAsAdmin(primary, "select pg_reload_conf()");
   await until("the standby has every commit", async () => {
@@ -209,7 +211,7 @@ async function startPostgresPair(
   return { primary, standby };
 }
 
-/** Refused while a lease of before may be valid. */
+/** Repeats `ledger reopen`, which refuses while a lease of the old primary may be valid. */
 async function reopenBooks(env: Environment): Promise<void> {
   const reason = "the primary died; its synchronous standby was promoted";
   let refusal = "";

@@ -8,19 +8,21 @@ const SEED_END = 2 ** 31;
 const DEEP_RUNS_FACTOR = 10;
 const QUICK_RUNS_DIVISOR = 4;
 
-/** The count for a quick run, or the one for a deep run. */
 export function quickOrDeep<T>(quick: T, deep: T): T {
   return isDeep ? deep : quick;
 }
 
-/** Cases of a property that is cheap to check: ten times as many in a deep run, a quarter in a quick one. */
+/**
+ * For a property that is cheap to check: ten times as many cases in a deep run, a quarter in a
+ * quick one.
+ */
 export function runs(usual: number): number {
   return quickOrDeep(Math.ceil(usual / QUICK_RUNS_DIVISOR), DEEP_RUNS_FACTOR * usual);
 }
 
 /**
  * The seed of a random search: fixed in a quick run, fresh and printed in a deep one.
- * `PROPERTY_SEED=<printed seed>` repeats what a run has found.
+ * `PROPERTY_SEED=<printed seed>` repeats a run.
  */
 export function seedOf(name: string, quickSeed: number = QUICK_SEED): number {
   const wanted = process.env["PROPERTY_SEED"];

@@ -3,7 +3,7 @@ import { join } from "node:path";
 
 const FOLDER = join(import.meta.dirname, "../../manifests");
 
-/** The manifests of the simulator that `npm start` serves: `sim/both` and its like. */
+/** The simulator's manifests that `npm start` serves, such as that of `sim/both`. */
 export const DEV_MANIFESTS: readonly object[] = readdirSync(FOLDER)
   .filter((name) => name.startsWith("simulator-"))
   .map((name) => {

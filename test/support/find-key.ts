@@ -1,6 +1,6 @@
 import type { KeyRecord, KeyStore } from "../../src/gateway/accounts/key-store.ts";
 
-/** One key, as a lookup of several would find it. */
+/** Finds one key by the lookup for several. */
 export async function findKey(keyStore: KeyStore, digest: Buffer): Promise<KeyRecord | undefined> {
   return (await keyStore.findByDigests([digest])).get(digest.toString("hex"));
 }

@@ -4,5 +4,8 @@ import { quickOrDeep, seedOf } from "./depth.ts";
 
 const RUNS = quickOrDeep(50, 1_000);
 
-/* Runs before every test file: no property draws a seed of its own, so a quick run repeats itself. */
+/*
+ * Runs before every test file, so that no property draws its own seed and a quick run repeats
+ * itself.
+ */
 fc.configureGlobal({ seed: seedOf("properties"), numRuns: RUNS });

@@ -2,7 +2,10 @@ import { randomInt } from "node:crypto";
 import { once } from "node:events";
 import { createServer } from "node:net";
 
-/** The first port, below those that the kernel gives to outgoing connections: none of those can take it. */
+/**
+ * Ports from here to `LAST` are below those that the kernel gives to outgoing connections, so no
+ * connection can take one.
+ */
 const FIRST = 20_000;
 const LAST = 32_000;
 

@@ -6,15 +6,15 @@ import { simulatorManifest, textModel } from "./gateway.ts";
 import { listenLocally } from "./local-server.ts";
 import { withResource } from "./with-resource.ts";
 
-/** One call at the gate: the simulator's whole answer, let through piece by piece. */
+/** A call at the gate: the simulator's whole answer, passed on piece by piece. */
 export interface GatedCall {
-  /** The body as the gateway sent it. */
+  /** As the gateway sent it. */
   readonly bodyText: string;
   /** Events of a stream; a document is one piece. */
   readonly pieces: readonly string[];
-  /** Lets pieces through until `count` are out; all of them end the answer. */
+  /** Passes pieces on until `count` have gone out. The last piece ends the answer. */
   release(count?: number): void;
-  /** The gateway hung up before the answer had ended. */
+  /** The gateway hung up before the end of the answer. */
   readonly abandoned: boolean;
   readonly ended: boolean;
 }

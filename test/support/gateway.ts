@@ -27,7 +27,6 @@ import { withResource } from "./with-resource.ts";
 export interface TestAccount {
   readonly orgId: OrgId;
   readonly keyId: string;
-  /** The raw virtual key. */
   readonly key: string;
 }
 
@@ -37,9 +36,8 @@ export interface TestGateway {
   readonly backend: Backend;
   readonly running: RunningGateway;
   readonly config: Config;
-  /** An organization with this balance in dollars ("25.00") and one key. */
+  /** An organization with this balance in dollars, such as "25.00", and one key. */
   account(usd: string, limits?: AccountLimits): Promise<TestAccount>;
-  /** Lines the gateway logged so far. */
   log(): string;
   close(): Promise<void>;
 }
@@ -54,18 +52,18 @@ export interface AccountLimits {
 export const TEST_KEY_CACHE_MS = 50;
 
 export interface TestGatewayOptions {
-  /** Credit is bought with test money there. */
+  /** Where credit is bought with test money. */
   readonly testCheckout?: GatewayOptions["testCheckout"];
   readonly settings?: Partial<Record<SettingName, string | number | boolean>>;
-  /** In the environment of the gateway, besides that of the test. */
+  /** Added to the test's own environment. */
   readonly env?: Readonly<Record<string, string>>;
-  /** Longer than a setting may say: a key that was read once is known from then on. */
+  /** May be longer than the setting allows: a key that was read once then stays known. */
   readonly keyCacheMs?: number;
   /** Default: the clock of the system. One that can be stopped is stopped with the gateway. */
   readonly clock?: Clock & { stop?(): void };
-  /** Default: the wires of the program. */
+  /** Default: the program's wires. */
   readonly wires?: GatewayOptions["wires"];
-  /** Default: one of the bound of the program. */
+  /** Default: a pool with the program's bound. */
   readonly bodyPool?: GatewayOptions["bodyPool"];
   /** Manifests instead of the standard ones; `{simulator}` is replaced by the simulator's URL. */
   readonly manifests?: readonly object[];
@@ -88,7 +86,7 @@ export async function startTestGateway(options: TestGatewayOptions = {}): Promis
   }
 }
 
-/** Opens one thing after the other, and adds how each is closed. */
+/** Adds a closer for each thing that it opens. */
 async function openTestGateway(
   options: TestGatewayOptions,
   closers: (() => unknown)[],
@@ -153,8 +151,8 @@ async function openTestGateway(
 }
 
 /**
- * A gateway for the tests of the calling file or `describe`. Options that depend on what an earlier
- * hook opens are a function, which is called when the gateway starts.
+ * A gateway for the tests of the calling file or `describe`. Give options as a function if they
+ * depend on what an earlier hook opened.
  */
 export function withGateway(
   options: TestGatewayOptions | (() => TestGatewayOptions) = {},
@@ -165,7 +163,6 @@ export function withGateway(
   );
 }
 
-/** An account of that gateway, for the same tests. */
 export function withAccount(
   gateway: TestGateway,
   usd: string,
@@ -174,7 +171,6 @@ export function withAccount(
   return withResource(() => gateway.account(usd, limits));
 }
 
-/** A simulated provider without a gateway, for the tests of the calling file or `describe`. */
 export function withSimulator(): Simulator {
   return withResource(
     () => startSimulator({ port: 0, host: "127.0.0.1" }),
@@ -182,10 +178,9 @@ export function withSimulator(): Simulator {
   );
 }
 
-/** The provider key of the standard manifests: it must never reach a client or a log. */
+/** The provider key of the standard manifests, which must never reach a client or a log. */
 export const PROVIDER_KEY = "sk-test-provider-key-0123456789";
 
-/** The manifest of one provider of the simulator. */
 export function simulatorManifest(input: {
   readonly provider: string;
   readonly dialect: "wire_a" | "wire_b";
@@ -283,7 +278,7 @@ function testConfig(
   return outcome.config;
 }
 
-/** An organization with this balance and one key, in any opened stores. */
+/** Opens an organization with this balance and one key, in any opened stores. */
 export async function openAccount(
   backend: Pick<Backend, "accountStore" | "creditStore">,
   usd: string,
@@ -304,7 +299,7 @@ export async function openAccount(
   return { orgId: org.orgId, keyId, key };
 }
 
-/** Gives an organization credit, once for each amount and kind. */
+/** Works once for each amount and kind, which are the reference of the grant. */
 export async function grantCredit(
   { creditStore }: Pick<Backend, "creditStore">,
   orgId: OrgId,

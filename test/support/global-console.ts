@@ -1,10 +1,13 @@
-/** The console's pages, built once for the whole run: the program serves them and browsers open them. */
+/**
+ * Builds the console's pages once for the whole run. The program serves them, and browsers open
+ * them.
+ */
 export default async function setUp(): Promise<void> {
   await pagesBuilt();
 }
 
 declare global {
-  /** Each project of the run loads this file anew; the pages are built by the first. */
+  /** Builds the pages once: each project of the run loads this file again. */
   var pagesOfThisRun: Promise<unknown> | undefined;
 }
 

@@ -9,15 +9,19 @@ import { silentLog } from "./silent-log.ts";
 
 declare module "vitest" {
   interface ProvidedContext {
-    /** Data folder of the one PostgreSQL of this run; the first test that needs it starts it. */
+    /**
+     * Data folder of the only PostgreSQL of this run, which the first test that needs it starts.
+     */
     readonly postgresDataDir: string;
-    /** Folder of the one compiled program of this run; the first test that needs it compiles. */
+    /**
+     * Folder of the only compiled program of this run, which the first test that needs it compiles.
+     */
     readonly programFolder: string;
   }
 }
 
 interface Run {
-  /** Projects that have not ended. */
+  /** Number of projects that have not ended. */
   users: number;
   readonly folder: string;
   readonly dataDir: string;
@@ -58,11 +62,11 @@ async function endRun({ folder, dataDir, programFolder, watcher }: Run): Promise
   removeProgramFolder(programFolder);
   if (existsSync(join(dataDir, "postgres"))) await stopServer(dataDir);
   rmSync(folder, { recursive: true, force: true });
-  // Last: should the run be killed while it cleans up, the watcher finishes the work.
+  // The watcher ends last: if the run is killed while it cleans up, the watcher finishes the work.
   watcher.kill();
 }
 
-/** A killed run cannot clean up: this waits for its end and does it. */
+/** A killed run cannot clean up, so this process waits for its end and does it. */
 function stopAfterKill(folder: string, dataDir: string): ChildProcess {
   const script = `while kill -0 "$1" 2>/dev/null; do sleep 1; done
     kill -INT "$(head -n 1 "$3/postgres/cluster/postmaster.pid")"; sleep 2; rm -rf "$2"`;
@@ -73,7 +77,7 @@ function stopAfterKill(folder: string, dataDir: string): ChildProcess {
 }
 
 async function stopServer(dataDir: string): Promise<void> {
-  // The workers leave the server to this moment: their notes no longer count.
+  // The workers leave the server running until now, so their notes no longer count.
   const users = join(dataDir, "postgres", "users");
   for (const name of readdirSync(users)) rmSync(join(users, name));
   const server = await startEmbeddedPostgres({ dataDir, log: silentLog });

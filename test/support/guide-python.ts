@@ -1,9 +1,9 @@
 import { execFileSync } from "node:child_process";
 
-/** The Python that has the libraries of the guides. */
+/** A Python that has the libraries of the guides. */
 export const GUIDE_PYTHON: string = process.env["GUIDES_PYTHON"] ?? "python3";
 
-/** The guides' Python is run where its libraries are; elsewhere the run says that it was not. */
+/** Without these libraries, the run reports that it did not run the guides' Python. */
 export const hasGuidePython: boolean = importsLibraries();
 if (!hasGuidePython) {
   process.stderr.write(

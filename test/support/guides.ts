@@ -6,7 +6,6 @@ const FOLDER = join(ROOT, "docs/guides");
 
 export type Language = "sh" | "python" | "ts";
 
-/** One piece of code of a page, as a reader copies it. */
 export interface GuideSnippet {
   readonly name: string;
   readonly language: string;
@@ -19,7 +18,7 @@ export function guideSnippets(): readonly GuideSnippet[] {
   return [...guides.flat(), ...firstScreen()];
 }
 
-/** The code of the README's first screen, without its drawing and the commands that install and start the program. */
+/** Leaves out the drawing, and the commands that install and start the program. */
 export function firstScreen(): readonly GuideSnippet[] {
   const [first = ""] = readFileSync(join(ROOT, "README.md"), "utf8").split("\n## ", 1);
   return fences("README.md", first).filter(
@@ -37,7 +36,7 @@ function fences(name: string, text: string): readonly GuideSnippet[] {
   );
 }
 
-/** The same at another address than that of `npm start`. */
+/** The snippet's code with another address than that of `npm start`. */
 export function codeFor(snippet: GuideSnippet, gatewayUrl: string): string {
   return snippet.code.replaceAll("http://127.0.0.1:8080", gatewayUrl);
 }

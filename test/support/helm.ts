@@ -7,10 +7,10 @@ import { parse, parseAllDocuments } from "yaml";
 const HELM = process.env["HELM"] ?? "helm";
 const ROOT = resolve(import.meta.dirname, "../..");
 export const CHART: string = join(ROOT, "deploy/helm/tokenmarket");
-/** A Helm that was built from its source takes Kubernetes for 1.20, which the chart refuses. */
+/** A Helm that was built from its source assumes Kubernetes 1.20, which the chart refuses. */
 const KUBERNETES = ["--kube-version", "1.30.0"];
 
-/** Helm is run where it is installed; elsewhere the run says that the chart was not tested. */
+/** Without Helm, the run reports that it did not test the chart. */
 export const hasHelm: boolean = spawnSync(HELM, ["version", "--short"]).status === 0;
 
 if (!hasHelm) {
@@ -45,7 +45,7 @@ export function renderChart(values: Values, release = "prod"): HelmRun {
   return runHelm(args, values);
 }
 
-/** The objects that Helm would install; a test that has an installation refused reads the run itself. */
+/** The objects that Helm would install. A test of a refused installation reads the run itself. */
 export function objectsOf(values: Values, release?: string): readonly KubernetesObject[] {
   const { status, stdout, stderr } = renderChart(values, release);
   if (status !== 0) throw new Error(`helm template: ${stderr}`);
@@ -75,7 +75,7 @@ function valuesIn(file: string): Values {
   return parse(readFileSync(join(ROOT, file), "utf8")) as Values;
 }
 
-/** The example of the guide, with a digest for the one that it leaves open. */
+/** The guide's example, with a digest for the image that it leaves open. */
 function guidesValues(): Values {
   const guide = readFileSync(join(ROOT, "docs/operating/kubernetes.md"), "utf8");
   const [, example = ""] = /```yaml\n(# values\.yaml\n[^`]+)```/.exec(guide) ?? [];

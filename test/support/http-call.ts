@@ -3,12 +3,12 @@ import { Agent, request, type IncomingHttpHeaders } from "node:http";
 const agent = new Agent({ keepAlive: true });
 
 export interface HttpCall {
-  /** Default POST with a body, GET without one. */
+  /** Default: POST with a body, GET without one. */
   readonly method?: string;
   readonly headers?: Readonly<Record<string, string | readonly string[]>>;
   /** Strings and buffers go as they are, anything else as JSON. */
   readonly body?: unknown;
-  /** Send the body in chunks, without a length. */
+  /** Sends the body in chunks, without a length. */
   readonly chunked?: boolean;
 }
 
@@ -16,17 +16,19 @@ export interface HttpAnswer {
   readonly status: number;
   readonly headers: IncomingHttpHeaders;
   readonly text: string;
-  /** The parsed body; undefined when it is not JSON. */
+  /** Undefined if the body is not JSON. */
   readonly json: unknown;
 }
 
-/** An answer without its request id and date: two answers are equal if nothing else differs. */
+/**
+ * Leaves out the request id and the date, so that two answers are equal if nothing else differs.
+ */
 export function withoutIds({ status, headers, text }: HttpAnswer): object {
   const { "x-request-id": id, "request-id": _same, date: _date, ...rest } = headers;
   return { status, headers: rest, text: text.replaceAll(String(id), "ID") };
 }
 
-/** One request over a plain socket, whatever its answer; nothing is retried or interpreted. */
+/** Sends one request over a plain socket. Nothing is retried or interpreted. */
 export async function httpCall(url: string, call: HttpCall = {}): Promise<HttpAnswer> {
   const bytes = call.body === undefined ? undefined : bytesOf(call.body);
   const length = bytes === undefined || call.chunked === true ? {} : lengthOf(bytes);
@@ -51,12 +53,11 @@ export async function httpCall(url: string, call: HttpCall = {}): Promise<HttpAn
   });
 }
 
-/** The headers of a caller who holds this key. */
 export function bearer(key: string): { readonly authorization: string } {
   return { authorization: `Bearer ${key}` };
 }
 
-/** The value at a path such as `error.metadata.retryable`; undefined when nothing does. */
+/** The value at a path such as `error.metadata.retryable`; undefined if there is none. */
 export function at(value: unknown, path: string): unknown {
   return path.split(".").reduce<unknown>((inner, step) => {
     if (typeof inner !== "object" || inner === null) return undefined;
@@ -64,13 +65,13 @@ export function at(value: unknown, path: string): unknown {
   }, value);
 }
 
-/** The text at a path; empty when there is none. */
+/** Empty if the path leads to no text. */
 export function textAt(value: unknown, path: string): string {
   const found = at(value, path);
   return typeof found === "string" ? found : "";
 }
 
-/** The list at a path; empty when there is none. */
+/** Empty if the path leads to no list. */
 export function listAt(value: unknown, path: string): readonly unknown[] {
   const found = at(value, path);
   return Array.isArray(found) ? found : [];

@@ -20,7 +20,7 @@ import { plainPrincipal } from "./plain-ports.ts";
 
 const PRINCIPAL = plainPrincipal("org_test", "key_test");
 
-/** Longer than any test takes: a limit under test is never waited for. */
+/** Longer than any test takes, so that no test waits for this limit. */
 const NEVER_MS = 600_000;
 export const NO_TIMEOUTS: ClientTimeouts = {
   headersMs: NEVER_MS,
@@ -30,7 +30,6 @@ export const NO_TIMEOUTS: ClientTimeouts = {
   checkEveryMs: 20,
 };
 
-/** A listener of the gateway in front of the routes of a test. */
 export interface Listening {
   readonly port: number;
   readonly url: string;
@@ -43,11 +42,10 @@ export interface RawClient {
   readonly socket: Socket;
   readonly text: () => string;
   readonly receivedBytes: () => number;
-  /** Has the server ended its half? */
+  /** True if the server has ended its half. */
   readonly hasEnded: () => boolean;
 }
 
-/** Opens listeners and clients, and closes all of them together. */
 export class Listeners {
   readonly #closers: (() => Promise<void>)[] = [];
   readonly #sockets: Socket[] = [];
@@ -85,7 +83,7 @@ export class Listeners {
     return { port, url, server, logged: () => lines.join("") };
   }
 
-  /** `isReading` false: the client takes no byte of what the server sends. */
+  /** With `isReading` false, the client reads nothing of what the server sends. */
   async client(port: number, bytes: string | Buffer, isReading = true): Promise<RawClient> {
     const socket = connect({ host: "127.0.0.1", port, allowHalfOpen: true });
     this.#sockets.push(socket);
@@ -112,7 +110,6 @@ export class Listeners {
   }
 }
 
-/** Connections that the server still holds. */
 export async function connectionsOf(server: Server): Promise<number> {
   return await new Promise((resolve, reject) => {
     server.getConnections((fault, count) => (fault === null ? resolve(count) : reject(fault)));

@@ -1,26 +1,28 @@
 /**
- * A process of its own that carries one large image answer through the bridge, and reports what
- * that took: memory at the highest, and how long the process could do nothing else.
+ * A process that carries one large image answer through the bridge, and reports its highest memory
+ * and the longest time for which it could do nothing else.
  */
 import { setImmediate as breathe } from "node:timers/promises";
 
 import { imageFile, openBridge } from "../fixtures/images/image-kit.ts";
 
-/** The parent's order: the size of the file, and of the pieces that it comes in. */
+/** The parent's order: the size of the file, and of the pieces in which it arrives. */
 export interface ImageAnswerOrder {
   readonly fileBytes: number;
   readonly pieceBytes: number;
 }
 
 export interface ImageAnswerCost {
-  /** Bytes of the answer as the provider sends it, and as the client gets it. */
+  /**
+   * Bytes of the answer as the provider sends it; `writtenBytes` are those that the client gets.
+   */
   readonly answerBytes: number;
   readonly writtenBytes: number;
-  /** Heap and buffers at the highest, above what they were before. */
+  /** Most bytes of heap and buffers, beyond those before the answer. */
   readonly peakBytes: number;
-  /** The longest single step: by the clock, or in processor time where that was less. */
+  /** The longest single step, by the clock or in processor time, whichever is less. */
   readonly slowestStepMs: number;
-  /** The longest time that a timer had to wait beyond its own, measured the same way. */
+  /** The longest delay of a timer, by the clock or in processor time, whichever is less. */
   readonly timerLagMs: number;
 }
 
@@ -37,7 +39,10 @@ function step(act: () => void): void {
   peakBytes = Math.max(peakBytes, bytesNow());
 }
 
-/** The machine may be busy with others, and the collector runs beside: neither is the step's. */
+/**
+ * Takes the smaller of clock and processor time: other programs delay the clock, and the threads of
+ * the garbage collector add processor time.
+ */
 function measureFromNow(): () => number {
   const cpu = process.cpuUsage();
   const startedMs = performance.now();
@@ -75,7 +80,7 @@ async function carry({ fileBytes, pieceBytes }: ImageAnswerOrder): Promise<Image
   push(Buffer.from(`{"data":[{"b64_json":"${head}`));
   const pieces = Math.ceil((fileBytes - 3 * 1024) / 3 / (pieceBytes / 4));
   for (let at = 0; at < pieces; at += 1) {
-    // A socket gives every piece in memory of its own.
+    // A socket gives every piece its own memory.
     const piece = Buffer.allocUnsafeSlow(pieceBytes);
     block.copy(piece);
     push(piece);

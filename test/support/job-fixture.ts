@@ -17,11 +17,9 @@ export interface Owner {
   readonly keyId: KeyId;
 }
 
-/** How long a process that took a poll may keep it. */
 export const LEASE_MS = 600_000;
 export const POLL = { pollMinMs: 3_000, leaseMs: LEASE_MS };
 
-/** The jobs of two processes, for the tests of the calling file. */
 export function withJobFixture(): JobFixture {
   return withResource(
     () => JobFixture.open(),
@@ -29,7 +27,7 @@ export function withJobFixture(): JobFixture {
   );
 }
 
-/** A ledger with jobs, opened by two processes. */
+/** A ledger, and the video jobs of one database that two processes have open. */
 export class JobFixture {
   readonly backend: FreshBackend;
   /** The same database, as another process has it open. */
@@ -70,7 +68,7 @@ export class JobFixture {
     return orgWithKey(this.backend, { creditMicroUsd });
   }
 
-  /** Holds what a video may cost at most; the provider has not been asked yet. */
+  /** Reserves the most that a video may cost, before the provider is asked. */
   async hold(owner: Owner, reserveMicroUsd = 1_000n): Promise<ReserveRow> {
     const row = reserveRow({ ...owner, attemptId: this.ledger.newAttemptId() }, reserveMicroUsd, {
       route: "/v1/videos",
@@ -104,7 +102,7 @@ export class JobFixture {
     return known;
   }
 
-  /** Lets every write of this kind into the jobs fail at its very end. */
+  /** Makes every write of this kind to the jobs fail at its very end. */
   async whileBroken(verb: "insert" | "update", work: () => Promise<void>): Promise<void> {
     await this.backend.query(`
       create function break_on_purpose() returns trigger language plpgsql as
@@ -122,7 +120,7 @@ export class JobFixture {
     return (await this.backend.recordStore.balance(orgId)).settledMicroUsd;
   }
 
-  /** Lets everything of these running jobs have happened so much earlier. */
+  /** Moves everything that happened to these running jobs back by `ms`. */
   async setBack(ms: number, ...jobs: readonly Pick<NewVideoJob, "jobId">[]): Promise<void> {
     const columns = "created_at deadline_at polled_at next_poll_at lease_until missing_at".split(
       " ",
@@ -134,14 +132,14 @@ export class JobFixture {
     );
   }
 
-  /** Another organization's jobs are out of the way of what is due. */
+  /** Ends the jobs of other organizations, so that they are not among those that are due. */
   async endOthers(): Promise<void> {
     await this.backend.query(
       "update video_job set next_poll_at = 'infinity' where completed_at is null",
     );
   }
 
-  /** The invariants of the books that do not hold: none, at any moment. */
+  /** The audit checks that fail. At any moment, none may fail. */
   brokenBooks(): Promise<readonly string[]> {
     return brokenBooks(this);
   }

@@ -50,7 +50,7 @@ export const INSTANCES = 2;
 const LEASE_MS = 3_600_000;
 const NO_ATTEMPT = 9_000_000_000n;
 
-/** Ids of today, as an instance makes them. */
+/** Ids of today, as an instance would make them. */
 let lastAttempt = (BigInt(Date.now() - Date.UTC(2025, 0, 1)) << 22n) + 1n;
 let worldsMade = 0;
 
@@ -60,7 +60,7 @@ export interface ReserveSpec {
   readonly amount: bigint;
 }
 export interface CloseSpec {
-  /** How many attempts ago; beyond them: an attempt that never was. */
+  /** How many attempts ago; a larger number is an attempt that never existed. */
   readonly pick: number;
   readonly costPico: bigint;
   /** The debt to the provider, if the attempt has prices with a margin. */
@@ -75,7 +75,7 @@ export interface ClaimSpec {
   readonly amount: bigint;
   readonly isReversed: boolean;
 }
-/** `by` and `instance` count instances. */
+/** `by` and `instance` are numbers of instances. */
 export type LedgerCommand =
   | { readonly do: "reserve"; readonly by: number; readonly rows: readonly ReserveSpec[] }
   | {
@@ -93,7 +93,7 @@ export type LedgerCommand =
     }
   | { readonly do: "grant"; readonly org: number; readonly amount: bigint; readonly ref: number }
   | { readonly do: "buy"; readonly org: number; readonly amount: bigint }
-  /** The payment provider says paid: of a purchase, by how many purchases ago. */
+  /** The payment provider reports a purchase as paid; `pick` counts purchases back. */
   | { readonly do: "pay"; readonly pick: number }
   | ({ readonly do: "claim" } & ClaimSpec)
   | { readonly do: "cap"; readonly org: number; readonly key: number; readonly cap: bigint | null }
@@ -108,29 +108,27 @@ export type LedgerCommand =
   | { readonly do: "week" }
   | { readonly do: "attach job"; readonly pick: number }
   | { readonly do: "adopt"; readonly by: number; readonly limit: number }
-  /** The instance starts again. */
   | { readonly do: "join"; readonly instance: number }
-  /** The instance's lease ends, and a peer sees it. */
+  /** The lease of `instance` ends, and another instance notices it. */
   | { readonly do: "take over"; readonly instance: number }
   | { readonly do: "recover" }
   /** The books begin a new life after a restore, while no instance is alive. */
   | { readonly do: "reopen"; readonly open: "void" | "charge" };
 
-/** The same organizations in the database and in the model. */
+/** The same organizations exist in the database and in the model. */
 export class LedgerFixture {
   readonly model: BooksModel = new BooksModel();
   readonly purchases: PurchaseModel = new PurchaseModel(this.model);
   readonly orgs: { readonly id: OrgId; readonly keys: readonly KeyId[] }[] = [];
   readonly members: Membership[] = [];
   readonly attempts: ReserveRow[] = [];
-  /** Every kind of answer that was given so far. */
   readonly answers: Set<string> = new Set();
   readonly #number = ++worldsMade;
   #weeks = 0;
   readonly #provider = `provider-${this.#number}` as ProviderId;
-  /** By key the request that it made last, and how many attempts that has begun. */
+  /** By key: its last request, and how many attempts the request has begun. */
   readonly #latest = new Map<string, { readonly requestId: RequestId; attempts: number }>();
-  /** By attempt which request it is of. */
+  /** By attempt: its request. */
   readonly #places = new Map<bigint, Pick<ReserveRow, "requestId" | "ordinal">>();
   readonly #dead = new Set<number>();
   readonly #backend: FreshBackend;
@@ -251,7 +249,10 @@ export class LedgerFixture {
     );
   }
 
-  /** Closings alone, decided to the last. */
+  /**
+   * Closes attempts by closings that come without a reserve, and compares each verdict with the
+   * model's.
+   */
   async #closeLate(rows: readonly CloseRow[], expected: readonly ModelClose[]): Promise<void> {
     if (rows.length === 0) return;
     const verdicts = (await this.#backend.ledgerBatchStore.closeBatch(rows)).map(comparableClosing);
@@ -444,7 +445,7 @@ export class LedgerFixture {
     return { requestId: latest.requestId, ordinal: latest.attempts };
   }
 
-  /** As its process knows it: no attempt of the request has begun behind this one. */
+  /** True if no later attempt of the request has begun, as the instance's process would know. */
   #isFinal(attemptId: AttemptId): boolean {
     const place = this.#places.get(attemptId);
     return ![...this.#places.values()].some(
@@ -476,7 +477,9 @@ export class LedgerFixture {
     return { row, model: { ...model, owedPico } };
   }
 
-  /** Every attempt, account and month of the environment, in the database and in the model. */
+  /**
+   * Compares every attempt, account and month of the environment in the database with the model.
+   */
   async compare(): Promise<void> {
     agree(await this.#attemptsStored(), attemptsOf(this.model));
     agree(await this.#accountsStored(), accountsOf(this.model));
@@ -485,7 +488,7 @@ export class LedgerFixture {
     await this.#compareDays();
   }
 
-  /** One row of the journal for each request that has a finished attempt. */
+  /** The journal has one row for each request with a finished attempt. */
   async #requestsStored(): Promise<Set<unknown>> {
     const rows = await this.#backend.query(
       `select concat_ws(' ', request_id, attempt_id, 1 + coalesce((earlier).attempts, 0),
@@ -516,7 +519,10 @@ export class LedgerFixture {
     return new Set(lines);
   }
 
-  /** Compares each day that is stored; and every day of this week is, of a key that has such a cap. */
+  /**
+   * Compares each stored day. For a key with a daily or weekly cap, every day of this week must be
+   * stored.
+   */
   async #compareDays(): Promise<void> {
     const rows = await this.#backend.query(
       `select key_id, day - date '1970-01-01' as day, settled from spend_day
@@ -557,7 +563,10 @@ export class LedgerFixture {
     return new Set(rows.map((row) => row["line"]));
   }
 
-  /** The platform's shared accounts by this environment's transfers: others move them too. */
+  /**
+   * The platform's shared accounts, by this environment's transfers only, because others move them,
+   * too.
+   */
   async #accountsStored(): Promise<Set<unknown>> {
     const wallets = this.orgs.map(({ id }) => `wallet:${id}`);
     const provider = ["accrual", "unknown", "margin"].map((kind) => `${kind}:${this.#provider}`);
@@ -594,7 +603,7 @@ export class LedgerFixture {
   }
 }
 
-/** Every second attempt is of a listing with prices of its own for its provider. */
+/** Every second attempt uses a listing whose provider has its own prices. */
 function hasMargin(attemptId: AttemptId): boolean {
   return attemptId % 2n === 0n;
 }
@@ -664,13 +673,13 @@ function nameOf(outcome: ModelReserveOutcome): string {
   return `cap of ${outcome.scope} by the ${outcome.period}`;
 }
 
-/** The database's clock cannot be set: the past of these organizations moves instead. */
+/** The database's clock cannot be set, so the past of these organizations moves instead. */
 async function passMonth(backend: FreshBackend, orgs: LedgerFixture["orgs"]): Promise<void> {
   const orgIds = orgs.map(({ id }) => id);
   const spenders = [...orgIds, ...orgs.flatMap(({ keys }) => keys)];
   await backend.query("begin");
   await backend.query("set local session_replication_role = replica");
-  // By way of a far past, so that no month is in another's place.
+  // Goes by way of a far past, so that no month takes another's place.
   for (const move of ["- interval '1000 years'", "+ interval '1000 years' - interval '1 month'"]) {
     await backend.query(`update spend set month = month ${move} where id = any ($1)`, [spenders]);
   }
@@ -681,7 +690,7 @@ async function passMonth(backend: FreshBackend, orgs: LedgerFixture["orgs"]): Pr
   await backend.query("commit");
 }
 
-/** As a month passes: by seven days, so that a Monday stays one. */
+/** Moves the past by seven days, so that a Monday stays a Monday. */
 async function passWeek(backend: FreshBackend, orgs: LedgerFixture["orgs"]): Promise<void> {
   const keys = orgs.flatMap((org) => org.keys);
   await backend.query("begin");

@@ -16,7 +16,6 @@ import { testOperator } from "./test-operator.ts";
 
 let keysMade = 0;
 
-/** An organization with credit and one key. */
 export async function orgWithKey(
   backend: PostgresBackend,
   options: { readonly creditMicroUsd: bigint; readonly keyCapMicroUsd?: bigint },
@@ -69,7 +68,7 @@ export async function pinPrices(
 /** The largest purchase price, for a token of output; all other tokens are owed with 1. */
 const OWED_FOR_OUTPUT = 10_000_000_000_000n;
 
-/** Prices of a provider with what it is owed for the same tokens; see `usageOwing`. */
+/** Prices of a provider, and what it is owed for the same tokens; see `usageOwing`. */
 export async function pinMargin(backend: PostgresBackend, providerId: ProviderId): Promise<void> {
   const prices = { completion: OWED_FOR_OUTPUT, cacheWrite1h: 2n };
   const pinId = `${providerId} owed`;
@@ -87,7 +86,7 @@ export function marginPinOf(providerId: ProviderId): string {
   return `${providerId} with margin`;
 }
 
-/** The usage when so much is owed at the prices of `pinMargin`. */
+/** A usage for which the provider is owed this much at the prices of `pinMargin`. */
 export function usageOwing(owedPico: bigint): Usage {
   const rest = Number(owedPico % OWED_FOR_OUTPUT);
   const completion = Number(owedPico / OWED_FOR_OUTPUT);
@@ -118,7 +117,10 @@ export function reserveRow(
   };
 }
 
-/** A closing with reported usage that costs `costMicroUsd`, and half a micro-dollar more. */
+/**
+ * A closing with reported usage. It costs `costMicroUsd` plus half a micro-dollar, to test
+ * rounding.
+ */
 export function closeRow(
   attemptId: AttemptId,
   costMicroUsd: bigint,
@@ -140,7 +142,6 @@ export function closeRow(
   };
 }
 
-/** A closing of an attempt that observed nothing. */
 export function voidRow(attemptId: AttemptId, change: Partial<CloseRow> = {}): CloseRow {
   return closeRow(attemptId, 0n, {
     outcome: "failed",
@@ -154,7 +155,10 @@ export function voidRow(attemptId: AttemptId, change: Partial<CloseRow> = {}): C
   });
 }
 
-/** Lets the books go on in this month; an earlier one than theirs only before anything has moved. */
+/**
+ * Makes the books continue in this month. It may be earlier than their month only if nothing has
+ * been booked.
+ */
 export async function moveBooksTo(
   backend: { query(sql: string, values: unknown[]): Promise<unknown> },
   month: string,

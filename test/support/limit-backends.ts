@@ -20,22 +20,19 @@ import { silentLog } from "./silent-log.ts";
 const REFRESH_MS = 2_500;
 const START_MS = 1_700_000_000_000;
 
-/** A limit store of one kind, on a clock that a test moves. */
+/** The test moves the store's clock. */
 export interface LimitBackend {
   readonly store: LimitStore;
-  /** The store's time now, milliseconds. */
   readonly nowMs: number;
-  /** Lets time pass; what a store does by itself now and then is done. */
+  /** Lets time pass, and runs the work that the store does by itself from time to time. */
   advance(ms: number): Promise<void>;
-  /** A slot of its own: what happens in one is not seen in another. */
+  /** Returns a new slot. What happens in one slot does not affect another. */
   newSlot(): string;
   close(): Promise<void>;
 }
 
-/** A journal in which nothing was ever written. */
 export const nothingRecent: RecentUse = { recentUse: () => Promise.resolve([]) };
 
-/** The kinds of stores that the contract holds for. */
 export const limitBackends: readonly {
   readonly name: string;
   readonly isMissing: boolean;
@@ -66,7 +63,7 @@ async function redisBackend(): Promise<LimitBackend> {
   const redis = await startRedis();
   let nowMs = START_MS;
   let slots = 0;
-  // The caller's clock moves with the store's: no claim is ever late on a busy machine.
+  // The caller's clock moves with the store's, so that no claim is late on a busy machine.
   let movedMs = 0;
   let refreshedMs = 0;
   const clock: Clock = { ...systemClock, monotonicMs: () => movedMs };
@@ -106,7 +103,7 @@ export function scopeOf(name: ScopeClaim["scope"], id: string, limits: LimitSet)
 export class LimitCaller {
   readonly #world: LimitBackend;
   readonly slot: string;
-  /** Scope ids of one slot, separate from those of another: the store in memory has no slots. */
+  /** Separates the scope ids of this slot from others, because the store in memory has no slots. */
   readonly #mark: string;
 
   constructor(world: LimitBackend) {
@@ -135,7 +132,7 @@ export class LimitCaller {
     return await this.#world.store.claim(claim);
   }
 
-  /** Claims what must be granted. */
+  /** The claim must be granted. */
   async take(scopes: readonly ScopeClaim[], tokens: TokenCount | number = 1): Promise<LimitLease> {
     const outcome = await this.claim(scopes, tokens);
     if (outcome.kind !== "claimed") throw new Error(`not granted: ${JSON.stringify(outcome)}`);
@@ -155,7 +152,6 @@ export class LimitCaller {
     this.#world.store.undo(lease, this.#world.nowMs);
   }
 
-  /** The use of each scope now. */
   async peek(scopes: readonly ScopeClaim[]): Promise<readonly ScopeUsage[] | undefined> {
     return await this.#world.store.peek({ slot: this.slot, scopes, nowMs: this.#world.nowMs });
   }

@@ -1,6 +1,6 @@
 /**
- * A process of its own with limits in Redis: takes what its parent says, reports what it was
- * granted, and holds it until it is ordered to release it, or killed.
+ * A process with limits in Redis. It claims what its parent orders, reports what was granted, and
+ * holds that until it is ordered to release it, or killed.
  */
 import type { OrgId } from "../../src/kernel/core/ids.ts";
 import { systemClock } from "../../src/kernel/core/time.ts";
@@ -13,16 +13,15 @@ import {
 import { RedisLimitStore } from "../../src/gateway/limits/redis/redis-limit-store.ts";
 import { silentLog } from "./silent-log.ts";
 
-/** The parent's order. */
 export interface LimitOrder {
-  /** `churn`: each claim is released at once, again and again. */
+  /** `churn`: releases each claim at once, again and again. */
   readonly act: "take" | "churn" | "give back";
   readonly slot: string;
   readonly scopes: readonly ScopeClaim[];
   readonly claims: number;
 }
 
-/** How many claims came to what. */
+/** How many claims ended in which way. */
 export interface LimitTally {
   claimed: number;
   refused: number;
@@ -35,7 +34,7 @@ const store = new RedisLimitStore({
   recentUse: { recentUse: () => Promise.resolve([]) },
   clock: systemClock,
   log: silentLog,
-  // No claim is refused here because the machine is busy.
+  // No claim may be refused because the machine is busy.
   answerWithinMs: 60_000,
   ...(storeNowMs === "" ? {} : { now: () => Number(storeNowMs) }),
 });
@@ -50,7 +49,7 @@ async function obey(order: LimitOrder): Promise<void> {
   const tally: LimitTally = { claimed: 0, refused: 0, unavailable: 0 };
   if (order.act === "give back") giveBack();
   else await Promise.all(Array.from({ length: order.claims }, () => takeOne(order, tally)));
-  // A claim behind them is answered after everything that was released.
+  // The store answers this claim only after it has handled all releases before it.
   await claim({ ...order, scopes: [] });
   process.send?.(tally);
 }
@@ -73,7 +72,7 @@ function giveBack(): void {
 
 function claim({ slot, scopes }: LimitOrder): Promise<ClaimOutcome> {
   const orgId = "o" as OrgId;
-  // The clock of this process is of no account: as far off as can be.
+  // The clock of this process must not matter, so it is far off.
   const nowMs = process.pid * 1_000_000;
   return store.claim({ orgId, slot, scopes, ...tokenCount(1, 0), nowMs });
 }

@@ -7,7 +7,6 @@ import {
   type TokenCount,
 } from "../../src/gateway/limits/limit-store.ts";
 
-/** The charge of one claim to one scope. */
 interface Charge {
   readonly id: string;
   readonly second: number;
@@ -17,7 +16,6 @@ interface Charge {
   inFlight: boolean;
 }
 
-/** A granted claim of the model. */
 export interface ModelLease {
   readonly charges: readonly Charge[];
   readonly turns: readonly {
@@ -25,11 +23,11 @@ export interface ModelLease {
     readonly fromUs: number;
     readonly toUs: number;
   }[];
-  /** Where it is in flight once its client has left. */
+  /** The charges that stay in flight after the client has left. */
   readonly departed: Charge[];
 }
 
-/** The outcome of a claim, in a form that compares. */
+/** The outcome of a claim, in a form that can be compared. */
 export interface Verdict {
   readonly refused?: string;
   readonly remaining?: readonly [requests: number, tokens: number, queueMs: number];
@@ -37,8 +35,8 @@ export interface Verdict {
 }
 
 /**
- * The oracle: every charge stays in a list, and every question is answered by adding up. Nothing is
- * ever forgotten and nothing is ever summed ahead.
+ * The oracle keeps every charge in a list, and answers each question by adding up. It forgets
+ * nothing and keeps no sums.
  */
 export class LimitModel {
   readonly charges: Charge[] = [];
@@ -124,7 +122,10 @@ export class LimitModel {
     this.#coolUntilMs.set(id, Math.max(this.#coolUntilMs.get(id) ?? 0, nowMs + seconds * 1000));
   }
 
-  /** Every limit of the scope that refuses, in the order in which one is named, and its wait in seconds. */
+  /**
+   * The limits of the scope that refuse, each with its wait in seconds, in the order in which one
+   * is named.
+   */
   #refusals(scope: ScopeClaim, tokens: TokenCount, nowMs: number): (readonly [string, number])[] {
     const { id, limits } = scope;
     const second = Math.floor(nowMs / 1000);
@@ -209,7 +210,6 @@ export class LimitModel {
   }
 }
 
-/** A store's answer in the model's terms. */
 export function verdictOf(outcome: ClaimOutcome, scopes: readonly ScopeClaim[]): Verdict {
   if (outcome.kind === "unavailable") return { refused: "unavailable" };
   if (outcome.kind === "claimed") {

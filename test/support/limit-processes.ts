@@ -4,10 +4,9 @@ import { join } from "node:path";
 
 import type { LimitOrder, LimitTally } from "./limit-child.ts";
 
-/** Another process that claims on the same Redis. */
 export interface LimitProcess {
   obey(order: LimitOrder): Promise<LimitTally>;
-  /** Kills it (-9), leases and all. */
+  /** Kills it with SIGKILL, with all its leases. */
   kill(): Promise<void>;
 }
 

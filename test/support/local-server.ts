@@ -3,16 +3,14 @@ import type { AddressInfo, Server, Socket } from "node:net";
 
 import { withResource } from "./with-resource.ts";
 
-/** A server on a free port of loopback. */
 export interface LocalServer {
   readonly port: number;
   /** Without TLS and without a path. */
   readonly url: string;
-  /** Ends its connections too; resolves when all are closed. */
+  /** Also ends its connections. Resolves when all are closed. */
   readonly close: () => Promise<void>;
 }
 
-/** A server of the test's own, for the tests of the calling file or `describe`. */
 export function withServer(make: () => Server): LocalServer {
   return withResource(
     () => listenLocally(make()),
@@ -20,7 +18,7 @@ export function withServer(make: () => Server): LocalServer {
   );
 }
 
-/** Starts listening; resolves when it does. Takes servers of HTTP, with TLS or without, and of TCP. */
+/** Resolves when the server listens. Accepts servers of HTTP, with TLS or without, and of TCP. */
 export async function listenLocally(server: Server): Promise<LocalServer> {
   const sockets = new Set<Socket>();
   server.on("connection", (socket) => {

@@ -1,6 +1,9 @@
 import { BaseSequencer, type TestSpecification } from "vitest/node";
 
-/** Files that take long though they are short: they start and kill processes, wait, or walk through pages. */
+/**
+ * Files that take longer than their size suggests: they start and kill processes, wait, or walk
+ * through pages.
+ */
 const LONG = [
   "/test/e2e/browser/every-page.deep.test.ts",
   "/test/e2e/crash/",
@@ -27,7 +30,7 @@ const LONG = [
   "/src/kernel/storage/embedded-",
 ];
 
-/** Long files begin first, so that no worker is left alone with one at the end of its project. */
+/** Starts long files first, so that no worker is left with one at the end of its project. */
 export class LongestFirst extends BaseSequencer {
   override async sort(files: TestSpecification[]): Promise<TestSpecification[]> {
     const sorted = await super.sort(files);

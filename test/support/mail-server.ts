@@ -2,7 +2,7 @@ import type { AddressInfo } from "node:net";
 
 import { SMTPServer } from "smtp-server";
 
-/** A message as the server got it. */
+/** As the server received it. */
 export interface ReceivedMail {
   readonly to: readonly string[];
   readonly source: string;
@@ -11,7 +11,7 @@ export interface ReceivedMail {
 export interface TestMailServer {
   readonly port: number;
   readonly received: readonly ReceivedMail[];
-  /** The answer to the next recipients; undefined if they are taken. */
+  /** The status for the next recipients; undefined: they are accepted. */
   refuseWith: number | undefined;
   close(): Promise<void>;
 }

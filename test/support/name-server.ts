@@ -4,14 +4,13 @@ import { once } from "node:events";
 import { onTestFinished } from "vitest";
 
 export interface NameServer {
-  /** As resolvers take it. */
+  /** In the form that resolvers expect. */
   readonly address: string;
-  /** Names that it was asked for, each as often as it was. */
+  /** The names that resolvers asked for, each as often as they did. */
   readonly asked: readonly string[];
   close(): void;
 }
 
-/** The same for one test. */
 export async function nameServer(answer: string): Promise<NameServer> {
   const server = await startNameServer(answer);
   onTestFinished(() => server.close());
@@ -40,7 +39,7 @@ function nameIn(labels: Buffer): string {
   return parts.join(".");
 }
 
-/** One record of type A; to any other question an answer without records. */
+/** Answers a question for type A with one record, and any other question with none. */
 function answerTo(query: Buffer, nameEnd: number, address: string): Buffer {
   const question = query.subarray(12, nameEnd + 5);
   const isA = query.readUInt16BE(nameEnd + 1) === 1;

@@ -1,6 +1,9 @@
 import { spawnSync } from "node:child_process";
 
-/** A container's start: process numbers begin again at 1, and a kill ends every process in it. */
+/**
+ * As when a container starts: process numbers begin again at 1, and a kill ends every process in
+ * it.
+ */
 export const FRESH_NAMESPACE: readonly [string, ...string[]] = [
   "unshare",
   "--pid",
@@ -11,7 +14,7 @@ export const FRESH_NAMESPACE: readonly [string, ...string[]] = [
 
 const [program, ...args] = FRESH_NAMESPACE;
 
-/** As root on Linux only: then programs can be started in a space of process numbers of their own. */
+/** True as root on Linux, where programs can start in their own space of process numbers. */
 export const hasNamespaces: boolean = spawnSync(program, [...args, "true"]).status === 0;
 
 if (!hasNamespaces) {

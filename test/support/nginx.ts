@@ -7,7 +7,6 @@ import { join } from "node:path";
 import { until } from "./books.ts";
 import { freePort } from "./free-port.ts";
 
-/** On PATH. */
 const PROGRAM: string = "nginx";
 
 /** False if nginx is missing; the tests behind a real balancer are then skipped and reported. */
@@ -20,10 +19,9 @@ if (!hasNginx) {
   );
 }
 
-/** A real nginx in front of some servers of this machine. */
 export interface TestNginx {
   readonly url: string;
-  /** Sends new requests to these servers only; running ones end where they are. */
+  /** Sends new requests only to these servers; running ones end where they are. */
   balance(urls: readonly string[]): void;
   close(): Promise<void>;
 }

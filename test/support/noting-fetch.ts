@@ -1,17 +1,17 @@
 import { afterAll, beforeAll, vi } from "vitest";
 
-/** Node's own `fetch`, also while the global one is forbidden. */
+/** Node's own `fetch`, even while the global one is forbidden. */
 const realFetch: typeof fetch = globalThis.fetch;
 
 export interface NotingFetch {
   readonly fetch: typeof fetch;
-  /** How often it was asked. */
+  /** How often `fetch` was called. */
   readonly count: () => number;
   /** The request id of the last answer: most frameworks do not expose it. */
   readonly lastRequestId: () => string | null;
 }
 
-/** A `fetch` to hand to a framework's client: it notes what the client really asked. */
+/** A `fetch` for a framework's client, which notes what the client really requests. */
 export function notingFetch(): NotingFetch {
   let asked = 0;
   let requestId: string | null = null;
@@ -29,7 +29,7 @@ export function notingFetch(): NotingFetch {
 
 /**
  * Refuses every call of the global `fetch` until the test file ends, and reports which were tried.
- * Clients are handed a `fetch` of their own, so a call that comes here wanted to go elsewhere.
+ * Clients get their own `fetch`, so a call of the global one would go elsewhere.
  */
 export function forbidGlobalFetch(): () => readonly string[] {
   const tried: string[] = [];

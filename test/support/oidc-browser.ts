@@ -5,20 +5,19 @@ interface Cookie {
   readonly path: string;
 }
 
-/** The address of a browser after it followed every redirect. */
+/** Where a browser is after it has followed every redirect. */
 export interface Landing {
   readonly url: URL;
   readonly path: string;
   readonly status: number;
   readonly html: string;
-  /** Every address on the way, the last one too. */
+  /** Every address on the way, including the last one. */
   readonly way: readonly string[];
 }
 
-/** A browser without pictures: cookies and redirects, as a person's browser does them. */
+/** Handles cookies and redirects as a person's browser does, without showing anything. */
 export class CookieBrowser {
   readonly userAgent: string;
-  /** Every answer so far, with its origin and its full text. */
   readonly seen: { readonly place: string; readonly text: string }[] = [];
   #cookies: readonly Cookie[] = [];
 
@@ -26,11 +25,11 @@ export class CookieBrowser {
     this.userAgent = userAgent;
   }
 
-  /** Follows redirects until `stopAt` says that this address is not to be opened. */
+  /** Follows redirects until `stopAt` refuses to open an address. */
   async open(
     address: string,
     options: {
-      /** Sent as by a page of the same origin. */
+      /** Sent as if by a page of the same origin. */
       readonly form?: Readonly<Record<string, string>>;
       readonly stopAt?: (url: URL) => boolean;
     } = {},
@@ -68,7 +67,6 @@ export class CookieBrowser {
     throw new Error(`redirected in a circle: ${way.join(" ")}`);
   }
 
-  /** The `cookie` header for an address. */
   header(url: URL): string {
     return this.#cookies
       .filter(({ host, path }) => host === url.hostname && isUnder(url.pathname, path))
@@ -80,7 +78,7 @@ export class CookieBrowser {
     return this.#cookies.find((each) => each.name === name)?.value;
   }
 
-  /** Takes one cookie of another browser, as if its owner had been here. */
+  /** Copies one cookie of another browser, as if its owner had used this one. */
   adopt(other: CookieBrowser, of: URL, name: string): void {
     const isMeant = (each: Cookie): boolean => each.name === name && each.host === of.hostname;
     const kept = this.#cookies.filter((each) => !isMeant(each));

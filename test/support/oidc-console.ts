@@ -10,7 +10,7 @@ import type { Logger } from "../../src/kernel/core/log.ts";
 import { listenLocally } from "./local-server.ts";
 import { silentLog } from "./silent-log.ts";
 
-/** A wall clock that a test can put forward; durations stay real. */
+/** A wall clock that a test can move forward; durations stay real. */
 export class ShiftedClock implements Clock {
   #shiftMs = 0;
 
@@ -48,14 +48,14 @@ const PLAIN: IdentityConfig = {
   welcomeUsd: "",
 };
 
-/** A console with nothing but signing in, on a port of its own. */
+/** A console with nothing but sign-in, on a port of its own. */
 export async function startOidcConsole(options: {
   readonly store: IdentityStore;
-  /** Known once the console's address is. */
+  /** Called when the console's address is known. */
   readonly config?: (consoleUrl: string) => Promise<Partial<IdentityConfig>>;
   readonly clock?: ShiftedClock;
   readonly log?: Logger;
-  /** The address it believes to have: that of another process on the same port. */
+  /** The address that the console believes to have: that of another process on the same port. */
   readonly answersAs?: string;
 }): Promise<OidcConsole> {
   const server = createServer();

@@ -10,7 +10,7 @@ import { listenLocally } from "./local-server.ts";
 export interface ScriptedAccount {
   subject: string;
   email?: string;
-  /** Absent if the provider does not say. */
+  /** Absent: the provider does not say. */
   emailVerified?: boolean | "true" | "false";
   name?: string;
 }
@@ -23,7 +23,7 @@ export interface ScriptedProvider {
    * Signs every user in as this person from now on, without a prompt. Null means that they decline.
    */
   signInAs(account: ScriptedAccount | null): void;
-  /** The provider's sessions end: `login_required`. */
+  /** Ends the provider's sessions, so that it answers `login_required`. */
   endSessions(): void;
   /** While true, no request gets an answer. */
   setDown(isDown: boolean): void;
@@ -31,7 +31,7 @@ export interface ScriptedProvider {
   countOf(path: string): number;
   /** A signed logout token; `change` replaces claims, undefined removes one. */
   logoutToken(change: JWTPayload, signWith?: CryptoKey): Promise<string>;
-  /** Answers of the token endpoint by sid: the last id token's claims. */
+  /** The session id (`sid`) of the provider's last session. */
   lastSid(): string | undefined;
   close(): Promise<void>;
 }
@@ -43,7 +43,7 @@ const LOGOUT_EVENT = "http://schemas.openid.net/event/backchannel-logout";
 /** A real OpenID provider on a port of loopback, with scripted people. */
 export async function startOidcProvider(options: {
   readonly redirectUris: readonly string[];
-  /** Where the e-mail is; default in the id token. */
+  /** Where the email address is. Default: in the id token. */
   readonly claimsIn?: "id_token" | "userinfo";
 }): Promise<ScriptedProvider> {
   const server = createServer();
@@ -102,7 +102,10 @@ async function loadOidcProvider(): Promise<typeof Provider> {
 
 let madeKey: Promise<CryptoKey> | undefined;
 
-/** One key for all providers of a process: to make one takes longer than most tests of them. */
+/**
+ * All providers of a process share one key, because making one takes longer than most of their
+ * tests.
+ */
 function signingKey(): Promise<CryptoKey> {
   madeKey ??= generateKeyPair("RS256", { extractable: true }).then((pair) => pair.privateKey);
   return madeKey;
@@ -113,7 +116,6 @@ const NOW = (): { readonly iat: number; readonly exp: number } => {
   return { iat, exp: iat + 120 };
 };
 
-/** The person who is signed in next, and everything that the provider keeps. */
 class Script {
   readonly counts = new Map<string, number>();
   readonly records = new Map<string, AdapterPayload>();
@@ -152,7 +154,7 @@ class Script {
     }
     const { pathname, searchParams } = new URL(request.url ?? "/", "http://localhost");
     this.counts.set(pathname, (this.counts.get(pathname) ?? 0) + 1);
-    // Every user is prompted again, because a browser may return as another person.
+    // Prompts every user again, because a browser may return as another person.
     if (pathname === "/auth" && searchParams.get("prompt") !== "none") {
       delete request.headers.cookie;
     }
@@ -180,7 +182,8 @@ function configurationOf(script: Script, redirectUris: readonly string[]): Confi
         client_secret: CLIENT_SECRET,
         redirect_uris: [...redirectUris],
         grant_types: ["authorization_code"],
-        // Only a client that takes logout tokens gets the session's id. Nothing is sent here.
+        // Only a client that accepts logout tokens gets the session's id. Nothing is sent to this
+        // address.
         backchannel_logout_uri: "http://127.0.0.1:9/unused",
         backchannel_logout_session_required: true,
       },

@@ -34,26 +34,25 @@ export function dayOf(text: string): Day {
   return day;
 }
 
-/** Books with attempts on days of long ago. */
+/** Books with attempts on days long ago. */
 export interface OldBooks {
   readonly backend: FreshBackend;
   readonly member: Membership;
   readonly org: { readonly orgId: OrgId; readonly keyId: KeyId };
   readonly other: { readonly orgId: OrgId; readonly keyId: KeyId };
   /**
-   * Attempts of every kind on this day: settled, with an overrun and a margin, void, charged after a crash,
-   * and corrected afterwards. Their ids are returned.
+   * Writes attempts of every kind on this day: settled, with an overrun and a margin, void, charged
+   * after a crash, and corrected afterwards. Returns their ids.
    */
   fill(day: Day): Promise<readonly AttemptId[]>;
   hold(day: Day, change?: Partial<ReserveRow>): Promise<AttemptId>;
   close(...rows: CloseRow[]): Promise<void>;
-  /** Lets what ended a moment ago have ended on the day of its admission, or soon after. */
+  /** Moves the end of what has just ended to the day of its admission, or soon after. */
   pretendThen(): Promise<void>;
-  /** Everything that ended so far is in a closed period of its provider. */
+  /** Puts everything that has ended into a closed period of its provider. */
   settle(): Promise<void>;
 }
 
-/** Old books for the tests of the calling file or `describe`. */
 export function withOldBooks(): OldBooks {
   return withResource(openOldBooks, (books) => books.backend.close());
 }
@@ -128,20 +127,19 @@ export function unknownRow(attemptId: AttemptId): CloseRow {
   });
 }
 
-/** Days are old enough after this many. */
+/** Age in days from which a day may be retired. */
 const OLD_DAYS = 30;
 
 export interface RetireRun {
   readonly key: SigningKey;
   readonly archive: DayFolder;
   readonly drop?: boolean;
-  /** Wraps the real session, to make it fail. */
+  /** Wraps the real session, so that a test can make it fail. */
   readonly session?: (real: RetentionSession) => RetentionSession;
 }
 
-/** One run of retirement, as the command makes it. */
 export async function retireOldDays(books: OldBooks, input: RetireRun): Promise<RetireOutcome> {
-  // One that was killed a moment ago may still have its lock.
+  // A run that was killed a moment ago may still have its lock.
   const real = await until("no other run is under way", () =>
     books.backend.retentionStore.open(testOperator),
   );
@@ -157,14 +155,14 @@ export async function retireOldDays(books: OldBooks, input: RetireRun): Promise<
   }
 }
 
-/** Every check of the audit that fails: none, at any moment. */
+/** The audit checks that fail. At any moment, none may fail. */
 export async function brokenChecks(books: OldBooks): Promise<readonly unknown[]> {
   return (await books.backend.audit()).filter((check) => check.violations > 0);
 }
 
 /**
- * An attempt that ended a moment ago ended on the day of its admission, or as soon afterwards as
- * the settlement with the providers allows.
+ * Moves the end of an attempt that has just ended to the day of its admission, or as soon after it
+ * as the settlement with the providers allows.
  */
 async function pretendThen(backend: FreshBackend): Promise<void> {
   const admitted = "to_timestamp(1735689600 + ((attempt_id >> 22) / 1000))";

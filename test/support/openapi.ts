@@ -13,7 +13,7 @@ interface Response {
   readonly content?: Readonly<Record<string, { readonly schema: object }>>;
 }
 
-/** The published document of the gateway, as a judge of answers. */
+/** Judges answers by the published document of the gateway. */
 export class PublishedApi {
   readonly document = JSON.parse(readFileSync(FILE, "utf8")) as {
     readonly paths: Readonly<Record<string, Readonly<Record<string, Operation>>>>;
@@ -26,7 +26,7 @@ export class PublishedApi {
     this.#ajv.addSchema(this.document, "openapi");
   }
 
-  /** The parts of an answer that the document does not allow; an empty list: it conforms. */
+  /** What the document does not allow in the answer; empty if the answer conforms. */
   problemsOf(name: string, answer: HttpAnswer): readonly string[] {
     const [method = "", path = ""] = name.split(" ");
     const responses = this.document.paths[path]?.[method.toLowerCase()]?.responses ?? {};
@@ -72,19 +72,19 @@ interface Described {
   readonly schema?: { readonly description?: string };
 }
 
-/** Every named field, parameter and header below this value whose meaning is not said. */
+/** Named fields, parameters and headers below this value that have no description. */
 export function listUndescribed(value: unknown, at: string, isOfNames = false): readonly string[] {
   if (value === null || typeof value !== "object") return [];
   return Object.entries(value).flatMap(([name, each]) => {
     const place = `${at}/${name}`;
-    // A field may be called as a word of the schema is: names and words take turns.
+    // A field may have the name of a schema keyword, so names and keywords take turns.
     const hasNames = !isOfNames && ["properties", "parameters", "headers"].includes(name);
     const silent = isOfNames && !isDescribed(each as Described) ? [place] : [];
     return [...silent, ...listUndescribed(each, place, hasNames)];
   });
 }
 
-/** A reference leads to what is described in its own place. */
+/** A reference needs no description: its target is described in its own place. */
 function isDescribed(shape: Described): boolean {
   const words = shape.description ?? shape.schema?.description ?? "";
   return words.length > 5 || "$ref" in shape;

@@ -6,7 +6,6 @@ import { PROVIDER_KEY, simulatorManifest, TEST_KEY_CACHE_MS, textModel } from ".
 import { runCommand, startProgram, type RunningProgram } from "./program.ts";
 import { withResource } from "./with-resource.ts";
 
-/** An operator's files: a data folder and a folder of manifests. */
 export interface OperatorFolder {
   readonly root: string;
   readonly dataDir: string;
@@ -18,7 +17,7 @@ export interface OperatorFolder {
 /** A fresh folder with one manifest of `op/model` on a simulator. */
 export function operatorFolder(simulatorUrl: string): OperatorFolder {
   const root = mkdtempSync(join(tmpdir(), "tokenmarket-operator-"));
-  // As root the database runs as another user, who has to get in.
+  // Root starts the database as another user, who needs access to the folder.
   chmodSync(root, 0o755);
   const manifestsDir = join(root, "manifests");
   mkdirSync(manifestsDir);
@@ -63,7 +62,6 @@ export function serve(
   return startProgram(["serve", ...ports, ...places], { ...OPERATOR_ENV, ...env });
 }
 
-/** A folder with manifests of that provider, for the tests of the calling file or `describe`. */
 export function withOperatorFolder(provider: { readonly url: string }): OperatorFolder {
   return withResource(
     () => operatorFolder(provider.url),
@@ -71,7 +69,7 @@ export function withOperatorFolder(provider: { readonly url: string }): Operator
   );
 }
 
-/** Starts programs for the same tests in parallel. A test may replace one of them. */
+/** Starts programs concurrently, for the same tests. A test may replace one of them. */
 export function withPrograms(start: () => readonly Promise<RunningProgram>[]): RunningProgram[] {
   return withResource(
     () => Promise.all(start()),
@@ -79,7 +77,6 @@ export function withPrograms(start: () => readonly Promise<RunningProgram>[]): R
   );
 }
 
-/** A command's exit code and the one JSON document it printed. */
 export interface JsonAnswer {
   readonly code: number | null;
   readonly json: Readonly<Record<string, unknown>>;
@@ -112,7 +109,7 @@ export async function jsonCommand(
   return { ...result, json: JSON.parse(result.stdout) as Record<string, unknown> };
 }
 
-/** An organization with credit and one key, made by the commands an operator has. */
+/** Opens an organization with credit and one key by an operator's own commands. */
 export async function openAccountByCommands(
   place: readonly string[],
   usd: string,
@@ -131,7 +128,6 @@ export async function openAccountByCommands(
   return { orgId, ...createdKey(key) };
 }
 
-/** The answer of `key create --json`. */
 export function createdKey({ json }: Pick<JsonAnswer, "json">): {
   readonly key: string;
   readonly keyId: string;

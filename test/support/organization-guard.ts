@@ -2,11 +2,11 @@ import { Client } from "pg";
 import { asAdmin, runOnce } from "./postgres.ts";
 
 /**
- * Makes the rows of organizations that are not named untouchable: a statement whose outcome needs one
- * fails, wherever in a plan that happens. The program's role owns the tables, so that row level
+ * Makes the rows of organizations that are not named untouchable: a statement whose outcome needs
+ * one fails, wherever in a plan that happens. The program's role owns the tables, so that row level
  * security is forced on it. A row is judged when every condition of the statement itself has let it
- * through, so that plans are what they are without the guard: for that the database's own
- * functions are marked as giving nothing away.
+ * through, so that plans are what they are without the guard: for that the database's own functions
+ * are marked as giving nothing away.
  */
 export class OrganizationGuard {
   readonly #client: Client;
@@ -26,7 +26,10 @@ export class OrganizationGuard {
     return new OrganizationGuard(client);
   }
 
-  /** From now on only rows of these may be touched; none: of all. Keys made until now are known. */
+  /**
+   * From now on, only the rows of these organizations may be touched; without any, all rows may be.
+   * Also records to which organization each present key belongs.
+   */
   async allow(...orgIds: readonly string[]): Promise<void> {
     await this.#client.query("truncate guard_org, guard_key");
     await this.#client.query(
@@ -35,7 +38,6 @@ export class OrganizationGuard {
     await this.#client.query("insert into guard_org select unnest($1::text[])", [orgIds]);
   }
 
-  /** Tables whose rows are guarded. */
   async tables(): Promise<readonly string[]> {
     const { rows } = await this.#client.query<{ name: string }>(
       "select polrelid::regclass::text as name from pg_policy order by 1",
@@ -55,7 +57,7 @@ export class OrganizationGuard {
 const OF_WALLET = (column: string): string =>
   `substring(${column} from '^(?:wallet|receivable):(.*)$')`;
 
-/** Enough organizations that a plan that reads all of them is not the cheapest. */
+/** So many organizations that a plan which reads all of them is not the cheapest. */
 const OTHERS_SQL = `
   with others as (
     insert into org (org_id, name, email, email_verified)

@@ -5,7 +5,7 @@ import { buffer } from "node:stream/consumers";
 
 import definitions from "otlp-definitions/build/src/generated/root.js";
 
-/** The part of the generated definitions that a collector of traces needs. */
+/** What a collector of traces needs of the generated definitions. */
 interface Definitions {
   readonly opentelemetry: {
     readonly proto: {
@@ -24,11 +24,11 @@ interface Decoder {
 const { ExportTraceServiceRequest } = (definitions as unknown as Definitions).opentelemetry.proto
   .collector.trace.v1;
 
-/** A span as it was received; ids in hexadecimal form, times in nanoseconds. */
+/** As received: ids in hexadecimal, times in nanoseconds. */
 export interface ReceivedSpan {
   readonly traceId: string;
   readonly spanId: string;
-  /** Empty if it is the root. */
+  /** Empty for a root span. */
   readonly parentSpanId: string;
   readonly name: string;
   /** 1 internal, 2 server, 3 client. */
@@ -48,14 +48,13 @@ export interface ReceivedSpan {
 export interface OtlpReceiver {
   readonly url: string;
   readonly spans: readonly ReceivedSpan[];
-  /** Headers of every export. */
   readonly headers: readonly Readonly<Record<string, unknown>>[];
-  /** All bytes of all exports, as text. */
+  /** Returns the bytes of all exports as text. */
   text(): string;
   close(): Promise<void>;
 }
 
-/** `answer`: the status of every answer, or that there is none. Default 200. `port`: any by default. */
+/** `answer`: the status of every answer, or "never" for none. Default 200. `port`: default any. */
 export async function startOtlpReceiver(
   options: { readonly answer?: number | "never"; readonly port?: number } = {},
 ): Promise<OtlpReceiver> {
@@ -115,7 +114,7 @@ interface DecodedRequest {
   }[];
 }
 
-/** Decodes what a collector is sent. */
+/** Decodes the body of an export of spans. */
 export function spansOf(body: Buffer): readonly ReceivedSpan[] {
   const message = ExportTraceServiceRequest.decode(body);
   const shown = ExportTraceServiceRequest.toObject(message, {

@@ -21,9 +21,7 @@ import { startTethered, type Tethered } from "./tethered.ts";
 const PASSWORD = "owner-password";
 const DATABASE = "market";
 
-/**
- * Programs of the newest PostgreSQL that a distribution has installed; undefined if there is none.
- */
+/** Programs of the newest PostgreSQL that the distribution has installed; undefined without one. */
 const programs: string | undefined = findPrograms();
 
 /**
@@ -39,18 +37,20 @@ if (!hasOwnPostgres) {
   );
 }
 
-/** A PostgreSQL of the distribution, as an operator has it: its role owns a database and no more. */
+/**
+ * A PostgreSQL of the distribution, as operators have it: its role owns one database and no more.
+ */
 export interface OwnPostgres {
   readonly port: number;
   readonly data: string;
-  /** As the ordinary role. */
+  /** Connects as the ordinary role. */
   readonly connectionString: string;
   readonly adminConnectionString: string;
-  /** A streaming replica of it. */
+  /** Starts a streaming replica of this server. */
   replica(): Promise<OwnPostgres>;
   stop(): Promise<void>;
   start(): Promise<void>;
-  /** Ends it at once, as on a machine that dies; `start` recovers it from its log. */
+  /** Ends the server at once, like a machine that dies. `start` recovers it from its log. */
   kill(): Promise<void>;
   close(): Promise<void>;
 }
@@ -68,7 +68,7 @@ export async function startOwnPostgres(authority?: TestAuthority): Promise<OwnPo
   return server;
 }
 
-/** The server's user may make a data folder in it. */
+/** A folder in which the server's user may make a data folder. */
 export function newPostgresFolder(): string {
   const folder = mkdtempSync(join(tmpdir(), "tokenmarket-own-postgres-"));
   chmodSync(folder, 0o777);
@@ -87,7 +87,7 @@ async function serverSettings(folder: string, authority?: TestAuthority): Promis
   );
 }
 
-/** A copy that the server's user may read, and no other. */
+/** Copies a file so that only the server's user may read it. */
 function take(file: string, folder: string): string {
   const copy = join(folder, file.split("/").at(-1) ?? "");
   copyFileSync(file, copy);
@@ -96,7 +96,7 @@ function take(file: string, folder: string): string {
   return copy;
 }
 
-/** Starts the server whose data folder is `data` in this one. */
+/** Starts the server whose data folder is `data` in `folder`. */
 export async function openOwnPostgres(folder: string): Promise<OwnPostgres> {
   const data = join(folder, "data");
   let server: Tethered | undefined;
@@ -155,7 +155,7 @@ async function answers(connectionString: string): Promise<boolean> {
   }
 }
 
-/** The programs refuse to run as root. */
+/** PostgreSQL's programs refuse to run as root. */
 function asUser(): readonly string[] {
   return process.getuid?.() === 0 ? ["setpriv", "--reuid=postgres", "--clear-groups"] : [];
 }

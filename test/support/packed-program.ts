@@ -10,11 +10,11 @@ const NOT_CLONED = new Set(["node_modules", ".git", "dist", "artefacts", "data",
 
 const run = promisify(execFile);
 
-/** The package in a folder of its own, away from the repository. */
+/** The package, installed in a folder away from the repository. */
 export interface PackedProgram {
-  /** A folder that has nothing but `node_modules`. */
+  /** Has nothing but `node_modules`. */
   readonly folder: string;
-  /** `node_modules/tokenmarket` in it. */
+  /** The folder `node_modules/tokenmarket`. */
   readonly packageFolder: string;
   /** Paths in the tarball, sorted. */
   readonly files: readonly string[];
@@ -22,12 +22,12 @@ export interface PackedProgram {
 }
 
 /**
- * `npm pack` in a copy of the repository, installed into an empty folder as a customer does,
- * with the registry.
+ * Runs `npm pack` in a copy of the repository, and installs the package into an empty folder as a
+ * customer does, with the registry.
  */
 export async function installPackedProgram(): Promise<PackedProgram> {
   const root = mkdtempSync(join(tmpdir(), "tokenmarket-packed-"));
-  // As root the database runs as another user, who has to get in.
+  // Root starts the database as another user, who needs access to the folder.
   chmodSync(root, 0o755);
   try {
     const packed = await packProgram(join(root, "repository"), root);
@@ -68,8 +68,9 @@ async function packProgram(repository: string, target: string): Promise<Packed> 
 
 async function install(tarball: string, folder: string): Promise<void> {
   mkdirSync(folder);
-  // npm's own default, whatever this machine says: `overrides` count for the root package only, so a
-  // customer gets newer packages below ours than the project does, with other wishes for Node.
+  // npm's own default, whatever this machine says. `overrides` count only for the root package, so
+  // a customer gets newer packages below ours than the project does, which may ask for another
+  // Node.
   const args = ["install", "--engine-strict=false", "--no-audit", "--prefer-offline", tarball];
   await run("npm", args, { cwd: folder, maxBuffer: 2 ** 26 });
 }

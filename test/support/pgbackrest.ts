@@ -31,7 +31,7 @@ if (!hasPgbackrest) {
   );
 }
 
-/** A PostgreSQL of one's own that archives as the shipped files say. */
+/** A PostgreSQL that archives as the shipped files say. */
 export interface ArchivingPostgres {
   readonly server: OwnPostgres;
   readonly pgbackrest: (...args: readonly string[]) => void;

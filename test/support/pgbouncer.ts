@@ -9,7 +9,7 @@ import { freePort } from "./free-port.ts";
 import { startTethered, type Tethered } from "./tethered.ts";
 import { withResource } from "./with-resource.ts";
 
-/** On PATH, or where a distribution puts programs of the system. */
+/** On PATH, or where distributions put programs of the system. */
 const PROGRAM: string | undefined = ["pgbouncer", "/usr/sbin/pgbouncer"].find(
   (name) => spawnSync(name, ["--version"]).status === 0,
 );
@@ -24,25 +24,28 @@ if (!hasPgBouncer) {
   );
 }
 
-/** When a server session goes back to the pool: with its client, its transaction or its statement. */
+/**
+ * When a server session goes back to the pool: with its client, its transaction or its statement.
+ */
 export type PoolMode = "session" | "transaction" | "statement";
 
-/** A real PgBouncer in front of one PostgreSQL. */
 export interface TestPgBouncer {
-  /** The same database through it, in that mode. */
+  /** The same database through the pooler, in this mode. */
   through(connectionString: string, mode: PoolMode): string;
-  /** From now on it leads to this server: an operator's change of the file, and a reload. */
+  /** Leads to this server from now on, by a changed file and a reload, as an operator does it. */
   leadTo(connectionString: string): void;
   close(): Promise<void>;
 }
 
-/** Starts PgBouncer on a free port of loopback, with a few sessions at the server for each database. */
+/**
+ * Starts PgBouncer on a free port of loopback, with a few sessions at the server for each database.
+ */
 export async function startPgBouncer(to: {
-  /** Any database of the server, as the role that sessions are opened as. */
+  /** Any database of the server, with the role that opens the sessions. */
   readonly connectionString: string;
   /** Server sessions of each database and mode. Default 20. */
   readonly poolSize?: number;
-  /** Where it writes who logs in. Default: nowhere. */
+  /** Where PgBouncer writes who logs in. Default: nowhere. */
   readonly logFile?: string;
 }): Promise<TestPgBouncer> {
   const folder = mkdtempSync(join(tmpdir(), "tokenmarket-pgbouncer-"));
@@ -75,7 +78,6 @@ export async function startPgBouncer(to: {
   };
 }
 
-/** PgBouncer in front of that server, for the tests of the calling file or `describe`. */
 export function withPgBouncer(server: () => string): TestPgBouncer {
   return withResource(
     () => startPgBouncer({ connectionString: server() }),
@@ -84,7 +86,7 @@ export function withPgBouncer(server: () => string): TestPgBouncer {
 }
 
 async function started(file: string, port: number): Promise<Tethered> {
-  // It refuses to run as root.
+  // PgBouncer refuses to run as root.
   const user = process.getuid?.() === 0 ? ["-u", "nobody"] : [];
   const server = await startTethered([PROGRAM ?? "", "-q", ...user, file]);
   await until("PgBouncer listens", () => isOpen(port));
@@ -99,7 +101,7 @@ async function isOpen(port: number): Promise<boolean> {
   });
 }
 
-/** Every database of the server by its own name; clients may come with any password. */
+/** Every database of the server has its own name; clients may come with any password. */
 function configOf(input: {
   readonly server: URL;
   readonly port: number;

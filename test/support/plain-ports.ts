@@ -3,14 +3,16 @@ import type { Principal } from "../../src/gateway/accounts/principal.ts";
 import type { CallPorts } from "../../src/gateway/call/ports.ts";
 import type { KeyId, OrgId } from "../../src/kernel/core/ids.ts";
 
-/** The standing for a program that neither asks for verdicts nor counts what answers break. */
+/**
+ * Standing of listings for tests in which every listing is trusted and no broken answer is counted.
+ */
 export const TRUSTED_LISTINGS: CallPorts["standing"] = {
   mayRoute: () => true,
   isDistrusted: () => false,
   note: () => undefined,
 };
 
-/** The window of refused requests for a program that never fills it. */
+/** A window of refused requests that never fills. */
 export const NO_REFUSAL_WINDOW: CallPorts["refusals"] = {
   leave: () => undefined,
   enter: () => undefined,

@@ -4,7 +4,7 @@ import { join } from "node:path";
 
 import { findWorkingFolder } from "../../src/kernel/storage/process-identity.ts";
 
-/** The number of the server process of an embedded PostgreSQL; undefined when its file is gone. */
+/** The process id of an embedded PostgreSQL; undefined if its file is gone. */
 export function postmasterPid(dataDir: string): number | undefined {
   const file = join(dataDir, "cluster", "postmaster.pid");
   return existsSync(file) ? Number.parseInt(readFileSync(file, "utf8"), 10) : undefined;
@@ -21,12 +21,12 @@ export function killPostmaster(dataDir: string, signal: NodeJS.Signals = "SIGKIL
   return pid;
 }
 
-/** Servers that run on this folder: there may be one. */
+/** The servers that run on this folder, of which there should be at most one. */
 export function postgresServers(dataDir: string): number[] {
   const cluster = realpathSync(join(dataDir, "cluster"));
-  // By its call: root in a container may not see where another user's process works.
+  // Found by their arguments: root in a container may not see where another user's process works.
   const called = runningProcesses().filter(({ call }) => call.includes(` -D ${cluster} `));
-  // A session has the call of its server until it gives itself a name.
+  // A session has the arguments of its server until it names itself.
   const pids = new Set(called.map(({ pid }) => pid));
   return called.filter(({ parent }) => !pids.has(parent)).map(({ pid }) => pid);
 }
@@ -43,7 +43,7 @@ export function postgresProcesses(dataDir: string): number[] {
 interface RunningProcess {
   readonly pid: number;
   readonly parent: number;
-  /** The arguments it was called with, each with a space behind it. */
+  /** The arguments of the process, each with a space after it. */
   readonly call: string;
 }
 

@@ -21,12 +21,11 @@ export interface FreshDatabase {
   drop(): Promise<void>;
 }
 
-/** A database of its own with this program's schema, on the run's PostgreSQL. */
+/** A new database with this program's schema, on the run's PostgreSQL. */
 export async function freshDatabase(): Promise<FreshDatabase> {
   return await createDatabase(await templateOfRun());
 }
 
-/** A database of its own with nothing in it. */
 export async function emptyDatabase(): Promise<FreshDatabase> {
   return await createDatabase("template1");
 }
@@ -34,7 +33,7 @@ export async function emptyDatabase(): Promise<FreshDatabase> {
 async function createDatabase(template: string): Promise<FreshDatabase> {
   const server = await serverOfRun();
   const name = createRecordId("test");
-  // Copied as files: written to the log page by page, a copy costs three times as much.
+  // Copies files, because a copy through the log, page by page, costs three times as much.
   const options = `template ${template} owner ${PROGRAM_ROLE} strategy file_copy`;
   await runOnce(server.admin, `create database ${name} ${options}`);
   return {
@@ -49,23 +48,23 @@ function databaseUrl(server: string, name: string): string {
   return url.href;
 }
 
-/** Migrated once for the whole run: a copy of it costs a fifth of the migrations. */
+/** Migrated once for the whole run, because a copy costs a fifth of the migrations. */
 const TEMPLATE = "tokenmarket_template";
-/** Any number, as long as no other lock of the server's first database has it. */
+/** Any number that no other lock of the server's first database has. */
 const TEMPLATE_LOCK = 1;
 
 let template: Promise<string> | undefined;
 
 function templateOfRun(): Promise<string> {
   template ??= makeTemplate().catch((error: unknown) => {
-    // The next file tries again.
+    // The next file of this worker tries again.
     template = undefined;
     throw error;
   });
   return template;
 }
 
-/** The first worker that asks makes it, the others wait for it at the lock. */
+/** The first worker makes the template; the others wait for it at the lock. */
 async function makeTemplate(): Promise<string> {
   const server = await serverOfRun();
   const client = new Client({ connectionString: server.admin });
@@ -76,9 +75,9 @@ async function makeTemplate(): Promise<string> {
     if ((await client.query(isThere, [TEMPLATE])).rows.length > 0) return TEMPLATE;
     await makeLogInsCheap(client, server);
     if (process.env["TM_TEST_SERVER"] === "hostile") await makeHostile(client);
-    // Named at the end: a worker that dies before leaves nothing that appears whole.
+    // Renamed at the end, so that a worker that dies before leaves nothing that looks complete.
     const unfinished = createRecordId("test");
-    // Tests take back what the journal's triggers forbid; the program never may.
+    // Tests may undo what the journal's triggers forbid; the program never may.
     await client.query(`grant set on parameter session_replication_role to ${PROGRAM_ROLE}`);
     await client.query(`create database ${unfinished} owner ${PROGRAM_ROLE}`);
     const connectionString = databaseUrl(server.program, unfinished);
@@ -96,8 +95,8 @@ async function makeTemplate(): Promise<string> {
 }
 
 /**
- * The settings that an operator may have made for everybody, in front of those that the program
- * makes: slow, not durable, and with values that are written in another way. Each is SQL.
+ * Settings that an operator may have made for all sessions, in front of the program's own: slow,
+ * not durable, and with values that are written in another way. Each is SQL.
  */
 export const HOSTILE_SETTINGS: Readonly<Record<string, string>> = {
   jit: "on",
@@ -122,7 +121,7 @@ export const HOSTILE_SETTINGS: Readonly<Record<string, string>> = {
   extra_float_digits: "-15",
 };
 
-/** For all sessions of the program's role, in a run with `TM_TEST_SERVER=hostile`. */
+/** Applies to all sessions of the program's role, in a run with `TM_TEST_SERVER=hostile`. */
 async function makeHostile(client: Client): Promise<void> {
   for (const [name, value] of Object.entries(HOSTILE_SETTINGS)) {
     await client.query(`alter role ${PROGRAM_ROLE} set ${name} = ${value}`);
@@ -130,8 +129,8 @@ async function makeHostile(client: Client): Promise<void> {
 }
 
 /**
- * A log-in of the usual kind spends milliseconds on its password, on both sides, and a run has some
- * thousand of them. The passwords stay; only how often they are hashed changes.
+ * An ordinary log-in spends milliseconds on its password, on both sides, and a run has some
+ * thousand. The passwords stay, but they are hashed less often.
  */
 async function makeLogInsCheap(client: Client, { program, admin }: ServerOfRun): Promise<void> {
   await client.query("set scram_iterations = 1");
@@ -141,10 +140,12 @@ async function makeLogInsCheap(client: Client, { program, admin }: ServerOfRun):
   }
 }
 
-/** Shared by the files of a worker: finding the running server costs a log-in under a lock. */
+/**
+ * Shared by the files of a worker, because finding the running server costs a log-in under a lock.
+ */
 let server: Promise<ServerOfRun> | undefined;
 
-/** The addresses of its first database: as the program's role, and as a superuser. */
+/** Addresses of the server's first database: as the program's role, and as a superuser. */
 interface ServerOfRun {
   readonly program: string;
   readonly admin: string;
@@ -157,7 +158,7 @@ function serverOfRun(): Promise<ServerOfRun> {
       admin: adminConnectionString,
     }),
     (error: unknown) => {
-      // The next file tries again.
+      // The next file of this worker tries again.
       server = undefined;
       throw error;
     },
@@ -188,13 +189,12 @@ export async function addressesOf(
 
 let pooler: Promise<TestPgBouncer> | undefined;
 
-/** The same database as a superuser, for what the program's role may not. */
+/** Connects to the same database as a superuser, for what the program's role may not do. */
 export async function asAdmin({ connectionString }: { connectionString: string }): Promise<string> {
   const { admin } = await serverOfRun();
   return databaseUrl(admin, new URL(connectionString).pathname.slice(1));
 }
 
-/** An empty database, for the tests of the calling file or `describe`. */
 export function withDatabase(): FreshDatabase {
   return withResource(emptyDatabase, (database) => database.drop());
 }
@@ -202,11 +202,11 @@ export function withDatabase(): FreshDatabase {
 export interface FreshBackend extends PostgresBackend {
   readonly connectionString: string;
   readonly ledgerBatchStore: ReserveBatchStore;
-  /** Any SQL, for what no store offers. */
+  /** For SQL that no store offers. */
   query(sql: string, values?: unknown[]): Promise<Record<string, unknown>[]>;
 }
 
-/** All stores on a database of their own; `close` drops it. */
+/** All stores on a new database; `close` drops it. */
 export async function freshBackend(): Promise<FreshBackend> {
   const database = await freshDatabase();
   const { connectionString } = database;
@@ -216,7 +216,7 @@ export async function freshBackend(): Promise<FreshBackend> {
   client.on("error", () => undefined);
   await client.connect();
   await beginSession(client, { statementTimeoutMs: 0 });
-  // Attempts that a test numbers by itself, from 1 on, are those of the first day of all.
+  // Attempts that a test numbers from 1 belong to the first day of all.
   await client.query("select ensure_attempt_partition('2025-01-01')");
   return {
     ...backend,
@@ -232,26 +232,23 @@ export async function freshBackend(): Promise<FreshBackend> {
   };
 }
 
-/** The stores of `freshBackend`, for the tests of the calling file or `describe`. */
 export function withBackend(): FreshBackend {
   return withResource(freshBackend, (backend) => backend.close());
 }
 
-/** The stores of another process on that database, for the same tests. */
 export function withOtherBackend(backend: FreshBackend): PostgresBackend {
   return withResource(() =>
     openPostgresBackend({ connectionString: backend.connectionString, log: silentLog }),
   );
 }
 
-/** The same, with the prices that the ledger rows of the tests refer to. */
+/** `withBackend`, with the prices to which the ledger rows of the tests refer. */
 export function withPricedBackend(): FreshBackend {
   const backend = withBackend();
   beforeAll(() => pinPrices(backend));
   return backend;
 }
 
-/** A ledger on those stores, as one process has it open, for the same tests. */
 export function withLedger(backend: FreshBackend, instanceName: string): Ledger {
   return withResource(
     () =>

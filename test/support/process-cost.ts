@@ -5,12 +5,11 @@ export function readCpuNs(processIds: readonly number[]): number {
   return processIds.reduce((sum, pid) => sum + readProcessCpuNs(pid), 0);
 }
 
-/** Resident memory of these processes in bytes. */
 export function readResidentBytes(processIds: readonly number[]): number {
   return processIds.reduce((sum, pid) => sum + readOneResidentBytes(pid), 0);
 }
 
-/** Every process below this one, children of children included. */
+/** Every process below this one, at any depth. */
 export function descendantsOf(processId: number): readonly number[] {
   const childrenOf = new Map<number, number[]>();
   for (const name of readdirSync("/proc")) {

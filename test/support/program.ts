@@ -8,23 +8,21 @@ import { withDirectAddress } from "./pooled-addresses.ts";
 import { builtProgram } from "./build-program.ts";
 
 const ROOT = resolve(import.meta.dirname, "../..");
-/** Far above what a start takes: a busy machine is not a failure. */
+/** Far above what a start takes, because a busy machine is no failure. */
 const READY_WAIT_MS = 110_000;
 
-/** The program as its own process, as an operator runs it. */
 export interface RunningProgram {
   readonly process: ChildProcess;
   /** The ready line of `serve`, `dev` or `simulate`. */
   readonly ready: Readonly<Record<string, unknown>>;
   stderr(): string;
   stdout(): string;
-  /** Sends the signal and resolves with the exit code (null when killed). */
+  /** Resolves with the exit code; null if the process was killed. */
   end(signal: NodeJS.Signals): Promise<number | null>;
 }
 
 /** Another program than the one of this run, or another working directory. */
 export interface ProgramPlace {
-  /** The words before the arguments, as in a shell. */
   readonly command: readonly [string, ...string[]];
   readonly cwd: string;
 }
@@ -43,7 +41,7 @@ export async function startProgram(
   const ready = await new Promise<Record<string, unknown>>((done, failed) => {
     const timer = setTimeout(() => {
       failed(new Error(`not ready: ${stderr}`));
-      // Nobody else has it, and nothing may stay behind; its workers end with it.
+      // Nobody else knows the process, so it must not stay; its workers end with it.
       child.kill("SIGKILL");
     }, READY_WAIT_MS);
     child.once("exit", (code) => failed(new Error(`exit ${code} before ready: ${stderr}`)));
@@ -55,7 +53,7 @@ export async function startProgram(
     });
   });
   child.removeAllListeners("exit");
-  // Closed is later: then no process of the group holds the pipes any more.
+  // With npx, waits for `close`: then no process of the group holds the pipes any more.
   const over = place === undefined ? "exit" : "close";
   const exited = new Promise<number | null>((done) => child.once(over, done));
   return {
@@ -64,7 +62,7 @@ export async function startProgram(
     stderr: () => stderr,
     stdout: () => stdout,
     end: async (signal) => {
-      // npx passes no signal on to what it started: its whole group gets it.
+      // npx passes no signal on to what it started, so its whole group gets it.
       if (place !== undefined && child.pid !== undefined) process.kill(-child.pid, signal);
       else child.kill(signal);
       return await exited;
@@ -96,7 +94,7 @@ export async function runCommand(
   return { code, stdout: stdout.text, stderr: stderr.text };
 }
 
-/** Runs `tokenmarket <args>` to its end as a process of its own, with `input` to read. */
+/** Runs as its own process, with `input` on standard input. */
 export async function runProgram(
   args: readonly string[],
   env: Environment = {},
@@ -130,7 +128,7 @@ export async function spawnCommand(
   };
 }
 
-/** Runs `tokenmarket <args>` and kills it (-9) as soon as its standard error says `word`. */
+/** Kills the command with SIGKILL as soon as its standard error contains `word`. */
 export async function killCommand(
   args: readonly string[],
   env: Environment,

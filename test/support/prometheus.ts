@@ -15,7 +15,7 @@ const PROGRAM = "prometheus";
 const RULES = resolve(import.meta.dirname, "../../deploy/prometheus");
 const RULE_FILES = ["recording.yml", "alerts.yml", "genai.yml"];
 
-/** Present on this machine? Without it no query and no alert is tried on a real server. */
+/** Without it, no query and no alert is tried on a real server. */
 export const hasPrometheus: boolean = spawnSync(PROGRAM, ["--version"]).status === 0;
 
 if (!hasPrometheus) {
@@ -31,16 +31,18 @@ export interface Answered {
 
 /** A real server that scrapes `targets` every second with the rules of this repository. */
 export interface TestPrometheus {
-  /** Rejects where the server refuses the query. */
+  /** Rejects if the server refuses the query. */
   query(expr: string): Promise<readonly Answered[]>;
-  /** Waits until an alert fires, or does not any more. */
+  /** Waits until the alert fires, or no longer fires. */
   untilAlert(name: string, state: "fires" | "is quiet"): Promise<void>;
-  /** The alerts that fire now. */
   firing(): Promise<readonly string[]>;
   close(): Promise<void>;
 }
 
-/** `areShort`: windows and waiting times of rules become seconds; thresholds stay, but for the log's. */
+/**
+ * `areShort`: windows and waiting times of rules become seconds. Thresholds stay, except those of
+ * the log.
+ */
 export async function startPrometheus(
   targets: readonly string[],
   { areShort = false } = {},
@@ -89,7 +91,7 @@ export async function startPrometheus(
   };
 }
 
-/** The books are read once a minute, so this waits for longer than other tests do. */
+/** The books are read once a minute, so this waits longer than other tests. */
 async function patiently(what: string, isSo: () => Promise<boolean>): Promise<void> {
   const endMs = systemClock.monotonicMs() + 200_000;
   while (!(await isSo())) {

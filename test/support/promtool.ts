@@ -1,6 +1,5 @@
 import { spawnSync } from "node:child_process";
 
-/** On PATH. */
 const PROGRAM = "promtool";
 
 /** False if promtool is missing; the checks that need it are then skipped and reported. */
@@ -13,7 +12,7 @@ if (!hasPromtool) {
   );
 }
 
-/** The complaints of `promtool check metrics` about this text; empty: none. */
+/** Empty if `promtool check metrics` accepts the text. */
 export function promtoolComplaints(text: string): string {
   const { status, stdout, stderr } = spawnSync(PROGRAM, ["check", "metrics"], {
     input: text,
@@ -23,7 +22,7 @@ export function promtoolComplaints(text: string): string {
   return status === 0 ? said : `exit ${status}\n${said}`;
 }
 
-/** The problems that `promtool check rules` or `test rules` finds in these files; empty: none. */
+/** Empty if promtool accepts the files. */
 export function promtoolRules(what: "check" | "test", files: readonly string[]): string {
   const { status, stdout, stderr } = spawnSync(PROGRAM, [what, "rules", ...files], {
     encoding: "utf8",

@@ -5,11 +5,11 @@ interface ModelPurchase {
   readonly amount: bigint;
   readonly claims: Map<string, { readonly amount: bigint; isReversed: boolean }>;
   isPaid: boolean;
-  /** The money that its claims took so far, and did not return. */
+  /** Money that the claims have taken so far and not returned. */
   taken: bigint;
 }
 
-/** Purchases in plain memory, over the ledger in plain memory: what the SQL must agree with. */
+/** Purchases in memory, over the ledger in memory. The SQL must agree with them. */
 export class PurchaseModel {
   readonly #ledger: BooksModel;
   readonly #purchases = new Map<string, ModelPurchase>();
@@ -30,7 +30,7 @@ export class PurchaseModel {
     this.#purchases.set(id, { org, amount, claims: new Map(), isPaid: false, taken: 0n });
   }
 
-  /** True: it was not paid before. */
+  /** True if it was not paid before. */
   pay(id: string): boolean {
     const purchase = this.#known(id);
     if (purchase.isPaid) return false;
@@ -40,7 +40,7 @@ export class PurchaseModel {
     return true;
   }
 
-  /** True: this claim was not reported before; its first amount counts. */
+  /** True if the claim was not reported before. Its first amount counts. */
   claim(update: {
     readonly purchaseId: string;
     readonly claimId: string;
@@ -56,7 +56,10 @@ export class PurchaseModel {
     return known === undefined;
   }
 
-  /** The most that all its claims may take together: the money that it gave, and before that none. */
+  /**
+   * Takes or returns money after a change of the claims. All claims together take at most what the
+   * purchase gave; before it is paid, they take nothing.
+   */
   #settle(purchase: ModelPurchase): void {
     if (!purchase.isPaid) return;
     const claims = [...purchase.claims.values()].filter(({ isReversed }) => !isReversed);

@@ -1,16 +1,16 @@
 import { connect } from "node:net";
 
 /**
- * Every request asks to close its connection, so only a connection that stays open takes this long.
+ * Every request asks the server to close its connection, so only a connection that wrongly stays
+ * open takes this long.
  */
 const WAIT_MS = 30_000;
 
 export interface RawAnswer {
-  /** Everything the server sent. */
   readonly text: string;
   /** Statuses of the answers, in order. */
   readonly statuses: readonly number[];
-  /** Did the server close the connection by itself? */
+  /** True if the server closed the connection by itself. */
   readonly closed: boolean;
 }
 

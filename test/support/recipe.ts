@@ -45,7 +45,6 @@ export class Dispatched {
     this.#handler.onResponseEnd?.(this.#controller, {});
   }
 
-  /** A whole answer at once. */
   answer(status: number, text: string, headers: Record<string, string> = {}): void {
     this.headers(status, { "content-type": "application/json", ...headers });
     this.data(text);
@@ -76,7 +75,7 @@ class HeldUpstream extends UpstreamClient {
   }
 }
 
-/** Grants every hold at once: what is under test here is what happens between the holds. */
+/** Grants every hold at once: these tests are about what happens between the holds. */
 const grantingLedger: Ledger = {
   newAttemptId: () => 1n as AttemptId,
   reserve: () => Promise.resolve({ kind: "reserved" }),
@@ -88,13 +87,14 @@ const grantingLedger: Ledger = {
 };
 
 export interface TestRecipe {
-  /** As the program puts them together from its default settings. */
+  /** Built as the program does it, from its default settings. */
   readonly deps: CallPorts;
-  /** Every dispatch so far. */
   readonly sent: readonly Dispatched[];
 }
 
-/** The recipes of calls with the program's own settings, without sockets and without a database. */
+/**
+ * The recipes of calls with the program's own settings, but without sockets and without a database.
+ */
 export function openRecipe(clock: Clock, manifests: readonly object[]): TestRecipe {
   const loaded = loadConfig({ flags: {}, env: {} });
   if (loaded.kind === "invalid") throw new Error(loaded.problems.join("\n"));
@@ -137,7 +137,6 @@ function keyOrigins(manifests: readonly ManifestFile[]): KeyOrigins {
 
 export const RECIPE_PRINCIPAL: Principal = plainPrincipal("org_recipe", "key_recipe");
 
-/** A client that records its answer. */
 export class RecordedExchange implements ClientExchange {
   readonly ownTimeFromMs = 0;
   readonly requestId = createRequestId(0);
@@ -146,7 +145,7 @@ export class RecordedExchange implements ClientExchange {
   readonly body: Buffer;
   readonly clientAddress = "192.0.2.1";
   readonly wantsBody = true;
-  /** A test says when the client has left. */
+  /** Set to true when the client has left. */
   gone = false;
   committed = false;
   #left: () => void = () => undefined;
@@ -204,7 +203,9 @@ export class RecordedExchange implements ClientExchange {
   }
 }
 
-/** Lets everything run that waits for nothing but promises: no timer fires and no socket is read. */
+/**
+ * Lets everything run that waits for nothing but promises: no timer fires and no socket is read.
+ */
 export async function promisesOnly(): Promise<void> {
   for (let i = 0; i < 1_000; i += 1) await Promise.resolve();
 }

@@ -3,21 +3,24 @@ import { createServer, type Socket } from "node:net";
 import type { Random } from "../simulation/random.ts";
 import { listenLocally, type LocalServer } from "./local-server.ts";
 
-/** The part of one request that arrived, whether or not all of it did. */
 export interface ArrivedRequest {
-  /** Bytes that its head declares. */
   readonly declaredBytes: number;
   readonly chunks: Buffer[];
   readonly manner: Manner;
 }
 
 const MANNERS = ["answers", "answers early", "fails early", "resets"] as const;
-/** How it is answered: early is before the body was read, which is read later all the same. */
+/**
+ * How the provider treats a request. `early`: before it reads the body, which it reads afterwards
+ * all the same.
+ */
 export type Manner = (typeof MANNERS)[number];
 
 const READS_ON_AFTER_MS = 10;
 
-/** A provider that keeps every byte it gets, and treats each request in a manner drawn by chance. */
+/**
+ * A provider that keeps every byte it gets, and treats each request in a manner drawn by chance.
+ */
 export class RecordingProvider {
   readonly arrived: ArrivedRequest[] = [];
   readonly #random: Random;
@@ -67,7 +70,7 @@ export class RecordingProvider {
     this.arrived.push(request);
     if (manner === "answers early" || manner === "fails early") {
       socket.write(answer(manner === "answers early" ? 200 : 500));
-      // Unread bytes stay where they are: in the memory of the sender, if they are many.
+      // Many unread bytes stay in the memory of the sender.
       socket.pause();
       setTimeout(() => socket.resume(), READS_ON_AFTER_MS);
     }

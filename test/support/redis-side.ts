@@ -17,7 +17,6 @@ import { silentLog } from "./silent-log.ts";
 let slots = 0;
 export const newSlot = (): string => `{org:shared-${(slots += 1)}}`;
 
-/** A store of this process, and what its journal would return. */
 export class Side {
   readonly journal: RecentCharge[] = [];
   readonly store: RedisLimitStore;
@@ -37,7 +36,7 @@ export class Side {
       clock,
       log: silentLog,
       sharedScripts: healthScripts,
-      // No claim is refused here because the machine is busy.
+      // No claim may be refused because the machine is busy.
       answerWithinMs: 30_000,
       ...more,
     });
@@ -61,7 +60,7 @@ export class Side {
   }
 }
 
-/** The journal's return: so many tokens, all of them prompt. */
+/** An entry of the journal whose tokens are all prompt tokens. */
 export function charged(
   charge: Omit<RecentCharge, "promptTokens" | "completionTokens">,
 ): RecentCharge {

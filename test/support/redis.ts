@@ -12,7 +12,7 @@ import { withResource } from "./with-resource.ts";
 const READY_WAIT_MS = 20_000;
 const STARTS_MAX = 5;
 
-/** The server program on PATH; undefined when there is none: then its tests are skipped, loudly. */
+/** The server program on PATH; without one, its tests are skipped and reported. */
 export const redisProgram: string | undefined = ["redis-server", "valkey-server"].find(
   (name) => spawnSync(name, ["--version"]).status === 0,
 );
@@ -30,19 +30,19 @@ export interface TestRedis {
   readonly url: string;
   /** Undefined while it is killed. */
   pid(): number | undefined;
-  /** Any command, over a connection of the test's own. */
+  /** Runs any command over the test's own connection. */
   command(name: string, ...args: (string | number)[]): Promise<unknown>;
   /** Freezes the process: its connections stay, and nothing is answered. */
   pause(): void;
   resume(): void;
-  /** Kills it (-9). */
+  /** Kills it with SIGKILL. */
   kill(): Promise<void>;
   /** Starts it again after `kill`, empty, on the same port. */
   restart(): Promise<void>;
   close(): Promise<void>;
 }
 
-/** Starts a server; `more` are further arguments of its command line. */
+/** `more` are further arguments of the command line. */
 export async function startRedis(more: readonly string[] = []): Promise<TestRedis> {
   const folder = mkdtempSync(join(tmpdir(), "tokenmarket-redis-"));
   let server: Tethered | undefined;
@@ -79,7 +79,6 @@ export async function startRedis(more: readonly string[] = []): Promise<TestRedi
   };
 }
 
-/** A server for the tests of the calling file or `describe`. */
 export function withRedis(): TestRedis {
   return withResource(
     () => startRedis(),
@@ -87,7 +86,7 @@ export function withRedis(): TestRedis {
   );
 }
 
-/** The running server; undefined when it does not answer, as with a port that was just taken. */
+/** Undefined if the server does not answer, for example because its port was just taken. */
 async function started(
   port: number,
   folder: string,

@@ -10,11 +10,11 @@ export const REQUEST_ID: RegExp =
 export interface ExpectedRefusal {
   readonly status: number;
   readonly code: string;
-  /** The text that the message must have; a string is searched for as it is. */
+  /** What the message must contain. */
   readonly message?: string | RegExp;
 }
 
-/** The parts that every error has: status, class, message, and one id in three places. */
+/** Checks the parts that every error has: status, class, message, and one id in three places. */
 export function expectRefusal(answer: HttpAnswer, expected: ExpectedRefusal): void {
   const { status, headers, json } = answer;
   const code = headers["x-tm-error-code"];
@@ -34,7 +34,7 @@ export function expectRefusal(answer: HttpAnswer, expected: ExpectedRefusal): vo
   }
 }
 
-/** The state that a refused request may not touch: provider calls, settled balance, held balance. */
+/** What a refused request may not change. */
 export interface AccountState {
   readonly calls: number;
   readonly balance: unknown;
@@ -51,8 +51,8 @@ export async function accountState(
 }
 
 /**
- * The record of a refused request: known by its id, without attempts, free. Of a key that was
- * refused often in this minute it may only be counted.
+ * Checks the record of a refused request: it has an id, no attempts, and no cost. If the key was
+ * refused often in this minute, the request may only be counted.
  */
 export async function expectRefusedRecord(
   gateway: TestGateway,
@@ -94,7 +94,7 @@ async function areSomeOnlyCounted(
   return totals.requests > rows.length;
 }
 
-/** A POST route, and whose key calls it. */
+/** A POST route, and the account whose key calls it. */
 export interface CalledRoute {
   readonly gateway: TestGateway;
   readonly account: TestAccount;
@@ -106,7 +106,7 @@ export async function postWithKey(route: CalledRoute, call: HttpCall): Promise<H
   return await httpCall(route.gateway.url + route.path, { ...call, headers });
 }
 
-/** Sends, and proves that the refusal names its cause, moves no money and asks no provider. */
+/** Checks that the refusal names its cause, moves no money and reaches no provider. */
 export async function expectCleanRefusal(
   route: CalledRoute,
   call: HttpCall,
@@ -123,7 +123,7 @@ export async function expectCleanRefusal(
   return answer;
 }
 
-/** The field's path as a word of its own at the beginning of the message. */
+/** Matches a message that begins with the path of the field as a word. */
 export function named(field: string): RegExp {
   return new RegExp(`^${escaped(field)}(?![\\w])`);
 }

@@ -6,21 +6,21 @@ import type {
 } from "../../src/ledger/ledger-batch-store.ts";
 import type { CloseRow, ReserveOutcome, ReserveRow } from "../../src/ledger/ledger-store.ts";
 
-/** One hold, and the attempt that ends where it begins. */
+/** One hold, and the closing that the batch does before it; null: none. */
 export interface ReserveEntry {
   readonly row: ReserveRow;
   readonly close: CloseRow | null;
 }
 
 export interface ReserveBatchStore extends LedgerBatchStore {
-  /** Holds, with the closings of their rolls in front; late ones are decided afterwards. */
+  /** Makes holds, each after its closing. Late closings are decided afterwards. */
   reserveBatch(
     member: Membership,
     entries: readonly ReserveEntry[],
   ): Promise<readonly ReserveOutcome[]>;
 }
 
-/** The same store with the verb of a test that only holds. */
+/** Adds `reserveBatch` for tests that only hold. */
 export function withReserveBatch(store: LedgerBatchStore): ReserveBatchStore {
   return Object.assign(store, {
     reserveBatch: async (member: Membership, entries: readonly ReserveEntry[]) => {

@@ -8,9 +8,9 @@ import type { FreshBackend } from "./postgres.ts";
 export interface RuleKeys {
   /** A key of an organization with bought credit. */
   readonly key: TestKey;
-  /** Another key of it. */
+  /** Another key of the same organization. */
   readonly second: TestKey;
-  /** A key of another such organization. */
+  /** A key of another organization with bought credit. */
   readonly foreign: TestKey;
 }
 
@@ -33,7 +33,6 @@ export async function grant(
   await grantCredit(backend, orgId, "1", kind === "trial" ? { isTrial: true } : {});
 }
 
-/** Reads the rules that a request with this key is served by. */
 export function rulesReader(backend: FreshBackend): (key: TestKey) => Promise<AccountRules> {
   return async ({ digest }) => {
     const record = await findKey(backend.keyStore, digest);

@@ -8,16 +8,16 @@ const MEMORY_FILES = "/dev/shm";
 const ENOUGH_BYTES = 4 * 1024 ** 3;
 
 /**
- * A folder for all that this run writes and throws away at its end; from now on it is the temporary
- * folder of this process and of all that it starts. It is in memory where there is space: some
- * hundred databases of a thousand files each take half of the run's processor time on a disk, and
- * tests end processes, never the machine, so nothing is lost by it. `TMPDIR` names another place.
+ * A folder for everything that this run writes and throws away at its end. It becomes the temporary
+ * folder of this process and of all that it starts. It is in memory if there is space: on a disk,
+ * some hundred databases of a thousand files each take half of the run's processor time. Tests end
+ * processes, never the machine, so nothing is lost. `TMPDIR` names another place.
  */
 export function newRunFolder(): string {
   const isChosen = process.env["TMPDIR"] !== undefined;
   const place = !isChosen && hasRoom(MEMORY_FILES) ? MEMORY_FILES : tmpdir();
   const folder = mkdtempSync(join(place, "tokenmarket-run-"));
-  // As root the databases run as another user, who has to get in.
+  // Root starts the databases as another user, who needs access to the folder.
   chmodSync(folder, 0o755);
   process.env["TMPDIR"] = folder;
   return folder;

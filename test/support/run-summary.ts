@@ -4,7 +4,10 @@ import { clientsNotRun } from "./clients/deep-clients.ts";
 
 const SLOWEST_FILES = 10;
 
-/** Ends a run with the tests of each project, the ten slowest files, and the clients left out. */
+/**
+ * Reports at the end of a run: the tests of each project, the ten slowest files, and the clients
+ * left out.
+ */
 export default class RunSummary implements Reporter {
   onTestRunEnd(modules: readonly TestModule[]): void {
     if (modules.length < SLOWEST_FILES) return;
@@ -37,7 +40,7 @@ function seconds(files: readonly TestModule[]): string {
   return (files.reduce((sum, file) => sum + durationMsOf(file), 0) / 1_000).toFixed(1);
 }
 
-/** Loading, set-up and tests of a file. */
+/** Loading, set-up and tests of the file. */
 function durationMsOf(file: TestModule): number {
   const { duration, collectDuration, setupDuration } = file.diagnostic();
   return duration + collectDuration + setupDuration;

@@ -3,7 +3,7 @@ import { execFileSync } from "node:child_process";
 /** The program that sends what an OpenAPI document allows and forbids. */
 export const SCHEMATHESIS: string = process.env["SCHEMATHESIS"] ?? "schemathesis";
 
-/** It is run where it is installed; elsewhere the run says that it was not. */
+/** Without Schemathesis, the run reports that it was not run. */
 export const hasSchemathesis: boolean = isInstalled();
 if (!hasSchemathesis) {
   process.stderr.write(

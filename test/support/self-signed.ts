@@ -1,12 +1,12 @@
 import { generateKeyPairSync, sign } from "node:crypto";
 
 interface Certified {
-  /** Whose it is. */
+  /** Host name in the certificate. */
   readonly host?: string;
   readonly lastYear?: number;
 }
 
-/** A self-signed certificate, made on the spot: no key is kept in the repository. */
+/** Made on the spot, so that the repository contains no key. */
 export function selfSigned({ host = "secret-provider-host", lastYear = 2099 }: Certified = {}): {
   readonly key: string;
   readonly cert: string;

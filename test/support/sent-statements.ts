@@ -2,13 +2,13 @@ const LENGTH_BYTES = 4;
 const TYPE_BYTES = 1;
 
 /**
- * The statements that clients of PostgreSQL execute, read from the bytes that they send: one entry
- * for each execution, with its text, also where a prepared statement is executed by its name.
+ * The statements that clients of PostgreSQL execute, read from the bytes that they send. There is
+ * one text for each execution, even if a prepared statement is executed by its name.
  */
 export class SentStatements {
   #texts: string[] = [];
 
-  /** For one connection: gets all that its client sends. */
+  /** For one connection: the returned function gets all bytes that its client sends. */
   reader(): (piece: Buffer) => void {
     const prepared = new Map<string, string>();
     let unread = Buffer.alloc(0);
@@ -27,7 +27,6 @@ export class SentStatements {
     };
   }
 
-  /** The statements executed since the last call. */
   take(): readonly string[] {
     const taken = this.#texts;
     this.#texts = [];

@@ -9,17 +9,16 @@ import { freePort } from "./free-port.ts";
 import { redisProgram, startRedis, type TestRedis } from "./redis.ts";
 import { startTethered, type Tethered } from "./tethered.ts";
 
-/** The name that the sentinels know the master by. */
+/** The name by which the sentinels know the master. */
 export const MASTER = "tm-test";
 const SENTINELS = 3;
 const DOWN_AFTER_MS = 1_000;
 
-/** A master, a replica, and three sentinels that put the one in the place of the other. */
+/** A master, a replica, and three sentinels that can exchange the two. */
 export interface TestSentinels {
-  /** Addresses of the sentinels, as `redis_url` has them. */
+  /** Addresses of the sentinels, in the form of `redis_url`. */
   readonly url: string;
   readonly servers: readonly TestRedis[];
-  /** The server that is the master now, as the sentinels say. */
   master(): Promise<TestRedis>;
   /** Resolves when the sentinels see a master and a replica that follows it. */
   whole(): Promise<void>;

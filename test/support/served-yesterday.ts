@@ -3,12 +3,15 @@ import { nothingHeld } from "./books.ts";
 import type { TestGateway } from "./gateway.ts";
 import { runSql } from "./sql.ts";
 
-/** When yesterday began, in UTC. */
+/** Midnight of yesterday, in UTC. */
 export const YESTERDAY: string = new Date(
   Math.floor(Date.now() / 86_400_000 - 1) * 86_400_000,
 ).toISOString();
 
-/** Answered requests for a model, set back to yesterday: a daily period that is over and not closed. */
+/**
+ * Makes requests for a model, and sets them back to yesterday: a daily period that is over and not
+ * closed.
+ */
 export async function serveYesterday(
   gateway: TestGateway,
   model: string,

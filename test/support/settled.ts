@@ -17,7 +17,6 @@ export async function settledRecord(
   });
 }
 
-/** Micro-dollars that the organization's wallet holds now: settled, and held by open requests. */
 export async function walletOf(
   gateway: TestGateway,
   account: TestAccount,
@@ -46,12 +45,12 @@ export async function expectSettledOnce(
   return record;
 }
 
-/** The price of these tokens by the standard listings, in dollars. */
+/** In dollars, at the prices of the standard listings. */
 export function listedCost(promptTokens: number, outputTokens: number): number {
   return (promptTokens + 10 * outputTokens) / 1_000_000;
 }
 
-/** A `fetch` for official clients that counts how often they really ask. */
+/** A `fetch` for official clients that counts their requests. */
 export function countingFetch(): { readonly fetch: typeof fetch; readonly count: () => number } {
   let asked = 0;
   return {

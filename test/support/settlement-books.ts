@@ -17,7 +17,7 @@ export interface ClosingTerms {
   readonly every?: SettlementInterval;
 }
 
-/** Closes what is due of one provider at some moment; the periods that were closed. */
+/** Closes the periods of one provider that are due at `until`, and returns them. */
 export async function closeUntil(
   backend: PostgresBackend,
   until: string,
@@ -52,7 +52,7 @@ export async function balanceOf(backend: PostgresBackend, id: string): Promise<P
   return balance;
 }
 
-/** Start and end of periods, to the minute. */
+/** To the minute. */
 export function spansOf(periods: readonly ProviderPeriod[]): readonly string[] {
   const minute = (ms: number): string => new Date(ms).toISOString().slice(0, 16);
   return periods.map(({ startMs, endMs }) => `${minute(startMs)} ${minute(endMs)}`);

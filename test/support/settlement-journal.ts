@@ -15,19 +15,18 @@ import {
 import { withBackend, type FreshBackend } from "./postgres.ts";
 import { withResource } from "./with-resource.ts";
 
-/** One attempt of a provider, and when it was admitted and ended. */
 export interface JournaledAttempt {
   readonly provider: string;
-  /** Absent: when it was closed. */
+  /** Default: `closed`. */
   readonly admitted?: string;
-  /** Absent: now. */
+  /** Default: now. */
   readonly closed?: string;
   /** `void`: nothing was observed. `unknown`: the instance died. */
   readonly cost: bigint | "void" | "unknown";
-  /** The debt to the provider for the observed usage, at prices of its own; absent: the cost. */
+  /** What the provider is owed for the observed usage at its own prices. Default: `cost`. */
   readonly owed?: bigint;
   readonly reserveMicroUsd?: bigint;
-  /** When and with which cost its true end was observed after all. */
+  /** When, and with which cost, the true end was observed later. */
   readonly corrected?: { readonly at: string; readonly cost: bigint | "void" };
   readonly model?: string;
   readonly upstreamModel?: string;
@@ -37,7 +36,9 @@ const BATCH_ROWS = 500;
 const RESERVE_MICRO_USD = 10_000_000n;
 const ATTEMPT_EPOCH_MS = Date.UTC(2025, 0);
 
-/** Books with a journal, for the tests of the calling file; after the last one they must be whole. */
+/**
+ * Books with a journal, for the tests of the calling file; after the last one they must be whole.
+ */
 export function withSettlementBooks(): {
   readonly backend: FreshBackend;
   readonly journal: SettlementJournal;
@@ -54,7 +55,7 @@ export function withSettlementBooks(): {
   return { backend, journal };
 }
 
-/** Writes attempts through the ledger itself and sets the clock of each back to when it was. */
+/** Writes attempts through the ledger itself, and sets their times back. */
 export class SettlementJournal {
   readonly #backend: FreshBackend;
   readonly #org: { readonly orgId: OrgId; readonly keyId: KeyId };
@@ -76,7 +77,10 @@ export class SettlementJournal {
     );
   }
 
-  /** Their ids, in the same order. What ends now and what ended before are written separately. */
+  /**
+   * Writes the attempts and returns their ids in the same order. Attempts that end now are written
+   * separately from those that ended earlier.
+   */
   async write(attempts: readonly JournaledAttempt[]): Promise<readonly AttemptId[]> {
     await this.#pinPrices(new Set(attempts.map(({ provider }) => provider)));
     const ids = attempts.map((attempt) => this.#idOf(attempt));
@@ -104,7 +108,7 @@ export class SettlementJournal {
     return ids;
   }
 
-  /** Corrects one that was written as unknown. */
+  /** Corrects an attempt that was written as unknown. */
   async correct(
     id: AttemptId,
     at: string,

@@ -1,6 +1,6 @@
 import type { Logger } from "../../src/kernel/core/log.ts";
 
-/** For tests that provoke faults: what they log is expected. */
+/** A log for tests that provoke faults, whose log lines are expected. */
 export const silentLog: Logger = {
   info: () => undefined,
   warn: () => undefined,

@@ -1,7 +1,7 @@
 import { Client } from "pg";
 import type { TestGateway } from "./gateway.ts";
 
-/** A connection of its own for the time of `work`. */
+/** Opens a connection for the time of `work`. */
 export async function inSession<T>(
   connectionString: string,
   work: (client: Client) => Promise<T>,
@@ -15,7 +15,7 @@ export async function inSession<T>(
   }
 }
 
-/** A transaction that has run one statement and stays open; its locks end with the connection. */
+/** Runs one statement and leaves the transaction open. Its locks end with the connection. */
 export async function openTransaction(
   { connectionString }: { readonly connectionString: string },
   sql: string,
@@ -29,7 +29,6 @@ export async function openTransaction(
   return client;
 }
 
-/** A transaction that holds the lock of an organization's wallet. */
 export async function lockWallet(
   database: { readonly connectionString: string },
   { orgId }: { readonly orgId: string },
@@ -38,7 +37,7 @@ export async function lockWallet(
   return await openTransaction(database, sql, [`wallet:${orgId}`]);
 }
 
-/** Makes a change that no store offers, with one statement on the gateway's own database. */
+/** For a change that no store offers: runs one statement on the gateway's own database. */
 export async function runSql(
   gateway: Pick<TestGateway, "config">,
   sql: string,
@@ -47,7 +46,7 @@ export async function runSql(
   await readSql(gateway, sql, values);
 }
 
-/** Reads what no store shows: the rows of one statement on the gateway's own database. */
+/** For what no store shows: returns the rows of one statement on the gateway's own database. */
 export async function readSql(
   gateway: Pick<TestGateway, "config">,
   sql: string,

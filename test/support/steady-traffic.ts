@@ -1,15 +1,17 @@
 import { systemClock } from "../../src/kernel/core/time.ts";
 import type { HttpAnswer } from "./ask.ts";
 
-/** How one request of a steady traffic ended, and when it began. */
 interface Sent {
   readonly beganMs: number;
   readonly tookMs: number;
-  /** Empty for a served one. */
+  /** Empty if the request was served. */
   readonly problem: string;
 }
 
-/** So many requests a second, whether earlier ones have ended or not, until it is stopped. */
+/**
+ * Sends a fixed number of requests a second, whether earlier ones have ended or not, until it is
+ * stopped.
+ */
 export class SteadyTraffic {
   readonly #timer: NodeJS.Timeout;
   readonly #sent: Promise<Sent>[] = [];
@@ -30,7 +32,7 @@ export class SteadyTraffic {
   }
 }
 
-/** The requests that were not served, each problem once. */
+/** The problems of requests that were not served, each once. */
 export function problemsOf(sent: readonly Sent[]): readonly string[] {
   return [...new Set(sent.map(({ problem }) => problem))].filter((problem) => problem !== "");
 }

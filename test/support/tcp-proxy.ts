@@ -6,11 +6,10 @@ import { withResource } from "./with-resource.ts";
 
 /**
  * `up`: bytes pass. `down`: connections are reset and refused. `silent`: connections are accepted
- * and nothing passes. A delay: everything passes that much later, even when its sender is gone.
+ * and nothing passes. `delayMs`: each byte passes that much later, even when its sender is gone.
  */
 export type ProxyState = "up" | "down" | "silent" | { readonly delayMs: number };
 
-/** Where a proxy leads to. */
 export interface TcpTarget {
   readonly host: string;
   readonly port: number;
@@ -20,11 +19,11 @@ export interface TcpTarget {
 export interface TcpProxy {
   readonly port: number;
   set(state: ProxyState): void;
-  /** New connections go there from now on; those of now are reset. */
+  /** From now on, the proxy leads new connections to `target`; it resets the present ones. */
   leadTo(target: TcpTarget): void;
-  /** The connections of now never pass a byte again, without notice; new ones do. */
+  /** Silently drops the bytes of all present connections; new connections work. */
   lose(): void;
-  /** Pieces that a delay holds back at the moment. */
+  /** Number of pieces that the proxy has received and not yet passed on. */
   readonly underWay: number;
   close(): Promise<void>;
 }
@@ -83,7 +82,6 @@ export async function startTcpProxy(
   };
 }
 
-/** A proxy in front of that database, for the tests of the calling file or `describe`. */
 export function withProxyTo(
   database: FreshDatabase,
   reader?: () => (piece: Buffer) => void,
@@ -97,7 +95,6 @@ export function withProxyTo(
   );
 }
 
-/** The address of the database behind the proxy. */
 export function urlThrough(proxy: TcpProxy, database: FreshDatabase): URL {
   const url = new URL(database.connectionString);
   url.port = String(proxy.port);
@@ -105,7 +102,6 @@ export function urlThrough(proxy: TcpProxy, database: FreshDatabase): URL {
 }
 
 interface LinkRules {
-  /** Passes a piece on, now or later. */
   readonly pass: (piece: Buffer, to: Socket) => Promise<void> | void;
   readonly gone: () => void;
 }
@@ -137,7 +133,7 @@ class Link {
   }
 
   #join(from: Socket, to: Socket): void {
-    // Sent bytes arrive in their order, and before the event that their sender has left.
+    // Bytes arrive in order, and before the event that their sender has left.
     let last = Promise.resolve();
     from.on("data", (piece: Buffer) => {
       const passing = this.#rules.pass(piece, to);

@@ -3,7 +3,7 @@ import { Readable, Writable } from "node:stream";
 import type { CommandIo } from "../../src/cli/command-io.ts";
 import { runCli } from "../../src/cli/run-cli.ts";
 
-/** The screen of a person at a terminal, and the end of the command. */
+/** What a person saw at a terminal, and how the command ended. */
 export interface TerminalRun {
   readonly code: number;
   readonly stdout: string;

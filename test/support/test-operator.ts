@@ -1,10 +1,10 @@
 import { sellerOf, type Seller } from "../../src/account/index.ts";
 import { byOperator } from "../../src/kernel/index.ts";
 
-/** The author of everything that a test prepares. */
+/** The author of everything that tests prepare. */
 export const testOperator = byOperator("test");
 
-/** Who sells, where a test opens billing by itself. */
+/** The seller, for tests that open billing themselves. */
 export const testSeller = (): Seller =>
   sellerOf(
     {

@@ -17,7 +17,6 @@ const TETHER =
 /** An external program that ends with this process. */
 export interface TetheredProgram {
   readonly processId: number;
-  /** The program's output so far. */
   log(): string;
   stop(): Promise<void>;
 }
@@ -56,7 +55,8 @@ async function stopTethered(shell: ChildProcess, processId: number): Promise<voi
 }
 
 /**
- * Waits for `found` to give a value; a program that ends first is an error with its last output.
+ * Waits for `found` to give a value. A program that ends first, or is late, is stopped; the error has
+ * its last output.
  */
 export async function awaitReady<T>(
   program: TetheredProgram,
@@ -69,6 +69,7 @@ export async function awaitReady<T>(
     if (!isRunning(program.processId)) break;
     await sleep(50);
   }
+  await program.stop();
   throw new Error(`the program did not get ready; it said:\n${program.log().slice(-2_000)}`);
 }
 

@@ -1,10 +1,9 @@
 import { spawn } from "node:child_process";
 import { once } from "node:events";
 
-/** A program that ends with this process. */
 export interface Tethered {
   readonly pid: number;
-  /** Kills it (-9), and resolves when it has ended. */
+  /** Kills it with SIGKILL, and resolves when it has ended. */
   kill(): Promise<void>;
 }
 

@@ -2,7 +2,10 @@ import { expect } from "vitest";
 
 import { at, type HttpAnswer } from "./ask.ts";
 
-/** The one answer to a chat request while the journal is away: come again, nothing was sent. */
+/**
+ * Expects the answer to a chat request while the journal is away: the client may retry later, and
+ * no provider got the request.
+ */
 export function expectUnavailable(answer: HttpAnswer): void {
   expect(answer.status).toBe(503);
   expect(answer.headers).toMatchObject({

@@ -10,7 +10,7 @@ import { runCommand, type RunningProgram, startProgram } from "./program.ts";
 import { silentLog } from "./silent-log.ts";
 import { SteadyTraffic } from "./steady-traffic.ts";
 
-/** Enough for any traffic of a test. */
+/** Far above any traffic of a test. */
 const WIDE_LIMITS: Readonly<Record<string, string>> = {
   LOG_LEVEL: "warn",
   TM_LIMITS_ORG_REQUESTS_PER_MINUTE: "10000000",
@@ -27,24 +27,24 @@ const LATER_STEPS: Readonly<Record<string, string>> = {
     create table upgrade_table (org_id text primary key references org);
     create function upgrade_function(amount bigint) returns bigint language sql immutable as
       'select amount + 1';`,
-  // The change that an open report on the transfers holds up.
+  // An open report on the transfers holds this change up.
   transfers: "alter table transfer add column upgrade_note text;",
 };
 
-/** A gateway on a database of its own, an account, and what a later release does beside it. */
+/** A gateway on a new database, an account, and what a later release does to them. */
 export interface Upgrade {
   readonly connectionString: string;
   /** Another process of this program on the same database. */
   serve(): Promise<RunningProgram>;
-  /** Requests at a gateway until they are stopped, or the test ends. */
+  /** Sends requests to a gateway until they are stopped or the test ends. */
   traffic(program: RunningProgram, perSecond: number): SteadyTraffic;
-  /** This program's steps and the later ones. */
+  /** Applies the schema steps of this program, then those of the later release. */
   migrate(options?: Omit<MigrateOptions, "steps">): Promise<readonly string[]>;
-  /** Exit code of an audit of the books. */
+  /** Runs an audit of the books and returns its exit code. */
   audit(): Promise<number | null>;
 }
 
-/** For the calling test. */
+/** Everything ends with the calling test. */
 export async function beginUpgrade(folder: OperatorFolder): Promise<Upgrade> {
   const database = await emptyDatabase();
   onTestFinished(() => database.drop());

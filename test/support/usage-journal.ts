@@ -26,7 +26,7 @@ export const KEYS = 4;
 export interface AttemptSpec {
   readonly end:
     "settled" | "void" | "gone" | "blamed" | "crashed" | "corrected" | "restored" | "open";
-  /** When it ends: before the first sums are made, between them, or never. */
+  /** When the request ends: before the first sums are made, between them, or never. */
   readonly late: boolean;
   readonly provider: number;
   readonly cost: number;
@@ -41,7 +41,10 @@ export interface RequestSpec {
   readonly model: number;
   readonly day: number;
   readonly atMs: number;
-  /** Also kept as refused, as the answer about its hold was lost; late: between the first sums. */
+  /**
+   * True: also recorded as refused, because the answer about its hold was lost. `late`: recorded
+   * between the first sums.
+   */
   readonly refused: boolean | "late";
   readonly attempts: readonly AttemptSpec[];
 }
@@ -65,7 +68,7 @@ export const requestSpec: fc.Arbitrary<RequestSpec> = fc.record({
   key: fc.nat(KEYS - 1),
   model: fc.nat(MODELS.length - 1),
   day: fc.nat(DAYS - 1),
-  // The edges of a day more often than chance would have them.
+  // Draws the edges of a day more often than chance would.
   atMs: fc.oneof(fc.constantFrom(0, DAY_MS - 1), fc.nat(DAY_MS - 1)),
   refused: fc.constantFrom(true, false, "late" as const),
   attempts: fc.array(attempt, { minLength: 0, maxLength: 3 }),
@@ -73,11 +76,11 @@ export const requestSpec: fc.Arbitrary<RequestSpec> = fc.record({
 
 export interface JournalOrg {
   readonly orgId: OrgId;
-  /** Two of its own, one of the Playground, one of a search. */
+  /** Two keys of the organization itself, one of the Playground, one of a search. */
   readonly keys: readonly KeyId[];
 }
 
-/** Half of what is written into the cache is for an hour. */
+/** Half of the cache writes are for an hour. */
 const USAGE: Usage = {
   prompt: 11,
   cachedPrompt: 3,
@@ -120,7 +123,7 @@ export class UsageJournal {
     return journal;
   }
 
-  /** Midnight; the last of them is today's. */
+  /** Midnight of a day; the last day is today. */
   startOf(day: number): number {
     return this.todayMs + (day - DAYS + 1) * DAY_MS;
   }
@@ -137,7 +140,7 @@ export class UsageJournal {
       const { orgId, keyId } = this.#of(spec);
       let { day } = spec;
       spec.attempts.forEach((each, at) => {
-        // The ledger's clock runs on: no attempt is of a day before the last one's.
+        // The ledger's clock does not go back: no attempt is on a day before the last one's.
         if (each.nextDay && spec.day < DAYS - 1) day = spec.day + 1;
         const attemptId = this.#attemptId(day);
         const row = reserveRow({ orgId, keyId, attemptId }, 1_000n, {
@@ -158,7 +161,7 @@ export class UsageJournal {
     await this.#close(closes);
   }
 
-  /** Refusals that were late are written. */
+  /** Writes the refusals that were late. */
   async refuseLate(): Promise<void> {
     for (const refusal of this.#refusals.splice(0)) await this.#refuse(...refusal);
   }
@@ -231,7 +234,6 @@ export class UsageJournal {
 
 let attemptsMade = 0;
 
-/** Makes every sum that is due. */
 export async function rollAll(backend: FreshBackend): Promise<void> {
   while (await backend.usageRollup.rollSome());
 }

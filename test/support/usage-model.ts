@@ -11,7 +11,7 @@ import type {
 } from "../../src/gateway/records/usage-reports.ts";
 import type { FreshBackend } from "./postgres.ts";
 
-/** A request as the plainest reading of its rows has it. */
+/** One request as a model computes it from its rows, in the plainest way. */
 export interface ModelRequest {
   readonly id: string;
   readonly ms: number;
@@ -110,7 +110,7 @@ export function groupOf(request: ModelRequest, by: ReportGroupBy): string {
   return request[by];
 }
 
-/** Everything of the figures but the first bytes, of which a report only knows about where. */
+/** All figures except the time to the first byte, which a report knows only roughly. */
 export function figuresOf(requests: readonly ModelRequest[]) {
   const token = (at: number): number =>
     requests.reduce((sum, request) => sum + (request.tokens[at] ?? 0), 0);
@@ -137,7 +137,7 @@ export function exactOf({ firstByteP50Ms: _p50, firstByteP95Ms: _p95, ...exact }
   return exact;
 }
 
-/** How far a report's percentile is off the exact one, relative; 0 where both are none. */
+/** The relative difference between a report's percentile and the exact one; 0 if neither exists. */
 export function offBy(
   reported: number | null,
   requests: readonly ModelRequest[],

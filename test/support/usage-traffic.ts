@@ -7,7 +7,7 @@ import type { ConsoleFixture } from "./console-fixture.ts";
 import { simulatorManifest, STANDARD_MANIFESTS, textModel } from "./gateway.ts";
 import { at, listAt, textAt } from "./http-call.ts";
 
-/** `test/three` is served by three providers, one after the other. */
+/** Three providers serve `test/three`, one after the other. */
 export const TRAFFIC_MANIFESTS: readonly object[] = [
   ...STANDARD_MANIFESTS,
   ...["first", "second", "third"].map((provider, priority) =>
@@ -25,19 +25,20 @@ export interface Traffic {
   readonly keys: Readonly<
     Record<"alpha" | "beta" | "capped", { readonly keyId: string; readonly secret: string }>
   >;
-  /** The id of the request that was served by its third provider. */
+  /** The request that its third provider served. */
   readonly threeAttemptsId: string;
-  /** The id of the request that every provider failed. */
+  /** The request that every provider failed. */
   readonly failedId: string;
-  /** The id of the request that the key's cap did not cover. */
+  /** The request that the key's cap did not cover. */
   readonly refusedId: string;
-  /** All of them, refused and failed ones too. */
+  /** All requests, including refused and failed ones. */
   readonly requests: number;
 }
 
 /**
- * A little of everything with the keys of a fresh organization: models, streams, the playground, a
- * failover with three attempts, a failure and a refusal. All of it is written down when it returns.
+ * Makes a little traffic of every kind with the keys of a fresh organization: models, streams, the
+ * playground, a failover with three attempts, a failure and a refusal. Resolves when all of it is
+ * recorded.
  */
 export async function makeTraffic(fixture: ConsoleFixture, page: Page): Promise<Traffic> {
   const alpha = await makeKey(fixture, page, { name: "alpha" });
@@ -61,7 +62,7 @@ export async function makeTraffic(fixture: ConsoleFixture, page: Page): Promise<
   const refusedId = await call(capped.secret, chatBody("test/a"));
   await ask(fixture, page, "POST /playground/v1/chat/completions", chatBody("test/b"));
   const requests = ids.length + 1;
-  // A refusal is written down a moment after it was answered, and a hold is released then.
+  // The gateway records a refusal and releases its hold a moment after the answer.
   await until("every request is written down and settled", async () => {
     const { json } = await ask(fixture, page, "GET /api/console/requests?limit=200");
     const session = await ask(fixture, page, "GET /api/console/session");
@@ -78,7 +79,7 @@ function said(model: string, content: string): object {
   return chatBody(model, { messages: [{ role: "user", content }] });
 }
 
-/** The first provider is at its limit and the second fails, once each. */
+/** Makes one call that the first two providers fail, so that the third one serves it. */
 async function callByTheThird(
   { gateway }: ConsoleFixture,
   call: () => Promise<string>,

@@ -17,19 +17,22 @@ import { withResource } from "./with-resource.ts";
 /** A gateway with providers of videos behind it, which do what the test says. */
 export interface VideoFixture {
   readonly gateway: TestGateway;
-  /** Serves `test/video`, and the models of both first. */
+  /** The provider of `test/video`, and the first provider of the models of both. */
   readonly host: VideoHost;
-  /** Serves the models of both when the first one fails. */
+  /** The second provider of the models of both: it gets a job when the first one fails. */
   readonly other: VideoHost;
   close(): Promise<void>;
 }
 
-/** Models of both providers: a circuit or a pool that one test has closed bothers no other. */
+/**
+ * Models of both providers, one for each test, so that a circuit or pool that a test closes
+ * disturbs no other.
+ */
 const BOTH = Array.from({ length: 10 }, (_, n) => videoModel(`test/video-both-${n}`));
 
 /**
- * No sweep unless the test says so, and every question of a client is a poll, for whose end it
- * waits however busy the machine is.
+ * The gateway sweeps only when the test says so. Every question of a client becomes a poll, and the
+ * client waits for its end, however busy the machine is.
  */
 const BY_HAND = { videoSweepMs: 3_600_000, videoPollMinMs: 1, videoClientWaitMs: 60_000 };
 
@@ -71,7 +74,7 @@ export async function openVideoFixture(
 }
 
 /**
- * Starts the fixture for the tests of the calling file; a function is called when the gateway
+ * Starts the fixture for the tests of the calling file. A function is called when the gateway
  * starts.
  */
 export function withVideoFixture(
@@ -86,7 +89,7 @@ export function withVideoFixture(
 
 let prompts = 0;
 
-/** A prompt that no other job has. */
+/** Returns a prompt that no other job has. */
 export function freshPrompt(): string {
   prompts += 1;
   return `waves at dawn, take ${prompts}`;
@@ -115,7 +118,6 @@ export async function getVideo(
   return await httpCall(`${gateway.url}/v1/videos/${id}`, { headers: bearer(key) });
 }
 
-/** A job that a provider has accepted. */
 export interface AcceptedVideo {
   readonly id: string;
   readonly requestId: string;
@@ -134,7 +136,7 @@ export async function acceptedVideo(
   return { id, requestId: String(answer.headers["x-request-id"]), answer };
 }
 
-/** Lets a running job be due at once, for the next sweep. */
+/** Makes running jobs due, for the next sweep. */
 export async function makeDue(gateway: TestGateway, ...ids: readonly string[]): Promise<void> {
   const sql =
     "update video_job set next_poll_at = now() where job_id = any ($1) and completed_at is null";

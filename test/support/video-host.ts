@@ -9,17 +9,16 @@ import { text as readText } from "node:stream/consumers";
 import { simulatorManifest } from "./gateway.ts";
 import { listenLocally } from "./local-server.ts";
 
-/** One job at the provider, as the test wants it to be. */
+/** One job at the provider, as the test sets it. */
 export interface HostedJob {
   readonly id: string;
-  /** The body of the gateway's request. */
   readonly body: Readonly<Record<string, unknown>>;
   readonly headers: IncomingHttpHeaders;
-  /** The answer to a poll of it; a change counts from the next poll. */
+  /** The answer to a poll; a change counts from the next poll. */
   record: object;
-  /** Instead of the record. */
+  /** Answers a poll in place of the record. */
   answer: Handler | undefined;
-  /** Instead of the file. */
+  /** Answers a download in place of the file. */
   content: Handler | undefined;
   file: Buffer;
   readonly polls: IncomingHttpHeaders[];
@@ -32,12 +31,12 @@ export type Handler = (request: IncomingMessage, response: ServerResponse) => vo
 /** A provider of videos that does what the test says, in the format of the reference wire. */
 export class VideoHost {
   readonly jobs: HostedJob[] = [];
-  /** Every request, as `GET /v1/videos/…`. */
+  /** Every request, such as `GET /v1/videos/…`. */
   readonly asked: string[] = [];
-  /** Instead of accepting a job. */
+  /** Answers a new job in place of accepting it. */
   onAccept:
     ((request: IncomingMessage, response: ServerResponse, body: string) => void) | undefined;
-  /** The handler of paths that are not about a job: where redirects lead. */
+  /** Answers paths that are not about a job, to which redirects lead. */
   elsewhere: Handler = (_request, response) => void response.writeHead(404).end("{}");
   url = "";
   close: () => Promise<void> = () => Promise.resolve();
@@ -48,14 +47,13 @@ export class VideoHost {
     return Object.assign(host, await listenLocally(server));
   }
 
-  /** The last job that was accepted. */
   get last(): HostedJob {
     const job = this.jobs.at(-1);
     if (job === undefined) throw new Error("no job was accepted");
     return job;
   }
 
-  /** Job number, as the client's own prompt says. */
+  /** The job that a client created with this prompt. */
   of(prompt: string): HostedJob {
     const job = this.jobs.find(({ body }) => body["prompt"] === prompt);
     if (job === undefined) throw new Error(`no job for ${prompt}`);
@@ -110,7 +108,7 @@ export function json(response: ServerResponse, status: number, body: object): vo
   response.writeHead(status, { "content-type": "application/json" }).end(JSON.stringify(body));
 }
 
-/** A file whole or in one part, as a plain file server has it. */
+/** Sends a file, whole or one range of it, as a plain file server does. */
 export function sendFile(file: Buffer): Handler {
   return (request, response) => {
     const base = { "content-type": "video/mp4", "accept-ranges": "bytes", etag: '"v1"' };
@@ -136,7 +134,7 @@ export function sendFile(file: Buffer): Handler {
   };
 }
 
-/** Micro-dollars that a second may cost at most. */
+/** The most that a second of video may cost, in micro-dollars. */
 export const VIDEO_CEILING = 100_000;
 
 /** A listing of videos: one to twelve seconds, ten cents each at most. */
@@ -160,7 +158,6 @@ export function videoModel(id: string, more: object = {}): object {
   };
 }
 
-/** A provider's manifest on a host of these tests. */
 export function videoManifest(input: {
   readonly provider: string;
   readonly url: string;

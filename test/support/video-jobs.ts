@@ -45,7 +45,7 @@ export function newVideoJob(hold: ReserveRow, change: Partial<NewVideoJob> = {})
   };
 }
 
-/** A job accepted at the instant 0 whose poll was taken, in no store. */
+/** A job accepted at the instant 0, its poll taken; it is in no store. */
 export function takenJob(change: Partial<TakenJob> = {}): TakenJob {
   return {
     jobId: "video_1" as JobId,
@@ -79,7 +79,7 @@ export function takenJob(change: Partial<TakenJob> = {}): TakenJob {
   };
 }
 
-/** The result of a job that continues, in plain code: `keep` must agree with it. */
+/** Computes the job that continues, in plain code. The store's `keep` must agree with it. */
 export function keptJob(job: TakenJob, update: JobUpdate): TakenJob {
   const { takenAtMs: nowMs, missingAtMs } = job;
   const counts =
@@ -114,7 +114,6 @@ export function ended(change: Partial<EndedJob> = {}): EndedJob {
   };
 }
 
-/** The update that the store gets of a job that continues. */
 export function jobUpdate(change: Partial<JobUpdate> = {}): JobUpdate {
   return {
     state: "in_progress",

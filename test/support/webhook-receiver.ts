@@ -8,7 +8,7 @@ import { text as readText } from "node:stream/consumers";
 
 import { listenLocally } from "./local-server.ts";
 
-/** A webhook as the receiver got it, byte for byte. */
+/** One webhook as the receiver got it, byte for byte. */
 export interface ReceivedWebhook {
   readonly path: string;
   readonly method: string;
@@ -19,11 +19,10 @@ export interface ReceivedWebhook {
 export interface WebhookReceiver {
   readonly url: string;
   readonly received: readonly ReceivedWebhook[];
-  /** The webhooks of one path, oldest first. */
+  /** Returns the webhooks of one path, oldest first. */
   at(path: string): readonly ReceivedWebhook[];
-  /** How requests of a path are answered; default: 204. */
+  /** Sets how the receiver answers requests of a path. Default: 204. */
   answer(path: string, how: (response: ServerResponse) => void): void;
-  /** Requests that are being answered now. */
   readonly open: () => number;
   close(): Promise<void>;
 }

@@ -19,7 +19,6 @@ type OptionalPart<K extends string, T> = [T] extends [undefined]
   ? unknown
   : { readonly [P in K]?: { [F in keyof T]: T[F] | undefined } };
 
-/** True for a route without required input. */
 export type NeedsNothing<N extends RouteName> = keyof Asked<N> extends "signal" | "query"
   ? true
   : false;
@@ -70,7 +69,6 @@ export async function call<N extends RouteName>(
 
 let shownOrgId: string | undefined;
 
-/** Sets the organization that this page shows. */
 export function noteShownOrg(orgId: string | undefined): void {
   shownOrgId = orgId;
 }
@@ -80,7 +78,7 @@ export function presentOrgHeaders(): Readonly<Record<string, string>> {
   return shownOrgId === undefined ? {} : { "x-tm-org": shownOrgId };
 }
 
-/** The address of a route with its parameters filled in; empty query values are left out. */
+/** Fills the parameters into a route's path; leaves out undefined and empty query values. */
 export function buildAddress(path: string, params: Values = {}, query: Values = {}): string {
   const filled = path.replace(/:(\w+)/g, (_all, name: string) =>
     encodeURIComponent(String(params[name] ?? "")),

@@ -10,7 +10,7 @@ import {
 import type { AnswerOf, RouteName } from "../../../src/account/console-api/contract.ts";
 import { call, type ApiFault, type Asked, type NeedsNothing } from "./client.ts";
 
-/** Read again after every change, because every page shows parts of the session. */
+/** Every change reads this route again, because every page shows parts of the session. */
 const SESSION: RouteName = "GET /api/console/session";
 
 export interface AnswerOptions {
@@ -18,7 +18,9 @@ export interface AnswerOptions {
   readonly enabled?: boolean;
   /** Call the route again after this many milliseconds while the page is visible. */
   readonly refetchMs?: number;
-  /** True: never call it again by itself, because the server records each read. */
+  /**
+   * If true, the answer is never read again automatically, because the server records each read.
+   */
   readonly isRecorded?: boolean;
   /** While another value of this query parameter loads, the previous answer stays visible. */
   readonly staysDespite?: string;
@@ -65,7 +67,7 @@ export function useChange<N extends RouteName>(
 type ChangeAsked<N extends RouteName> =
   NeedsNothing<N> extends true ? Asked<N> | undefined | void : Asked<N>;
 
-/** Reads every answer of these routes again, and the session. */
+/** Reads every cached answer of these routes again, and the session. */
 export async function refreshAnswers(
   client: QueryClient,
   names: readonly RouteName[],
@@ -75,7 +77,6 @@ export async function refreshAnswers(
   );
 }
 
-/** The cache key of an answer. */
 export function answerKey(name: RouteName, asked?: object): readonly unknown[] {
   return asked === undefined ? [name] : [name, asked];
 }

@@ -16,7 +16,7 @@ export function useMaybeSession(): Session | undefined {
   return useSessionAnswer().data;
 }
 
-/** The session as a query, for the shell, which also shows a failed read. */
+/** The session as a query, for callers that also show a failed read. */
 export function useSessionAnswer(): UseQueryResult<Session, ApiFault> {
   return useAnswer("GET /api/console/session");
 }

@@ -12,7 +12,6 @@ import { cssVariables, theme } from "./theme.ts";
 
 const queries = makeQueryClient();
 
-/** The whole console: theme, query cache and pages. */
 export function App(): ReactElement {
   return (
     <StrictMode>

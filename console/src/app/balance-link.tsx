@@ -6,10 +6,8 @@ import { showCents, showUsd } from "../ui/money-math.ts";
 import shell from "./shell.module.css";
 import { Tip } from "../ui/tip.tsx";
 
-/** The available balance in the header, as a link to billing. */
 export function BalanceLink(props: {
   readonly balance: NonNullable<Session["balance"]>;
-  /** True if purchases here use no real money. */
   readonly isTestMoney: boolean;
 }): ReactElement {
   const { available_usd, settled_usd, held_usd } = props.balance;

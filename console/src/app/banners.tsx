@@ -6,7 +6,6 @@ import { recallTexts, remember } from "../ui/browser-memory.ts";
 import { NoticeLine } from "./notice-line.tsx";
 import { inOrder, type Line } from "./notice-order.ts";
 
-/** The account's warnings above every page: one line, with the others behind a button. */
 export function Banners({ session }: { readonly session: Session }): ReactElement {
   const { installation, notices } = session;
   const isSignedIn = session.state === "signed_in";
@@ -39,12 +38,10 @@ const NAME = "tm-dismissed";
 /** Beyond this number the oldest ids are dropped; their notices are long over. */
 const IDS_MAX = 100;
 
-/** Ids of notices that were dismissed in this browser. */
 function readDismissed(): readonly string[] {
   return recallTexts("localStorage", NAME);
 }
 
-/** Adds a dismissed id and returns all of them. */
 function dismiss(id: string): readonly string[] {
   const ids = [...readDismissed().filter((each) => each !== id), id].slice(-IDS_MAX);
   remember("localStorage", NAME, ids);

@@ -3,7 +3,7 @@ import type { ReactElement, ReactNode } from "react";
 import { Brand } from "./brand.tsx";
 import shell from "./shell.module.css";
 
-/** A page without navigation: signing in, waiting for a verified email. */
+/** The frame of a page without navigation, for example while an email address is unverified. */
 export function BareFrame({ children }: { readonly children: ReactNode }): ReactElement {
   return (
     <div className={shell.bare}>

@@ -3,7 +3,6 @@ import type { ReactElement } from "react";
 
 import shell from "./shell.module.css";
 
-/** The name and logo, as a link to the home page. */
 export function Brand(): ReactElement {
   return (
     <Link to="/" className={shell.brand} aria-label="Token Market, home page">

@@ -18,7 +18,7 @@ import { subPlacesFor } from "./sub-places.ts";
 
 type RunnableCommand = Command & { readonly run: () => void };
 
-/** A search for pages, keys and models. The typed text never leaves the browser. */
+/** Searches pages, keys and models. The typed text never leaves the browser. */
 export default function CommandPalette({
   onClose,
 }: {
@@ -132,7 +132,6 @@ function Found(props: {
   );
 }
 
-/** The command that opens a pasted id; undefined if the text is not an id. */
 function useIdCommand(query: string): readonly RunnableCommand[] | undefined {
   const { state } = useSession();
   const navigate = useNavigate();

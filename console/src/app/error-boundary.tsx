@@ -3,7 +3,6 @@ import { Component, type ReactElement, type ReactNode } from "react";
 
 import shell from "./shell.module.css";
 
-/** Shows a message if a page fails while it renders, instead of a blank page. */
 export class ErrorBoundary extends Component<
   { readonly children: ReactNode },
   { readonly hasFailed: boolean }
@@ -25,7 +24,6 @@ export class ErrorBoundary extends Component<
   }
 }
 
-/** Thrown if a page could not be loaded because the browser is offline. */
 export class OfflineFault extends Error {
   override name = "OfflineFault";
 

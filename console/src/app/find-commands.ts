@@ -1,23 +1,21 @@
 import { recallTexts, remember } from "../ui/browser-memory.ts";
 
-/** An entry of the palette. */
 export interface Command {
   readonly id: string;
   readonly group: "IDs" | "Recent" | "Pages" | "Actions" | "Keys" | "Models" | "Docs";
   readonly label: string;
   readonly hint?: string;
-  /** Further words that match it. */
   readonly keywords?: readonly string[];
 }
 
 /** The most entries shown of one group, so that many models do not hide the other groups. */
 const GROUP_MAX = 7;
-/** Groups without that limit, because they are short. */
+/** These groups are short, so `GROUP_MAX` does not apply to them. */
 const WHOLE_GROUPS: ReadonlySet<Command["group"]> = new Set(["Pages", "Docs"]);
 
 /**
- * The commands that contain every word of the query; those that start with it come first. A pasted
- * key is found by its first 12 characters.
+ * Finds the commands that contain every word of the query. Labels that start with its first word
+ * come first. A pasted virtual key matches by its first 12 characters.
  */
 export function findCommands<C extends Command>(
   commands: readonly C[],
@@ -82,12 +80,11 @@ export function withRecent<C extends Command>(
 const NAME = "tm-recent";
 const IDS_MAX = 5;
 
-/** Ids of the commands last chosen in the palette in this tab, newest first. */
+/** IDs of the commands last chosen in the palette in this tab, newest first. */
 export function readRecent(): readonly string[] {
   return recallTexts("sessionStorage", NAME);
 }
 
-/** Puts a chosen command first. */
 export function noteRecent(id: string): void {
   const ids = [id, ...readRecent().filter((each) => each !== id)].slice(0, IDS_MAX);
   remember("sessionStorage", NAME, ids);

@@ -1,4 +1,3 @@
-/** The page of a record that was found by its pasted id. */
 export interface IdPlace {
   readonly label: string;
   readonly to: string;

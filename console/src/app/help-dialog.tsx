@@ -8,7 +8,6 @@ import { placesFor } from "./places.ts";
 import shell from "./shell.module.css";
 import { areSingleKeysOn, setSingleKeys } from "./single-keys.ts";
 
-/** Lists the keyboard shortcuts, with a switch for those of a single key. */
 export default function HelpDialog({ onClose }: { readonly onClose: () => void }): ReactElement {
   const { state, is_operator: isOperator } = useSession();
   const [areOn, setOn] = useState(areSingleKeysOn);

@@ -11,12 +11,13 @@ export interface Press {
   /** True if `g` was pressed just before. */
   readonly isPrefixed: boolean;
   /**
-   * False if the reader switched them off, for example because an input device sends stray keys.
+   * False if the reader switched single-key shortcuts off, for example because an input device
+   * sends stray keys.
    */
   readonly areSingleKeysOn: boolean;
 }
 
-/** The meaning of one key press; `targets` maps letters to the paths of pages. */
+/** Reads one key press; `targets` maps the letter after `g` to the path of a page. */
 export function readJump(press: Press, targets: ReadonlyMap<string, string>): Jump {
   const key = press.key.toLowerCase();
   if (press.hasCommand) return { kind: key === "k" && !press.hasAlt ? "palette" : "nothing" };

@@ -1,6 +1,6 @@
 import { recallFields, remember } from "../ui/browser-memory.ts";
 
-/** A raw key that this tab still has. */
+/** A raw virtual key that this tab still has. */
 export interface KeptKey {
   readonly secret: string;
   readonly orgId: string;
@@ -17,10 +17,11 @@ const TRIP_MS = 30 * 60_000;
  * Keeps the key in this tab's memory, so that examples show it during the whole visit. A reload
  * forgets it, and the pages of another organization ignore it.
  *
- * Only on the way to the checkout and back is it in the tab's storage. A script of this origin
- * could read it there, but such a script could also have read it from the page before. No page of
- * this origin is open meanwhile, and the first one after the payment removes it before anything
- * else runs. After half an hour it is no longer used, and other tabs never have it.
+ * The key is in the tab's storage only while the browser is at the checkout. A script of this
+ * origin could read it there, but such a script could also have read it from the page before.
+ * Meanwhile this tab shows no page of this origin, and the first page after the payment removes the
+ * key from the storage before anything else runs. After half an hour the stored key is ignored.
+ * Other tabs never have it.
  */
 let kept = takeBack(Date.now());
 
@@ -37,7 +38,8 @@ export const keptKey = {
   packForCheckout(nowMs: number): void {
     if (kept === undefined) return;
     remember("sessionStorage", NAME, { ...kept, untilMs: nowMs + TRIP_MS });
-    // If the browser restores this page from its cache, the key is still in memory.
+    // If the browser restores this page from its cache, the key is still in memory, so the stored
+    // copy is removed.
     const forget = (): void => remember("sessionStorage", NAME, undefined);
     globalThis.addEventListener("pageshow", forget, { once: true });
   },

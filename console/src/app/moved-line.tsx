@@ -5,7 +5,10 @@ import { useSession } from "../api/use-session.ts";
 import { Banner } from "../ui/banner.tsx";
 import { MovedNote } from "./moved-note.ts";
 
-/** Read once per page load; shown on every page until it is hidden. */
+/**
+ * The note about a changed organization is read once per page load. It stays on every page until
+ * the reader hides it.
+ */
 let moved = MovedNote.take(Date.now());
 
 /** Explains above the page why it now shows another organization. */

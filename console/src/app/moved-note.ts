@@ -1,13 +1,15 @@
 import { recallFields, remember } from "../ui/browser-memory.ts";
 
 const NAME = "tm-moved";
-/** An older note is ignored: its tab was closed before the page came back. */
+/** An older note is ignored, because the reload that should have shown it never finished. */
 const KEPT_MS = 60_000;
 
-/** The organization that this tab showed before the account was moved out of it. */
+/** `from` is the name of the organization that this tab showed before. */
 export interface Moved {
   readonly from: string;
-  /** False: the account was removed from it. True: another tab switched to another organization. */
+  /**
+   * False: the account was removed from that organization. True: another tab switched away from it.
+   */
   readonly isMember: boolean;
 }
 
@@ -18,7 +20,7 @@ let isExpected = false;
  * across the reload, because a reload clears everything of the former organization from memory.
  */
 export const MovedNote = {
-  /** Runs a switch that this page started and then reloads for, so that no note is shown. */
+  /** Runs an organization switch that this page started itself, so that no note explains it. */
   async during<T>(change: () => Promise<T>): Promise<T> {
     isExpected = true;
     try {
@@ -37,7 +39,7 @@ export const MovedNote = {
     remember("sessionStorage", NAME, { ...moved, atMs: nowMs });
   },
 
-  /** Reads and deletes the note; undefined without a recent one. */
+  /** Reads and deletes the note; undefined if there is none from the last minute. */
   take(nowMs: number): Moved | undefined {
     const { from, isMember, atMs } = recallFields("sessionStorage", NAME);
     remember("sessionStorage", NAME, undefined);

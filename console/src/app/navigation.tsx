@@ -22,7 +22,6 @@ import { useSession } from "../api/use-session.ts";
 import { GROUP_LABELS, placesFor, type Place } from "./places.ts";
 import shell from "./shell.module.css";
 
-/** Links to the pages, in groups; without a session, only to the public ones. */
 export function Navigation({ onHelp }: { readonly onHelp: () => void }): ReactElement {
   const { state, is_operator: isOperator, installation } = useSession();
   const places = placesFor(state, isOperator);

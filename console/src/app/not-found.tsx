@@ -4,7 +4,6 @@ import type { ReactElement } from "react";
 import { LinkButton } from "../ui/app-link.tsx";
 import { Page } from "../ui/page.tsx";
 
-/** Shown at an address without a page. */
 export function NotFound(): ReactElement {
   return (
     <Page title="Page not found">

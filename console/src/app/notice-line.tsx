@@ -9,7 +9,6 @@ import { Time } from "../ui/time.tsx";
 import { toLineKey, type Line } from "./notice-order.ts";
 import { RepairLink } from "./repair-link.tsx";
 
-/** Loaded on demand, because it is rarely needed. */
 const PriceLine = lazy(() => import("./price-line.tsx"));
 
 interface Context {

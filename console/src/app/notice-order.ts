@@ -6,12 +6,12 @@ export type Line =
   | { readonly kind: "price"; readonly notice: PriceNotice }
   | { readonly kind: "development" };
 
-/** Sorts notices by severity: requests are refused now, will be refused, information. */
+/** Sorts notices by severity: requests are refused now, requests will be refused, information. */
 export function inOrder(lines: readonly Line[]): readonly Line[] {
   return lines.toSorted((a, b) => rankLine(a) - rankLine(b));
 }
 
-/** A price is less urgent than any warning about requests. */
+/** A price change is less urgent than any warning about requests. */
 function rankLine(line: Line): number {
   if (line.kind === "development") return RANKS.development;
   if (line.kind === "notice") return RANKS[line.notice.severity];

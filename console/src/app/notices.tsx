@@ -3,7 +3,7 @@ import { lazy, Suspense, useEffect, useState, type ReactElement } from "react";
 
 const NoticeArea = lazy(() => import("./notice-area.tsx"));
 
-/** Short messages in a corner of the window; the component is loaded with the first message. */
+/** Loads the area for short messages together with the first message. */
 export function Notices(): ReactElement | null {
   const [isNeeded, setNeeded] = useState(false);
   useEffect(() => notificationsStore.subscribe(() => setNeeded(true)), []);

@@ -9,10 +9,6 @@ import { notifyFault } from "../ui/notice.ts";
 import { MovedNote } from "./moved-note.ts";
 import shell from "./shell.module.css";
 
-/**
- * The other organizations of the account, and invitations. Choosing an organization reloads the
- * console in it.
- */
 export function OrgSwitch({ onLeave }: { readonly onLeave: () => void }): ReactElement | null {
   const { others, invitations } = useSession();
   const [isBusy, setBusy] = useState(false);

@@ -5,11 +5,8 @@ export interface Place {
   /** Typing `g` and this letter opens the page. */
   readonly letter: string;
   readonly group: "account" | "use" | "market" | "operate";
-  /** Open to every visitor, also without a session. */
   readonly isPublic?: boolean;
-  /** For operators of the installation only. */
   readonly isForOperators?: boolean;
-  /** Other names of the page, for the palette. */
   readonly keywords?: readonly string[];
 }
 
@@ -67,7 +64,6 @@ export const GROUP_LABELS: Readonly<Record<Place["group"], string>> = {
   operate: "Operate",
 };
 
-/** The pages that a visitor with this session may open. */
 export function placesFor(
   state: "signed_in" | "signed_out" | "unverified",
   isOperator: boolean,

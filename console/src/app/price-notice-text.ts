@@ -11,7 +11,8 @@ const SKUS = [
 ] as const;
 
 /**
- * The changed prices: `"prompt $1.25 → $1.50"`. A price that follows its base price is left out.
+ * The changed prices: `"prompt $1.25 → $1.50"`. A price that equals its base price before and after
+ * the change is left out, for example cached tokens that cost the same as the prompt.
  */
 export function priceLines({ old, new: next }: PriceNotice): readonly string[] {
   const lines = SKUS.flatMap(([sku, name]) => {

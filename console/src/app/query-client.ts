@@ -9,7 +9,7 @@ const RETRIES_MAX = 2;
 
 /**
  * The cache of answers. If a request fails because the session changed or ended, the session is
- * read again; without one, `PrivateGate` leads to the sign-in page.
+ * read again; if there is none anymore, `PrivateGate` leads to the sign-in page.
  */
 export function makeQueryClient(): QueryClient {
   focusManager.setEventListener(listenForReturn);
@@ -33,7 +33,6 @@ export function makeQueryClient(): QueryClient {
   return client;
 }
 
-/** Calls `onReturn` when the reader returns from another tab or window. */
 function listenForReturn(onReturn: (isFocused?: boolean) => void): () => void {
   const listener = (): void => onReturn();
   globalThis.addEventListener("visibilitychange", listener);
@@ -47,13 +46,14 @@ function listenForReturn(onReturn: (isFocused?: boolean) => void): () => void {
 const SESSION_CODES: ReadonlySet<string> = new Set([
   "signed_out",
   "email_not_verified",
-  // The role has changed.
+  // The server answers this if the account's role has changed.
   "forbidden",
-  // Another tab has gone to another organization, or the account was removed from this one.
+  // The server answers this if another tab has switched to another organization, or if the account
+  // was removed from this one.
   "other_organization",
 ]);
 
-/** Only a failed connection or a server error may succeed next time; a refusal stays one. */
+/** A retry can succeed after a failed connection or a server error, but not after a refusal. */
 function isWorthRetrying(error: unknown): boolean {
   return error instanceof ApiFault && (error.status === 0 || error.status >= 500);
 }

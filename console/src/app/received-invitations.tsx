@@ -6,7 +6,6 @@ import { useSession } from "../api/use-session.ts";
 import { LinkButton } from "../ui/app-link.tsx";
 import { Panel } from "../ui/panel.tsx";
 
-/** Open invitations of the signed-in person. */
 export function ReceivedInvitations(): ReactElement | null {
   const { invitations } = useSession();
   if (invitations.length === 0) return null;

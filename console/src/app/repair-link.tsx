@@ -18,7 +18,6 @@ export interface Repair {
   readonly target: string | null;
 }
 
-/** A link to the page where the cause of a notice or refusal can be resolved. */
 export function RepairLink({ action, target }: Repair): ReactElement {
   const { installation } = useSession();
   if (action === "contact_support") return <Support support={installation.support} />;
@@ -29,7 +28,6 @@ export function RepairLink({ action, target }: Repair): ReactElement {
   );
 }
 
-/** The same link as a button. */
 export function RepairButton({ action, target }: Repair): ReactElement {
   const { installation } = useSession();
   if (action === "contact_support") return <Support support={installation.support} />;

@@ -72,7 +72,7 @@ const settlement: Load = () => import("../pages/operator/settlement-page.tsx");
 const optimize: Load = () => import("../pages/optimize/optimize-page.tsx");
 const search: Load = () => import("../pages/optimize/optimize-search-page.tsx");
 
-/** The first pages that people see, which need no `more-styles.ts`. */
+/** The pages that most people see first. They need no `more-styles.ts`. */
 const FIRST_PAGES: ReadonlySet<Load> = new Set([verify, overview]);
 
 const routes = root.addChildren([
@@ -86,8 +86,8 @@ const routes = root.addChildren([
       page(open, "/docs/reference", reference, "ReferencePage"),
       page(open, "/docs/reference/$operation", reference, "OperationPage"),
       page(open, "/docs/$page", guide, "GuidePage"),
-      // Model ids contain slashes, so the rest of the address is one parameter. It is a child of
-      // the list's route, or the address would match the list itself.
+      // Model ids contain slashes, so the rest of the address is one parameter. This route is a
+      // child of the list's route; otherwise the address would match the list itself.
       modelPages.addChildren([
         page(modelPages, "/", models, "ModelsPage"),
         page(modelPages, "compare", compare, "ComparePage"),
@@ -140,7 +140,6 @@ const routes = root.addChildren([
   ]),
 ]);
 
-/** The router with all pages of the console. */
 export const router = createRouter({
   routeTree: routes,
   parseSearch: readSearch,

@@ -7,7 +7,6 @@ const NEXT = { auto: "light", light: "dark", dark: "auto" } as const;
 const MARKS = { auto: Monitor, light: Sun, dark: Moon } as const;
 const WORDS = { auto: "system", light: "light", dark: "dark" } as const;
 
-/** A button that switches between light, dark and the system's appearance. */
 export function SchemeSwitch(): ReactElement {
   const { colorScheme, setColorScheme } = useMantineColorScheme();
   const Mark = MARKS[colorScheme];

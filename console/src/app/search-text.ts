@@ -8,7 +8,7 @@ export function readSearch(text: string): Search {
   return search;
 }
 
-/** Writes the query with its `?`; undefined and empty values are left out. */
+/** Writes the query with its `?`; leaves out empty values and values that are not strings. */
 export function writeSearch(search: Readonly<Record<string, unknown>>): string {
   const params = new URLSearchParams();
   for (const [name, value] of Object.entries(search)) {

@@ -19,14 +19,21 @@ import { signInAddress, type SignInReason } from "./sign-in-address.ts";
 
 /** How often the session, with balance and notices, is read while the page is visible. */
 const BALANCE_MS = 10_000;
-/** The same without credit, so that the banner disappears seconds after a purchase in any tab. */
+/**
+ * The interval while there is no credit, so that the banner disappears seconds after a purchase in
+ * any tab.
+ */
 const UNFUNDED_MS = 3_000;
 
-/** Reads the session before any page, and keeps people without a verified email on one page. */
+/**
+ * Reads the session before it shows any page. A person without a verified email sees only
+ * `/verify`.
+ */
 export function SessionGate(): ReactElement {
   const answer = useAnswer("GET /api/console/session", undefined, choosePace(useMaybeSession()));
   useForgetting(answer.data);
-  // The path of the visible page, not of a loading one, so that no other page flashes.
+  // `resolvedLocation` is the visible page, not one that is still loading, so that no other page
+  // flashes.
   const pathname = useRouterState({ select: (state) => state.resolvedLocation?.pathname });
   if (answer.data === undefined) {
     return answer.isError ? (
@@ -46,7 +53,8 @@ export function SessionGate(): ReactElement {
 
 /**
  * Clears the data of one account before another is shown. Signing out, also in another tab, drops
- * every answer. Another account or organization reloads the page; the latter leaves a note.
+ * every answer. A new account or organization reloads the page; if only the organization is new, a
+ * note explains it.
  */
 function useForgetting(session: Session | undefined): void {
   const client = useQueryClient();
@@ -75,7 +83,6 @@ function isSame(before: Session, now: Session): boolean {
   return before.user?.email === now.user?.email && before.org?.org_id === now.org?.org_id;
 }
 
-/** Leaves a note that the same person is now in another organization. */
 function noteMove(before: Session, { user, others }: Session): void {
   const { org, is_undecided: isUndecided } = before;
   if (org === null || isUndecided || before.user?.email !== user?.email) return;
@@ -89,7 +96,10 @@ function choosePace(session: Session | undefined): { readonly refetchMs?: number
   return { refetchMs: session.is_funded ? BALANCE_MS : UNFUNDED_MS };
 }
 
-/** Guards the pages of an organization: without a session, the sign-in page leads back to them. */
+/**
+ * Guards the pages of an organization: visitors without a session sign in and then return to the
+ * page.
+ */
 export function PrivateGate(): ReactElement {
   const session = useSession();
   const wasSignedIn = useRef(false);
@@ -117,7 +127,6 @@ export function ToSignIn({ reason }: { readonly reason: SignInReason | undefined
   return null;
 }
 
-/** Shows operator pages to operators, and "Page not found" to everyone else. */
 export function OperatorGate(): ReactElement {
   return useSession().is_operator ? <Outlet /> : <NotFound />;
 }

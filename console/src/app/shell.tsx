@@ -25,12 +25,10 @@ import { signInAddress } from "./sign-in-address.ts";
 import { useShortcuts } from "./use-shortcuts.ts";
 import { UserMenu } from "./user-menu.tsx";
 
-/* Loaded when they are opened. */
 const CommandPalette = lazy(() => import("./command-palette.tsx"));
 const HelpDialog = lazy(() => import("./help-dialog.tsx"));
 const OrgSwitch = lazy(async () => ({ default: (await import("./org-switch.tsx")).OrgSwitch }));
 
-/** Header, navigation and notices around every page, except those of `BareFrame`. */
 export function Shell({ children }: { readonly children?: ReactNode }): ReactElement {
   const session = useSession();
   const [isMenuOpen, menu] = useDisclosure(false);
@@ -118,7 +116,6 @@ function useMainFocus(onNewPage: () => void): React.RefObject<HTMLElement | null
   return main;
 }
 
-/** The organization's name; a button to switch if there are others or invitations. */
 function OrgName({ name }: { readonly name: string | undefined }): ReactElement {
   const { others, invitations } = useSession();
   const text = (

@@ -1,7 +1,6 @@
 /** Why a visitor has to sign in; the sign-in page has a message for each reason. */
 export type SignInReason = "expired" | "signed-out" | "idp-ended" | "failed" | "denied";
 
-/** The address of the sign-in page, with the page to return to. */
 export function signInAddress(options: {
   readonly reason?: SignInReason | undefined;
   /** The path and query to return to; default: the current page. */
@@ -19,7 +18,9 @@ function here(): string {
   return `${pathname}${search}`;
 }
 
-/** The path if it belongs to this site, else `/`. */
+/**
+ * Returns the path if it belongs to this site, else `/`, so that sign-in leads to no other site.
+ */
 export function pathOfOurs(path: string): string {
   return /^\/(?![/\\])[^\\\s]*$/.test(path) ? path : "/";
 }

@@ -1,7 +1,6 @@
 import { GUIDES } from "../pages/docs/guide-list.ts";
 import type { Place } from "./places.ts";
 
-/** A subpage or an action in the palette. */
 export interface SubPlace extends Pick<Place, "isPublic" | "isForOperators" | "keywords"> {
   readonly to: string;
   readonly label: string;
@@ -81,7 +80,6 @@ function operatorPages(labels: Readonly<Record<string, string>>): readonly SubPl
   });
 }
 
-/** The places that a visitor with this session may open. */
 export function subPlacesFor(isSignedIn: boolean, isOperator: boolean): readonly SubPlace[] {
   return SUB_PLACES.filter(({ isPublic = false, isForOperators = false }) =>
     isSignedIn ? isOperator || !isForOperators : isPublic,

@@ -1,7 +1,6 @@
 import { Anchor } from "@mantine/core";
 import type { ReactElement } from "react";
 
-/** The operator's support contact: a link, an email address, or a text; nothing if none is set. */
 export function Support({ support }: { readonly support: string | null }): ReactElement | null {
   if (support === null || support === "") return null;
   const href = supportAddress(support);

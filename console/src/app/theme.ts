@@ -15,7 +15,7 @@ export const theme: MantineThemeOverride = createTheme({
     'Inter, ui-sans-serif, system-ui, -apple-system, "Segoe UI", Roboto, "Helvetica Neue", "Noto Sans", "Liberation Sans", sans-serif',
   fontFamilyMonospace:
     'ui-monospace, SFMono-Regular, Menlo, Consolas, "Liberation Mono", "DejaVu Sans Mono", monospace',
-  // Three sizes of text; a title and a figure are the only larger ones.
+  // There are three text sizes; only titles and figures are larger.
   fontSizes: { xs: "0.75rem", sm: "0.875rem", md: "1rem", lg: "1rem", xl: "1rem" },
   headings: {
     fontWeight: "600",
@@ -54,15 +54,16 @@ export const theme: MantineThemeOverride = createTheme({
       "#0c0e11",
     ],
   },
-  // By name, without importing them: each component is loaded with the first page that uses it.
+  // Components are named, not imported, so that each is loaded with the first page that uses it.
   components: {
     Modal: {
       defaultProps: {
         closeButtonProps: { "aria-label": "Close dialog" },
         centered: true,
-        // The scroll bar stays visible, so the page needs no padding in its place.
+        // The scroll bar stays visible while a dialog is open, so no padding has to replace its
+        // width.
         removeScrollProps: { removeScrollBar: false },
-        // Otherwise its `header` element would be a second banner landmark.
+        // Without this role, the dialog's `header` element would be a second banner landmark.
         attributes: { header: { role: "presentation" } },
       },
     },
@@ -73,14 +74,14 @@ export const theme: MantineThemeOverride = createTheme({
         attributes: { header: { role: "presentation" } },
       },
     },
-    // Most fields are for texts that no browser knows.
+    // Most fields take texts that a browser cannot suggest.
     TextInput: { defaultProps: { autoComplete: "off" } },
-    // Links in sentences are underlined, because colour alone is not enough.
+    // Links in sentences are underlined, because color alone is not enough.
     Anchor: { defaultProps: { underline: "always" } },
   },
 });
 
-/** Mantine's own dimmed, error and placeholder tones are too faint on white. */
+/** Replaces Mantine's dimmed, error and placeholder tones, which are too faint on white. */
 export const cssVariables: CSSVariablesResolver = () => ({
   variables: {},
   light: {

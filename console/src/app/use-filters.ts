@@ -3,7 +3,6 @@ import { useCallback, useRef } from "react";
 
 import { readSearch, type Search } from "./search-text.ts";
 
-/** How a change of filters enters the browser's history. */
 export interface ChangeHow {
   /**
    * `step`: Back undoes the change. `typed`: as `step`, but all typing in one field is a single
@@ -14,7 +13,8 @@ export interface ChangeHow {
 
 /**
  * The filters of a list, kept in the address, so that a view can be shared. Changing a filter to
- * undefined or an empty text removes it. Every change also removes `page`, unless it sets it.
+ * undefined or an empty text removes it. Every change also removes `page`, unless the change sets
+ * `page`.
  */
 export function useFilters<T extends Record<string, string | undefined>>(): [
   T,
@@ -44,8 +44,8 @@ export function useFilters<T extends Record<string, string | undefined>>(): [
 type Change = Readonly<Record<string, string | undefined>>;
 
 /**
- * True if the change continues the last typed one. The address must still show that one, or Back
- * was pressed in between. (The rendered page may be older than the address.)
+ * True if the change continues the last typed change. The address must still show that change;
+ * otherwise Back was pressed in between. (The rendered page may be older than the address.)
  */
 function isTypedOn(wanted: Change, last: Change | undefined, address: string): boolean {
   const shown: Change = readSearch(address);

@@ -5,7 +5,7 @@ import { readJump } from "./jump.ts";
 import { placesFor } from "./places.ts";
 import { areSingleKeysOn } from "./single-keys.ts";
 
-/** The time in which a letter must follow `g`. */
+/** A letter must follow `g` within this time. */
 const PREFIX_MS = 1_500;
 
 export interface ShortcutOptions {
@@ -15,7 +15,6 @@ export interface ShortcutOptions {
   readonly isOperator: boolean;
 }
 
-/** Listens for the keys of the whole console: palette, help, search, jumps. */
 export function useShortcuts(options: ShortcutOptions): void {
   const navigate = useNavigate();
   const latest = useRef(options);

@@ -11,7 +11,6 @@ import { OrgSwitch } from "./org-switch.tsx";
 import shell from "./shell.module.css";
 import { signOut } from "./sign-out.ts";
 
-/** The opened account menu: who is signed in, other organizations, settings, help, signing out. */
 export default function UserMenuOpened(props: {
   readonly button: MenuButtonProps["button"];
   readonly onHelp: () => void;

@@ -6,7 +6,6 @@ import { LoadedOnClick } from "../ui/menu-button.tsx";
 
 const UserMenuOpened = lazy(() => import("./user-menu-opened.tsx"));
 
-/** The menu of the signed-in person, loaded at the first click. */
 export function UserMenu({ onHelp }: { readonly onHelp: () => void }): ReactElement {
   const button = (
     <ActionIcon variant="subtle" color="gray" size="lg" aria-label="Your account">

@@ -8,7 +8,6 @@ import { Panel } from "../ui/panel.tsx";
 import { DocsFrame } from "./docs/docs-frame.tsx";
 import { Facts } from "../ui/facts.tsx";
 
-/** `/docs`: base URLs and where to find guides and the API reference. Works without internet. */
 export function DocsPage(): ReactElement {
   const { installation } = useSession();
   const root = installation.gateway_url.replace(/\/+$/, "");

@@ -19,10 +19,9 @@ import { notifyFault } from "../ui/notice.ts";
 import { Time } from "../ui/time.tsx";
 import { forgetInvitation, takeInvitation } from "./join/invitation-token.ts";
 
-/** `/join`: the page of an invitation's link. Signing in with its address accepts it. */
 export function JoinPage(): ReactElement {
   const { state, installation } = useSession();
-  // Read on the first render, before anything else changes the address.
+  // The token is read on the first render, before anything else changes the address.
   const [token] = useState(takeInvitation);
   useEffect(() => {
     document.title = "Join an organization · Token Market";
@@ -58,7 +57,7 @@ function SignedIn({ token }: { readonly token: string | undefined }): ReactEleme
   return token === undefined ? <Received /> : <Found token={token} />;
 }
 
-/** The invitation of the link; its address may differ from that of the signed-in person. */
+/** The invitation of the link. It may be for another address than the signed-in person's. */
 function Found({ token }: { readonly token: string }): ReactElement {
   const { user } = useSession();
   const found = useFoundInvitation(token);
@@ -95,7 +94,10 @@ function Found({ token }: { readonly token: string }): ReactElement {
   );
 }
 
-/** Without a link: the invitations for the signed-in person's address. */
+/**
+ * Lists the invitations for the signed-in person's address. Shown if the link has no invitation, or
+ * if its invitation cannot be read.
+ */
 function Received(): ReactElement {
   const answer = useAnswer("GET /api/console/received-invitations");
   return (
@@ -135,7 +137,6 @@ function Offer({ invitation }: { readonly invitation: ReceivedInvitation }): Rea
       {accept.isError ? <Fault error={accept.error} /> : null}
       <Button
         loading={accept.isPending || accept.isSuccess}
-        // The error is shown above.
         onClick={() => void join().catch(() => undefined)}
       >
         Join {org_name}
@@ -144,7 +145,6 @@ function Offer({ invitation }: { readonly invitation: ReceivedInvitation }): Rea
   );
 }
 
-/** Alternatives to joining: the overview, or an own organization. */
 function Instead(): ReactElement {
   const [fault, setFault] = useState<unknown>();
   const { own_deferred: isDeferred, is_undecided: isUndecided } = useSession();
@@ -178,7 +178,10 @@ interface FoundInvitation {
   readonly fault?: unknown;
 }
 
-/** The invitation of a link. Not cached like other answers, because the cache key has the token. */
+/**
+ * The invitation of a link. It is not cached like other answers, because the cache key would have
+ * the token.
+ */
 function useFoundInvitation(token: string): FoundInvitation {
   const [found, setFound] = useState<FoundInvitation>({});
   useEffect(() => {

@@ -17,7 +17,6 @@ import { TopModels } from "./overview/top-models.tsx";
 
 const REFRESH_MS = 30_000;
 
-/** `/`: figures, spend by day, top models and the latest errors. */
 export function OverviewPage(): ReactElement {
   const { org } = useSession();
   const overview = useAnswer("GET /api/console/overview", undefined, { refetchMs: REFRESH_MS });
@@ -56,7 +55,7 @@ function Content({ overview }: { readonly overview: Overview }): ReactElement {
   );
 }
 
-/** Grey boxes as large as the page's content. */
+/** Gray boxes as large as the page's content, so that nothing moves when it is loaded. */
 function OverviewSkeleton(): ReactElement {
   return (
     <div role="status">

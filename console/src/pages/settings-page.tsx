@@ -12,7 +12,6 @@ import { AppearancePanel } from "./settings/appearance-panel.tsx";
 import { SessionListPanel } from "./settings/session-list-panel.tsx";
 import { SettingsFrame } from "./settings/settings-frame.tsx";
 
-/** `/settings`: the reader's profile, the appearance, and signed-in browsers. */
 export function SettingsPage(): ReactElement {
   const settings = useAnswer("GET /api/console/settings");
   return (
@@ -26,7 +25,6 @@ export function SettingsPage(): ReactElement {
   );
 }
 
-/** The reader's profile, which only the identity provider can change. */
 function ProfilePanel({ user }: { readonly user: Settings["user"] }): ReactElement {
   return (
     <Panel title="Profile">

@@ -15,7 +15,7 @@ import { LeaveGuard } from "./welcome/leave-guard.tsx";
 import { useFirstKey } from "./welcome/use-first-key.ts";
 import { useFirstRequest } from "./welcome/use-first-request.ts";
 
-/** `/welcome`: the steps after the first sign-in: credit, the trial key, and a first call. */
+/** `/welcome`: three steps after the first sign-in: credit, the trial key, and a first call. */
 export function WelcomePage(): ReactElement {
   const session = useSession();
   const firstKey = useFirstKey();
@@ -54,9 +54,7 @@ export function WelcomePage(): ReactElement {
   );
 }
 
-/** A step of the welcome page, with a mark when it is done. */
 function Step(props: {
-  /** The element's id, for scrolling to it. */
   readonly id?: string;
   readonly number: number;
   readonly title: string;

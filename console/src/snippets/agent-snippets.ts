@@ -1,7 +1,8 @@
 import { json, KEY_VARIABLE, type Snippet, type SnippetOf } from "./chat-snippets.ts";
 
 /**
- * Set-up of two coding agents, one on each interface; the key is set in the shell, not in a file.
+ * Sets up two coding agents, one for each interface of the gateway. The key is set in the shell,
+ * not in a file.
  */
 export function agentSnippets(
   of: Pick<SnippetOf, "gatewayUrl" | "modelId" | "secret">,

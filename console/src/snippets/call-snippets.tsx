@@ -7,14 +7,14 @@ import type { Snippet, SnippetWire } from "./chat-snippets.ts";
 
 export interface CallSnippetsProps {
   readonly of: (wire: SnippetWire, isStream: boolean) => readonly Snippet[];
-  /** Offers the call that prints the answer as it arrives. */
+  /** True: the reader can also choose the call that prints the answer as it arrives. */
   readonly hasStream?: boolean;
-  /** True if the model has only one route, so that no choice of interface is shown. */
+  /** True if the model has only one route; the choice of the interface is then hidden. */
   readonly hasOneRoute?: boolean;
   readonly note?: ReactNode;
 }
 
-/** An example call in curl, Python and TypeScript, for either interface. */
+/** An example call in curl, Python and TypeScript, for the interface that the reader chooses. */
 export function CallSnippets(props: CallSnippetsProps): ReactElement {
   const { of, hasOneRoute = false, hasStream = false, note } = props;
   const [wire, setWire] = useState<SnippetWire>("chat");

@@ -8,11 +8,10 @@ export interface SnippetOf {
   readonly gatewayUrl: string;
   readonly modelId: string;
   readonly messages: readonly RequestMessage[];
-  /** In the format of the chat-completions route. */
+  /** The parameters in the format of chat completions. */
   readonly parameters: Readonly<Record<string, unknown>>;
-  /** True: the snippet prints the answer as it arrives. */
   readonly isStream?: boolean;
-  /** A raw key to put into the snippet; without it, the snippet reads `KEY_VARIABLE`. */
+  /** A raw key that is put into the snippet; if undefined, the snippet reads `KEY_VARIABLE`. */
   readonly secret?: string | undefined;
 }
 
@@ -21,19 +20,18 @@ export interface Snippet {
   readonly code: string;
 }
 
-/** The environment variable that holds the key in every snippet. */
 export const KEY_VARIABLE = "TOKEN_MARKET_KEY";
 
-/** The hint that pages show next to their snippets. */
 export const KEY_HINT = `Set one of your keys as the environment variable ${KEY_VARIABLE}.`;
 
-/** A call in curl, Python and TypeScript, in this order; contents of files become placeholders. */
+/**
+ * A call in curl, Python and TypeScript, in this order. Placeholders replace the contents of files.
+ */
 export function chatSnippets(wire: SnippetWire, of: SnippetOf): readonly Snippet[] {
   const root = of.gatewayUrl.replace(/\/+$/, "");
   return wire === "chat" ? onChatCompletions(of, root) : onMessages(of, root);
 }
 
-/** A short sample call, for pages without a conversation. */
 export function helloSnippets(
   wire: SnippetWire,
   of: Pick<SnippetOf, "gatewayUrl" | "modelId" | "secret" | "isStream">,
@@ -132,7 +130,6 @@ console.log(message.content[0].text);`
 
 export const BEARER = "authorization: Bearer";
 
-/** TypeScript that creates an OpenAI client. */
 export function openAiClient(root: string, secret?: string): string {
   return `// npm install openai
 import OpenAI from "openai";
@@ -190,7 +187,7 @@ function withoutData(part: object): object {
   }
 }
 
-/** A curl call. A single quote in the body is written as `'"'"'`. */
+/** A curl call. For the shell, a single quote in the body becomes `'"'"'`. */
 export function curl(url: string, keyHeader: string, body: object): string {
   const quoted = JSON.stringify(body, null, 2).replaceAll("'", `'"'"'`);
   return `curl -s${"stream" in body ? "N" : ""} ${url} \\
@@ -220,7 +217,7 @@ export function pythonArguments(
     .join("\n");
 }
 
-/** The body in TypeScript, with a cast to `type` if it has fields that the type lacks. */
+/** The body in TypeScript. It is cast to `type` if it has fields that the type does not have. */
 function typed(
   body: Readonly<Record<string, unknown>>,
   extras: readonly string[],
@@ -231,12 +228,11 @@ function typed(
     : script(body);
 }
 
-/** A JSON value as a TypeScript literal: names without quotes where possible. */
+/** A JSON value as a TypeScript literal, with unquoted names where TypeScript allows them. */
 export function script(value: unknown): string {
   return json(value).replaceAll(/^(\s*)"([A-Za-z_]\w*)":/gm, "$1$2:");
 }
 
-/** A JSON value as a Python literal. */
 export function python(value: unknown, indent = ""): string {
   if (value === null || value === undefined) return "None";
   if (typeof value === "boolean") return value ? "True" : "False";

@@ -14,7 +14,6 @@ import {
   type SnippetWire,
 } from "./chat-snippets.ts";
 
-/** Sample calls of a model of any modality, in curl, Python and TypeScript. */
 export function modelSnippets(
   model: Model,
   gatewayUrl: string,
@@ -24,7 +23,6 @@ export function modelSnippets(
   return bodySnippets(model.modality, gatewayUrl, sampleBody(model));
 }
 
-/** Snippets for an existing body, such as the one of a form. */
 export function bodySnippets(
   modality: Exclude<Model["modality"], "text">,
   gatewayUrl: string,
@@ -137,7 +135,6 @@ await writeFile("video.mp4", Buffer.from(await file.arrayBuffer()));`,
   ];
 }
 
-/** The head of Python samples for routes without a client library. */
 function pythonRequests(...modules: readonly string[]): string {
   return `# pip install requests
 import os
@@ -202,7 +199,9 @@ console.log(await answer.json());`,
   ];
 }
 
-/** The default or first value of each parameter; `aspect_ratio` only without `size`. */
+/**
+ * The default or first value of each parameter. If there is a `size`, `aspect_ratio` is left out.
+ */
 function firstValues(model: Model, names: readonly string[]): Readonly<Record<string, unknown>> {
   const values = names.flatMap((name) => {
     const descriptor = model.parameters[name];

@@ -1,7 +1,10 @@
 import type { RequestMessage } from "../pages/playground/chat/chat-request.ts";
 import { member, text } from "../pages/playground/gateway.ts";
 
-/** Converts a chat-completions request to the messages route, which requires `max_tokens`. */
+/**
+ * Converts a chat-completions request into a body for the messages route, which requires
+ * `max_tokens`.
+ */
 export function messagesBody(of: {
   readonly modelId: string;
   readonly messages: readonly RequestMessage[];
@@ -30,7 +33,7 @@ export function messagesBody(of: {
   };
 }
 
-/** Effort `none` is left out: on this route, reasoning is off by default. */
+/** Effort `none` is left out, because reasoning is off by default on the messages route. */
 function outputConfig(parameters: Readonly<Record<string, unknown>>): object | undefined {
   const schema = member(member(parameters["response_format"], "json_schema"), "schema");
   const effort = parameters["reasoning_effort"];

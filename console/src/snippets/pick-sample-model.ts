@@ -2,8 +2,9 @@ import type { Model, Provider } from "../../../src/account/console-api/contract.
 import { parseUsd } from "../ui/money-math.ts";
 
 /**
- * The cheapest chat model whose first provider is healthy and whose providers log no prompts;
- * without one, the cheapest chat model. Compares the price of one input plus one output token.
+ * The cheapest chat model whose first provider is healthy and whose providers log no prompts; if
+ * there is none, the cheapest chat model. Compares the price of one input token plus one output
+ * token.
  */
 export function pickSampleModel(
   models: readonly Model[],
@@ -27,7 +28,10 @@ export function pickSampleModel(
   return first?.model.id;
 }
 
-/** The input plus output price per million tokens at the first provider, in micro-dollars. */
+/**
+ * The first provider's price of a million input tokens plus a million output tokens, in
+ * micro-dollars.
+ */
 function sumPrices({ providers }: Model): bigint | undefined {
   const prices = providers[0]?.prices ?? undefined;
   return prices === undefined ? undefined : parseUsd(prices.prompt) + parseUsd(prices.completion);

@@ -2,12 +2,14 @@ import type { Model } from "../../../src/account/console-api/contract.ts";
 import { useAnswer } from "../api/use-answer.ts";
 import { pickSampleModel } from "./pick-sample-model.ts";
 
-/** The id of a model for sample calls; a placeholder while the catalog loads. */
 export function useSampleModel(): string {
   return useSample(null).modelId;
 }
 
-/** A sample model that a key may call. `allowed` is the key's list of models, or null for all. */
+/**
+ * A sample model that a key may call; `MODEL_ID` while the catalog loads. `allowed` is the key's
+ * list of models, or null for all.
+ */
 export function useSample(allowed: readonly string[] | null): {
   readonly modelId: string;
   readonly model: Model | undefined;

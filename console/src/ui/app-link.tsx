@@ -9,19 +9,17 @@ export interface Target {
   readonly search?: Readonly<Record<string, string | undefined>>;
 }
 
-/** A link to a page of the console, without a reload. */
 export function AppLink({
   to,
   params,
   search,
   ...anchor
 }: Target & AnchorProps & { readonly children: ReactNode }): ReactElement {
-  // Without a size, the link is as large as the sentence around it.
+  // A link without a size is as large as the sentence around it.
   const isInline = anchor.size === undefined;
   return <Anchor inherit={isInline} {...anchor} renderRoot={linkTo({ to, params, search })} />;
 }
 
-/** A link to a page of the console that looks like a button. */
 export function LinkButton({
   to,
   params,
@@ -31,7 +29,7 @@ export function LinkButton({
   return <Button {...button} renderRoot={linkTo({ to, params, search })} />;
 }
 
-/** For Mantine's `renderRoot`: the component becomes a link of the router. */
+/** Makes a Mantine component a link of the router, through `renderRoot`. */
 export function linkTo(target: {
   readonly to: string;
   readonly params?: Target["params"] | undefined;

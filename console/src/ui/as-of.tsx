@@ -4,7 +4,8 @@ import type { ReactElement } from "react";
 import { Time } from "./time.tsx";
 
 /**
- * Says how old figures from a replica are; shows nothing if `at` is undefined (they are current).
+ * Tells how old figures from a replica are. If `at` is undefined, they are current, and nothing is
+ * shown.
  */
 export function AsOf({ at }: { readonly at: string | undefined }): ReactElement | null {
   if (at === undefined) return null;

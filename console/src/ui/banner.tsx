@@ -7,11 +7,9 @@ import kit from "./kit.module.css";
 export interface BannerProps {
   readonly tone: "info" | "warn" | "bad";
   readonly children: ReactNode;
-  /** Links or buttons at the end of the line. */
   readonly action?: ReactNode;
 }
 
-/** A line about the whole account, above every page. */
 export function Banner({ tone, children, action }: BannerProps): ReactElement {
   const Mark = tone === "info" ? Info : tone === "warn" ? CircleAlert : CircleX;
   return (

@@ -1,7 +1,9 @@
-/** `localStorage` belongs to the browser, `sessionStorage` to this tab. */
+/** `localStorage` is shared by all tabs of the browser; `sessionStorage` belongs to one tab. */
 type Area = "localStorage" | "sessionStorage";
 
-/** The JSON value stored under a name; undefined without one, or if the browser stores nothing. */
+/**
+ * The JSON value stored under a name; undefined if there is none, or if the browser stores nothing.
+ */
 export function recall(area: Area, name: string): unknown {
   try {
     return JSON.parse(globalThis[area].getItem(name) ?? "null") ?? undefined;
@@ -10,24 +12,26 @@ export function recall(area: Area, name: string): unknown {
   }
 }
 
-/** The texts of a list stored under a name; other values are skipped. */
 export function recallTexts(area: Area, name: string): readonly string[] {
   const kept = recall(area, name);
   return Array.isArray(kept) ? kept.filter((each) => typeof each === "string") : [];
 }
 
-/** The fields of an object stored under a name; none without one. */
+/** The fields of the object stored under a name; an empty object if there is none. */
 export function recallFields(area: Area, name: string): Readonly<Record<string, unknown>> {
   const kept = recall(area, name);
   return typeof kept === "object" && kept !== null ? (kept as Record<string, unknown>) : {};
 }
 
-/** Stores a JSON value; undefined removes it. If the browser stores nothing, nothing happens. */
+/**
+ * Stores a JSON value; undefined removes the stored one. If the browser stores nothing, this does
+ * nothing.
+ */
 export function remember(area: Area, name: string, value: unknown): void {
   try {
     if (value === undefined) globalThis[area].removeItem(name);
     else globalThis[area].setItem(name, JSON.stringify(value));
   } catch {
-    // Without storage, the value lasts only as long as the page.
+    // The browser stores nothing, so the value lasts only as long as the page.
   }
 }

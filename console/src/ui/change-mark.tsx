@@ -8,11 +8,13 @@ export interface ChangeMarkProps {
   readonly unit: Unit;
   readonly now: Amount;
   readonly before: Amount | undefined;
-  /** The earlier time range, to end a sentence with: `"in the 24 hours before"`. */
+  /** Names the earlier time range at the end of a sentence: `"in the 24 hours before"`. */
   readonly than: string;
 }
 
-/** Shows how much a figure changed; nothing if there is no earlier figure to compare with. */
+/**
+ * Shows how much a figure changed; renders nothing if there is no earlier figure to compare with.
+ */
 export function ChangeMark({ unit, now, before, than }: ChangeMarkProps): ReactElement | null {
   const change = computeChange(unit, now, before);
   if (change === undefined) return null;
@@ -25,5 +27,5 @@ export function ChangeMark({ unit, now, before, than }: ChangeMarkProps): ReactE
   );
 }
 
-/** Arrows without a colour, since an increase can be good or bad. */
+/** The arrows have no color, because an increase can be good or bad. */
 const ARROWS = { up: "↑ ", down: "↓ ", same: "± " } as const;

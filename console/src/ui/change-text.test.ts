@@ -9,6 +9,7 @@ test.each([
   ["count", 0, 7, "100%", "100% lower than"],
   ["count", 7, 7, "0%", "the same as"],
   ["count", 1_000_001, 1_000_000, "0%", "the same as"],
+  ["count", 11_245, 10_000, "12%", "12% higher than"],
   ["ms", 299, 100, "199%", "199% higher than"],
   ["usd", "14.900000", "1.000000", "×14", "14 times as high as"],
 ] as const)("%s %s after %s is a change of %s", (unit, now, before, amount, words) => {

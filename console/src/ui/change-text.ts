@@ -8,11 +8,11 @@ export interface Change {
   readonly words: string;
 }
 
-/** Changes of at least this factor are shown as `×14` instead of a percentage. */
+/** From this factor on, an increase is shown as `×14` instead of a percentage. */
 const TIMES_MIN = 10n;
 
 /**
- * The change since an earlier amount; undefined if one of them is missing or the earlier one is 0.
+ * The change since an earlier amount; undefined if an amount is missing or the earlier one is 0.
  */
 export function computeChange(
   unit: Unit,
@@ -28,10 +28,10 @@ export function computeChange(
   }
   const difference = nowWhole - beforeWhole;
   const size = difference < 0n ? -difference : difference;
-  // Rounded once, to tenths of a percent.
-  const tenths = (size * 1000n + beforeWhole / 2n) / beforeWhole;
+  const parts = (inWhole: bigint): bigint => (size * inWhole + beforeWhole / 2n) / beforeWhole;
+  const tenths = parts(1000n);
   if (tenths === 0n) return { direction: "same", amount: "0%", words: "the same as" };
-  const amount = `${tenths < 100n ? tenthsText(tenths) : (tenths + 5n) / 10n}%`;
+  const amount = `${tenths < 100n ? tenthsText(tenths) : parts(100n)}%`;
   return difference > 0n
     ? { direction: "up", amount, words: `${amount} higher than` }
     : { direction: "down", amount, words: `${amount} lower than` };

@@ -4,7 +4,7 @@ import { CopyIcon } from "./copyable.tsx";
 import { highlighted } from "./highlighted.tsx";
 import kit from "./kit.module.css";
 
-/** Code with a copy button. Long lines scroll, also by keyboard. */
+/** Code with a copy button. Long lines scroll, also with the keyboard. */
 export function CodeBlock(props: { readonly code: string; readonly label: string }): ReactElement {
   return (
     <div className={kit.codeBlock}>

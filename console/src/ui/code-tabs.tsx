@@ -7,7 +7,6 @@ export interface CodeTabsProps {
   readonly tabs: readonly { readonly label: string; readonly code: string }[];
 }
 
-/** The same call in several languages. */
 export function CodeTabs({ tabs }: CodeTabsProps): ReactElement {
   return (
     <Tabs defaultValue={tabs[0] === undefined ? null : toTabId(tabs[0].label)} keepMounted={false}>

@@ -9,13 +9,13 @@ import type { SortValue } from "./sort-rows.ts";
 import { Time, type TimeProps } from "./time.tsx";
 
 interface More<T> extends Partial<Column<T>> {
-  /** Lets the reader sort by the values; rows without one come last. */
+  /** Lets the reader sort by the values; rows without a value come last. */
   readonly isSortable?: true;
-  /** Shown without a value. Default: a dash. */
+  /** Shown in rows without a value. Default: a dash. */
   readonly otherwise?: string;
 }
 
-/** A column of numbers, aligned to the right; without `show`, they are whole. */
+/** A column of numbers, aligned to the right. Without `show`, they are shown as whole numbers. */
 export function numberColumn<T>(
   id: string,
   label: string,
@@ -26,7 +26,6 @@ export function numberColumn<T>(
   return { id, label, align: "right", ...drawValues(read, draw, more) };
 }
 
-/** A column of dollar amounts, aligned to the right. */
 export function moneyColumn<T>(
   id: string,
   label: string,
@@ -38,7 +37,6 @@ export function moneyColumn<T>(
   return { id, label, align: "right", ...drawValues(read, draw, rest, parseUsd) };
 }
 
-/** A column of times. */
 export function timeColumn<T>(
   id: string,
   label: string,

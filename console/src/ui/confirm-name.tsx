@@ -8,13 +8,12 @@ import { Fault } from "./fault.tsx";
 export interface ConfirmNameProps {
   readonly opened: boolean;
   readonly title: string;
-  /** The text that has to be typed. */
   readonly name: string;
   readonly confirmLabel: string;
   /** If this rejects, the dialog stays open and shows the error. */
   readonly onConfirm: () => unknown;
   readonly onClose: () => void;
-  /** The effect of the action, and when it takes place. */
+  /** A text that tells the effect of the action, and when it takes place. */
   readonly children: ReactNode;
 }
 
@@ -27,7 +26,7 @@ export function ConfirmName(props: ConfirmNameProps): ReactElement {
   );
 }
 
-/** A separate component, so that closing the dialog forgets the typed text. */
+/** This is a separate component, so that closing the dialog forgets the typed text. */
 function ConfirmForm(props: ConfirmNameProps): ReactElement {
   const [typed, setTyped] = useState("");
   const [isBusy, setBusy] = useState(false);

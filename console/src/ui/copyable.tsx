@@ -7,13 +7,11 @@ import { Tip } from "./tip.tsx";
 
 export interface CopyableProps {
   readonly value: string;
-  /** The name of the copied text, for screen readers: "request ID". */
   readonly label?: string;
-  /** Shows the first 12 characters; the whole value is copied. */
+  /** True: shows the first 12 characters only; the button copies the whole value. */
   readonly short?: boolean;
 }
 
-/** An id or address with a button that copies it. */
 export function Copyable({ value, label = "value", short = false }: CopyableProps): ReactElement {
   const shown = short && value.length > 14 ? `${value.slice(0, 12)}…` : value;
   return (
@@ -26,7 +24,6 @@ export function Copyable({ value, label = "value", short = false }: CopyableProp
   );
 }
 
-/** A button that copies `value`. */
 export function CopyIcon(props: { readonly value: string; readonly label: string }): ReactElement {
   return (
     <CopyButton value={props.value} timeout={1500}>

@@ -1,4 +1,3 @@
-/** A count with thousands separators: `"1,234,567"`. */
 export function formatCount(count: number): string {
   return WHOLE.format(count);
 }

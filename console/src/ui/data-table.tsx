@@ -14,18 +14,24 @@ import { useColumns, useTableSearch, useUsualRows } from "./use-table-state.ts";
 
 export type { Column } from "./table-types.ts";
 
-/** Tables with more rows on a page than this render only the visible rows. */
+/** A table with more rows on a page renders only the visible rows. */
 const ROWS_WHOLE_MAX = 200;
-/** The same limit if all rows are on one page: a search then redraws them with every letter. */
+/**
+ * The maximum if all rows are on one page. It is smaller, because a search then redraws the rows
+ * with every letter.
+ */
 const ROWS_OF_ALL_MAX = 60;
 const ManyRows = lazy(() => import("./many-rows.tsx")) as <T>(props: BodyProps<T>) => ReactElement;
-/** Loaded after the first page, which does not need them to be read. */
+/**
+ * These components are loaded after the first page, because reading its tables does not need them.
+ */
 const TableTools = lazy(() => import("./table-tools.tsx"));
 const TablePages = lazy(() => import("./table-pages.tsx"));
 
 /**
- * Every list of the console. Headers sort it, its first column stays visible, and on a phone a row
- * takes two lines. With `kept`, it also has a row count, pages and a choice of columns.
+ * Every list of the console. The reader sorts it with its headers, its first column stays visible,
+ * and on a phone a row takes two lines. With `kept`, it also has a row count, pages and a choice of
+ * columns.
  */
 export function DataTable<T>(props: DataTableProps<T>): ReactElement {
   const { rows, empty, kept } = props;
@@ -83,7 +89,7 @@ export function DataTable<T>(props: DataTableProps<T>): ReactElement {
     </div>
   );
 }
-/** The smallest page size; with fewer rows, no choice of sizes is offered. */
+/** The smallest page size. A table with fewer rows offers no choice of sizes. */
 const SIZE_MIN = 25;
 /** With more columns than this, a row takes two lines on a phone. */
 const FOLDED_FROM = 2;
@@ -95,7 +101,8 @@ interface Sorted<T> {
 }
 
 /**
- * Sorts the rows: by the page itself (`onSort`), by the address (`kept`), or by the table's state.
+ * Sorts the rows. The sort order comes from the page (`onSort`), from the address (`kept`), or else
+ * from the table's own state.
  */
 function useSorted<T>(
   props: DataTableProps<T>,

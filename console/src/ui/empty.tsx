@@ -5,15 +5,12 @@ import { CodeBlock } from "./code-block.tsx";
 import kit from "./kit.module.css";
 
 export interface EmptyProps {
-  /** One sentence that says which things would be listed here. */
+  /** One sentence that says that nothing is listed yet. */
   readonly title: string;
-  /** One button or link. */
   readonly action?: ReactNode;
-  /** One runnable call. */
   readonly code?: string | undefined;
 }
 
-/** Shown instead of a list that has no entries yet. */
 export function Empty({ title, action, code }: EmptyProps): ReactElement {
   return (
     <Stack gap="md" align="center" className={kit.empty}>

@@ -2,7 +2,6 @@ import { Fragment, type ReactElement, type ReactNode } from "react";
 
 import kit from "./kit.module.css";
 
-/** Labels and their values, in two columns. */
 export function Facts(props: {
   readonly facts: readonly (readonly [label: string, value: ReactNode])[];
 }): ReactElement {

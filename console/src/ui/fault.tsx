@@ -13,7 +13,6 @@ export interface FaultProps {
   readonly retry?: () => void;
 }
 
-/** Shows an error with its request ID, for support, and a next step. */
 export function Fault({ error, retry }: FaultProps): ReactElement {
   const fault = error instanceof ApiFault ? error : undefined;
   return (
@@ -38,7 +37,6 @@ export function Fault({ error, retry }: FaultProps): ReactElement {
   );
 }
 
-/** A button to sign in again, to go to the page above after a 404, or to try again. */
 function NextStep(props: {
   readonly fault: ApiFault | undefined;
   readonly retry: (() => void) | undefined;

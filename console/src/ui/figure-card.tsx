@@ -6,12 +6,14 @@ import kit from "./kit.module.css";
 export interface FigureCardProps {
   readonly label: string;
   readonly value: ReactNode;
-  /** The change since an earlier figure; next to the label, so that the value does not wrap. */
+  /**
+   * The change since an earlier figure. It stands next to the label, so that the value does not
+   * wrap.
+   */
   readonly change?: ReactNode;
   readonly hint?: ReactNode;
 }
 
-/** One figure with its label above and a hint below. */
 export function FigureCard({ label, value, change, hint }: FigureCardProps): ReactElement {
   return (
     <Paper withBorder className={kit.figureCard}>

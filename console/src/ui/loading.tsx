@@ -1,7 +1,7 @@
 import { Skeleton, Stack, VisuallyHidden } from "@mantine/core";
 import type { ReactElement } from "react";
 
-/** Grey rows as large as the expected content, so that nothing moves when it arrives. */
+/** Gray rows as large as the expected content, so that nothing moves when it arrives. */
 export function Loading({ rows = 5 }: { readonly rows?: number }): ReactElement {
   return (
     <div role="status">

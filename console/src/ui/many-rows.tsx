@@ -7,11 +7,14 @@ import { TableRow } from "./table-row.tsx";
 import type { BodyProps } from "./table-types.ts";
 
 const ROW_HEIGHT_PX = 44;
-/** Extra rows rendered above and below the visible ones: as many as one wheel step scrolls. */
+/**
+ * The number of rows rendered above and below the visible ones; one step of the wheel scrolls as
+ * many.
+ */
 const ROWS_AROUND = 5;
 
 /**
- * A long table that scrolls in its own box; only the visible rows and some around them are drawn.
+ * A long table that scrolls in its own box. It draws only the visible rows and some around them.
  */
 export default function ManyRows<T>(props: BodyProps<T>): ReactElement {
   const { caption, columns, rows, rowKey, head } = props;
@@ -44,7 +47,7 @@ export default function ManyRows<T>(props: BodyProps<T>): ReactElement {
   );
 }
 
-/** Takes the height of the rows that are not drawn. */
+/** An empty row as high as the rows that are not drawn. */
 function Gap(props: { readonly height: number; readonly span: number }): ReactElement | null {
   if (props.height <= 0) return null;
   return (

@@ -15,7 +15,10 @@ export function MenuButton(props: MenuButtonProps): ReactElement {
   );
 }
 
-/** Shows the button until it is clicked and `children`, the opened menu with it, are loaded. */
+/**
+ * Shows the button. After a click, it stays until `children` (the opened menu with its own button)
+ * are loaded.
+ */
 export function LoadedOnClick(props: {
   readonly button: MenuButtonProps["button"];
   readonly children: ReactNode;

@@ -1,6 +1,6 @@
 /**
  * Money in the browser. The API sends dollars as decimal texts; sums use whole micro-dollars
- * (bigint). No amount becomes a `number`, only shares do, for the length of a bar.
+ * (bigint). No amount becomes a `number`; only a share does, for the length of a bar.
  */
 const USD = /^(-?)(\d+)(?:\.(\d{1,6}))?$/;
 const MICRO_PER_USD = 1_000_000n;
@@ -15,7 +15,7 @@ export function parseUsd(usd: string): bigint {
   return sign === "-" ? -micro : micro;
 }
 
-/** Parses typed dollars into micro-dollars; undefined if the text is not an amount or negative. */
+/** Parses typed dollars into micro-dollars; undefined if the text is no amount or is negative. */
 export function readUsdInput(text: string): bigint | undefined {
   const trimmed = text.trim().replace(/^\$/, "");
   return /^\d{1,9}(\.\d{1,6})?$/.test(trimmed) ? parseUsd(trimmed) : undefined;
@@ -32,7 +32,6 @@ export function addUsd(...amounts: readonly string[]): string {
   return writeUsd(amounts.reduce((sum, usd) => sum + parseUsd(usd), 0n));
 }
 
-/** A comparator for `sort`: negative, zero or positive. */
 export function compareUsd(a: string, b: string): number {
   const difference = parseUsd(a) - parseUsd(b);
   return difference < 0n ? -1 : difference > 0n ? 1 : 0;
@@ -66,7 +65,7 @@ export function showUsd(usd: string, options: { readonly isSigned?: boolean } = 
   return `${sign}$${grouped}${fraction === undefined ? "" : `.${fraction}`}`;
 }
 
-/** The amount rounded to cents; `"<$0.01"` if that would be zero for an amount that is not. */
+/** The amount rounded to cents; `"<$0.01"` for an amount above zero that would round to zero. */
 export function showCents(usd: string, options: { readonly isSigned?: boolean } = {}): string {
   const cents = toCents(usd);
   if (cents === "0.00" && parseUsd(usd) > 0n) return "<$0.01";

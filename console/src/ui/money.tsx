@@ -7,11 +7,11 @@ import { Tip } from "./tip.tsx";
 export interface MoneyProps {
   /** Decimal dollars as the API sends them. */
   readonly usd: string;
-  /** Rounded to cents, with the exact amount in a tooltip. */
+  /** True: shows the amount rounded to cents, with the exact amount in a tooltip. */
   readonly headline?: boolean;
-  /** Two decimals if they are exact, else six. */
+  /** True: shows two decimals if they are exact, else six. */
   readonly isBrief?: boolean;
-  /** A plus before amounts above zero. */
+  /** True: shows a plus before an amount above zero. */
   readonly signed?: boolean;
 }
 

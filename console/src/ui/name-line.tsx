@@ -5,12 +5,10 @@ import chart from "./charts/charts.module.css";
 import { familyColour, toColour } from "./charts/part-paint.ts";
 import kit from "./kit.module.css";
 
-/** A model or a provider in a list: its mark, its name, badges, and a line below. */
 export function NameLine(props: {
-  /** The id, which decides the mark's colour. */
+  /** The model's or provider's ID, which decides the color of the mark. */
   readonly of: string;
   readonly name: string;
-  /** Shown instead of the plain name. */
   readonly link?: ReactNode;
   readonly badges?: ReactNode;
   readonly note?: ReactNode;
@@ -35,8 +33,8 @@ export function NameLine(props: {
 }
 
 /**
- * The mark of a model's maker or of a provider: its first letter, in the colour of its models in
- * charts. Logos are not used, because they are trademarks.
+ * The mark of a model's maker or of a provider: its first letter, in the color that its models have
+ * in charts. Logos are not used, because they are trademarks.
  */
 function Monogram(props: { readonly of: string; readonly name: string }): ReactElement {
   const paint = { "--mark": toColour({ colour: familyColour(props.of), mark: 0 }) };
@@ -44,7 +42,7 @@ function Monogram(props: { readonly of: string; readonly name: string }): ReactE
     <span
       className={`${chart.palette} ${kit.monogram}`}
       style={paint as object}
-      // Drawn by CSS, so that it is not copied with a row.
+      // CSS draws the letter, so that copying a row does not copy it.
       data-letter={props.name.slice(0, 1).toUpperCase()}
       aria-hidden
     />

@@ -2,7 +2,6 @@ import { notifications } from "@mantine/notifications";
 
 import { ApiFault } from "../api/client.ts";
 
-/** Shows a short message that an action succeeded. */
 export function notifyDone(text: string): void {
   notifications.show({ message: text, color: "green", closeButtonProps: CLOSE });
 }
@@ -20,7 +19,7 @@ export function notifyFault(error: unknown): void {
   });
 }
 
-/** The callbacks of a change: they show the text when it is done, or its error. */
+/** The callbacks of a change: they show `done` on success, or the error. */
 export function notices<T>(done: string | ((answer: T) => string)): {
   readonly onSuccess: (answer: T) => void;
   readonly onError: (error: unknown) => void;

@@ -12,7 +12,6 @@ import {
 import { defined } from "../../../src/kernel/core/defined.ts";
 
 export interface MenuButtonProps {
-  /** The accessible name of the window. */
   readonly label: string;
   readonly position: NonNullable<PopoverProps["position"]>;
   readonly button: ReactElement<{
@@ -20,15 +19,15 @@ export interface MenuButtonProps {
     readonly "aria-haspopup"?: "dialog";
     readonly "aria-expanded"?: boolean;
   }>;
-  /** The width and the padding in pixels; Mantine's defaults if absent. */
+  /** The width and padding in pixels; if undefined, Mantine's defaults apply. */
   readonly width?: number;
   readonly padding?: number;
-  /** A function gets `close`. */
   readonly children: ReactNode | ((close: () => void) => ReactNode);
 }
 
 /**
- * Mounts closed with the focus on its button, then opens, so that closing returns the focus there.
+ * Mounts closed with the focus on its button, then opens, so that closing returns the focus to the
+ * button.
  */
 export default function OpenedMenu(props: MenuButtonProps): ReactElement {
   const [isOpen, setOpen] = useState(false);

@@ -7,18 +7,16 @@ import kit from "./kit.module.css";
 
 export interface PageProps {
   readonly title: string;
-  /** The pages above this one, outermost first. */
+  /** The pages above this page, outermost first. */
   readonly crumbs?: readonly Crumb[];
-  /** Buttons beside the title. */
   readonly actions?: ReactNode;
-  /** A sentence below the title. */
   readonly lead?: ReactNode;
   /** Uses the full width of the window, for pages with tables. */
   readonly isWide?: boolean;
   readonly children?: ReactNode;
 }
 
-/** A page with its title, which is also the tab's title and the only `h1`. */
+/** A page with its title, which is also the browser tab's title and the page's only `h1`. */
 export function Page({
   title,
   crumbs = [],

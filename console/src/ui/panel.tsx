@@ -4,14 +4,13 @@ import { useId, type ReactElement, type ReactNode } from "react";
 import kit from "./kit.module.css";
 
 export interface PanelProps {
-  /** The fragment of the address that leads here. */
+  /** The fragment of an address that leads to this panel. */
   readonly id?: string;
   readonly title?: string;
   readonly actions?: ReactNode;
   readonly children?: ReactNode;
 }
 
-/** A box of a page with an `h2`. */
 export function Panel({ id: place, title, actions, children }: PanelProps): ReactElement {
   const id = useId();
   return (

@@ -8,7 +8,6 @@ import { roleNote } from "../../../src/kernel/core/roles.ts";
 /** Explains which roles may do something; shows nothing if the reader's role may. */
 export function RoleNote(props: {
   readonly need: Need;
-  /** The action that only some roles may take: "create and change keys". */
   readonly what: string;
 }): ReactElement | null {
   const isAllowed = useMay(props.need);

@@ -2,10 +2,9 @@ import type { ReactElement, ReactNode } from "react";
 
 import styles from "./table.module.css";
 
-/* Plain elements instead of Mantine's: a table shows dozens of rows, and sorting redraws all of
-   them. */
+/* These parts are plain elements instead of Mantine's, because a table shows dozens of rows, and
+   sorting redraws all of them. */
 
-/** Lays out the parts of a cell in one line. */
 export function RowLine(props: {
   readonly isEnd?: boolean;
   readonly className?: string | undefined;

@@ -10,9 +10,10 @@ export interface SearchFieldProps {
   readonly onChange: (value: string) => void;
 }
 
-/** A search over a list; the key `/` moves the focus here. */
+/** A search over a list. The key `/` moves the focus to it. */
 export function SearchField({ label, value, onChange }: SearchFieldProps): ReactElement {
-  // Render after each input, even if the caller cut the text back to the same `value`.
+  // Each input renders the field, because the caller may cut the typed text back to the same
+  // `value`.
   const [, rerender] = useReducer((times: number) => times + 1, 0);
   return (
     <TextInput

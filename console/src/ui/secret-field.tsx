@@ -4,7 +4,6 @@ import type { ReactElement } from "react";
 
 import kit from "./kit.module.css";
 
-/** A secret with a large copy button. */
 export function SecretField(props: {
   readonly secret: string;
   readonly onCopied?: () => void;

@@ -9,13 +9,15 @@ export interface SecretOnceProps {
   readonly title: string;
   readonly secret: string;
   readonly note?: ReactNode;
-  /** Actions that need the secret. */
+  /** Actions for which the reader needs the secret. */
   readonly children?: ReactNode;
   /** Called when the reader has saved the secret: the caller forgets it and sets the focus. */
   readonly onSaved: () => void;
 }
 
-/** Shows a secret once. Escape and clicks outside close it only after it was copied. */
+/**
+ * Shows a secret once. Escape and clicks outside close the dialog only after the secret was copied.
+ */
 export function SecretOnce(props: SecretOnceProps): ReactElement {
   const [isCopied, setCopied] = useState(false);
   function close(): void {
@@ -31,7 +33,7 @@ export function SecretOnce(props: SecretOnceProps): ReactElement {
       withCloseButton={false}
       closeOnEscape={isCopied}
       closeOnClickOutside={isCopied}
-      // The focus was on the form that created the secret, which is closing.
+      // The focus was on the form that created the secret, and that form is closing.
       returnFocus={false}
     >
       <Stack gap="md">

@@ -1,6 +1,6 @@
 /**
- * A message of the gateway as a sentence: it begins with a capital letter, unless its first word is
- * the name of a field, and ends with a full stop.
+ * Makes a message of the gateway a sentence: with a capital letter, unless its first word is the
+ * name of a field, and with a full stop.
  */
 export function sentence(message: string): string {
   const [first = ""] = message.split(" ", 1);
@@ -9,7 +9,9 @@ export function sentence(message: string): string {
   return begun === "" || /[.!?…][)”"]?$/.test(begun) ? begun : `${begun}.`;
 }
 
-/** A message of the console's API as a sentence, with names of fields replaced by their labels. */
+/**
+ * Makes a message of the console's API a sentence, and replaces names of fields by their labels.
+ */
 export function presentMessage(message: string): string {
   return capitalized(sentence(message.replaceAll("`", "").replace(FIELD, fieldLabel)));
 }
@@ -35,7 +37,7 @@ function label(name: string): string {
   return LABELS[name] ?? words;
 }
 
-/** Labels that differ from the name with spaces. */
+/** Labels of fields whose name with spaces is no good label. */
 const LABELS: Readonly<Record<string, string>> = {
   rpm: "requests per minute",
   tpm: "tokens per minute",

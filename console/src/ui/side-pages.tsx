@@ -13,11 +13,10 @@ export interface SideGroup {
   }[];
 }
 
-/** Pages that share a menu at their side, or above them in narrow windows. */
+/** Pages that share a menu. It is at their side, or above them in narrow windows. */
 export function SidePages(props: {
   readonly label: string;
   readonly groups: readonly SideGroup[];
-  /** Shown above the menu, such as a search field. */
   readonly head?: ReactNode;
   readonly children: ReactNode;
 }): ReactElement {

@@ -1,10 +1,9 @@
 export interface Sort {
-  /** The column's id. */
   readonly id: string;
   readonly direction: "ascending" | "descending";
 }
 
-/** The value that a row is sorted by; rows with undefined come last in both directions. */
+/** The value by which a row is sorted. Rows with undefined come last in both directions. */
 export type SortValue = string | number | bigint | undefined;
 
 /** Returns a sorted copy; rows with equal values keep their order in both directions. */

@@ -12,16 +12,17 @@ import styles from "./table.module.css";
 
 export interface TableFrameProps {
   readonly caption: string;
-  /** In narrow windows, a row takes two lines. */
+  /** True: in narrow windows, a row takes two lines. */
   readonly isFolded: boolean;
-  /** Scrolls vertically in its own box. */
+  /** True: the table scrolls vertically in its own box. */
   readonly isTall?: boolean;
   readonly frame?: RefObject<HTMLDivElement | null>;
   readonly children: ReactNode;
 }
 
 /**
- * The frame in which a wide table scrolls sideways; a shadow marks each side where it continues.
+ * The frame in which a wide table scrolls sideways. A shadow marks each side on which the table
+ * continues.
  */
 export function TableFrame(props: TableFrameProps): ReactElement {
   const own = useRef<HTMLDivElement>(null);

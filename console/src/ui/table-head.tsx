@@ -7,7 +7,6 @@ import type { Sort } from "./sort-rows.ts";
 import { cellClass } from "./table-row.tsx";
 import type { Column } from "./table-types.ts";
 
-/** The column headings; sortable ones are buttons. */
 export function TableHead<T>(props: {
   readonly columns: readonly Column<T>[];
   readonly sort: Sort | undefined;

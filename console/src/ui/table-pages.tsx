@@ -14,7 +14,6 @@ export interface TablePagesProps {
   readonly onSize: (size: number) => void;
 }
 
-/** The line below a table: which rows are shown, and buttons for the other pages. */
 export default function TablePages(props: TablePagesProps): ReactElement {
   const { page, count } = props;
   const from = formatCount(page.from + 1);

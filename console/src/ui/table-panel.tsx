@@ -8,11 +8,10 @@ import type { DataTableProps } from "./table-types.ts";
 type Props<T> = Omit<PanelProps, "title" | "children"> &
   Omit<DataTableProps<T>, "caption"> & {
     readonly title: string;
-    /** The table's accessible name, if it says more than the title. */
+    /** The table's accessible name. Default: the title. */
     readonly caption?: string;
   };
 
-/** A panel around one table. */
 export function TablePanel<T>({ id, title, actions, ...table }: Props<T>): ReactElement {
   return (
     <Panel {...defined({ id, actions })} title={title}>

@@ -7,11 +7,14 @@ import styles from "./table.module.css";
 interface RowProps<T> {
   readonly columns: readonly Column<T>[];
   readonly row: T;
-  /** The row's number among all rows, header included; only if some rows are not drawn. */
+  /**
+   * The row's number among all rows, counting the header from 1. Set only if some rows are not
+   * drawn.
+   */
   readonly index?: number;
 }
 
-/** One row of a data table; redrawn only if the row or the columns change. */
+/** One row of a data table. It is redrawn only if the row or the columns change. */
 export const TableRow = memo(RowOfCells) as <T>(props: RowProps<T>) => ReactElement;
 
 function RowOfCells<T>(props: RowProps<T>): ReactElement {
@@ -44,7 +47,6 @@ export function hasPhonePlaces<T>(columns: readonly Column<T>[]): boolean {
   return columns.some(({ phone }) => phone !== undefined);
 }
 
-/** The CSS classes of a column's header and cells. */
 export function cellClass<T>({ align, sharePercent }: Column<T>): string | undefined {
   const names = [
     ...(align === "right" ? [kit.right] : []),

@@ -1,13 +1,13 @@
 import { recallFields, remember } from "./browser-memory.ts";
 import type { Sort } from "./sort-rows.ts";
 
-/** The state that a table keeps in the page's address; a page's second table prefixes the names. */
+/** The state that a table has in the page's address. A page's second table prefixes the names. */
 export type TableSearch = Readonly<Record<string, string | undefined>>;
 
 /** The page sizes of a table; 0 for all rows. */
 export const PAGE_SIZES: readonly number[] = [10, 25, 50, 100, 200, 0];
 export const PAGE_ROWS = 50;
-/** Fewer on a phone, where 50 rows would fill 13 screens. */
+/** The rows per page on a phone, where 50 rows would fill 13 screens. */
 export const PAGE_CARDS = 10;
 
 /** Parses `"spent.desc"`; undefined if it names no sortable column. */
@@ -22,7 +22,9 @@ export function writeSort({ id, direction }: Sort): string {
   return `${id}.${direction === "ascending" ? "asc" : "desc"}`;
 }
 
-/** The rows per page in the address; `usual` if it is absent or not offered. */
+/**
+ * The rows per page from the address; `usual` if the address has none or the size is not offered.
+ */
 export function readSize(text: string | undefined, usual: number = PAGE_ROWS): number {
   const size = text === "all" ? 0 : Number(text ?? Number.NaN);
   return PAGE_SIZES.includes(size) ? size : usual;
@@ -34,14 +36,14 @@ export function writeSize(size: number, usual: number = PAGE_ROWS): string | und
 }
 
 export interface PageOfRows {
-  /** Counted from 1. */
+  /** The number of the page, from 1. */
   readonly page: number;
   readonly pages: number;
   readonly from: number;
   readonly to: number;
 }
 
-/** Which rows are shown; a page after the last one becomes the last one. */
+/** The range of rows that a page shows. A page after the last one becomes the last one. */
 export function cutPage(count: number, size: number, wanted: string | undefined): PageOfRows {
   if (size === 0) return { page: 1, pages: 1, from: 0, to: count };
   const pages = Math.max(1, Math.ceil(count / size));
@@ -53,7 +55,6 @@ export function cutPage(count: number, size: number, wanted: string | undefined)
 /** When a column is shown: always, in wide windows, or only if the reader chooses it. */
 export type ShownFrom = "always" | "wide" | "asked";
 
-/** The reader's choice of columns, by id. */
 export type ColumnChoice = Readonly<Record<string, boolean>>;
 
 export function isShown(
@@ -63,7 +64,6 @@ export function isShown(
   return choice[id] ?? (shownFrom === "always" || (shownFrom === "wide" && isWide));
 }
 
-/** The columns chosen in this browser for the table of this name. */
 export function readChoice(table: string): ColumnChoice {
   const kept = Object.entries(recallFields("localStorage", toStorageName(table)));
   return Object.fromEntries(

@@ -27,7 +27,6 @@ export interface TableToolsProps {
   readonly table: RefObject<HTMLDivElement | null>;
 }
 
-/** The line above a table: the number of rows, a copy button, and the choice of columns. */
 export default function TableTools(props: TableToolsProps): ReactElement {
   const { kept, count } = props;
   const [one, many] = kept.rows;

@@ -3,13 +3,12 @@ import type { ReactElement } from "react";
 import kit from "./kit.module.css";
 
 export interface TimeProps {
-  /** ISO 8601. */
+  /** An instant in ISO 8601. */
   readonly at: string;
-  /** Default: `minute`. */
   readonly precision?: "day" | "minute" | "second";
 }
 
-/** An instant in UTC, like caps and months; the tooltip has it in the reader's time zone. */
+/** Shows an instant in UTC, like caps and months. The tooltip has it in the reader's time zone. */
 export function Time({ at, precision = "minute" }: TimeProps): ReactElement {
   return (
     <time dateTime={at} title={`${inZone(at, "second")} in your time zone`} className={kit.figures}>
@@ -19,7 +18,7 @@ export function Time({ at, precision = "minute" }: TimeProps): ReactElement {
 }
 
 /**
- * `"1 Dec 2026"` or `"22 Nov 2026, 01:57 UTC"`; a text that is not an instant is returned as is.
+ * `"1 Dec 2026"` or `"22 Nov 2026, 01:57 UTC"`. A text that is no instant is returned unchanged.
  */
 export function showUtc(at: string, precision: "day" | "minute" | "second" = "minute"): string {
   const text = inZone(at, precision, "UTC");
@@ -31,7 +30,7 @@ function inZone(at: string, precision: "day" | "minute" | "second", timeZone?: "
   if (Number.isNaN(ms)) return at;
   const parts = (timeZone === undefined ? OWN_ZONE : UTC).formatToParts(ms);
   const part = (wanted: string): string => parts.find(({ type }) => type === wanted)?.value ?? "";
-  // Composed here, because browsers format the same locale differently.
+  // The text is composed here, because browsers format the same locale differently.
   const day = `${part("day")} ${part("month")} ${part("year")}`;
   if (precision === "day") return day;
   const minute = `${day}, ${part("hour")}:${part("minute")}`;
@@ -47,6 +46,6 @@ const PARTS: Intl.DateTimeFormatOptions = {
   second: "2-digit",
   hourCycle: "h23",
 };
-/* Created once, because creating a formatter costs more than rendering a table cell. */
+/* The formatters are created once, because creating one costs more than rendering a table cell. */
 const OWN_ZONE = new Intl.DateTimeFormat("en-US", PARTS);
 const UTC = new Intl.DateTimeFormat("en-US", { ...PARTS, timeZone: "UTC" });

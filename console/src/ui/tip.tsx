@@ -18,8 +18,8 @@ const DELAY_MS = 250;
 const EDGE_PX = 8;
 
 /**
- * Shows a tooltip while the pointer or the focus is on its target or its text; Escape hides it.
- * Mantine's tooltip would add 20 KB to the first page load.
+ * Shows a tooltip while its target, or the tooltip itself, has the pointer or the focus; Escape
+ * hides it. Mantine's tooltip would add 20 KB to the first page load.
  */
 export function Tip(props: {
   readonly label: ReactNode;
@@ -42,7 +42,10 @@ export function Tip(props: {
   function onPointerEnter(event: PointerEvent): void {
     if (event.pointerType !== "touch") show(DELAY_MS);
   }
-  /** A tap also focuses: on a button or link it means the action, elsewhere it asks for the tip. */
+  /**
+   * A tap also focuses its target. On a button or link the tap means the action, so no tip appears;
+   * elsewhere the tip appears.
+   */
   function onFocus(event: FocusEvent): void {
     const isFigure = !event.target.matches("a, button");
     if (isFigure || event.target.matches(":focus-visible")) show(0);
@@ -90,12 +93,12 @@ function TipBox(props: {
     <div role="tooltip" id={props.id} ref={box} className={kit.tip}>
       {props.label}
     </div>,
-    // All content has to be in a landmark; a tip of a dialog goes to the body.
+    // For accessibility, all content must be in a landmark. The tip of a dialog is put into the
+    // body.
     host.current?.closest("header, main") ?? document.body,
   );
 }
 
-/** Places the tip above its target, or below if there is no space, within the window's edges. */
 function place(box: HTMLElement, host: HTMLElement): void {
   const at = (host.firstElementChild ?? host).getBoundingClientRect();
   const { width, height } = box.getBoundingClientRect();

@@ -13,15 +13,18 @@ import {
   type TableSearch,
 } from "./table-state.ts";
 
-/** Makes a table remember its columns in this browser, and its order and page in the address. */
+/**
+ * Makes a table remember its columns in this browser, and its sort order and page in the address.
+ */
 export interface Kept {
-  /** The name under which chosen columns are stored: `"keys"`. */
   readonly id: string;
-  /** A row's name in singular and plural: `["key", "keys"]`. */
+  /** The words for one row and for several: `["key", "keys"]`. */
   readonly rows: readonly [one: string, many: string];
-  /** A prefix for names in the address, for the second table of a page. */
+  /** The prefix of the table's names in the address. A page's second table needs one. */
   readonly prefix?: string;
-  /** `server`: the rows are already one page, and the caller shows controls for the others. */
+  /**
+   * `server`: `rows` are already one page, and the caller shows the controls for the other pages.
+   */
   readonly pages?: "server";
 }
 
@@ -33,7 +36,7 @@ export function useUsualRows(): number {
   return useIsPhone() ? PAGE_CARDS : PAGE_ROWS;
 }
 
-/** True if rows are drawn as cards; the same width as in `table.module.css`. */
+/** True if rows are drawn as cards. `table.module.css` has the same width. */
 export function useIsPhone(): boolean {
   return useMediaQuery(PHONE, undefined, { getInitialValueInEffect: false }) ?? false;
 }
@@ -62,7 +65,6 @@ export function useTableSearch(prefix: string): {
   };
 }
 
-/** The columns shown, by the window's width and the reader's choice. */
 export function useColumns<C extends { readonly id: string; readonly shownFrom?: ShownFrom }>(
   table: string | undefined,
   columns: readonly C[],
@@ -79,7 +81,7 @@ export function useColumns<C extends { readonly id: string; readonly shownFrom?:
     setChoice(next);
     if (table !== undefined) writeChoice(table, next);
   };
-  // Memoized, so that rows are not redrawn while the columns stay the same.
+  // The list is memoized, so that rows are not redrawn while the columns stay the same.
   const shown = useMemo(
     () => columns.filter((column) => isShown(column, { choice, isWide })),
     [columns, choice, isWide],

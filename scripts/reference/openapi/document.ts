@@ -9,12 +9,12 @@ import { object, type Schema } from "./kit.ts";
 import { OPERATIONS, operationObject } from "./operations.ts";
 import { READ_SCHEMAS } from "./read-operations.ts";
 
-/** OpenAPI 3.1 of the gateway. The server's address is put in where it is served. */
+/** OpenAPI 3.1 of the gateway. The server's address is filled in when the document is served. */
 export function gatewayDocument(): object {
   return describedGateway().document;
 }
 
-/** The same, with the words that no field took. */
+/** Returns the document, and the field descriptions that no field of it uses. */
 export function describedGateway(): DescribedDocument {
   const paths: Record<string, Record<string, object>> = {};
   for (const [name, operation] of Object.entries(OPERATIONS)) {

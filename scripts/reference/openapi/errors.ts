@@ -2,7 +2,7 @@ import { HEADERS } from "../../../src/gateway/http/response-headers.ts";
 import { REFUSALS, type RefusalClass } from "../../../src/kernel/core/refusals.ts";
 import { anything, flag, instant, object, oneOf, ref, said, text, type Schema } from "./kit.ts";
 
-/** Every status that a class of refusal answers with; the usual one is in the table of refusals. */
+/** Every status of a refusal class. The table of refusals has only the usual one. */
 const STATUSES: Readonly<Record<RefusalClass, readonly number[]>> = {
   auth: [401, 402, 403],
   invalid_request: [400, 408],
@@ -21,11 +21,10 @@ const STATUSES: Readonly<Record<RefusalClass, readonly number[]>> = {
   gateway_error: [400, 500, 502, 503, 504],
 };
 
-/** Headers that hold a whole number. */
 const WHOLE =
   /^(x-tm-(attempts|remaining-rpm|remaining-tpm|queue-ms|upstream-status)|retry-after)$/;
 const CLASSES = Object.keys(REFUSALS) as readonly RefusalClass[];
-/** Refusals of a route that only reads. */
+/** The classes of refusals of a route that only reads. */
 const READ: ReadonlySet<RefusalClass> = new Set([
   "auth",
   "email_not_verified",
@@ -81,7 +80,7 @@ export const ERROR_SCHEMAS: Readonly<Record<string, Schema>> = {
 type Kind = "call" | "read";
 type ErrorName = "Error" | "MessagesError";
 
-/** References to the refusals of a route, by status. */
+/** By status. */
 export function refusalsOf(kind: Kind, error: ErrorName): Record<string, object> {
   return Object.fromEntries(
     Object.keys(responsesOf(kind, error)).map((status) => [
@@ -91,7 +90,7 @@ export function refusalsOf(kind: Kind, error: ErrorName): Record<string, object>
   );
 }
 
-/** All of those, by name. */
+/** The refusals to which `refusalsOf` refers, by name. */
 export function refusalComponents(): Record<string, object> {
   const kinds: readonly Kind[] = ["call", "read"];
   const errors: readonly ErrorName[] = ["Error", "MessagesError"];
@@ -133,7 +132,7 @@ function response(description: string, schema: Schema): object {
   };
 }
 
-/** References to the headers that are on such answers; names are taken as well. */
+/** References to headers, by the places where they are sent, or by their names. */
 export function headersOn(...places: readonly string[]): Record<string, object> {
   const found = Object.values(HEADERS).filter(
     ({ name, on }) => places.includes(on) || places.includes(name),

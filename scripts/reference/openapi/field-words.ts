@@ -1,4 +1,7 @@
-/** The fields that their schema does not describe, by name, or by `parent.name` where it differs. */
+/**
+ * Texts for fields that their schema does not describe, by name, or by `parent.name` where it
+ * differs.
+ */
 export const FIELD_WORDS: Readonly<Record<string, string>> = {
   // Requests of calls
   "RoutingControls.upstream":

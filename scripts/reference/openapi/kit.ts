@@ -1,4 +1,3 @@
-/** A JSON Schema, as OpenAPI 3.1 takes it. */
 export type Schema = Readonly<Record<string, unknown>>;
 
 export const text: Schema = { type: "string" };
@@ -33,7 +32,7 @@ export function list(items: Schema, more: Schema = {}): Schema {
   return { type: "array", items, ...more };
 }
 
-/** All of these, except those whose name ends in `?`; others may come with time. */
+/** A field whose name ends in `?` is optional. Later versions may add fields. */
 export function object(fields: Readonly<Record<string, Schema>>, more: Schema = {}): Schema {
   const names = Object.keys(fields);
   const properties = Object.fromEntries(

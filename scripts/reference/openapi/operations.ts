@@ -129,7 +129,6 @@ export const OPERATIONS: Readonly<Record<string, Operation>> = {
   },
 };
 
-/** An operation as OpenAPI has it. */
 export function operationObject(name: string, operation: Operation): object {
   const {
     summary,

@@ -5,20 +5,19 @@ import type { ReadRoute } from "../../../src/kernel/json/read-route.ts";
 import { NAMED_SCHEMAS } from "../../../src/gateway/records/contract/routes.ts";
 import { ref, type Schema } from "./kit.ts";
 
-/** A route as the document describes it. */
 export interface Operation {
   readonly summary: string;
   readonly description?: string;
   readonly tag: "Chat" | "Media" | "Decisions" | "Models" | "Records";
-  /** It sends to a provider, or only reads. */
+  /** `call`: the route sends to a provider. `read`: it only reads. */
   readonly kind: "call" | "read";
   /** The name of a schema, or a schema. */
   readonly body?: string | Schema;
-  /** A body that the route serves, for readers to try. */
+  /** A body that readers can try. */
   readonly example?: object;
-  /** A smaller bound of the body. */
+  /** True if the route has a smaller limit for its body. */
   readonly isSmall?: boolean;
-  /** The same, by media type. */
+  /** By media type: the name of a schema, or a schema. */
   readonly answers: Readonly<Record<string, string | Schema>>;
   readonly parameters?: readonly object[];
   readonly errors?: "Error" | "MessagesError";
@@ -31,12 +30,11 @@ const NAMES = new Map<unknown, string>(
   Object.entries(SCHEMAS).map(([name, schema]) => [schema, name]),
 );
 
-/** The named schemas of the routes that read. */
 export const READ_SCHEMAS = Object.fromEntries(
   Object.entries(SCHEMAS).map(([name, schema]) => [name, publish(schema)]),
 );
 
-/** A route that reads, made from the schemas that it is checked by. */
+/** Made from the schemas by which the route checks requests. */
 export function readOperation(route: ReadRoute, more: readonly object[] = []): Operation {
   const { summary, description, tag, query, body, answer, hasFile } = route;
   const parameters = [...(query === undefined ? [] : listParameters(query)), ...more];
@@ -75,12 +73,15 @@ function listParameters(query: TSchema): readonly object[] {
   }));
 }
 
-/** Of `POST /v1/route?for=` and `GET /v1/generation?id=`: the other parameters may be left out. */
+/**
+ * `for` is the parameter of `POST /v1/route`, the request id that of `GET /v1/generation`; all
+ * other parameters are optional and need no example.
+ */
 function exampleOf(name: string): string {
   return name === "for" ? "chat" : "$REQUEST_ID";
 }
 
-/** Without what only the check reads, and with those that have a name by their name. */
+/** Leaves out what only the check reads, and refers to named schemas by name. */
 function publish(schema: TSchema): Schema {
   const text = JSON.stringify(schema, (key, value: unknown) => {
     if (typeof value === "string" && isOfCheck(key, value)) return undefined;
@@ -94,7 +95,7 @@ function isOfCheck(key: string, value: string): boolean {
   return key === "says" || (key === "format" && value !== "date-time");
 }
 
-/** A nullable value gets two types, so that its fields are where readers look for them. */
+/** A nullable value gets two types, so that readers find its fields in the usual place. */
 function withoutChoice(value: unknown): unknown {
   const { anyOf, ...more } = Object(value) as { readonly anyOf?: readonly Schema[] };
   const [one, other] = anyOf ?? [];

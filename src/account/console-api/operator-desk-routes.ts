@@ -92,7 +92,7 @@ function lookedUp(asked: string, found: readonly { readonly orgId: OrgId }[]): C
   return { action: "customer.look-up", orgId, target: orgId ?? "customers", before: null, after };
 }
 
-const KNOWN_ID = /^(?:(?:org|key|pur)_\w{1,40}|(?:R|TEST)-\d{1,12})$/;
+const KNOWN_ID = /^(?:(?:org|key|pur)_\w{1,40}|(?:R|TEST)-\d{1,18})$/i;
 const DESK_KEPT_MS = 30_000;
 const PAGE_ROWS = 50;
 

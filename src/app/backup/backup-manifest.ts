@@ -4,29 +4,25 @@ import { documentParts, documentReader } from "../../kernel/index.ts";
 
 const FORMAT = "tokenmarket-backup-2";
 
-/** A copy that cannot be made or cannot be used, and why. */
 export class BackupFault extends Error {
   override readonly name = "BackupFault";
 }
 
-/** One file of a copy; the path is within the data folder of PostgreSQL. */
+/** `path` is relative to PostgreSQL's data folder. */
 export interface CopiedFile {
   readonly path: string;
   readonly bytes: number;
   readonly sha256: string;
 }
 
-/** The content of `backup.json`. */
 export interface BackupManifest {
-  /** When the log has the point at which the sums hold; a restore replays the log up to it. */
+  /** The instant of the restore point. A restore replays the log up to that point. */
   readonly finished_at: string;
   readonly restore_point: string;
-  /** Content of `PG_VERSION`: the major version. */
   readonly postgres_version: string;
-  /** The sums of all accounts in micro-dollars, as the database writes them; only compared. */
+  /** Sums over all accounts, in micro-dollars, at the restore point. Only compared, as text. */
   readonly sums: string;
   readonly folders: readonly string[];
-  /** The files of the database, and the segments of the log that it needs. */
   readonly files: readonly CopiedFile[];
 }
 
@@ -52,7 +48,7 @@ const read = documentReader(
   }),
 );
 
-/** Reads `backup.json`, which may be of any origin. */
+/** Checks the form of `backup.json`, which may come from anywhere. */
 export function readManifest(file: string, path: string): BackupManifest {
   const manifest = read(file);
   if (manifest.ok) return manifest.document;

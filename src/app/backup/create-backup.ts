@@ -14,32 +14,29 @@ import {
 } from "./backup-manifest.ts";
 import { copyFile, isMissing, makeFolder, sideBySide, writeFile } from "./files.ts";
 
-/** The part of the embedded server that a backup needs. */
 export type BackupServer = Pick<EmbeddedPostgres, "adminConnectionString" | "cluster">;
 
 export interface CreateOptions {
-  /** The folder that gets the new copy. */
   readonly to: string;
   readonly clock: Clock;
   readonly onProgress?: (line: string) => void;
 }
 
-/** The folder of a copy's files, beside its manifest. */
 export const FILES = "files";
 export const MANIFEST = "backup.json";
 export const BASE_NAME: RegExp = /^base-\d{8}T\d{6}Z$/;
 const LABEL = "backup_label";
 
 const CONNECT_TIMEOUT_MS = 5_000;
-/** Longest wait for the lock under which the sums are read; writers wait as long for the sums. */
+/** Maximum wait for the lock on the table `account`. Writers that come later wait behind it. */
 const SUMS_LOCK_TIMEOUT_MS = 1_000;
 const SUMS_TRIES = 20;
 const SUMS_PAUSE_MS = 250;
 
 /**
- * Copies the running server over SQL alone, with its log up to a named point at which the sums of
- * all accounts are known exactly. The copy is complete once its folder has its final name; a
- * failure leaves nothing behind.
+ * Copies the running server, using only SQL and its files, with its log up to a named point at
+ * which the exact sums of all accounts are known. The copy is complete when its folder has its
+ * final name; a failure leaves nothing behind.
  */
 export async function createBackup(
   server: BackupServer,
@@ -49,7 +46,7 @@ export async function createBackup(
   const folder = join(resolve(to), name);
   const staged = `${folder}.partial`;
   await makeFolder(to);
-  // Not recursive: an existing folder is another program's copy from the same second.
+  // Not recursive, so that it fails if another program made this folder in the same second.
   await mkdir(staged, { mode: 0o700 });
   try {
     const manifest = await onServer(server, (client) =>
@@ -107,7 +104,7 @@ async function copyServer(client: Client, task: CopyTask): Promise<BackupManifes
   );
   const copied = await copyCluster(cluster, target, onProgress);
   const label = await stopBackup(client);
-  // A server that starts on a copy without the label would take the copy for a whole database.
+  // Without the label, a server would take the copy for a complete database.
   const written = await writeFile(join(target, LABEL), [Buffer.from(label)]);
   const point = await markPoint(client, `tokenmarket-${name}`);
   const log = await copyLog(client, task, [started[0]?.lsn ?? "", point.lsn]);
@@ -122,8 +119,8 @@ async function copyServer(client: Client, task: CopyTask): Promise<BackupManifes
 }
 
 /**
- * Makes the server keep its log until this connection ends. The slot has a fixed name, which also
- * prevents two copies of a database at the same time.
+ * Makes the server keep its log until this connection ends. The fixed name of the slot also
+ * prevents two backups of a database at the same time.
  */
 async function keepLog(client: Client): Promise<void> {
   try {
@@ -147,7 +144,7 @@ async function stopBackup(client: Client): Promise<string> {
   throw new BackupFault("PostgreSQL did not end the base copy as expected");
 }
 
-/** Copies the segments of the log between two positions, which are written whole by now. */
+/** Copies the log segments between two positions. `pg_switch_wal` has already completed them. */
 async function copyLog(
   client: Client,
   { cluster, target }: CopyTask,
@@ -173,8 +170,8 @@ interface RestorePoint {
 }
 
 /**
- * Writes a named point into the log and reads the sums of the accounts at exactly that point: no
- * account changes between the two, since the table is locked while its rows are added up.
+ * Writes a named point into the log, and reads the sums of the accounts at exactly that point: the
+ * table is locked, so no account changes in between.
  */
 async function markPoint(client: Client, name: string): Promise<RestorePoint> {
   for (let tried = 1; ; tried++) {
@@ -185,7 +182,7 @@ async function markPoint(client: Client, name: string): Promise<RestorePoint> {
       const sums = await readSums(client);
       const { rows } = await client.query<{ lsn: string; at: string }>(POINT_SQL, [name]);
       await client.query("commit");
-      // The segment of the point ends here, so that it can be copied whole.
+      // Ends the segment of the point, so that it can be copied whole.
       await client.query("select pg_switch_wal()");
       return { name, sums, lsn: rows[0]?.lsn ?? "", at: rows[0]?.at ?? "" };
     } catch (fault) {
@@ -200,7 +197,7 @@ async function markPoint(client: Client, name: string): Promise<RestorePoint> {
 const POINT_SQL = `select pg_create_restore_point($1)::text as lsn,
   to_char(clock_timestamp() at time zone 'UTC', 'YYYY-MM-DD"T"HH24:MI:SS.US"Z"') as at`;
 
-/** Reads the sums of all accounts in one snapshot. */
+/** Reads all sums in one statement, so from one snapshot. */
 export async function readSums(client: Pick<Client, "query">): Promise<string> {
   const { rows } = await client.query<{ sums: string }>(SUMS_SQL);
   return rows[0]?.sums ?? "";
@@ -211,7 +208,7 @@ const SUMS_SQL = `select format('%s accounts, debits %s, credits %s, reserved %s
   from account`;
 
 const PROGRESS_FILES = 2_000;
-/** Folders that are copied empty, because a starting server creates their content. */
+/** Copied as empty folders: a starting server creates their content. */
 const EMPTY_FOLDERS = new Set([
   "pg_dynshmem",
   "pg_notify",
@@ -222,7 +219,7 @@ const EMPTY_FOLDERS = new Set([
   "pg_subtrans",
   "pg_wal",
 ]);
-/** Not copied: files of the running server, and of the restore that made this database. */
+/** Files that are not copied: the running server's, and those of the restore that made it. */
 const LEFT_OUT = new Set([
   "postmaster.pid",
   "postmaster.opts",
@@ -237,11 +234,11 @@ const LEFT_OUT = new Set([
   "backup_manifest",
 ]);
 const LEFT_OUT_ANYWHERE = /^(?:pgsql_tmp|pg_internal\.init)/;
-/** Copied last, because it names the position up to which the log must be replayed. */
+/** Copied last, because it has the position up to which the log must be replayed. */
 const CONTROL_FILE = "global/pg_control";
 
 /**
- * Copies the data folder of a running server between the start and the end of a base copy. Files
+ * Copies the data folder of a running server between `pg_backup_start` and `pg_backup_stop`. Files
  * may change and vanish meanwhile; replaying the log repairs both.
  */
 async function copyCluster(
@@ -263,7 +260,6 @@ async function copyCluster(
   return { folders: found.folders, files };
 }
 
-/** Copies a file, and throws if it is missing. */
 async function copyPresent(cluster: string, target: string, path: string): Promise<CopiedFile> {
   const copied = await copyUnlessGone(cluster, target, path);
   if (copied === undefined) throw new BackupFault(`${cluster} has no ${path}`);
@@ -302,7 +298,7 @@ async function walk(cluster: string): Promise<{ folders: string[]; files: string
       if (!EMPTY_FOLDERS.has(path)) waiting.push(path);
     }
   }
-  // The walk does not enter `pg_wal`, and a server does not start without this folder.
+  // The walk does not enter `pg_wal`, but a server does not start without this folder.
   folders.push("pg_wal/archive_status");
   return { folders: folders.sort(), files };
 }

@@ -1,7 +1,7 @@
 import { createHash } from "node:crypto";
 import { type FileHandle, mkdir, open } from "node:fs/promises";
 
-/** A copy has every customer's data, so other users of the machine cannot read it. */
+/** A backup has every customer's data, so other users of the machine must not read it. */
 export const FILE_MODE = 0o600;
 const FOLDER_MODE = 0o700;
 const AT_ONCE = 8;
@@ -11,7 +11,7 @@ export async function makeFolder(path: string): Promise<void> {
   await mkdir(path, { recursive: true, mode: FOLDER_MODE });
 }
 
-/** Copies a file and hashes the written bytes. The copy is durable only after `flushPath`. */
+/** Hashes the written bytes. The copy is durable only after `flushPath`. */
 export async function copyFile(
   from: string,
   to: string,
@@ -25,7 +25,6 @@ export async function copyFile(
   }
 }
 
-/** Reuses one buffer for all pieces, because a database has thousands of small files. */
 async function* readPieces(file: FileHandle): AsyncGenerator<Buffer> {
   const { size } = await file.stat();
   const buffer = Buffer.allocUnsafe(Math.min(size + 1, PIECE_BYTES));
@@ -56,8 +55,8 @@ export async function writeFile(
 }
 
 /**
- * Works on a few items at a time, since each waits for the disk. After a fault it begins no other
- * item, and throws the fault once the running ones have ended.
+ * Works on a few items at a time, because each waits for the disk. After a fault it begins no other
+ * item, and throws when the running ones have ended.
  */
 export async function sideBySide<T>(
   items: readonly T[],

@@ -19,27 +19,26 @@ import { BASE_NAME, FILES, MANIFEST, readSums } from "./create-backup.ts";
 import { copyFile, isMissing, makeFolder, sideBySide } from "./files.ts";
 
 interface RestoreOptions {
-  /** A copy, or a folder of copies whose newest is used. */
+  /** A backup, or a folder of backups, of which the newest is used. */
   readonly from: string;
-  /** The data folder; it must have no database. */
+  /** The data folder. It must not contain a database. */
   readonly dataDir: string;
   readonly log: Logger;
   readonly onProgress?: (line: string) => void;
 }
 
 interface Restored {
-  /** The folder of the copy. */
   readonly folder: string;
   readonly manifest: BackupManifest;
-  /** The actual folder of the database, which can differ: see `EmbeddedPostgres`. */
+  /** Not in the requested folder if PostgreSQL's user cannot enter it. */
   readonly dataDir: string;
 }
 
 const PROGRESS_FILES = 2_000;
 
 /**
- * Restores a copy into an empty data folder, up to the point of its sums. Throws a fault that names
- * a changed or missing file, and then leaves the folder empty.
+ * Restores a backup into an empty data folder, up to its restore point. If a file is changed or
+ * missing, throws a fault that names it, and leaves the folder empty.
  */
 export async function restoreBackup(options: RestoreOptions): Promise<Restored> {
   const { onProgress = () => undefined, log } = options;
@@ -91,7 +90,7 @@ async function layFiles(
   onProgress: (line: string) => void,
 ): Promise<void> {
   for (const path of manifest.folders) await makeFolder(join(cluster, path));
-  // `PG_VERSION` is written last: without it no program takes the folder for a database.
+  // `PG_VERSION` is written last: without it, no program takes the folder for a database.
   const files = manifest.files.filter(({ path }) => path !== "PG_VERSION");
   let done = 0;
   await sideBySide(files, async (file) => {
@@ -114,11 +113,9 @@ async function layFile(from: string, cluster: string, file: CopiedFile): Promise
 }
 
 export interface VerifyOptions extends Pick<RestoreOptions, "from" | "log" | "onProgress"> {
-  /** Folder for a temporary restore, which needs the space of one copy. */
   readonly scratchDir: string;
 }
 
-/** The result of one check of a copy. */
 export interface BackupCheck {
   readonly id: "copy" | "sums" | "books";
   readonly ok: boolean;
@@ -130,18 +127,18 @@ export interface VerifiedBackup {
   readonly checks: readonly BackupCheck[];
 }
 
-/** Checks of how long attempts are open; in a copy every open attempt would fail them. */
+/** Checks of the age of open attempts. In a restored copy, every open attempt would fail them. */
 const ASK_FOR_AGES = new Set(["I9", "I15"]);
 
 /**
- * Verifies a copy: restores it into a temporary folder, starts a server on it, compares the sums
- * and audits the books. Removes the folder afterwards.
+ * Restores a backup into a temporary folder, starts a server on it, compares the sums, audits the
+ * books, and removes the folder.
  */
 export async function verifyBackup(options: VerifyOptions): Promise<VerifiedBackup> {
   const { log, scratchDir } = options;
   await mkdir(scratchDir, { recursive: true });
   const dataDir = await mkdtemp(join(scratchDir, "verify-"));
-  // The database's user must be able to enter this folder; the folders below belong to that user.
+  // PostgreSQL's user must enter this folder; the folders below it belong to that user.
   await chmod(dataDir, 0o711);
   let home: string | undefined;
   try {
@@ -155,7 +152,7 @@ export async function verifyBackup(options: VerifyOptions): Promise<VerifiedBack
     return { folder: restored.folder, checks };
   } finally {
     await rm(dataDir, { recursive: true, force: true });
-    // If the database's user could not enter the folder, the database is in another one.
+    // If PostgreSQL's user could not enter the folder, the database is in another one.
     if (home !== undefined) await rm(home, { recursive: true, force: true });
   }
 }

@@ -10,7 +10,10 @@ import {
 import { type ManifestProblem, patterns } from "./schema-parts.ts";
 import { WIRE_PROFILE_RULES, wireProfileProblems } from "./wire-profile-rules.ts";
 
-/** Rules beyond JSON Schema, the only ones in which validator and published schema differ. */
+/**
+ * Rules that JSON Schema cannot express: only here do the validator and the published schema
+ * differ.
+ */
 export const BEYOND_SCHEMA_RULES: Readonly<Record<string, string>> = {
   "model-id-duplicate": "must list each model id once",
   "date-calendar": "must not name a 29 February of a year that has none",
@@ -20,8 +23,8 @@ export const BEYOND_SCHEMA_RULES: Readonly<Record<string, string>> = {
 };
 
 /**
- * Finds the problems that the schema cannot express, also in documents that break the schema, so
- * that all problems come at once. Values of a wrong type are left to the schema.
+ * Finds problems that the schema cannot express. It also runs on documents that break the schema,
+ * so that an author sees all problems at once; values of a wrong type are left to the schema.
  */
 export function beyondSchema(value: unknown): ManifestProblem[] {
   const {

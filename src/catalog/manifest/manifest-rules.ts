@@ -1,14 +1,12 @@
 import { BEYOND_SCHEMA_RULES } from "./beyond-schema.ts";
 import { manifestSchema } from "./manifest-schema.ts";
 
-/** A rule of the manifest, for the reference page and for tests that check all rules. */
 export interface ManifestRule {
   readonly id: string;
-  /** The rule's sentences, one for each place that states it. */
+  /** The distinct sentences that state this rule. */
   readonly texts: readonly string[];
 }
 
-/** Every rule id that `validateManifest` can report, with its text; sorted by id. */
 export function listManifestRules(): readonly ManifestRule[] {
   const texts = new Map<string, Set<string>>();
   const note = (id: string, text: string): void => {

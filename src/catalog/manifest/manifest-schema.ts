@@ -100,7 +100,6 @@ const decisionsWithoutPath: TSchema = {
 const ENVELOPE_HELP =
   'must be of output_modality "decisions": the endpoint has a response_envelope';
 
-/** Fields in which people write a key. */
 const KEY_FIELDS = ["api_key", "apiKey", "api-key", "key", "token", "secret", "password"];
 
 const noKey: TSchema = {
@@ -112,7 +111,6 @@ const noKey: TSchema = {
   ),
 };
 
-/** The cross-field rules of the manifest, as conditions on the whole document. */
 const CROSS_FIELD_RULES: TSchema[] = [
   ...KEY_FIELDS.map((field) => at("endpoint", at(field, noKey))),
   when(theEndpoint(has("billing", "reported_cost")), reportedCost),
@@ -306,16 +304,16 @@ const manifest = Type.Object(
   },
 );
 
-/** The document that a provider publishes to be listed, as written, without defaults. */
+/** The document that a provider publishes to be listed, without defaults filled in. */
 export type Manifest = Accepted<typeof manifest>;
 
 /**
- * The one source of the manifest's types, published schema, validator and reference page. Each rule
- * has `x-rule` (its id) and `x-help` (what to do) beside plain JSON Schema.
+ * The one source of the manifest's types, published schema, validator and reference page. A rule's
+ * node also has `x-rule` (the id) and `x-help` (what the author must do).
  */
 export const manifestSchema: TSchema = manifest;
 
-/** The schema as published: plain JSON Schema 2020-12, rule ids as comments. */
+/** The schema as published: plain JSON Schema 2020-12 with rule ids in `$comment`. */
 export function publishedSchema(): Record<string, unknown> {
   return {
     $schema: "https://json-schema.org/draft/2020-12/schema",

@@ -1,7 +1,7 @@
 import type { TSchema } from "typebox";
 import { all, at, declares, has, needs, rule, when, type RuleNote } from "./schema-parts.ts";
 
-/** True also if the property is absent, which means text. */
+/** Also matches a listing without `output_modality`, which means text. */
 const isText: TSchema = at("output_modality", { const: "text" });
 
 function decisionsOnly(field: string): TSchema {
@@ -102,7 +102,6 @@ const videoParameters: TSchema = {
   ...secondsRule,
 };
 
-/** The requirements of each output modality, as JSON Schema rules for a Model object. */
 export const MODALITY_RULES: TSchema[] = [
   when(
     isText,

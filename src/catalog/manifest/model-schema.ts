@@ -70,7 +70,6 @@ function atMostOne(type: string, per: string): TSchema {
   };
 }
 
-/** A declared rate limit of the listing, identified by type and window. */
 export type ManifestCapacity = Accepted<typeof capacity>;
 
 const capacitySchema = Type.Array(capacity, {
@@ -119,7 +118,10 @@ const PER_TYPE: readonly TSchema[] = [
   }),
 ];
 
-/** The values that a request parameter may have on a listing; `unknown` declares only its name. */
+/**
+ * The values that a request parameter may have on a listing. `unknown` declares that the parameter
+ * exists, without its values.
+ */
 export type ManifestDescriptor =
   | { readonly type: "boolean" | "unknown" }
   | {
@@ -137,7 +139,6 @@ export type ManifestDescriptor =
     }
   | { readonly type: "enum"; readonly values: readonly string[]; readonly default?: string };
 
-/** The capability of one request parameter: a `type` and the fields that go with it. */
 const descriptorSchema: TUnsafe<ManifestDescriptor> = Type.Unsafe<ManifestDescriptor>({
   title: "Descriptor",
   description: "How one request parameter may be set.",
@@ -164,7 +165,6 @@ export type ManifestInputModality = (typeof INPUT_MODALITIES)[number];
 
 const ID_HELP = "must be a letter or digit followed by at most 127 letters, digits or . _ / -";
 
-/** One element of `models`: its fields and the rules of its modality. */
 export const modelSchema = Type.Object(
   {
     id: Type.String({
@@ -309,5 +309,7 @@ export const modelSchema = Type.Object(
   { title: "Model", description: "One listing.", allOf: MODALITY_RULES },
 );
 
-/** One listing: a model that the provider serves. Absent fields keep their documented default. */
+/**
+ * One listing: a model that the provider serves. Absent fields are not filled with their defaults.
+ */
 export type ManifestModel = Accepted<typeof modelSchema>;

@@ -1,7 +1,7 @@
 import { Type, type TSchema, type TUnsafe } from "typebox";
 import { type Accepted, has, oneOf, patterns, rule } from "./schema-parts.ts";
 
-/** The SKUs that `pricing` prices, in the order in which they are written. */
+/** In the order in which manifests are written. */
 export const MANIFEST_SKUS = [
   "prompt",
   "cached_prompt",
@@ -11,10 +11,9 @@ export const MANIFEST_SKUS = [
 ] as const;
 export type ManifestSku = (typeof MANIFEST_SKUS)[number];
 
-/** The SKUs that `extra_pricing` prices. */
+/** SKUs that `pricing` has no name for; `listing_terms.extra_pricing` has their prices. */
 export const EXTRA_SKUS = ["cache_write_1h"] as const;
 
-/** The SKUs that a listing bills; hour-long cache writes are priced in `listing_terms`. */
 export const BILLED_SKUS = [
   "prompt",
   "cached_prompt",
@@ -25,7 +24,6 @@ export const BILLED_SKUS = [
 ] as const;
 export type BilledSku = (typeof BILLED_SKUS)[number];
 
-/** A price as text, in USD per million tokens. */
 export function costPerMillion(description: string): TUnsafe<string> {
   return Type.Unsafe<string>(
     Type.String({
@@ -57,7 +55,6 @@ const price = Type.Object(
   },
   { title: "PricingEntry", description: "The price of one SKU." },
 );
-/** The price of one SKU, as a decimal string in USD per million tokens. */
 export type ManifestPrice = Accepted<typeof price>;
 
 function exactlyOne(sku: string): TSchema {
@@ -131,7 +128,6 @@ const priceCardLine = Type.Object(
   },
 );
 
-/** A line of the price card: display only, never billed from. */
 export type ManifestPriceCardLine = Accepted<typeof priceCardLine>;
 
 export const priceCardSchema = Type.Array(priceCardLine, {

@@ -1,31 +1,33 @@
 import { Type, type Static, type TSchema, type TUnsafe } from "typebox";
 
-/** A rule of the manifest: its stable id, and what a field must be or its author must do. */
+/**
+ * A rule of the manifest: a stable id, and text that says what the field must be or its author must
+ * do.
+ */
 export interface RuleNote {
   readonly "x-rule": string;
   readonly "x-help": string;
 }
 
-/** One thing that is wrong with a manifest. */
 export interface ManifestProblem {
-  /** JSON pointer of the place; of the object where a field is missing; "" is the document. */
+  /** JSON pointer; of the enclosing object if a field is missing; "" is the whole document. */
   readonly pointer: string;
-  /** Stable id of the rule, such as `price-decimals`. */
   readonly rule: string;
-  /** The problem and the next step. */
   readonly message: string;
 }
 
-/** Marks a schema node with its rule. `help` continues a sentence that begins with the field. */
+/** Marks a schema node with its rule. A message is the field's name followed by `help`. */
 export function rule(id: string, help: string): RuleNote {
   return { "x-rule": id, "x-help": help };
 }
 
-/** The values that a schema accepts, deeply read-only. */
 export type Accepted<S extends TSchema> = DeepReadonly<Static<S>>;
 type DeepReadonly<T> = T extends object ? { readonly [K in keyof T]: DeepReadonly<T[K]> } : T;
 
-/** One of these values; the `type` beside the `enum` makes validators hash, not compare. */
+/**
+ * Accepts one of the words. With `type: "string"`, a validator finds a word by hash instead of
+ * comparing it with each.
+ */
 export function oneOf<const Words extends readonly string[]>(
   words: Words,
   options: RuleNote & { readonly description: string; readonly default?: Words[number] },
@@ -33,7 +35,6 @@ export function oneOf<const Words extends readonly string[]>(
   return Type.Unsafe<Words[number]>({ type: "string", enum: words, ...options });
 }
 
-/** If the condition holds, the consequence must hold. */
 export function when(condition: TSchema, consequence: TSchema): TSchema {
   // Built from pairs, because an object literal with a member `then` looks like a promise.
   return Object.fromEntries(
@@ -44,32 +45,27 @@ export function when(condition: TSchema, consequence: TSchema): TSchema {
   );
 }
 
-/** All of the consequences. */
 export function all(...schemas: readonly TSchema[]): TSchema {
   return { allOf: schemas };
 }
 
-/** An object whose property has the given value. */
 export function has(property: string, value: unknown): TSchema {
   return { type: "object", required: [property], properties: { [property]: { const: value } } };
 }
 
-/** An object that declares the property. */
 export function declares(property: string): TSchema {
   return { type: "object", required: [property] };
 }
 
-/** Applies `schema` to a property where the object has it. */
 export function at(property: string, schema: TSchema): TSchema {
   return { type: "object", properties: { [property]: schema } };
 }
 
-/** An object that must have the property, by this rule. */
 export function needs(property: string, note: RuleNote): TSchema {
   return { type: "object", required: [property], ...note };
 }
 
-/** The largest integer that every JSON reader carries exactly. */
+/** The largest integer that every JSON parser reads exactly. */
 export const integerMax: number = Number.MAX_SAFE_INTEGER;
 
 export function positiveInteger(
@@ -78,7 +74,7 @@ export function positiveInteger(
   return Type.Unsafe<number>(Type.Integer({ minimum: 1, maximum: integerMax, ...options }));
 }
 
-/** The characters of host and port, without "@", which would end user information. */
+/** "@" is left out, so that a URL with a user name or password does not match. */
 const HOST_CHARACTER = "A-Za-z0-9._~%!$&'()*+,;=:\\[\\]-";
 const URL_CHARACTER = `@${HOST_CHARACTER}`;
 const ATOM = "[A-Za-z0-9!#$%&'*+/=?^_`{|}~-]+";
@@ -125,7 +121,6 @@ export const patterns: Readonly<Record<PatternName, string>> = {
   costPerUnit: "^[0-9]{1,6}(?:\\.[0-9]{1,9})?$",
 };
 
-/** A calendar day as text. */
 export function dateText(description: string): TUnsafe<string> {
   const note = rule("date", "must be a calendar day written YYYY-MM-DD");
   return Type.Unsafe<string>(Type.String({ pattern: patterns.date, ...note, description }));

@@ -15,11 +15,9 @@ const sourceFile = Type.Object(fileFields, {
   description: "One list that prices were compared with.",
   additionalProperties: false,
 });
-/** One list that prices were read from. */
 export type ManifestSourceFile = Accepted<typeof sourceFile>;
 export type ManifestSourceName = ManifestSourceFile["from"];
 
-/** The top-level property `catalog_source`. */
 export const catalogSourceSchema = Type.Object(
   {
     ...fileFields,
@@ -70,7 +68,6 @@ export const catalogSourceSchema = Type.Object(
   },
 );
 
-/** Where the listings of a manifest were imported from. */
 export type ManifestCatalogSource = Accepted<typeof catalogSourceSchema>;
 
 function hash(description: string): TUnsafe<string> {

@@ -3,7 +3,7 @@ import type { ManifestProblem } from "./schema-parts.ts";
 import { EXTRA_SKUS, MANIFEST_SKUS } from "./price-schema.ts";
 import { fixedBodyProblems } from "./wire-profile-rules.ts";
 
-/** Rules of `listing_terms` that compare one place with another. */
+/** Rules of `listing_terms` that the schema cannot express, because they compare two places. */
 export const TERMS_RULES = {
   "terms-unknown-model": "must be terms of a model that the manifest lists",
   "terms-tiers-ascending": "must have tiers with ascending above_prompt_tokens",
@@ -18,7 +18,10 @@ export const TERMS_RULES = {
     "must not have image_tokens above max_output_tokens, or for a listing of another modality",
 } as const;
 
-/** Finds problems of terms beyond the schema, to which values of a wrong type are left. */
+/**
+ * Finds problems of `listing_terms` that the schema cannot express. Values of a wrong type are left
+ * to the schema.
+ */
 export function brokenTerms(document: unknown): ManifestProblem[] {
   const { models, endpoint, listing_terms: byModel } = asFields(document);
   if (byModel === undefined) return [];
@@ -39,7 +42,10 @@ export function brokenTerms(document: unknown): ManifestProblem[] {
   });
 }
 
-/** The listing's ceiling is reserved for an image: a higher count could not be billed. */
+/**
+ * The gateway reserves `max_output_tokens` for each image, so it could not bill a higher token
+ * count.
+ */
 function imageTokensProblems(place: Place, declared: unknown, model: Fields): ManifestProblem[] {
   if (declared === undefined) return [];
   if (model["output_modality"] !== "image") {
@@ -61,7 +67,6 @@ function problem(place: Place, rule: keyof typeof TERMS_RULES, message: string):
   return { pointer: pointerTo(place), rule, message };
 }
 
-/** Terms that change a price. */
 const MONEY_TERMS = [
   "price_tiers",
   "extra_pricing",
@@ -108,7 +113,6 @@ function changeAt(place: Place, index: number): Place {
   return [...place, "price_changes", index];
 }
 
-/** Checks the prices of the listing, or those of one price change. */
 function pricesInOrder(place: Place, prices: Fields, pricing: unknown): ManifestProblem[] {
   return [
     ...tiersInOrder([...place, "price_tiers"], asFieldsList(prices["price_tiers"]), {
@@ -148,14 +152,17 @@ function tiersInOrder(place: Place, tiers: readonly Fields[], base: BasePrices):
   });
 }
 
-/** Names of the priced SKUs; a message repeats only known names. */
+/** Repeats only known SKUs, never text of the manifest, which may be a key pasted by mistake. */
 function listPricedSkus({ pricing, extra }: BasePrices): string {
   const types = new Set(asFieldsList(pricing).map(({ type }) => type));
   const extras = EXTRA_SKUS.filter((sku) => Object.hasOwn(asFields(extra), sku));
   return [...MANIFEST_SKUS.filter((sku) => types.has(sku)), ...extras].join(", ");
 }
 
-/** Required in every change: leaving one out would silently change another price. */
+/**
+ * A price change ends every price that it omits. It must restate these, or their omission would
+ * silently change a price.
+ */
 const LASTING_TERMS = ["extra_pricing", "purchase_pricing"];
 
 function changesInOrder(place: Place, terms: Fields): ManifestProblem[] {
@@ -165,7 +172,7 @@ function changesInOrder(place: Place, terms: Fields): ManifestProblem[] {
     const problems = pricesInOrder(at, change, change["pricing"]);
     const before = changes[index - 1]?.["from"];
     const { from } = change;
-    // Instants of one format compare as text.
+    // Instants of this one format sort as text.
     if (typeof before === "string" && typeof from === "string" && from <= before) {
       const message = "from must be after that of the change before";
       problems.push(problem([...at, "from"], "terms-change-order", message));
@@ -179,18 +186,16 @@ function changesInOrder(place: Place, terms: Fields): ManifestProblem[] {
   });
 }
 
-/** An object whose members have not been checked yet. */
 export type Fields = Readonly<Record<string, unknown>>;
 
-/** The steps of a JSON pointer. */
 export type Place = readonly (string | number)[];
 
-/** The members of an object; none of anything else. */
+/** Empty if `value` is not an object. */
 export function asFields(value: unknown): Fields {
   return asObject(value) ?? {};
 }
 
-/** The elements of a list, as objects; none of anything else. */
+/** Empty if `value` is not a list. */
 export function asFieldsList(value: unknown): readonly Fields[] {
   return Array.isArray(value) ? value.map(asFields) : [];
 }

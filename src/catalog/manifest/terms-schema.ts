@@ -14,7 +14,10 @@ import {
 } from "./schema-parts.ts";
 import { fixedBody } from "./wire-profile-schema.ts";
 
-/** No unknown members anywhere: a misspelt term would be a price that silently does not hold. */
+/**
+ * Refuses unknown members everywhere: a misspelled term would be a price that silently does not
+ * apply.
+ */
 const CLOSED = { additionalProperties: false } as const;
 
 const [HOUR] = EXTRA_SKUS;
@@ -29,7 +32,6 @@ const extraPricing = Type.Object(
     ...CLOSED,
   },
 );
-/** Prices of SKUs that `pricing` has no name for, in USD per million tokens. */
 export type ManifestExtraPricing = Accepted<typeof extraPricing>;
 
 const priceTier = Type.Object(
@@ -49,7 +51,6 @@ const priceTier = Type.Object(
     ...CLOSED,
   },
 );
-/** Prices above a size of the prompt, which counts prompt, cached and written tokens. */
 export type ManifestPriceTier = Accepted<typeof priceTier>;
 
 function tiers(description: string): TArray<typeof priceTier> {
@@ -73,7 +74,6 @@ const prices = {
   purchase_extra: Type.Optional(extraPricing),
 };
 
-/** Sale and purchase prices of one period. */
 export type ManifestTermPrices = Pick<ManifestPriceChange, keyof typeof prices>;
 
 function declaresAll(...properties: readonly string[]): TSchema {
@@ -84,7 +84,10 @@ function purchase(field: string, why: string): TSchema {
   return needs(field, rule("terms-purchase-whole", `must declare ${field}: ${why}`));
 }
 
-/** Without a purchase price, the provider would be owed the sale price with its margin. */
+/**
+ * Where only the purchase price is missing, the provider would be owed the sale price, which
+ * includes the margin.
+ */
 const PURCHASE_RULES: TSchema[] = [
   when(
     declaresAll("purchase_pricing", "price_tiers"),
@@ -117,7 +120,9 @@ const priceChange = Type.Object(
     ...CLOSED,
   },
 );
-/** All prices of a listing from an instant on: what it leaves out ends with it. */
+/**
+ * All prices of a listing from an instant on. A price that the change omits ends at that instant.
+ */
 export type ManifestPriceChange = Accepted<typeof priceChange>;
 
 const checked = Type.Object(
@@ -135,7 +140,6 @@ const checked = Type.Object(
     ...CLOSED,
   },
 );
-/** When and how the prices of a listing were last confirmed. */
 export type ManifestChecked = Accepted<typeof checked>;
 
 const imageTokensRule = rule(
@@ -161,7 +165,7 @@ const imageTokens = Type.Object(
     ...CLOSED,
   },
 );
-/** Output tokens of one image; an absent size or quality means any. */
+/** Output tokens of one image. An absent size or quality matches any. */
 export type ManifestImageTokens = Accepted<typeof imageTokens>;
 
 const terms = Type.Object(
@@ -221,10 +225,8 @@ const terms = Type.Object(
   },
 );
 
-/** Terms about the prices of a listing that its fields cannot express. */
 export type ManifestListingTerms = Accepted<typeof terms>;
 
-/** The top-level property `listing_terms`: terms by model id. */
 export const listingTermsSchema = Type.Unsafe<Readonly<Record<string, ManifestListingTerms>>>({
   type: "object",
   additionalProperties: terms,

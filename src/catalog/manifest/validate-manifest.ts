@@ -13,12 +13,15 @@ import { beyondSchema } from "./beyond-schema.ts";
 import type { ManifestProblem } from "./schema-parts.ts";
 import { type Manifest, manifestSchema } from "./manifest-schema.ts";
 
-/** The typed manifest, or every problem found: never empty, sorted by pointer. */
+/** The typed manifest, or all problems sorted by pointer; never an empty list. */
 export type ManifestVerdict =
   | { readonly ok: true; readonly manifest: Manifest }
   | { readonly ok: false; readonly problems: readonly ManifestProblem[] };
 
-/** Most UTF-16 units of a manifest: enough for thousands of listings, and quick to refuse. */
+/**
+ * In UTF-16 units. Enough for thousands of listings, and a longer text is refused before it is
+ * parsed.
+ */
 const MANIFEST_CHARS_MAX = 4_194_304;
 
 /**
@@ -35,7 +38,7 @@ export function validateManifest(text: string): ManifestVerdict {
     ...schemaProblems(value),
     ...beyondSchema(value),
   ]);
-  // The document has satisfied the schema, so it has this type.
+  // The document has passed the schema, so it has this type.
   return problems.length === 0
     ? { ok: true, manifest: value as Manifest }
     : { ok: false, problems };
@@ -75,7 +78,10 @@ function schemaProblems(value: unknown): ManifestProblem[] {
   return (compiled.errors ?? []).filter(isCause).map(toManifestProblem);
 }
 
-/** Checking the schema itself and optimizing its code would take a fifth of the start. */
+/**
+ * Skips what would take a fifth of the program's start: checking the schema itself and optimizing
+ * the generated code.
+ */
 const COMPILED_QUICKLY = { meta: false, validateSchema: false, code: { optimize: false } } as const;
 
 function compileSchema(): ValidateFunction {
@@ -86,8 +92,8 @@ function compileSchema(): ValidateFunction {
 }
 
 /**
- * True for the consequence of a failed condition, the only error that is reported: not the `if`,
- * and not the attempts of `contains`.
+ * False for errors that ajv adds to the real one: the failed `if` of a condition, and the failed
+ * candidates inside `contains` and `anyOf`.
  */
 function isCause({ keyword, schemaPath }: ErrorObject): boolean {
   return keyword !== "if" && !/\/(?:contains|anyOf)\/./.test(schemaPath);
@@ -112,7 +118,6 @@ interface SchemaNode {
   readonly properties?: Readonly<Record<string, SchemaNode>>;
 }
 
-/** Converts a schema error to a problem with the message of the broken rule. */
 function toManifestProblem(error: ErrorObject): ManifestProblem {
   const node = (error.parentSchema ?? {}) as SchemaNode;
   const pointer = error.instancePath;
@@ -154,7 +159,7 @@ interface SpecialCase {
   readonly message: string;
 }
 
-/** Rules with better messages for some values, which show the author's mistake. */
+/** Better messages, by rule id, for values that show which mistake the author made. */
 const SPECIAL_CASES: Readonly<Record<string, (data: unknown) => SpecialCase | undefined>> = {
   "api-key-env": (data) =>
     looksLikeKey(data)

@@ -1,7 +1,6 @@
 import { asObject, foldName, pointerTo } from "../../kernel/index.ts";
 import type { ManifestProblem } from "./schema-parts.ts";
 
-/** Rules of a wire profile that JSON Schema cannot say. */
 export const WIRE_PROFILE_RULES: Readonly<Record<string, string>> = {
   "wire-profile-owned":
     "must not name a field that the gateway owns: model, the conversation, tools, an output bound, " +
@@ -14,11 +13,11 @@ export const WIRE_PROFILE_RULES: Readonly<Record<string, string>> = {
   "wire-profile-body-size": "must have at most 1024 bytes as JSON and at most 6 levels",
 };
 
-/** Most bytes of the fixed members of a body, as JSON in UTF-8. */
+/** Bounds the fixed members, written as JSON in UTF-8. */
 const BODY_BYTES_MAX = 1024;
 const BODY_DEPTH_MAX = 6;
 
-/** In the form of `plainName`. */
+/** Names that a fixed body must not set, in the form that `plainName` returns. */
 const CONVERSATION = [
   "model", "models", "messages", "system", "input", "prompt", "contents", "tools", "functions",
   "n", "stream", "streamoptions", "maxtokens", "maxcompletiontokens", "maxoutputtokens",
@@ -33,7 +32,7 @@ const credentials = new Set([
   "host", "password", "proxy", "secret", "token", "url", "xapikey",
 ]); // prettier-ignore
 
-/** Folds a key as lenient parsers do: without case, underscores and hyphens. */
+/** Folds a name as lenient parsers do, which ignore case, underscores and hyphens. */
 function plainName(name: string): string {
   return foldName(name).replaceAll(/[_-]/g, "");
 }
@@ -44,7 +43,6 @@ function isFields(value: unknown): value is Fields {
   return asObject(value) !== undefined;
 }
 
-/** Finds the problems of a profile that the schema cannot express; wrong types are left to it. */
 export function wireProfileProblems(profile: unknown): ManifestProblem[] {
   if (!isFields(profile)) return [];
   return [
@@ -78,7 +76,9 @@ function ownedNames(
   });
 }
 
-/** Refuses a new name that is another parameter's old or new name, which would duplicate a key. */
+/**
+ * A new name must not be another parameter's old or new name: the body would have that key twice.
+ */
 function renameProblems(map: unknown): ManifestProblem[] {
   if (!isFields(map)) return [];
   const old = new Set(Object.keys(map).map(plainName));
@@ -92,7 +92,6 @@ function renameProblems(map: unknown): ManifestProblem[] {
   });
 }
 
-/** Checks the fixed members of a body; `path` is their place in the manifest. */
 export function fixedBodyProblems(
   path: readonly (string | number)[],
   body: unknown,
@@ -128,7 +127,7 @@ function addCredentials(
   }
 }
 
-/** The number of nested levels; a manifest that was read has at most 32. */
+/** Recursion is bounded, because `readJson` refuses manifests with more than 32 levels. */
 function measureDepth(value: unknown): number {
   if (typeof value !== "object" || value === null) return 0;
   return 1 + Math.max(0, ...Object.values(value).map(measureDepth));

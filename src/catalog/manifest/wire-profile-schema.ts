@@ -28,7 +28,6 @@ const valueMap: TSchema = {
   ...valueRule,
 };
 
-/** A schema for members of a request body that replace the client's. */
 export function fixedBody(description: string): TUnsafe<Readonly<Record<string, unknown>>> {
   return Type.Unsafe<Readonly<Record<string, unknown>>>({
     type: "object",
@@ -146,9 +145,9 @@ export const wireProfileSchema = Type.Object(
   },
 );
 
-/** How an endpoint differs from its wire: a closed vocabulary, each member with one effect. */
+/** How an endpoint differs from its wire. Each member of this closed vocabulary has one effect. */
 export type ManifestWireProfile = Accepted<typeof wireProfileSchema>;
-/** A rule about parts of a conversation that a provider refuses or needs in another format. */
+/** Names a part of a conversation that a provider refuses or needs in another form. */
 export type HistoryRule = NonNullable<ManifestWireProfile["history"]>[number];
 
 const onWireB = (member: string): TSchema =>
@@ -157,7 +156,6 @@ const onWireB = (member: string): TSchema =>
     ...rule("wire-profile-dialect", 'must not be here: the dialect is "wire_b"'),
   });
 
-/** Refuses on wire_b the part of a profile that only chat completions has. */
 export const WIRE_B_PROFILE: TSchema = {
   allOf: [
     onWireB("stream_usage"),

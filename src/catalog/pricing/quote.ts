@@ -13,23 +13,28 @@ import {
 import type { PriceSheet, PriceTier } from "../catalog.ts";
 
 /**
- * The most a text request can cost: every input token at the dearest input rate, every output token
- * at the dearest output rate. Rounded up once, over the sum.
+ * The most that a text request can cost: all input at the highest input rate, all output at the
+ * highest output rate. Rounded up once, over the sum.
  */
 export function quoteWorstCase(prices: PriceSheet, tokens: WorstTokens): MicroUsd {
   const { tiers } = prices;
   return tiers === undefined ? quoteAtRates(prices, tokens) : quoteTiers(prices, tiers, tokens);
 }
 
-/** The most tokens that a request can have. */
 interface WorstTokens {
   readonly input: number;
   readonly output: number;
-  /** True if the request asks for hour-long cache writes; all of its input may then be written. */
+  /**
+   * True if the request has hour-long cache marks: all of its input may then be written at that
+   * price.
+   */
   readonly asksHourWrites?: boolean;
 }
 
-/** The dearest of the tiers that this input can reach, each with the most input it can have. */
+/**
+ * The highest quote of all tiers that this input can reach. A tier is quoted with the most input
+ * that it can have.
+ */
 function quoteTiers(
   prices: PriceSheet,
   tiers: readonly PriceTier[],
@@ -60,8 +65,8 @@ function quoteAtRates(prices: PriceSheet, tokens: WorstTokens): MicroUsd {
 }
 
 /**
- * The most that images can cost: every estimated input token, and the listing's ceiling for each
- * image. For a provider that reports its cost, the ceiling and its price are in micro-dollars.
+ * The most that images can cost: all estimated input tokens and the listing's ceiling for each
+ * image. Where the provider reports its cost, ceiling and price are in micro-dollars.
  */
 export function quoteImages(
   prices: PriceSheet,
@@ -70,7 +75,10 @@ export function quoteImages(
   return quoteWorstCase(prices, { input: asked.input, output: asked.images * asked.ceiling });
 }
 
-/** The exact cost of observed tokens at pinned prices, all in the tier of the whole prompt. */
+/**
+ * The exact cost of observed tokens at pinned prices. The size of the whole prompt selects one tier
+ * for all tokens.
+ */
 export function exactCost(pinned: PriceSheet, usage: Usage): PicoUsd {
   const prices = pinned.tiers === undefined ? pinned : findTier(pinned, promptTokensTotal(usage));
   const { cacheWrite1h: hour = 0 } = usage;
@@ -83,13 +91,12 @@ export function exactCost(pinned: PriceSheet, usage: Usage): PicoUsd {
   return picoUsd(hour === 0 ? cost : cost + BigInt(hour) * computeRates(prices).cacheWrite1h);
 }
 
-/** The prices of a request whose prompt has this many tokens. */
 export function findTier(prices: PriceSheet, promptTokens: number): PriceSheet {
   const tier = prices.tiers?.findLast(({ abovePromptTokens }) => promptTokens > abovePromptTokens);
   return tier?.prices ?? prices;
 }
 
-/** The customer's debit for an exact cost: rounded down once, never above the reserve. */
+/** The customer's debit for an exact cost, rounded down once and never above the reserve. */
 export function computeDebit(cost: PicoUsd, reserve: MicroUsd): MicroUsd {
   const floor = floorToMicroUsd(cost);
   return floor <= reserve ? floor : reserve;
@@ -99,16 +106,16 @@ function dearest(first: bigint, ...others: bigint[]): bigint {
   return others.reduce((most, price) => (price > most ? price : most), first);
 }
 
-/** Tokens of requests whose prompts lie between the same two bounds of the tiers. */
+/** Tokens of requests whose prompts are all in the same tier. */
 export interface TokensOfSize {
-  /** Every prompt has more tokens than this; 0: any size. */
+  /** Exclusive lower bound of every prompt; 0: any size. */
   readonly abovePromptTokens: number;
   readonly usage: Usage;
 }
 
 /**
- * The cost of these tokens at other prices, each in the tier of its prompt: exact, then rounded
- * down once, over the sum.
+ * What the tokens would have cost at other prices, each in the tier of its prompt. Exact, then
+ * rounded down once, over the sum.
  */
 export function costElsewhere(prices: PriceSheet, tokens: readonly TokensOfSize[]): MicroUsd {
   let sum = 0n;
@@ -119,9 +126,8 @@ export function costElsewhere(prices: PriceSheet, tokens: readonly TokensOfSize[
 }
 
 /**
- * The least that these tokens can have cost if the size of each prompt and the lifetime of the
- * cache writes are unknown: all in the cheapest tier, at the cheapest write. Exact if neither
- * changes the price.
+ * The least that the tokens can have cost while prompt sizes and the lifetimes of cache writes are
+ * unknown: all in the cheapest tier, at the cheapest write. Exact if neither changes the price.
  */
 export function leastCostElsewhere(prices: PriceSheet, usage: Usage): MicroUsd {
   const sheets = [
@@ -137,13 +143,16 @@ function withCheapestWrite(prices: PriceSheet): PriceSheet {
   return hour < cacheWrite ? { ...prices, cacheWrite: hour } : prices;
 }
 
-/** True if the cost depends on how the tokens are split into requests, not only on their sum. */
+/**
+ * True if the sums of tokens do not determine the cost, because tiers depend on each prompt and
+ * cache writes on their lifetime.
+ */
 export function dependsOnRequest(prices: PriceSheet, usage: Usage): boolean {
   const hasHours = pricesHourWrites(prices) && usage.cacheWrite > 0;
   return hasHours || tierBounds(prices).length > 0;
 }
 
-/** The prompt sizes above which the prices change. */
+/** Exclusive: a tier applies to prompts above its bound. */
 export function tierBounds(prices: PriceSheet): readonly number[] {
   return (prices.tiers ?? []).map(({ abovePromptTokens }) => abovePromptTokens);
 }
@@ -153,19 +162,21 @@ function ratesAbove(prices: PriceSheet, promptTokens: number): PriceSheet {
   return ratesAlone(tier?.prices ?? prices);
 }
 
-/** The prices without tiers, because the sum of many prompts is not the size of one. */
+/** Without tiers, because the sum of many prompts is not the size of one. */
 function ratesAlone({ tiers: _bySize, ...sheet }: PriceSheet): PriceSheet {
   return sheet;
 }
 
 type Rates = Readonly<Record<Sku, bigint>>;
 
-/** The price of each SKU's token; hour-long cache writes without a price cost as much as others. */
+/**
+ * The price per token of every SKU. Hour-long cache writes without a price cost what other writes
+ * cost.
+ */
 export function computeRates(prices: PriceSheet): Rates {
   return eachSku((sku) => prices[sku] ?? prices.cacheWrite);
 }
 
-/** True if the listing has a separate price for cache writes that last an hour. */
 export function pricesHourWrites(prices: PriceSheet | null): boolean {
   return prices?.[HOUR_SKU] !== undefined;
 }

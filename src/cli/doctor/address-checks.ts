@@ -1,14 +1,13 @@
 import type { Config } from "../../kernel/index.ts";
 import type { CheckGroup, DoctorCheck } from "./doctor-check.ts";
 
-/** Settings that are addresses of PostgreSQL servers. */
 const ADDRESSES = [
   { setting: "databaseUrl", variable: "DATABASE_URL" },
   { setting: "databaseDirectUrl", variable: "DATABASE_DIRECT_URL" },
   { setting: "databaseReportsUrl", variable: "DATABASE_REPORTS_URL" },
 ] as const satisfies readonly { readonly setting: keyof Config; readonly variable: string }[];
 
-/** Checks that each database on another machine is authenticated by TLS. */
+/** Checks that each PostgreSQL server on another machine proves its identity with TLS. */
 export const addressChecks: CheckGroup = ({ config }) => {
   const named = ADDRESSES.filter(({ setting }) => config[setting] !== "");
   const unproven = named.filter(({ setting }) => !isProven(config[setting]));
@@ -25,9 +24,9 @@ export const addressChecks: CheckGroup = ({ config }) => {
   return [{ id: "database TLS", level: "ok", detail: "local, or its certificate is verified" }];
 };
 
-/** True for a server of this machine, or one whose certificate and name are verified. */
+/** True for a server on this machine, or if the server's certificate and name are verified. */
 function isProven(address: string): boolean {
-  // A path is that of a socket on this machine.
+  // A path names a socket on this machine.
   if (address.startsWith("/") || !URL.canParse(address)) return true;
   const { hostname, protocol, searchParams } = new URL(address);
   if (searchParams.get("sslmode") === "verify-full") return true;

@@ -9,7 +9,9 @@ const LOSS_DAYS = 7;
 /** Days for which impossible usage reports are listed. */
 const FLAGGED_DAYS = 7;
 
-/** Checks the database's content; opening it has shown that it answers and has the schema. */
+/**
+ * Checks the database's content. Opening it has already shown that it answers and has the schema.
+ */
 export const databaseChecks: DatabaseCheckGroup = async (_examined, backend) => {
   const broken = (await backend.audit()).filter((check) => check.violations > 0);
   const names = listNames(broken.map(({ id }) => id));
@@ -28,7 +30,7 @@ export const databaseChecks: DatabaseCheckGroup = async (_examined, backend) => 
   ];
 };
 
-/** Reports the schema; opening the stores has shown that nothing is missing. */
+/** Reports the level of the schema. Opening the stores has already shown that it lacks nothing. */
 function schemaCheck({ databaseLevel, newer }: SchemaState): DoctorCheck {
   const detail =
     newer.length === 0
@@ -38,7 +40,10 @@ function schemaCheck({ databaseLevel, newer }: SchemaState): DoctorCheck {
   return { id: "database", level: "ok", detail };
 }
 
-/** Reports missing session settings; a server without the others was refused at opening. */
+/**
+ * Reports session settings that sessions do not have. A server without a required setting was
+ * refused at opening.
+ */
 function settingsCheck(missing: readonly string[]): DoctorCheck {
   const detail =
     missing.length === 0
@@ -76,7 +81,7 @@ function lossCheck(losses: Losses): readonly DoctorCheck[] {
   return [{ id: "listings at a loss", level: "warning", detail }];
 }
 
-/** Counts paused automatic top-ups by reason, and says since when. */
+/** Counts the paused automatic top-ups by reason, with the time of the oldest pause. */
 export const topUpChecks: DatabaseCheckGroup = async (_examined, { topUpStore }) => {
   const paused = (await topUpStore.paused()).map(({ reason, count, oldestMs }) => {
     return { reason, count, oldest_at: instant(oldestMs) };
@@ -89,7 +94,7 @@ export const topUpChecks: DatabaseCheckGroup = async (_examined, { topUpStore })
   return [{ id: "automatic top-up", level: "warning", detail, facts: { paused } }];
 };
 
-/** Counts stored provider keys and webhook secrets by encryption key. */
+/** Counts the stored provider keys and webhook secrets by the encryption key that sealed them. */
 export const encryptionChecks: DatabaseCheckGroup = async ({ config }, backend) => {
   const { connectionStore, webhookSecrets } = backend;
   let vault: ReturnType<typeof openConfiguredVault>;

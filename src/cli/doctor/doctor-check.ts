@@ -5,17 +5,15 @@ import type { CommandIo } from "../command-io.ts";
 /** `problem`: something does not work. `warning`: it works, and an operator should act. */
 export type CheckLevel = "ok" | "warning" | "problem";
 
-/** One line of the report. */
 export interface DoctorCheck {
   readonly id: string;
   readonly level: CheckLevel;
-  /** The finding, with the next step if something is wrong. */
+  /** The finding and, if something is wrong, the next step. */
   readonly detail: string;
-  /** Facts for programs, which only `--json` shows. */
+  /** Facts for programs. Only `--json` prints them. */
   readonly facts?: Readonly<Record<string, unknown>>;
 }
 
-/** The inputs of every check: environment, configuration and catalog. */
 export interface Examined {
   readonly env: CommandIo["env"];
   readonly config: Config;
@@ -25,7 +23,6 @@ export interface Examined {
 /** Checks of one kind that need no database. They send nothing and change nothing. */
 export type CheckGroup = (examined: Examined) => readonly DoctorCheck[];
 
-/** Checks that need an open database. */
 export type DatabaseCheckGroup = (
   examined: Examined,
   backend: Backend,
@@ -33,7 +30,7 @@ export type DatabaseCheckGroup = (
 
 const NAMES_MAX = 5;
 
-/** `a, b, c and 4 more` */
+/** `a, b, c, d, e and 4 more` */
 export function listNames(names: readonly string[]): string {
   const shown = names.slice(0, NAMES_MAX).join(", ");
   const more = names.length - NAMES_MAX;

@@ -19,7 +19,6 @@ import { clock } from "../command-context.ts";
 import { type WatchedListing, watchedListings } from "../watched-listings.ts";
 import { renderIssue } from "../../app/index.ts";
 
-/** The manifests folder, the keys of the providers in it, and how old their price checks are. */
 export const manifestChecks: CheckGroup = (examined) => [
   manifestCheck(examined),
   ...keyChecks(examined),
@@ -52,7 +51,7 @@ function keyChecks({ loaded }: Examined): readonly DoctorCheck[] {
   return [{ id: "provider keys", level, detail }];
 }
 
-/** Names providers of which every listing is staged, since a key alone does not make them serve. */
+/** Names providers whose listings are all staged, because a key alone does not make them serve. */
 function stagedChecks({ loaded }: Examined): readonly DoctorCheck[] {
   if (!loaded.ok) return [];
   const staged = new Set(loaded.catalog.deployments.map(({ providerId }) => providerId));
@@ -64,7 +63,7 @@ function stagedChecks({ loaded }: Examined): readonly DoctorCheck[] {
   return [{ id: "staged providers", level: "warning", detail }];
 }
 
-/** Checks routed listings only, and only if a manifest says when prices were checked. */
+/** Checks routed listings only, and only if a manifest tells when prices were checked. */
 function priceChecks({ loaded }: Examined): readonly DoctorCheck[] {
   if (!loaded.ok) return [];
   const routed = loaded.catalog.models.flatMap(({ deployments }) => deployments);
@@ -82,7 +81,7 @@ function priceChecks({ loaded }: Examined): readonly DoctorCheck[] {
   return [{ id, level: "warning", detail }];
 }
 
-/** Names listings with a loss per token. The amount lost so far is a check of the database. */
+/** Names listings that lose money per token. `databaseChecks` reports the amount lost so far. */
 function costChecks({ loaded }: Examined): readonly DoctorCheck[] {
   if (!loaded.ok) return [];
   const below = loaded.catalog.deployments.filter(isBelowCost);
@@ -91,7 +90,7 @@ function costChecks({ loaded }: Examined): readonly DoctorCheck[] {
   return [{ id: "prices below cost", level: "warning", detail }];
 }
 
-/** Verdicts that expire this soon are a warning, early enough for a new run. */
+/** A verdict that expires within this time is a warning, early enough for a new run. */
 const EXPIRES_WITHIN_MS = 7 * 86_400_000;
 const WATCH = "run `tokenmarket conformance watch --once`, or leave a watch running";
 
@@ -122,16 +121,15 @@ export const listingChecks: DatabaseCheckGroup = async (examined, backend) => {
 interface KnownListing {
   readonly listing: WatchedListing;
   readonly state: VerificationState;
-  /** When its verdict expires; meaningless without a verdict. */
+  /** The instant when the verdict expires; meaningless if there is no verdict. */
   readonly expiresMs: number;
   readonly isSuspect: boolean;
 }
 
-/** A state of listings that is reported as a warning. */
 interface ListingState {
   readonly id: string;
   readonly isOf: (known: KnownListing) => boolean;
-  /** True if a watch checks these listings automatically; others need a run by name. */
+  /** True if a watch checks these listings automatically. The others need a run that names them. */
   readonly isDue: boolean;
 }
 

@@ -6,17 +6,18 @@ import { requireMargin, toValues } from "../manifest-init/init-flags.ts";
 import { readText, requireUsd, requireFilled } from "../read-flags.ts";
 import type { FirstAccount } from "./open-account.ts";
 
-/** The choices for a first run, from flags or from the answers of a person. */
 export interface FirstRunPlan {
   readonly heads: readonly ProviderHead[];
   readonly margin: string | undefined;
   readonly account: FirstAccount;
-  /** The most that trials may cost in all; 0: no model is tried. */
+  /** The most that all trials together may cost; 0: no model is tried. */
   readonly budgetMicroUsd: MicroUsd;
   readonly isServing: boolean;
 }
 
-/** Asks for every choice; without a terminal, throws a `UsageFault` that names all missing flags. */
+/**
+ * Asks for every choice. Without a terminal, throws a `UsageFault` that names all missing flags.
+ */
 export async function askFirstRun(
   answers: Answers,
   flags: Flags,

@@ -9,7 +9,6 @@ import { clock } from "../command-context.ts";
 import type { CommandContext } from "../command-io.ts";
 import { conformanceProgress } from "../conformance-progress.ts";
 
-/** The model that is tried as a sample of a manifest. */
 export interface TriedListing {
   readonly file: string;
   readonly modelId: string;
@@ -20,7 +19,7 @@ export interface TriedModel extends TriedListing {
   readonly problems: readonly string[];
 }
 
-/** Runs all checks on one model of each manifest; together they cost at most the budget. */
+/** Runs all checks on one model of each manifest. All runs together cost at most the budget. */
 export async function tryListings(
   context: CommandContext,
   listings: readonly TriedListing[],
@@ -62,7 +61,7 @@ export async function tryListings(
   return tried;
 }
 
-/** The cheapest text listing, for a first call and for trials. */
+/** The cheapest text listing that can be sold, for a first call and for trials. */
 export function cheapest(deployments: readonly Deployment[]): Deployment | undefined {
   const usable = deployments.filter(
     ({ modality, notReady, prices }) =>

@@ -4,19 +4,21 @@ import { isOwnVariable } from "../../kernel/index.ts";
 import { type ProviderHead, providerHeads } from "../../listing-tools/index.ts";
 import { UsageFault } from "../command-context.ts";
 
-/** Provider keys by variable name. */
 export type ProviderKeys = ReadonlyMap<string, string>;
 
 export interface FoundKeys {
   readonly keys: ProviderKeys;
-  /** Warnings about the file, which never contain a value of it. */
+  /** Warnings about the file; they never contain one of its values. */
   readonly warnings: readonly string[];
 }
 
 const FILE_BYTES_MAX = 64 * 1024;
 const NAME = /^[A-Z][A-Z0-9_]*$/;
 
-/** Finds provider keys in the environment and in the file, whose keys take precedence. */
+/**
+ * Finds provider keys in the environment and in the file. The file's key overrides the
+ * environment's key.
+ */
 export function findKeys(
   env: Readonly<Record<string, string | undefined>>,
   file: string | undefined,
@@ -34,14 +36,16 @@ export function findKeys(
   return { keys: new Map([...fromEnv, ...read]), warnings };
 }
 
-/** The heads whose key was found, in the order in which they are offered. */
+/** The heads of providers whose key was found, in the order in which they are offered. */
 export function headsWithKey(keys: ProviderKeys): readonly ProviderHead[] {
   return providerHeads().filter(
     ({ use, endpoint }) => use === "import" && keys.has(endpoint.api_key_env ?? ""),
   );
 }
 
-/** Reads `NAME=value` lines, as shells and most tools write them. Messages contain no value. */
+/**
+ * Reads `NAME=value` lines, as shells and most tools write them. Messages never contain a value.
+ */
 function readKeysFile(file: string): readonly (readonly [string, string])[] {
   if (!existsSync(file)) throw new UsageFault(`${file}: there is no such file; check --keys-file`);
   if (statSync(file).size > FILE_BYTES_MAX) {
@@ -64,7 +68,7 @@ function unquoted(text: string): string {
   return quoted?.[2] ?? text;
 }
 
-/** True if other users can read the file; false on Windows, which has no such bits. */
+/** True if other users can read the file; false on Windows, which has no permission bits. */
 function isOpenToOthers(file: string): boolean {
   return process.platform !== "win32" && (statSync(file).mode & 0o077) !== 0;
 }

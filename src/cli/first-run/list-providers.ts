@@ -13,22 +13,20 @@ export interface ListingPlan {
   readonly config: Config;
   readonly keys: ProviderKeys;
   readonly margin: string | undefined;
-  /** Addresses that replace those of providers, by provider id. */
+  /** Addresses that replace the shipped ones, by provider ID. */
   readonly baseUrls: ReadonlyMap<string, string>;
   /** True if providers are not asked which models they serve. */
   readonly isOffline: boolean;
-  /** True if existing manifests are replaced. */
   readonly isForced: boolean;
 }
 
-/** The result for one provider. */
 export interface ListedProvider {
   readonly result: InitResult;
-  /** True if its manifest existed before, and was kept. */
+  /** True if the provider's manifest existed before, and was not replaced. */
   readonly wasThere: boolean;
 }
 
-/** Writes a manifest for each provider whose key is accepted, one after another. */
+/** Writes a manifest for each provider that accepts its key, one provider after another. */
 export async function listProviders(
   heads: readonly ProviderHead[],
   plan: ListingPlan,

@@ -8,7 +8,6 @@ import {
   type OrgId,
 } from "../../kernel/index.ts";
 
-/** The organization of a first run, with its credit and the name of its key. */
 export interface FirstAccount {
   readonly orgName: string;
   readonly email: string;
@@ -20,14 +19,17 @@ export interface OpenedAccount {
   readonly orgId: OrgId;
   readonly balanceUsd: string;
   readonly keyId: string;
-  /** The key itself, which is shown once and not stored. */
+  /** The raw key, which is shown once and not stored. */
   readonly key: string;
 }
 
-/** Makes a repeated first run grant no second credit to the same organization. */
+/**
+ * The reference of the credit, so that a repeated first run grants the organization no second
+ * credit.
+ */
 const CREDIT_REF = "first-run";
 
-/** Makes an organization with credit and a key. A repeated run adds a key and no credit. */
+/** Creates an organization with credit and a key. A repeated run adds a key, but no credit. */
 export async function openAccount(
   { accountStore, creditStore }: Backend,
   { orgName: name, email, creditMicroUsd, keyName }: FirstAccount,
@@ -42,7 +44,7 @@ export async function openAccount(
   return { orgId, balanceUsd: formatUsd(balanceMicroUsd), ...made };
 }
 
-/** Stores a fresh key with the limits of a console key, and returns the key itself. */
+/** Stores a new key with the rate limit of a console key, and returns the raw key. */
 export async function makeKey(
   accountStore: Backend["accountStore"],
   named: { readonly orgId: OrgId; readonly name: string },

@@ -2,16 +2,14 @@ import type { OpenedAccount } from "./open-account.ts";
 import type { ListedProvider } from "./list-providers.ts";
 import type { TriedModel } from "./check-listings.ts";
 
-/** The results of a first run. */
 export interface Welcome {
   readonly providers: readonly ListedProvider[];
   readonly tried: readonly TriedModel[];
   readonly account: OpenedAccount;
   readonly orgName: string;
-  /** The listing that the first call goes to. */
   readonly modelId: string;
   readonly gatewayUrl: string;
-  /** True if this command starts the server itself. */
+  /** True if this command starts the server after the answer. */
   readonly isServing: boolean;
   readonly serveCommand: string;
   readonly warnings: readonly string[];
@@ -50,7 +48,6 @@ export function curlText({ account, gatewayUrl, modelId }: Welcome): string {
   ].join("\n");
 }
 
-/** The welcome text as one JSON document. */
 export function welcomeJson(welcome: Welcome): object {
   const { account, gatewayUrl, modelId, providers, serveCommand, tried, warnings } = welcome;
   return {

@@ -13,14 +13,13 @@ import { readText, readWhole, requireFilled } from "../read-flags.ts";
 import { chosenBy, uselessGlobs } from "./choose-models.ts";
 import { priceChecker, toValues } from "./init-flags.ts";
 
-/** The facts that only the operator knows, with the chosen models. */
 export type Operator = Omit<OwnEndpoint, "baseUrl" | "dialect" | "apiKeyEnv"> & {
   readonly models: readonly ListableModel[];
 };
 
 const CONTEXT = { min: 1, max: 100_000_000 };
 
-/** Asks for every fact; without a terminal, throws a `UsageFault` that names all missing flags. */
+/** Asks for every fact. Without a terminal, throws a `UsageFault` that names all missing flags. */
 export async function askOperator(
   answers: Answers,
   flags: Flags,
@@ -76,7 +75,7 @@ async function askModels(
   });
 }
 
-/** Asks for the context length if the endpoint does not state that of every chosen model. */
+/** Asks for the context length, unless the endpoint states it for every chosen model. */
 async function askContext(
   answers: Answers,
   flags: Flags,
@@ -165,7 +164,7 @@ function requireUrl(text: string): string {
 const MODES = ["arrears", "prepaid"] as const;
 const INTERVALS = ["half_daily", "daily", "weekly", "monthly"] as const;
 
-/** How the provider is paid; by default monthly in arrears. */
+/** The terms by which the operator pays the provider; by default monthly in arrears. */
 export function readSettlement(flags: Flags): OwnEndpoint["settlement"] {
   return {
     mode: readChoice(flags, "settlement", MODES) ?? "arrears",

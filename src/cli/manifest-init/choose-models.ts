@@ -1,12 +1,14 @@
 import { matchesGlob } from "../../kernel/index.ts";
 import { modelName, type SurveyedModel } from "../../listing-tools/index.ts";
 
-/** A model that could be listed, with the names by which a person can choose it. */
 export interface Choosable {
   readonly names: readonly string[];
 }
 
-/** The entries that match a pattern, in which `*` is any text; all without a pattern. */
+/**
+ * The models with a name that matches a pattern, in which `*` is any text. Without patterns, all
+ * models.
+ */
 export function chosenBy<T extends Choosable>(
   globs: readonly string[],
   models: readonly T[],
@@ -17,7 +19,7 @@ export function chosenBy<T extends Choosable>(
   );
 }
 
-/** Patterns that match nothing, such as typing errors, which would silently drop a model. */
+/** Patterns that match no model, such as typing errors. They would silently leave out a model. */
 export function uselessGlobs(
   globs: readonly string[],
   models: readonly Choosable[],
@@ -27,7 +29,7 @@ export function uselessGlobs(
   );
 }
 
-/** Keeps the first of two models with one name on the marketplace. */
+/** If two models would have the same name on the marketplace, keeps the first of them. */
 export function distinctNames(models: readonly SurveyedModel[]): {
   readonly kept: readonly SurveyedModel[];
   readonly twice: readonly SurveyedModel[];

@@ -17,25 +17,22 @@ import { conformanceCommand, type InitResult, type ModelNote, startResult } from
 import { surveyFault } from "./own-endpoint.ts";
 import { keyIssue, manifestText, placeProblems } from "./write-manifest.ts";
 
-/** A hosted provider, and the models to list. */
 export interface HostedRequest {
   readonly config: Config;
   readonly head: ProviderHead;
-  /** Its manifest with everything that could be listed. */
   readonly manifest: Manifest;
-  /** The provider's key; undefined if the provider is not asked what it serves. */
+  /** The provider's key; undefined if the provider is not asked which models it serves. */
   readonly key: string | undefined;
   readonly file: string;
   readonly globs: readonly string[];
   readonly margin: string | undefined;
 }
 
-/** The manifest to write, or why there is none. */
 export type HostedDraft =
   | { readonly ok: true; readonly text: string; readonly result: InitResult }
   | { readonly ok: false; readonly result: InitResult };
 
-/** Drafts a manifest of the shipped listings that the provider serves to this key. */
+/** Drafts a manifest of those shipped listings that the provider serves to this key. */
 export async function draftHosted(request: HostedRequest): Promise<HostedDraft> {
   const { config, head, file, globs, margin } = request;
   const { found, notes, skipped } = await keepServed(request);
@@ -71,7 +68,6 @@ export async function draftHosted(request: HostedRequest): Promise<HostedDraft> 
   };
 }
 
-/** Default path of this provider's manifest. */
 export function toManifestPath(config: Config, providerId: string): string {
   return join(config.manifestsDir, `${providerId}.json`);
 }
@@ -87,7 +83,7 @@ async function keepServed(request: HostedRequest): Promise<Served> {
   const { base_url: baseUrl, dialect, api_key_env: apiKeyEnv } = manifest.endpoint;
   const everything = { found: manifest, skipped: [], notes: [] };
   if (key === undefined || apiKeyEnv === undefined) return everything;
-  // Checked before the key is sent, because it may belong to another address.
+  // The key is checked before it is sent, because it may belong to another address.
   const issue = keyIssue(config, file, { baseUrl, apiKeyEnv });
   if (issue !== undefined) throw new UsageFault(issue);
   const { wire_profile: wireProfile } = manifest;

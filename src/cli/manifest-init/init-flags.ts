@@ -11,7 +11,6 @@ import {
 } from "../command-context.ts";
 import { readText } from "../read-flags.ts";
 
-/** The options that `manifest init` and `init` have in common. */
 export function onListings(command: Command): Command {
   return command
     .option(...MANIFESTS_OPTION)
@@ -22,7 +21,6 @@ export function onListings(command: Command): Command {
     .option(...JSON_OPTION);
 }
 
-/** The margin of `--margin` as a text; undefined if there is none. */
 export function readMargin(flags: Flags): string | undefined {
   const text = readText(flags, "margin");
   return text === undefined ? undefined : requireMargin(text);
@@ -35,7 +33,7 @@ export function requireMargin(text: string): string {
 
 const PRICE = /^[0-9]{1,7}(?:\.[0-9]{1,6})?$/;
 
-/** Checks a price in USD per million tokens. A price of 0 needs `--free` instead. */
+/** Makes a checker for a price in USD per million tokens. A price of 0 needs `--free` instead. */
 export function priceChecker(name: string): (text: string) => string {
   return (text) => {
     if (!PRICE.test(text)) {
@@ -48,46 +46,46 @@ export function priceChecker(name: string): (text: string) => string {
   };
 }
 
-/** Every value of an option that can be given several times. */
+/** All values of an option that can be given several times. */
 export function toValues(value: Flags[string] | readonly string[]): readonly string[] {
   if (Array.isArray(value)) return value.map(String);
   return typeof value === "string" ? [value] : [];
 }
 
-/** The command that checks a manifest against its provider. */
 export function conformanceCommand(file: string, isPrivateAllowed: boolean): string | undefined {
   if (file === "-") return undefined;
   const allow = isPrivateAllowed ? " --allow-private" : "";
   return `tokenmarket conformance run ${shellWord(file)} --budget-usd 0.10${allow}`;
 }
 
-/** Quotes an argument for a shell if necessary. */
+/** Quotes an argument for a shell, if it needs quotes. */
 export function shellWord(text: string): string {
   return /^[\w./:@%+=,-]+$/.test(text) ? text : `'${text.replaceAll("'", "'\\''")}'`;
 }
 
-/** A model that is not listed, or something to know about one that is. */
+/** A note about a model: why it is not listed, or a caution if it is listed. */
 export interface ModelNote {
   readonly model: string;
   readonly code: string;
   readonly message: string;
 }
 
-/** The manifest that `manifest init` has written, or the reason why it has written none. */
+/** The manifest that `manifest init` wrote, or the reasons why it wrote none. */
 export interface InitResult {
-  /** Undefined if nothing was written. */
   readonly file: string | undefined;
   readonly providerId: string;
   readonly listed: readonly string[];
   readonly skipped: readonly ModelNote[];
   readonly notes: readonly ModelNote[];
-  /** Why nothing was written. */
   readonly issues: readonly string[];
-  /** The command that checks what was written against the provider. */
+  /**
+   * The command that checks the written manifest against the provider; undefined if there is no
+   * file.
+   */
   readonly conformance: string | undefined;
 }
 
-/** The result where nothing was written, until more is known. */
+/** A result for which nothing was written, with the facts known so far. */
 export function startResult(
   providerId: string,
   known: Partial<Omit<InitResult, "providerId">> = {},
@@ -96,7 +94,10 @@ export function startResult(
   return { ...nothing, conformance: undefined, providerId, ...known };
 }
 
-/** Skipped models and notes that a person is shown; JSON has them all. */
+/**
+ * The number of listed models, notes and skipped models that a person is shown. JSON has all of
+ * them.
+ */
 const SHOWN_MAX = 20;
 
 export function initAnswer(result: InitResult): CommandAnswer {

@@ -15,7 +15,10 @@ import { draftHosted, toManifestPath } from "./hosted-provider.ts";
 import { toValues, readMargin, type InitResult, type ModelNote } from "./init-flags.ts";
 import { shippedListings, shippedManifest, mayReplace, writeManifest } from "./write-manifest.ts";
 
-/** Finds the head with this id, which may be that of a self-hosted server. */
+/**
+ * Finds the head with this ID, also that of a self-hosted server. Throws a `UsageFault` if there is
+ * none.
+ */
 export function requireHead(id: string): ProviderHead {
   const head = findHead(id);
   if (head !== undefined) return head;
@@ -23,7 +26,7 @@ export function requireHead(id: string): ProviderHead {
   throw new UsageFault(`--provider: ${id} is not one of ${ids.join(", ")}; or give --base-url`);
 }
 
-/** Lists a hosted provider that this program knows, with the shipped listings and prices. */
+/** Lists a hosted provider that this program knows, with its shipped listings and prices. */
 export async function initNamedProvider(
   io: CommandContext,
   flags: Flags,
@@ -45,7 +48,7 @@ export async function initNamedProvider(
     config,
     head,
     manifest: placed,
-    // Deployments have names of the operator, which no model list contains.
+    // The operator names deployments, so no model list of the provider contains them.
     key: flags["offline"] === true || head.use === "init" ? undefined : findKey(io, placed),
     file,
     globs,
@@ -57,7 +60,7 @@ export async function initNamedProvider(
   return { ...draft.result, notes: [...notes, ...draft.result.notes] };
 }
 
-/** Its shipped manifest; throws a `UsageFault` with the next step if there is none. */
+/** The provider's shipped manifest. If there is none, throws a `UsageFault` with the next step. */
 export function findShipped({ provider }: ProviderHead): Manifest {
   const manifest = shippedManifest(provider.id);
   if (manifest !== undefined) return manifest;
@@ -66,7 +69,7 @@ export function findShipped({ provider }: ProviderHead): Manifest {
   );
 }
 
-/** The manifest with the address, key variable and settlement of the flags. */
+/** Puts the address, key variable and settlement of the flags into the manifest. */
 function placedManifest(manifest: Manifest, flags: Flags): Manifest {
   const baseUrl = readText(flags, "base-url");
   const apiKeyEnv = readText(flags, "api-key-env");
@@ -113,7 +116,10 @@ interface Deployments {
   readonly notes: readonly ModelNote[];
 }
 
-/** Asks for the address and the deployments at a provider; their prices are those of the lab. */
+/**
+ * Asks for the provider's address and for its deployments. A deployment's prices are those of the
+ * model's maker.
+ */
 async function askDeployments(
   head: ProviderHead,
   flags: Flags,
@@ -161,7 +167,7 @@ async function askDeployments(
   };
 }
 
-/** Requires one label of a host name, so that the address stays within the head's domain. */
+/** Requires a single label of a host name, so that the address stays within the head's domain. */
 function requireLabel(flag: string, text: string): string {
   if (/^[a-z0-9](?:[a-z0-9-]{0,61}[a-z0-9])?$/i.test(text)) return text.toLowerCase();
   throw new UsageFault(`--${flag} must be one part of a host name, not ${text}`);

@@ -38,7 +38,10 @@ import {
   writeManifest,
 } from "./write-manifest.ts";
 
-/** Lists an own endpoint: surveys it, asks the operator for the rest, checks, and writes. */
+/**
+ * Lists the operator's own endpoint: surveys it, asks the operator for the other facts, checks
+ * them, and writes.
+ */
 export async function initOwnEndpoint(
   io: CommandContext,
   flags: Flags,
@@ -86,7 +89,7 @@ export async function initOwnEndpoint(
 
 type Address = EndpointAddress & { readonly apiKeyEnv?: string };
 
-/** The address, and the key from the named variable, which is sent only to that address. */
+/** The address, and the key from the named variable. The key is sent only to this address. */
 function readAddress({ env }: CommandContext, flags: Flags, config: Config): Address {
   const baseUrl = (readText(flags, "base-url") ?? "").trim().replace(/\/+$/, "");
   const apiKeyEnv = readText(flags, "api-key-env");
@@ -109,7 +112,7 @@ export function surveyFault(
   const shown = presentText(baseUrl);
   switch (code) {
     case "address":
-      // Without the address: it may hold a password.
+      // The message leaves out the address, because it may contain a password.
       return new UsageFault(`--base-url: ${message}`);
     case "private":
       return new UsageFault(
@@ -144,14 +147,17 @@ function sameName({ upstreamId }: SurveyedModel): ModelNote {
   return { model: upstreamId, code: "same_name", message };
 }
 
-/** Limits the context to that of the loaded model; the server silently cuts longer prompts. */
+/**
+ * Limits the context length to that of the loaded model, because the server silently cuts longer
+ * prompts.
+ */
 function asLoaded(model: ListableModel, loaded: ReadonlyMap<string, number>): ListableModel {
   const context = loaded.get(model.upstreamId) ?? loaded.get(`${model.upstreamId}:latest`);
   if (context === undefined || context >= model.contextLength) return model;
   return { ...model, contextLength: context, contextFrom: "as loaded now" };
 }
 
-/** Notes a context length that is the model's own, of which the server may offer less. */
+/** Notes a context length that is the model's maximum, because the server may offer less. */
 function contextNote({ upstreamId, contextFrom }: ListableModel): readonly ModelNote[] {
   const isOwn = ["n_ctx_train", "the model file", "max_context_length"].includes(contextFrom ?? "");
   if (!isOwn) return [];
@@ -196,7 +202,7 @@ type ChosenDialect =
   | { readonly ok: true; readonly id: string; readonly notes: readonly ModelNote[] }
   | { readonly ok: false; readonly problem: string };
 
-/** The dialect of `--dialect`, else the first one in which the endpoint answers. */
+/** The dialect of `--dialect`; without it, the first one in which the endpoint answers. */
 async function chooseDialect(
   flags: Flags,
   asked: {
@@ -221,7 +227,6 @@ async function chooseDialect(
   return { ok: true, id: chosen.wireId, notes };
 }
 
-/** The dialect of `--dialect`; undefined if none is named. */
 function readDialect(flags: Flags): string | undefined {
   const wanted = readText(flags, "dialect");
   if (wanted === undefined || DIALECTS.includes(wanted)) return wanted;

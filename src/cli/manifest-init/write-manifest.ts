@@ -17,14 +17,13 @@ import { clock, UsageFault } from "../command-context.ts";
 import { listJsonFiles, SHIPPED_MANIFESTS } from "../../app/index.ts";
 import { findHead } from "../../listing-tools/index.ts";
 
-/** The text of a manifest's file. */
 export function manifestText(manifest: Manifest): string {
   return `${JSON.stringify(manifest, undefined, 2)}\n`;
 }
 
 /**
- * Everything that is wrong with a manifest at its place in the folder: by itself, with the key it
- * names, and in one catalog with the others. Problems of other files are theirs.
+ * Finds everything that is wrong with a manifest at its path: in itself, with the key that it
+ * names, and in one catalog with the other manifests. Problems of other files are left out.
  */
 export function placeProblems(config: Config, file: string, text: string): readonly string[] {
   const verdict = validateManifest(text);
@@ -47,8 +46,9 @@ export function placeProblems(config: Config, file: string, text: string): reado
 }
 
 /**
- * Why the key in this variable must not be sent to this address: it is a secret of this program, or
- * it belongs to another provider. Checked before it is sent.
+ * The reason why the key in this variable must not be sent to this address: it is a secret of this
+ * program, or it belongs to another provider. Undefined if it may be sent. Callers check this
+ * before they send the key.
  */
 export function keyIssue(
   config: Config,
@@ -62,7 +62,10 @@ export function keyIssue(
   return keyIssues(config, [...otherManifests(config.manifestsDir, file), own], own.file)[0];
 }
 
-/** Writes whole or not at all: a server that watches the folder never reads half a manifest. */
+/**
+ * Writes the whole file or nothing, so that a server that watches the folder never reads half a
+ * manifest.
+ */
 export function writeManifest(file: string, text: string): void {
   mkdirSync(dirname(resolve(file)), { recursive: true });
   const unfinished = `${file}.unfinished`;
@@ -70,7 +73,7 @@ export function writeManifest(file: string, text: string): void {
   renameSync(unfinished, file);
 }
 
-/** An existing file may have been edited by hand, so it is only replaced with --force. */
+/** An existing file may have been edited by hand, so only `--force` replaces it. */
 export function mayReplace(file: string, isForced: boolean): void {
   if (isForced || !existsSync(file)) return;
   throw new UsageFault(`${file} exists; give --force to replace it, or --out for another file`);
@@ -84,7 +87,8 @@ function keyIssues(
   const parsed = parseKeyOrigins(config.providerKeyOrigins);
   if (!parsed.ok) throw new UsageFault(`provider_key_origins ${parsed.message}`);
   const { origins } = parsed;
-  // Existing manifests keep their variables, so a new one cannot take over another's key.
+  // Existing manifests own their variables, so a new manifest cannot take over another provider's
+  // key.
   const known = indexKeyOwners(manifests.filter((each) => each.file !== file));
   return keyProblems(manifests, { isOwnVariable, origins, owners: known })
     .filter((problem) => problem.file === file)
@@ -102,7 +106,7 @@ function indexKeyOwners(
   return owners;
 }
 
-/** The valid manifests of the folder, except for the one that is being written. */
+/** The valid manifests in the folder, except the one that is being written. */
 function otherManifests(folder: string, file: string): readonly ManifestFile[] {
   if (!existsSync(folder)) return [];
   return listJsonFiles(folder)
@@ -120,20 +124,19 @@ function readText(file: string): string {
 /** The provider's manifest that comes with the program; undefined if there is none. */
 export function shippedManifest(providerId: string): Manifest | undefined {
   const file = join(SHIPPED_MANIFESTS, `${providerId}.json`);
-  // The id must be that of a head, so it cannot name another folder.
+  // The ID must be that of a head, so that it cannot name another folder.
   if (findHead(providerId) === undefined || !existsSync(file)) return undefined;
   const verdict = validateManifest(readFileSync(file, "utf8"));
   return verdict.ok ? verdict.manifest : undefined;
 }
 
-/** A listing of a shipped manifest, with its terms. */
 interface ShippedListing {
   readonly providerId: string;
   readonly model: ManifestModel;
   readonly terms: ManifestListingTerms | undefined;
 }
 
-/** Every valid manifest that comes with the program, by file name. */
+/** Every valid manifest that comes with the program, ordered by file name. */
 export function shippedManifests(): Manifest[] {
   if (!existsSync(SHIPPED_MANIFESTS)) return [];
   return listJsonFiles(SHIPPED_MANIFESTS).flatMap((name) => {
@@ -142,7 +145,10 @@ export function shippedManifests(): Manifest[] {
   });
 }
 
-/** Every shipped listing of a real provider by model id; model makers come before resellers. */
+/**
+ * Every shipped listing of a real provider, by model ID. If several providers list a model, the one
+ * with the smallest priority number counts: makers of models before resellers.
+ */
 export function shippedListings(): ReadonlyMap<string, ShippedListing> {
   const real = shippedManifests().filter(({ provider }) => findHead(provider.id) !== undefined);
   const listings = new Map<string, ShippedListing>();

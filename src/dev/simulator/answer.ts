@@ -3,27 +3,26 @@ import { argumentsFor } from "./tool-arguments.ts";
 
 export interface SimCall {
   readonly name: string;
-  /** JSON text, as a model writes it. */
   readonly arguments: string;
 }
 
 export interface SimUsage {
-  /** All prompt tokens, including cached ones and cache writes. */
+  /** All prompt tokens, including cached tokens and cache writes. */
   readonly prompt: number;
   readonly cached: number;
   readonly cacheWrite: number;
-  /** Cache writes that are kept for an hour. */
+  /** Cache writes that are kept for an hour; included in `cacheWrite`. */
   readonly hourWrite: number;
-  /** All output tokens, reasoning included. */
+  /** All output tokens, including reasoning. */
   readonly output: number;
   readonly reasoning: number;
 }
 
 export type SimFinish = "stop" | "length" | "tools" | "stop_sequence" | "refusal";
 
-/** The model's answer before it is put into the format of a wire. */
+/** The answer of the model, before it gets the format of a wire. */
 export interface SimAnswer {
-  /** Reasoning text; empty if none is shown. */
+  /** Text of the reasoning; empty if the answer shows none. */
   readonly thinking: string;
   readonly text: string;
   readonly calls: readonly SimCall[];
@@ -34,7 +33,7 @@ export interface SimAnswer {
 
 const CHARS_PER_TOKEN = 4;
 
-/** Computes the answer to a request; equal requests get equal answers. */
+/** Equal requests get equal answers. */
 export function answerTo(request: SimRequest): SimAnswer {
   const budget = request.maxTokens ?? Number.MAX_SAFE_INTEGER;
   const reasoning = Math.min(marker(request, "reasoning"), budget);
@@ -102,7 +101,7 @@ function cutAtStop(
   };
 }
 
-/* Cuts before a surrogate pair rather than through it. */
+/* Never cuts through a surrogate pair. */
 function wholeChars(text: string, charsMax: number): string {
   const last = text.charCodeAt(charsMax - 1);
   const splitsPair = last >= 0xd800 && last <= 0xdbff;
@@ -121,7 +120,7 @@ function makeCalls(request: SimRequest): readonly SimCall[] {
   return (request.parallel ? chosen : chosen.slice(0, 1)).map((tool) => makeCall(tool, request));
 }
 
-/* The tools that the user's text names; "both" and "parallel" always give two calls. */
+/* If the user's text says "both" or "parallel", returns two tools even if it names fewer. */
 function wantedTools(request: SimRequest): readonly SimTool[] {
   const text = request.userText.toLowerCase();
   const named = request.tools.filter((tool) => text.includes(tool.name.toLowerCase()));
@@ -149,7 +148,8 @@ function promptUsage(
   const cached = Math.min(marker(request, "cached"), prompt);
   const marked = Math.max(request.cacheMarkedTokens, marker(request, "cache_write"));
   const cacheWrite = Math.min(marked, prompt - cached);
-  // The tokens of a marker are kept for an hour if the request's cache marks say so.
+  // The tokens of a `[cache_write:N]` marker count as one-hour writes if the request marks any part
+  // for an hour.
   const isHour = request.hourMarkedTokens > 0 && marked > request.cacheMarkedTokens;
   const hour = isHour ? cacheWrite : request.hourMarkedTokens;
   return { prompt, cached, cacheWrite, hourWrite: Math.min(hour, cacheWrite) };
@@ -168,7 +168,6 @@ function marker(request: SimRequest, name: string): number {
 const DIGITS = ["one", "two", "three", "four", "five", "six", "seven", "eight", "nine"];
 const LENGTH = new RegExp(String.raw`\babout (${DIGITS.join("|")}) hundred words\b`, "i");
 
-/** The answer length that the last user text asks for; 0 if it names none. */
 function askedLength({ userText }: SimRequest): number {
   const [, digit = ""] = LENGTH.exec(userText) ?? [];
   return 100 * (DIGITS.indexOf(digit.toLowerCase()) + 1);
@@ -176,7 +175,6 @@ function askedLength({ userText }: SimRequest): number {
 
 const COUNT = /\bCount from (\d{1,4}) to (\d{1,4})\b/;
 
-/** The counted numbers that the last user text asks for; undefined if it asks for none. */
 function countedNumbers({ userText }: SimRequest): string | undefined {
   const [, first, last] = COUNT.exec(userText) ?? [];
   if (first === undefined) return undefined;
@@ -184,7 +182,6 @@ function countedNumbers({ userText }: SimRequest): string | undefined {
   return Array.from({ length }, (_item, at) => Number(first) + at).join(" ");
 }
 
-/** The last user text without its markers. */
 function plainText(request: SimRequest): string {
   return request.userText
     .replaceAll(/\[\[fault:.*?\]\]/gs, "")

@@ -4,36 +4,31 @@ const CALLS_KEPT = 100;
 const SECRET_CHARS_SHOWN = 8;
 const SECRET_HEADERS = new Set(["authorization", "x-api-key"]);
 
-/** Counts of calls since the start or the last reset. */
+/** Counts since the start or the last reset. A reset keeps `open`. */
 export interface CallCounts {
   /** Generation calls: chats, images, decisions, created video jobs. */
   readonly total: number;
-  /** Counts by path, of generation calls and of calls about video jobs. */
   readonly paths: Readonly<Record<string, number>>;
-  /** Calls that are being answered now. */
   readonly open: number;
-  /** Calls whose client left before the answer was complete. */
+  /** Calls whose client disconnected before the answer was complete. */
   readonly abandoned: number;
 }
 
-/** One call, as it arrived and as it ended. */
 export interface CallRecord {
-  /** The number of a generation call, from 1; 0 for a call about a video job. */
+  /** Number among the generation calls, from 1; 0 for a call about a video job. */
   readonly number: number;
   readonly method: string;
   readonly path: string;
   readonly query: string;
-  /** Headers with keys cut short, so that a record reveals none. */
+  /** Keys are cut short, so that a record reveals none. */
   readonly headers: RequestHeaders;
-  /** The body as text, byte for byte if it was UTF-8. */
   bodyText: string;
-  /** The body as a JSON value; null if it is not JSON. */
+  /** The parsed body. Null until it has arrived; undefined if it is not JSON. */
   body: unknown;
   fault: string | null;
   outcome: "open" | "answered" | "broken" | "abandoned";
 }
 
-/** A call that is about to be answered; only generations count in the total. */
 export interface ArrivedCall {
   readonly isGeneration: boolean;
   readonly method: string;
@@ -42,7 +37,6 @@ export interface ArrivedCall {
   readonly headers: RequestHeaders;
 }
 
-/** Counts calls, and keeps the last hundred of them whole. */
 export class CallLog {
   #records: CallRecord[] = [];
   #paths = new Map<string, number>();

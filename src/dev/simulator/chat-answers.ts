@@ -12,7 +12,6 @@ const FINISH_REASONS: Readonly<Record<SimFinish, string>> = {
   refusal: "content_filter",
 };
 
-/** A whole chat completion. */
 export function chatCompletion(answer: SimAnswer, envelope: Envelope): JsonObject {
   const message = {
     role: "assistant",
@@ -33,7 +32,6 @@ export function chatCompletion(answer: SimAnswer, envelope: Envelope): JsonObjec
   };
 }
 
-/** The chunks of a streamed chat completion, `[DONE]` included. */
 export function chatChunks(answer: SimAnswer, envelope: Envelope): readonly Frame[] {
   const chunk = (kind: FrameKind, delta: JsonObject, finish: string | null = null): Frame => {
     const choice = { index: 0, delta, logprobs: null, finish_reason: finish };
@@ -114,7 +112,7 @@ function chunkHead(envelope: Envelope): JsonObject {
   };
 }
 
-/* Clients that asked for usage get `usage: null` in every chunk before the last. */
+/* Clients that request usage get `usage: null` in every chunk before the last. */
 function usageSlot({ includeUsage, usage }: Envelope): JsonObject {
   return includeUsage && usage !== null ? { usage: null } : {};
 }

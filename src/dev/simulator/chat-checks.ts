@@ -22,7 +22,10 @@ import {
 import type { SimError } from "./sim-error.ts";
 
 const TOOL_NAME = matching(/^[a-zA-Z0-9_-]{1,64}$/);
-/** Unknown fields are ignored, except controls of gateways, which a provider must not receive. */
+/**
+ * Ignores unknown fields, but refuses the controls of gateways, which a gateway must not send to a
+ * provider.
+ */
 const FOREIGN = fields({}, (_value, path) =>
   /^(models|route|transforms|api_key|base_url|connection_id)$/.test(path)
     ? `Unrecognized request argument supplied: ${path}`
@@ -102,7 +105,6 @@ const BODY = fields(
   anything,
 );
 
-/** The first problem for which a chat-completions provider would refuse `body`. */
 export function chatProblem(body: JsonObject): SimError | undefined {
   const message =
     FOREIGN(body, "") ?? BODY(body, "") ?? togetherComplaint(body) ?? orderComplaint(body);
@@ -115,7 +117,7 @@ function emptyComplaint(message: unknown, path: string): Complaint {
   return isEmpty ? `${path}.content: expected a string, got null` : undefined;
 }
 
-/** The complaint about fields that must not be combined. */
+/** Complains about fields that must not be combined. */
 function togetherComplaint(body: JsonObject): Complaint {
   const { stream, stream_options: options, tools, tool_choice: choice } = body;
   if (!isAbsent(body["max_tokens"]) && !isAbsent(body["max_completion_tokens"])) {

@@ -11,7 +11,7 @@ import {
 } from "./sim-request.ts";
 import { contentText, isObject, pickObjects, pickStrings, type JsonObject } from "./json.ts";
 
-/** Reads a chat-completions body that has passed the checks. */
+/** The body must have passed `chatProblem`. */
 export function readChatRequest(body: JsonObject): SimRequest {
   const messages = pickObjects(body["messages"]);
   const lastAnswer = messages.findLastIndex((message) => message["role"] === "assistant");

@@ -6,13 +6,12 @@ import type { Frame } from "./dialect.ts";
 import type { FaultPoint, Faults } from "./faults.ts";
 import { jsonText, type JsonObject } from "./json.ts";
 
-/** The delivery of one answer: its response, its faults, and whether the client has left. */
 export interface Delivery {
   readonly response: ServerResponse;
   readonly faults: Faults;
-  /** Aborted when the client has left or the simulator closes. */
+  /** Aborted when the client disconnects or the simulator closes. */
   readonly gone: AbortSignal;
-  /** Answers that the `hold` fault keeps back. */
+  /** The answers that the fault `hold` keeps back. */
   readonly held: HeldAnswers;
   readonly headers: Readonly<Record<string, string>>;
 }
@@ -27,10 +26,10 @@ const FILLER = Buffer.alloc(64 * 1024, "x");
 const BOMB_MEMBER_BYTES = 10 * 1024 * 1024;
 const BOMB_MEMBERS = 1_000;
 const DRIPS_PER_SECOND = 10;
-/* Wait before a reset, which discards bytes that the client has not read yet. */
+/* A reset discards bytes that the client has not read yet, so it waits this long. */
 const BEFORE_RESET_MS = 20;
 
-/** Applies the faults that come before any byte of an answer. */
+/** Applies the faults that act before the first byte of an answer. */
 export async function failEarly(delivery: Delivery): Promise<void> {
   const { faults, response } = delivery;
   if (faults.hang?.at === "accept" || faults.hang?.at === "headers") await hang(delivery);
@@ -41,7 +40,6 @@ export async function failEarly(delivery: Delivery): Promise<void> {
   }
 }
 
-/** Sends one JSON document, with the faults for documents. */
 export async function deliverJson(
   delivery: Delivery,
   status: number,
@@ -69,7 +67,7 @@ export interface PiecedBody {
   readonly pieces: Iterable<Buffer>;
 }
 
-/** Sends a body piece by piece, with the faults for documents. */
+/** Sends a body piece by piece. Applies the faults that concern whole documents, not streams. */
 export async function deliverPieces(delivery: Delivery, body: PiecedBody): Promise<void> {
   const { faults, response } = delivery;
   await pause(delivery);
@@ -89,7 +87,6 @@ export async function deliverPieces(delivery: Delivery, body: PiecedBody): Promi
   response.end();
 }
 
-/** Sends the events of a stream, with the faults for streams. */
 export async function deliverStream(
   delivery: Delivery,
   frames: readonly Frame[],
@@ -144,12 +141,12 @@ function eventBytes(frame: Frame, index: number, faults: Faults): Buffer {
   return isBroken ? withBadUtf8(bytes) : bytes;
 }
 
-/* The last text event, which can be repeated without end. */
+/* The last event with text, which the fault `endless` repeats. */
 function repeatableIndex(frames: readonly Frame[]): number {
   return frames.findLastIndex(({ kind, data }) => kind === "content" && data.includes("delta"));
 }
 
-/* Puts 0xff, which is never valid in UTF-8, into the last string of text. */
+/* Inserts two bytes that are never valid in UTF-8 into a text of the answer. */
 function withBadUtf8(bytes: Buffer): Buffer {
   const places = ['"content":"', '"text":"', '"thinking":"', '":"'];
   const found = places.map((place) => [bytes.indexOf(place), place.length] as const);
@@ -177,7 +174,7 @@ function writeHead(
   response.flushHeaders();
 }
 
-/* Sends gzip members of 10 KB, each of 10 MB of zeros, without end. */
+/* Sends a thousand gzip members. Each has about 10 KB, and expands to 10 MiB of spaces. */
 async function deliverBomb(delivery: Delivery, status: number): Promise<void> {
   const { response, headers } = delivery;
   const member = gzipSync(Buffer.alloc(BOMB_MEMBER_BYTES, " "));
@@ -188,7 +185,7 @@ async function deliverBomb(delivery: Delivery, status: number): Promise<void> {
   response.end();
 }
 
-/** Writes bytes at the pace and up to the point that the faults allow. */
+/** Writes bytes at the pace, and up to the point, that the faults allow. */
 class Sink {
   readonly #delivery: Delivery;
   #sentBytes = 0;
@@ -197,7 +194,7 @@ class Sink {
     this.#delivery = delivery;
   }
 
-  /** Called before event `index`: resets, hangs or waits if a fault says so there. */
+  /** Applies the faults before event `index`: waits, resets the connection, or hangs. */
   async reach(index: number): Promise<void> {
     const { hold, reset, hang: hanging } = this.#delivery.faults;
     if (isEvent(hold, index)) await this.#delivery.held.wait(this.#delivery.gone);
@@ -214,12 +211,10 @@ class Sink {
     if (allowed.length < bytes.length) await this.#reset();
   }
 
-  /** Writes the same bytes until the connection is closed. */
   async repeat(bytes: Buffer): Promise<void> {
     while (!this.#delivery.gone.aborted) await this.write(bytes);
   }
 
-  /** Writes `count` meaningless bytes. */
   async fill(count: number): Promise<void> {
     for (let left = count; left > 0; left -= FILLER.length) {
       await this.write(left < FILLER.length ? FILLER.subarray(0, left) : FILLER);
@@ -266,11 +261,11 @@ function breakOff(response: ServerResponse): never {
   throw new BrokenOff();
 }
 
-/** Keeps answers back until all of them are released together. */
+/** Keeps answers back until `release` lets all of them go. */
 export class HeldAnswers {
   readonly #waiting = new Set<() => void>();
 
-  /** Waits for `release`; rejects if the client leaves before. */
+  /** Resolves at `release`; rejects if the client disconnects first. */
   async wait(gone: AbortSignal): Promise<void> {
     gone.throwIfAborted();
     await new Promise<void>((resolve) => {

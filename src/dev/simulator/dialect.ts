@@ -3,31 +3,29 @@ import type { JsonObject } from "./json.ts";
 import type { RequestHeaders, SimError, Troubles } from "./sim-error.ts";
 import type { SimRequest } from "./sim-request.ts";
 
-/** The purpose of a stream event; some faults drop or break certain kinds. */
+/** Some faults drop or change only events of certain kinds. */
 export type FrameKind = "start" | "content" | "finish" | "usage" | "end" | "ping";
 
 export interface Frame {
   readonly kind: FrameKind;
-  /** The `event:` line; undefined if there is none. */
+  /** The `event:` line; absent on the chat-completions wire. */
   readonly event?: string;
   readonly data: string;
 }
 
-/** The values that an answer has besides its content. */
+/** What an answer contains in addition to what the model said. */
 export interface Envelope {
   /** Unique part of the ids of this answer. */
   readonly serial: string;
   readonly createdS: number;
-  /** The model id that the answer names. */
   readonly model: string;
   readonly includeUsage: boolean;
   /** Fields that replace those of the reported usage; `null` reports no usage. */
   readonly usage: JsonObject | null;
 }
 
-/** One of the two chat wires on the provider's side. */
+/** The provider's side of a chat wire: checks and reads requests, writes answers and errors. */
 export interface Dialect {
-  /** The provider's first refusal; undefined if it accepts the request. */
   findProblem(body: JsonObject, headers: RequestHeaders): SimError | undefined;
   read(body: JsonObject): SimRequest;
   json(answer: SimAnswer, envelope: Envelope): JsonObject;
@@ -35,7 +33,6 @@ export interface Dialect {
   frames(answer: SimAnswer, envelope: Envelope): readonly Frame[];
   readonly error: (error: SimError) => JsonObject;
   errorFrame(error: SimError): Frame;
-  /** Provider troubles, with the status and message that they have on this wire. */
   readonly troubles: Required<Troubles>;
   readonly requestIdHeader: string;
 }

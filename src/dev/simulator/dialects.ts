@@ -8,7 +8,6 @@ import { messagesProblem } from "./messages-checks.ts";
 import { readMessagesRequest } from "./messages-request.ts";
 import type { SimError } from "./sim-error.ts";
 
-/** The chat-completions wire. */
 export const chatDialect: Dialect = {
   findProblem: (body) => chatProblem(body),
   read: readChatRequest,
@@ -35,7 +34,6 @@ export const chatDialect: Dialect = {
   requestIdHeader: "x-request-id",
 };
 
-/** The messages wire. */
 export const messagesDialect: Dialect = {
   findProblem: messagesProblem,
   read: readMessagesRequest,

@@ -17,7 +17,6 @@ export interface ChosenFault {
   readonly faults: Faults;
 }
 
-/** The call that rules are matched against. */
 export interface FaultedCall {
   readonly method: string;
   readonly path: string;
@@ -26,7 +25,7 @@ export interface FaultedCall {
 
 const NONE: ChosenFault = { script: null, faults: {} };
 
-/** Fault rules for later calls, by path, method or model; the first match wins. */
+/** Faults for later calls, by path, method or model. The first rule that matches applies. */
 export class FaultBoard {
   readonly #cheats: Cheats;
   #rules: Rule[] = [];
@@ -35,7 +34,7 @@ export class FaultBoard {
     this.#cheats = cheats;
   }
 
-  /** Adds the rule `{path?, method?, model?, fault, times?}`; returns a problem of it. */
+  /** Returns what is wrong with the rule; undefined if it was added. */
   add(value: unknown): string | undefined {
     if (!isObject(value) || typeof value["fault"] !== "string") {
       return "send {path?, method?, model?, fault, times?}, fault being a string";
@@ -58,7 +57,7 @@ export class FaultBoard {
     this.#rules = [];
   }
 
-  /** Returns the fault of the next call, and uses up one of the rule's `times`. */
+  /** Returns the fault of a call, and uses up one of its rule's `times`. */
   take({ method, path, model }: FaultedCall): ChosenFault {
     const rule = this.#rules.find(
       (candidate) =>
@@ -73,7 +72,7 @@ export class FaultBoard {
   }
 }
 
-/* Compiles a path pattern, in which `*` stands for one segment. */
+/* In a path pattern, `*` matches one segment. */
 function compilePattern(path: string): RegExp {
   const literal = path.replaceAll(/[.+?^${}()|[\]\\]/g, String.raw`\$&`);
   return new RegExp(`^${literal.replaceAll("*", "[^/]+")}$`);
@@ -81,7 +80,6 @@ function compilePattern(path: string): RegExp {
 
 const MARKER = /\[\[fault:(.*?)\]\]/s;
 
-/** The fault script in the header, else the one in the text. */
 export function requestedFault(
   header: string | readonly string[] | undefined,
   userText: string,
@@ -91,7 +89,6 @@ export function requestedFault(
   return script === undefined ? undefined : { script, reading: readFaults(script, cheats) };
 }
 
-/** The first text under `value` with a fault script; empty if there is none. */
 export function markedText(value: unknown): string {
   if (typeof value === "string") return MARKER.test(value) ? value : "";
   const inner = Array.isArray(value) ? value : isObject(value) ? Object.values(value) : [];

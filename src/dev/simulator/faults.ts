@@ -8,21 +8,19 @@ export interface FaultPoint {
 }
 
 const isSet: Rule = be("true", (value) => value === true);
-/** An amount in USD that is kept digit for digit; null reports none. */
+/** USD, kept digit for digit; null reports no cost. */
 const amount: Rule = be("an amount", (value) => /^(string|number)$/.test(typeof value));
 
-/** A fault of the images in an answer. */
 export interface ImageFault {
-  /** Images in the answer, whatever was asked for. */
+  /** Number of images in the answer, whatever the request says. */
   readonly count?: number;
-  /** Bytes to which each image is padded before base64. */
+  /** Each image is padded to this many bytes before base64. */
   readonly bytes?: number;
   readonly url_only?: true;
   readonly bad_base64?: true;
   readonly not_an_image?: true;
   readonly empty?: true;
   readonly cost?: string | null;
-  /** Moderation removed all images. */
   readonly moderation_flag?: true;
 }
 const IMAGE = fields({
@@ -36,14 +34,12 @@ const IMAGE = fields({
   moderation_flag: isSet,
 });
 
-/** States of a video job, and faults of the calls about it. */
 export interface JobFault {
   /** States in order: the create call returns the first, and each poll the next. */
   readonly states?: readonly string[];
-  /** The final state, after `states`. */
   readonly final?: string;
   readonly never?: true;
-  /** Milliseconds that each state lasts, independent of polls. */
+  /** Each state lasts this many milliseconds, however often the client polls. */
   readonly ms?: number;
   readonly code?: string;
   readonly message?: string;
@@ -51,7 +47,7 @@ export interface JobFault {
   readonly cost?: string | null;
   readonly bytes?: number;
   readonly no_content?: true;
-  /** Fault scripts of the polls (the first `poll_times` of them) and of the file. */
+  /** Fault scripts: `poll` for the first `poll_times` polls, `content` for the file. */
   readonly poll?: string;
   readonly poll_times?: number;
   readonly content?: string;
@@ -74,7 +70,6 @@ const JOB = fields({
   content: scripted,
 });
 
-/** A fault of an answer's envelope. */
 export interface EnvelopeFault {
   readonly success?: boolean;
   readonly code?: number;
@@ -94,21 +89,22 @@ const ENVELOPE = fields({
 
 type Reader<T> = (argument: string) => T | undefined;
 
-/** Parsers of the arguments of all faults; undefined if the argument is invalid. */
 const READERS = {
-  /** The connection is reset in the headers, after `count` bytes, or after `count` events. */
+  /**
+   * Resets the connection in the headers, after `count` bytes of the body, or after `count` events.
+   */
   reset: pointReader(/^(headers)$|^(body|event):(\d{1,9})$/),
-  /** From this point nothing more is sent, and the connection stays open. */
+  /** Sends nothing more from this point on, but keeps the connection open. */
   hang: pointReader(/^(accept|headers)$|^(event):(\d{1,9})$/),
-  /** From this point nothing is sent until the simulator receives a release request. */
+  /** Sends nothing from this point on, until the simulator gets a release request. */
   hold: pointReader(/^(|accept)$|^(event):(\d{1,9})$/),
-  /** Bytes of the body sent per second. */
+  /** Bytes of the body per second. */
   drip: parseNumber,
   status: parseNumber,
   body: (argument: string) => (argument === "html" ? argument : undefined),
   message: parseText,
   retry_after: parseText,
-  /** Number that is added to the true `content-length`. */
+  /** Added to the true `content-length`. */
   wrong_length: parseNumber,
   content_type: parseText,
   gzip_bomb: parseFlag,
@@ -118,7 +114,7 @@ const READERS = {
   no_usage: parseFlag,
   no_terminal: parseFlag,
   endless: parseFlag,
-  /** Bytes of one long line that is sent first. */
+  /** Bytes of one long line at the start of the body. */
   long_line: parseNumber,
   model_echo: parseText,
   error_in_200: parseFlag,
@@ -128,11 +124,12 @@ const READERS = {
   content_filter: parseFlag,
   /** Milliseconds of delay before each event, or before a JSON answer. */
   slow: parseNumber,
-  /** Most milliseconds before an answer begins; the delay depends on the seed and the call. */
+  /**
+   * Longest delay in milliseconds before an answer begins; the seed and the call decide the delay.
+   */
   jitter: parseNumber,
   /** Milliseconds of delay before the simulator's first answer. */
   slow_start: parseNumber,
-  /** Sends all events of a stream in one write. */
   one_piece: parseFlag,
   /** Fields that replace those of the reported usage. */
   usage: objectReader(anything),
@@ -142,20 +139,19 @@ const READERS = {
   chunked: parseFlag,
   image: objectReader(IMAGE) as Reader<ImageFault>,
   job: objectReader(JOB) as Reader<JobFault>,
-  /** Redirects a file to its own address, or to another host name. */
+  /** Redirects the request for a file to its own address, or to another host name. */
   redirect: (argument: string) =>
     argument === "self" || argument === "other" ? argument : undefined,
   envelope: objectReader(ENVELOPE) as Reader<EnvelopeFault>,
-  /** Name of the question that is not answered; empty: the first one. */
+  /** Name of the question that gets no answer; empty: the first one. */
   missing_answer: (argument: string) => argument,
   extra_answer: parseFlag,
-  /** Answers that replace the true ones. */
+  /** Answers that replace those of the host, by question. */
   answers: objectReader(anything),
 };
 
 type Readers = typeof READERS;
 
-/** The faults of one answer; empty for an honest one. */
 export type Faults = {
   readonly [Name in keyof Readers]?: Exclude<ReturnType<Readers[Name]>, undefined>;
 } & { readonly cheat?: Cheat };
@@ -164,7 +160,9 @@ export type FaultReading =
   | { readonly kind: "faults"; readonly faults: Faults }
   | { readonly kind: "unknown"; readonly message: string };
 
-/** Parses `name` or `name:argument`, joined by `;`. `cheat:NAME` is an entry of `cheats`. */
+/**
+ * Parses clauses `name` or `name:argument`, separated by `;`. `cheat:NAME` is an entry of `cheats`.
+ */
 export function readFaults(script: string, cheats: Cheats = {}): FaultReading {
   const faults: Record<string, unknown> = {};
   for (const clause of splitClauses(script)) {
@@ -178,7 +176,7 @@ export function readFaults(script: string, cheats: Cheats = {}): FaultReading {
   return { kind: "faults", faults };
 }
 
-/* Splits at semicolons, except within the JSON of an argument. */
+/* Splits at semicolons, but not within the JSON of an argument. */
 function splitClauses(script: string): readonly string[] {
   const clauses = script.match(/\s*\w+:\{(?:"(?:[^"\\]|\\.)*"|[^";])*[^;]*|[^;]+/g) ?? [];
   return clauses.map((clause) => clause.trim()).filter((clause) => clause !== "");
@@ -219,7 +217,7 @@ function pointReader(form: RegExp): Reader<FaultPoint> {
   };
 }
 
-/** Keeps an amount that is given as a number as text, because it is only printed again. */
+/** A `cost` that is a number becomes text, because it is only printed again. */
 function objectReader(rule: Rule): Reader<JsonObject> {
   return (argument) => {
     try {

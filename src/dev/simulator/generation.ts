@@ -7,12 +7,10 @@ import type { ReceivedCall } from "./received-call.ts";
 import type { SimError } from "./sim-error.ts";
 import { isRefused, findKeyProblem, findRequestProblem, withWords } from "./trouble.ts";
 
-/** A call of one of the chat wires. */
 export interface Generation extends ReceivedCall {
   readonly dialect: Dialect;
 }
 
-/** Answers a generation call like a provider, with the faults of the call. */
 export async function answerGeneration(generation: Generation): Promise<void> {
   const { dialect, delivery, body } = generation;
   const { faults } = delivery;
@@ -20,7 +18,7 @@ export async function answerGeneration(generation: Generation): Promise<void> {
   const isOver = await isRefused(dialect, delivery, findProblem(generation));
   if (isOver || !isObject(body)) return;
   const read = dialect.read(body);
-  // A fault can turn a stream into a document.
+  // With the fault `body`, a requested stream becomes one document.
   const request = { ...read, stream: read.stream && faults.body === undefined };
   const { kept } = generation;
   const asked = { dialect, body, request, number: generation.nextChatAnswer(), kept };
@@ -28,7 +26,6 @@ export async function answerGeneration(generation: Generation): Promise<void> {
   await deliverAnswer(generation, faults.cheat?.chat?.(asked) ?? honest);
 }
 
-/** Answers the route that counts prompt tokens. */
 export async function answerTokenCount(generation: Generation): Promise<void> {
   const { dialect, delivery, body } = generation;
   await failEarly(delivery);
@@ -41,7 +38,6 @@ export async function answerTokenCount(generation: Generation): Promise<void> {
   await deliverJson(delivery, 200, { input_tokens: count });
 }
 
-/** Answers the list of models to callers with a valid key. */
 export async function answerModels(generation: Generation): Promise<void> {
   const { dialect, delivery, headers, models, createdS } = generation;
   await failEarly(delivery);

@@ -1,17 +1,15 @@
 import { asObject, textOf } from "../../kernel/index.ts";
 
-/* Prefix of strings that stand for raw numbers; no text of a request begins with it. */
+/* Marks a string as a raw number. No text of a request begins with it. */
 const RAW = "\u0000raw:";
 const RAW_IN_JSON = /"\\u0000raw:((?:[^"\\]|\\.)*)"/g;
 
-/** A JSON object whose fields have not been checked. */
 export type JsonObject = Readonly<Record<string, unknown>>;
 
 export function isObject(value: unknown): value is JsonObject {
   return asObject(value) !== undefined;
 }
 
-/** The objects of a list, without other values; empty if the value is not a list. */
 export function pickObjects(value: unknown): readonly JsonObject[] {
   return Array.isArray(value) ? value.filter(isObject) : [];
 }
@@ -20,7 +18,6 @@ export function pickStrings(value: unknown): readonly string[] {
   return Array.isArray(value) ? value.filter((item) => typeof item === "string") : [];
 }
 
-/** The text of a message's content, which is a string or a list of parts. */
 export function contentText(content: unknown): string {
   if (typeof content === "string") return content;
   return pickObjects(content)
@@ -29,22 +26,21 @@ export function contentText(content: unknown): string {
     .join("\n");
 }
 
-/** True if providers treat the value as absent. */
+/** Providers treat null like an absent field. */
 export function isAbsent(value: unknown): value is undefined | null {
   return value === undefined || value === null;
 }
 
-/** The set of the space-separated words of some lines. */
 export function wordSet(...lines: readonly string[]): ReadonlySet<string> {
   return new Set(lines.flatMap((line) => line.split(" ")));
 }
 
-/** Marks a number that must be written digit for digit, without the rounding of a float. */
+/** Marks a number that `jsonText` writes digit for digit, without a float's rounding. */
 export function rawNumber(text: string): string {
   return `${RAW}${text}`;
 }
 
-/** The JSON text of a document, with raw numbers digit for digit. */
+/** Writes raw numbers digit for digit. */
 export function jsonText(document: JsonObject): string {
   return JSON.stringify(document).replaceAll(RAW_IN_JSON, (_match, text: string) =>
     JSON.parse(`"${text}"`),
@@ -53,13 +49,12 @@ export function jsonText(document: JsonObject): string {
 
 const TICK_DIGITS = 10;
 
-/** Cents as USD in decimal notation, such as `0.04`. */
 export function toUsd(cents: number): string {
   const digits = String(cents).padStart(3, "0");
   return `${digits.slice(0, -2)}.${digits.slice(-2)}`.replace(/\.?0+$/, "");
 }
 
-/** Converts USD in decimal notation into ticks of 10^-10 USD; returns other texts unchanged. */
+/** Ticks are 10^-10 USD. Returns a text that is not a decimal number unchanged. */
 export function toTicks(usd: string): string {
   const match = /^(\d+)(?:\.(\d+))?$/.exec(usd);
   if (match === null) return usd;

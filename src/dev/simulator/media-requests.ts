@@ -4,7 +4,7 @@ import type { SimError, Troubles } from "./sim-error.ts";
 
 const PROMPT_CHARS_MAX = 32_000;
 
-/** Rules for the fields that image and video requests have in common. */
+/** Rules for the fields that image and video requests share. */
 export const PROMPTED: Readonly<Record<string, Rule>> = {
   "model!": text,
   "prompt!": be(`a string of 1 to ${PROMPT_CHARS_MAX} characters`, (value) => {
@@ -13,7 +13,7 @@ export const PROMPTED: Readonly<Record<string, Rule>> = {
   }),
 };
 
-/** Troubles of image and video hosts, which differ only in the moderation error. */
+/** Image and video hosts differ only in the error of moderation. */
 export function mediaTroubles(content_filter: SimError): Troubles {
   return {
     context_overflow: {
@@ -26,7 +26,6 @@ export function mediaTroubles(content_filter: SimError): Troubles {
   };
 }
 
-/** The refusal of an image or video host; undefined without a message. */
 export function invalidValue(message: string | undefined): SimError | undefined {
   return message === undefined ? undefined : { status: 400, message, code: "invalid_value" };
 }

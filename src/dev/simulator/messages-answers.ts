@@ -12,7 +12,6 @@ const STOP_REASONS: Readonly<Record<SimFinish, string>> = {
   refusal: "refusal",
 };
 
-/** A whole message. */
 export function wholeMessage(answer: SimAnswer, envelope: Envelope): JsonObject {
   const blocks: JsonObject[] = [];
   if (answer.thinking !== "") {
@@ -32,7 +31,6 @@ export function wholeMessage(answer: SimAnswer, envelope: Envelope): JsonObject 
   };
 }
 
-/** The events of a streamed message. */
 export function messageEvents(answer: SimAnswer, envelope: Envelope): readonly Frame[] {
   const blocks = blockEvents(answer, envelope);
   const [opening, ...rest] = blocks;

@@ -21,7 +21,7 @@ import {
 } from "./shape.ts";
 import type { RequestHeaders, SimError } from "./sim-error.ts";
 
-/** Fields that count as unknown without one of these names in the beta header. */
+/** Fields that are unknown unless the beta header has a matching name. */
 const GATED: Readonly<Record<string, RegExp>> = {
   context_management: /\b(context-management|compact)-\d/,
   compaction: /\bcompact-\d/,
@@ -99,7 +99,7 @@ const BODY = fields(
     top_p: decimal(0, 1),
     top_k: whole(0),
     stop_sequences: listOf(be("more than white space", (value) => textOf(value).trim() !== "")),
-    // Tools that the provider runs itself have other shapes, which are not checked.
+    // Tools that the provider runs itself have other fields, which are not checked.
     tools: listOf((tool, path) => (isForeign(tool) ? undefined : TOOL(tool, path))),
     tool_choice: tagged("type", {
       auto: fields(CHOICE),
@@ -110,11 +110,14 @@ const BODY = fields(
     system: CONTENT_OF["system"] ?? anything,
     "messages!": listOf(messageComplaint),
   },
-  // Tests send fields named `x_…` to see them pass through.
+  // Tests send fields named `x_…` to see that the gateway passes them on.
   (_value, path) => (path.startsWith("x_") ? undefined : `${path}: Extra inputs are not permitted`),
 );
 
-/** The first problem for which a messages provider would refuse `body` or its version header. */
+/**
+ * The first problem for which a provider would refuse `body` or its version header; undefined if it
+ * would accept both.
+ */
 export function messagesProblem(body: JsonObject, headers: RequestHeaders): SimError | undefined {
   const message =
     versionComplaint(headers) ??
@@ -157,7 +160,7 @@ function messageComplaint(message: unknown, path: string): Complaint {
   return fields({ role: text, "content!": content ?? anything })(message, path);
 }
 
-/** The complaint about fields that must not be combined. */
+/** Complains about fields that must not be combined. */
 function togetherComplaint(body: JsonObject): Complaint {
   const { tools, tool_choice: choice, thinking, max_tokens: bound } = body;
   const budget = isObject(thinking) && thinking["type"] === "enabled" && thinking["budget_tokens"];
@@ -184,8 +187,8 @@ function togetherComplaint(body: JsonObject): Complaint {
 }
 
 /**
- * The complaint about the order of messages: who speaks first, who may say nothing, and the pairs
- * of calls and results.
+ * Complains about the order of messages: the first must be the user's, only the last may be empty,
+ * and each call needs its result.
  */
 function orderComplaint(messages: readonly JsonObject[]): Complaint {
   const [first] = messages;
@@ -215,7 +218,7 @@ function emptyComplaint(messages: readonly JsonObject[], index: number): Complai
     : undefined;
 }
 
-/* Each call needs exactly one result, at the start of the next message. */
+/* Each tool call needs exactly one result, at the start of the next message. */
 function answersComplaint(message: JsonObject, called: readonly string[], at: number): Complaint {
   const types = listTypes(message);
   const other = types.findIndex((type) => type !== "tool_result");
@@ -247,7 +250,7 @@ function unanswered(at: number, ids: readonly string[]): string {
 const TIMES: ReadonlySet<unknown> = new Set([undefined, null, "5m", "1h"]);
 
 /**
- * The complaint of a provider about the cache marks of a body: odd times, and an hour behind five
+ * Complains about a cache mark with an unknown lifetime, and about an hour mark after one of five
  * minutes.
  */
 export function cacheMarksComplaint(body: JsonObject): Complaint {

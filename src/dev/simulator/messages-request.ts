@@ -12,7 +12,7 @@ import {
 } from "./sim-request.ts";
 import { contentText, isObject, pickObjects, pickStrings, type JsonObject } from "./json.ts";
 
-/** Reads a messages body that has passed the checks. */
+/** The body must have passed `messagesProblem`. */
 export function readMessagesRequest(body: JsonObject): SimRequest {
   const messages = pickObjects(body["messages"]);
   const lastAnswer = messages.findLastIndex((message) => message["role"] === "assistant");

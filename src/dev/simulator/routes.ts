@@ -20,10 +20,10 @@ import { plainVideos, referenceVideos, relayVideos, type VideoHost } from "./vid
 
 type Row = readonly [pattern: RegExp, route: Route];
 
-/** Finds the route of a call. `versioned`: the caller sent the messages wire's version header. */
+/** `versioned`: the caller sent the version header of the messages wire. */
 export function findRoute(method: string, path: string, versioned: boolean): Route | undefined {
   const route = ROWS.find(([pattern, each]) => each.method === method && pattern.test(path))?.[1];
-  // Both wires list their models at one path: a messages client names its version.
+  // Both wires list their models at one path; only messages clients send a version.
   return route === chatModels && versioned ? messagesModels : route;
 }
 
@@ -58,7 +58,6 @@ const messagesModels: Route = {
   answer: (call) => answerModels({ ...call, dialect: messagesDialect }),
 };
 
-/* Properties of all media routes. */
 const media = {
   method: "POST",
   wire: "wire_a",
@@ -69,7 +68,7 @@ const media = {
 
 const noRoute: Route = { ...media, answer: answerNoRoute };
 
-/* A leading path segment chooses the kind of provider, so that one simulator can play several. */
+/* The first path segment chooses the kind of provider, so that one simulator can act as several. */
 const ROWS: readonly Row[] = [
   ...imageRows("img", referenceImages),
   ...imageRows("imgor", relayImages),
@@ -92,7 +91,6 @@ const ROWS: readonly Row[] = [
   [/^(?:\/[\w.-]+)?\/v1\/models$/, chatModels],
 ];
 
-/** A path of one kind of host, whose first segment may have a suffix. */
 function at(kind: string, path: string): RegExp {
   return new RegExp(`^/${kind}(?:-[\\w.-]+)?/v1/${path}$`);
 }

@@ -1,10 +1,10 @@
 import { textOf } from "../../kernel/index.ts";
 import { isAbsent, isObject, wordSet } from "./json.ts";
 
-/** The message of a provider's first complaint; undefined if there is none. */
+/** Undefined if the value is valid. */
 export type Complaint = string | undefined;
 
-/** A rule for one value; `path` names its place in the body. */
+/** `path` is the place of the value in the body, for the complaint. */
 export type Rule = (value: unknown, path: string) => Complaint;
 
 export const anything: Rule = () => undefined;
@@ -47,7 +47,7 @@ export function listOf(item: Rule, min: number = 0, max: number = 100_000): Rule
   };
 }
 
-/** An object of `min` to `max` fields with any names, each of which must be an `item`. */
+/** An object with `min` to `max` fields of any name, each of which must follow `item`. */
 export function mapOf(item: Rule, min: number = 0, max: number = 100_000): Rule {
   return (value, path) => {
     if (!isObject(value)) return dictionary(value, path);
@@ -59,7 +59,6 @@ export function mapOf(item: Rule, min: number = 0, max: number = 100_000): Rule 
   };
 }
 
-/** A string, or a value that `other` accepts. */
 export function textOr(other: Rule): Rule {
   return (value, path) => (typeof value === "string" ? undefined : other(value, path));
 }
@@ -72,8 +71,8 @@ export function any(names: string): Readonly<Record<string, Rule>> {
 const refuseField: Rule = (_value, path) => `${path}: Extra inputs are not permitted`;
 
 /**
- * An object with these fields. One whose name ends with `!` is required; null counts as absent;
- * `extra` judges the others.
+ * An object with these fields. A name that ends with `!` is required; null counts as absent;
+ * `extra` judges all other fields.
  */
 export function fields(rules: Readonly<Record<string, Rule>>, extra: Rule = refuseField): Rule {
   const named = Object.entries(rules).map(([name, rule]) => {
@@ -96,7 +95,7 @@ export function fields(rules: Readonly<Record<string, Rule>>, extra: Rule = refu
   };
 }
 
-/** An object whose field `key` names the rule that it must follow. */
+/** An object whose field `key` chooses its rule. */
 export function tagged(key: string, rules: Readonly<Record<string, Rule>>): Rule {
   return (value, path) => {
     if (!isObject(value)) return dictionary(value, path);

@@ -1,6 +1,6 @@
 import type { JsonObject } from "./json.ts";
 
-/** An error answer of a provider, in one format for all wires. */
+/** An error of a provider, in one format for all wires. */
 export interface SimError {
   readonly status: number;
   readonly message: string;
@@ -9,7 +9,6 @@ export interface SimError {
 
 export type RequestHeaders = Readonly<Record<string, string | readonly string[] | undefined>>;
 
-/** Provider troubles, with the status, message and code of one host. */
 export interface Troubles {
   readonly overloaded?: SimError;
   readonly context_overflow: SimError;
@@ -17,10 +16,9 @@ export interface Troubles {
   readonly failed: SimError;
 }
 
-/** Writes an error in the format of an image or video host. */
 export type ErrorWriter = (error: SimError) => JsonObject;
 
-/** Errors with a type besides the code. */
+/** Writes an error with a type in addition to the code. */
 export const referenceError: ErrorWriter = ({ status, message, code }) => {
   const isModeration = code === "moderation_blocked" || code === "content_policy_violation";
   const type = isModeration
@@ -31,7 +29,9 @@ export const referenceError: ErrorWriter = ({ status, message, code }) => {
   return { error: { message, type, param: null, code: code ?? null } };
 };
 
-/** Errors with the status as the code, and the code in another field. */
+/**
+ * Writes an error whose `code` is the HTTP status; the error's own code is `metadata.error_type`.
+ */
 export const relayError: ErrorWriter = ({ status, message, code }) => ({
   error: {
     code: status,
@@ -40,7 +40,7 @@ export const relayError: ErrorWriter = ({ status, message, code }) => ({
   },
 });
 
-/** Errors of two texts: a code and a message. */
+/** Writes an error as two texts: a code and a message. */
 export const plainError: ErrorWriter = ({ status, message, code }) => ({
   code: code ?? (status >= 500 ? "The service is currently unavailable" : "Invalid argument"),
   error: message,

@@ -10,34 +10,31 @@ export interface SimTool {
 export type SimToolChoice =
   { readonly kind: "auto" | "none" | "any" } | { readonly kind: "tool"; readonly name: string };
 
-/** A request of either wire, in one format. */
+/** A request of either chat wire, in one format. */
 export interface SimRequest extends Told {
   readonly model: string;
   readonly stream: boolean;
-  /** True if a stream reports usage; only one of the wires lets the client choose. */
+  /** True if a stream reports usage. Only chat-completions clients choose this. */
   readonly includeUsage: boolean;
   readonly maxTokens: number | undefined;
   readonly stops: readonly string[];
   readonly tools: readonly SimTool[];
   readonly choice: SimToolChoice;
   readonly parallel: boolean;
-  /** The user's last text. */
   readonly userText: string;
-  /** Tool results since the last answer. */
+  /** Results of tools since the model's last answer. */
   readonly toolResults: readonly string[];
-  /** All media of the prompt. */
   readonly media: readonly SimMedia[];
-  /** The JSON schema that the answer has to fit; absent when text is wanted. */
+  /** The answer must fit this JSON schema; absent if the client wants text. */
   readonly answerSchema?: JsonObject;
   readonly thinking: boolean;
   readonly promptTokens: number;
-  /** Tokens of the parts that are marked for the prompt cache. */
+  /** Tokens of the parts with a mark for the prompt cache. */
   readonly cacheMarkedTokens: number;
-  /** The marked tokens that are kept for an hour. */
+  /** Tokens of the parts with a mark for an hour; included in `cacheMarkedTokens`. */
   readonly hourMarkedTokens: number;
 }
 
-/** `answerSchema` if the request's format has a schema, else no field. */
 export function pickAnswerSchema(schema: unknown): Pick<SimRequest, "answerSchema"> {
   return isObject(schema) ? { answerSchema: schema } : {};
 }
@@ -46,12 +43,11 @@ const CHARS_PER_TOKEN = 4;
 const MEDIA_PART_TOKENS = 85;
 const MEDIA_TYPES = wordSet("image image_url document file input_audio video_url");
 
-/** One token for each four characters, rounded up. */
 export function estimateTokens(text: string): number {
   return Math.ceil(text.length / CHARS_PER_TOKEN);
 }
 
-/** Tokens of everything under `value`; a media part counts a fixed amount. */
+/** Counts everything in `value`; a media part counts a fixed number of tokens. */
 export function estimatePromptTokens(value: unknown): number {
   if (typeof value === "string") return estimateTokens(value);
   if (Array.isArray(value))
@@ -61,7 +57,7 @@ export function estimatePromptTokens(value: unknown): number {
   return Object.values(value).reduce<number>((sum, item) => sum + estimatePromptTokens(item), 0);
 }
 
-/** Tokens of every part under `value` with `cache_control`, or only of marks with this `ttl`. */
+/** Tokens of all parts in `value` with `cache_control`; with `ttl`, only of those marks. */
 export function estimateMarkedTokens(value: unknown, ttl?: string): number {
   if (Array.isArray(value)) {
     return value.reduce<number>((sum, item) => sum + estimateMarkedTokens(item, ttl), 0);
@@ -77,7 +73,7 @@ export function estimateMarkedTokens(value: unknown, ttl?: string): number {
   );
 }
 
-/** The user's last text, also before a call and its result. */
+/** The last text of the user, even if a tool call and its result follow it. */
 export function findLastText(messages: readonly JsonObject[]): string {
   const texts = messages.map((each) =>
     each["role"] === "user" ? contentText(each["content"]) : "",
@@ -85,7 +81,7 @@ export function findLastText(messages: readonly JsonObject[]): string {
   return texts.findLast((text) => text !== "") ?? "";
 }
 
-/** The text of the user's last message; empty if that has none. */
+/** Empty if the last message of the user has no text. */
 export function findUserText(messages: readonly JsonObject[]): string {
   const last = messages.findLast((message) => message["role"] === "user");
   return last === undefined ? "" : contentText(last["content"]);
@@ -94,12 +90,15 @@ export function findUserText(messages: readonly JsonObject[]): string {
 const QUESTION = /What is the (code word|(?:number|word) of \p{L}+)\?/gu;
 const FACT = /The (code word|(?:number|word) of \p{L}+) is ([^\s.][^.\n]{0,99})\./gu;
 
-/** The answer to a prompt that asks for facts it has stated; absent if it asks for none. */
+/** The answer to a prompt that asks for facts which it states; absent if it asks for none. */
 export interface Told {
   readonly told?: string;
 }
 
-/** Every requested fact as the prompt states it; if it is stated several times, the last value. */
+/**
+ * Answers with each requested fact as the prompt states it. If the prompt states a fact twice, the
+ * last value counts.
+ */
 export function toldIn(userText: string, prompt: unknown): Told {
   const asked = [...userText.matchAll(QUESTION)].map(([, what = ""]) => what);
   if (asked.length === 0) return {};
@@ -120,7 +119,6 @@ function textsIn(value: unknown): readonly string[] {
   return inner.flatMap(textsIn);
 }
 
-/** A part of a prompt that is not text. */
 export interface SimMedia {
   readonly kind: MediaKind;
   /** Eight hexadecimal digits, derived from the content alone. */
@@ -139,7 +137,6 @@ const KINDS: Readonly<Record<string, MediaKind>> = {
 };
 const DIGEST_CHARS = 8;
 
-/** The media parts of all messages of either wire, including those in tool results. */
 export function collectMedia(messages: readonly JsonObject[]): readonly SimMedia[] {
   return messages.flatMap(({ content }) => mediaIn(content));
 }
@@ -153,7 +150,7 @@ function mediaIn(content: unknown): readonly SimMedia[] {
   });
 }
 
-/* Digests the data of a data URL, so that a picture has the same digest on both wires. */
+/* Hashes the data of a data URL, so that a picture has the same digest on both wires. */
 function digestMedia(held: unknown): string {
   const fields = isObject(held) ? held : { url: held };
   const content = [fields["url"], fields["data"], fields["file_data"]].find(isText);

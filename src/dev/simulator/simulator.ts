@@ -16,54 +16,53 @@ import { StartDelay } from "./start-delay.ts";
 import { VideoJobs, type JobSummary } from "./videos/video-jobs.ts";
 
 export interface SimulatorOptions {
-  /** 0 for any free port. */
+  /** 0 means any free port. */
   readonly port: number;
   readonly host: string;
   /** Seed of the ids of answers. Default "0". */
   readonly seed?: string;
-  /** A fault for every call, as in docs/simulator.md. Default none. */
+  /** A fault for every call; docs/simulator.md has the syntax. Default: none. */
   readonly fault?: string;
-  /** Serves only this wire: `wire_a` or `wire_b`. Default both. */
+  /** Serves only this wire: `wire_a` or `wire_b`. Default: both. */
   readonly wire?: string;
   /** Upstream model ids that exist. Default: all that do not start with `unknown`. */
   readonly models?: readonly string[];
-  /** The cheats that `cheat:NAME` may name. Default: none. */
+  /** What the fault `cheat:NAME` may name. Default: none. */
   readonly cheats?: Cheats;
   /** Returns the variant of a wire for the provider at this path. Default: the wire itself. */
   readonly speak?: (dialect: Dialect, wire: string, path: string) => Dialect;
   readonly clock?: Clock;
 }
 
-/** A fault, and the calls that it applies to. Default: all calls. */
+/** A fault, and the calls to which it applies. An absent field matches every call. */
 export interface FaultRule {
   readonly method?: string;
-  /** A path pattern, in which `*` stands for one segment. */
+  /** `*` matches one segment. */
   readonly path?: string;
   readonly model?: string;
   readonly fault: string;
   readonly times?: number;
 }
 
-/** A running simulated provider. */
 export interface Simulator {
   readonly url: string;
   readonly port: number;
   counts(): CallCounts;
   /** The last hundred calls, including those about video jobs, oldest first. */
   calls(): readonly CallRecord[];
-  /** Every video job with its events, oldest first. */
+  /** Every video job with the counts of its calls, oldest first. */
   jobs(): readonly JobSummary[];
   /** Adds a fault for later calls; docs/simulator.md has the syntax. Throws if it is invalid. */
   script(rule: FaultRule): void;
-  /** Releases every answer that the fault `hold` keeps back now. */
+  /** Lets every answer go that the fault `hold` keeps back now. */
   release(): void;
-  /** Cuts open answers off, and frees the port. */
+  /** Breaks off open answers, and frees the port. */
   close(): Promise<void>;
 }
 
 const KEEP_ALIVE_MS = 65_000;
 
-/** Starts well-behaved providers of every kind, with switchable faults. */
+/** Starts providers of every kind in one server. They behave well until a fault is chosen. */
 export async function startSimulator(options: SimulatorOptions): Promise<Simulator> {
   const router = new RequestRouter(options);
   const server = createServer((request, response) => void router.receive(request, response));
@@ -92,7 +91,6 @@ export async function startSimulator(options: SimulatorOptions): Promise<Simulat
   };
 }
 
-/** Passes each request to the route that answers it. */
 class RequestRouter {
   readonly log = new CallLog();
   readonly board: FaultBoard;
@@ -145,7 +143,7 @@ class RequestRouter {
         : this.log.begin({ isGeneration, method, path, query, headers });
     const gone = new AbortController();
     response.once("close", () => gone.abort());
-    // A client that disconnects during a write is not a fault of the simulator.
+    // A client that disconnects while it is written to is not a fault of the simulator.
     response.on("error", () => gone.abort());
     try {
       const bodyText = await readBody(request);
@@ -250,7 +248,7 @@ class RequestRouter {
 
 const MOVED = /^(\/[\w.-]+-moved|\/moved)\//;
 
-/** The path to which a redirecting host sends a request; undefined if it has that path. */
+/** The target of the redirect; undefined for a request that already has this path. */
 function movedPath(path: string): string | undefined {
   if (MOVED.test(path)) return undefined;
   return path.startsWith("/v1/") ? `/moved${path}` : path.replace(/^\/[^/]+/, "$&-moved");

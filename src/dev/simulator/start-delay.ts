@@ -4,7 +4,7 @@ import { makeSerial } from "./serial.ts";
 
 const JITTER_DIGITS = 8;
 
-/** Delays the start of answers, as a host of many machines or a model that loads does. */
+/** Delays the start of answers, as a host with many machines does, or a model that is loading. */
 export class StartDelay {
   readonly #seed: string;
   #calls = 0;
@@ -14,7 +14,10 @@ export class StartDelay {
     this.#seed = seed;
   }
 
-  /** Numbers an arriving call, and returns the wait before its answer, which its faults decide. */
+  /**
+   * Counts an arriving call, and returns the wait before its answer. The call's faults decide how
+   * long it is.
+   */
   arrive(isGeneration: boolean): (faults: Faults, gone: AbortSignal) => Promise<void> {
     this.#calls += 1;
     const digits = makeSerial(`${this.#seed}:jitter`, this.#calls).slice(0, JITTER_DIGITS);

@@ -1,8 +1,8 @@
 import { isObject, pickObjects, type JsonObject } from "./json.ts";
 
 /**
- * Plausible arguments for a tool: every property of its schema gets a value of its type; of several
- * words the one that `text` names, else the first.
+ * Makes plausible arguments for a tool. Each property gets a value of its type; an enum gets the
+ * word that `text` names, else its first word.
  */
 export function argumentsFor(schema: JsonObject, text = ""): JsonObject {
   const properties = schema["properties"];

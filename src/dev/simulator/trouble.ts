@@ -4,7 +4,10 @@ import { isObject, type JsonObject } from "./json.ts";
 import type { ReceivedCall } from "./received-call.ts";
 import type { RequestHeaders, SimError, Troubles } from "./sim-error.ts";
 
-/** Accepts every key and a missing one, but not a virtual key, which must not reach a provider. */
+/**
+ * Accepts any key or none. Refuses a key that contains `invalid`, and a virtual key, because a
+ * gateway must never send one to a provider.
+ */
 export function findKeyProblem(
   headers: RequestHeaders,
   faults: Faults,
@@ -17,7 +20,6 @@ export function findKeyProblem(
   return { status: 401, message: "Incorrect API key provided", code: "invalid_api_key" };
 }
 
-/** The problem of a call's key, body or model, before its order is read. */
 export function findRequestProblem(
   call: ReceivedCall,
   findProblem: (body: JsonObject) => SimError | undefined,
@@ -36,13 +38,12 @@ export function findRequestProblem(
   return { status: 404, message, code: "model_not_found" };
 }
 
-/** The refusals of a host. */
 interface Refusing {
   readonly error: (error: SimError) => JsonObject;
   readonly troubles: Troubles;
 }
 
-/** Sends the refusal of a call, for its problem or by its faults; false if there is none. */
+/** Sends the refusal of `problem` or of the faults. Returns false if there is none. */
 export async function isRefused(
   host: Refusing,
   delivery: Delivery,
@@ -58,7 +59,6 @@ export async function isRefused(
   return true;
 }
 
-/** The refusal that the faults ask for, with the host's status, message and code. */
 export function orderedTrouble(troubles: Troubles, faults: Faults): SimError | undefined {
   const { overloaded = { status: 503, message: "The engine is currently overloaded" } } = troubles;
   if (faults.overloaded === true) return withWords(overloaded, faults);
@@ -69,7 +69,6 @@ export function orderedTrouble(troubles: Troubles, faults: Faults): SimError | u
   return withWords({ status: faults.status, message }, faults);
 }
 
-/** The error, with the status and message of the faults if they have any. */
 export function withWords(error: SimError, { status, message }: Faults): SimError {
   return { ...error, ...(status !== undefined && { status }), ...(message && { message }) };
 }

@@ -9,11 +9,11 @@ export interface ApiAnswer {
 
 export interface ApiAsked {
   readonly method: string;
-  /** Without `/v1/`. */
+  /** The path after `/v1/`. */
   readonly path: string;
   readonly query: FormFields;
   readonly form: FormFields;
-  /** The form as it came. */
+  /** The form as it was sent, to compare two uses of an idempotency key. */
   readonly text: string;
   readonly idempotencyKey: string | undefined;
 }
@@ -23,10 +23,9 @@ const PAGE_ITEMS_MAX = 100;
 const CENTS_MIN = 50;
 const DAY_SECONDS = 86_400;
 
-/** The calls of Stripe's API that purchases make. */
+/** Answers the calls of Stripe's API that purchases need. */
 export class CheckoutApi {
   readonly #book: CheckoutBook;
-  /** The first use of a key, and its answer. */
   readonly #answers = new Map<string, { readonly text: string; readonly answer: ApiAnswer }>();
 
   constructor(book: CheckoutBook) {
@@ -168,7 +167,6 @@ export class CheckoutApi {
       invoiceFields,
       successUrl,
       cancelUrl,
-      // Without one: a day.
       expiresAtSeconds: Number(textAt(form, "expires_at") ?? this.#book.nowSeconds() + DAY_SECONDS),
     });
     return shown(session);
@@ -249,7 +247,7 @@ const INVOICE_FIELDS_MAX = 4;
 const FIELD_NAME_MAX = 40;
 const FIELD_VALUE_MAX = 140;
 
-/** The fields of an invoice besides its lines; undefined: more than Stripe takes. */
+/** The custom fields of an invoice; undefined if Stripe would refuse their number or length. */
 function readInvoiceFields(form: FormFields): Readonly<Record<string, string>> | undefined {
   const fields: Record<string, string> = {};
   const path = ["invoice_creation", "invoice_data", "custom_fields"] as const;

@@ -15,15 +15,15 @@ import type {
 } from "./checkout-objects.ts";
 import { testCard } from "./test-cards.ts";
 
-/** A card's validity: until the end of the year after the next three. */
+/** A card expires at the end of the third year from now. */
 const CARD_YEARS = 3;
 const DECEMBER = 12;
 
-/** So many of each are remembered; then the oldest are forgotten. */
+/** Most objects of each kind in memory; beyond it, the oldest is dropped. */
 const KEPT_MAX = 10_000;
 
 export interface NewSession {
-  /** Default: a payment without a customer; no card is saved. */
+  /** Default: `payment`. Without a customer, no card is saved. */
   readonly mode?: "payment" | "setup";
   readonly customer?: string | null;
   readonly savesCard?: boolean;
@@ -39,14 +39,13 @@ export interface NewSession {
   readonly expiresAtSeconds: number;
 }
 
-/** The ways in which a payment may differ from the order, so that tests see the effect. */
+/** What is paid instead of what the session asks for, so that tests see the effect. */
 export interface OddPayment {
   readonly cents?: number;
   readonly currency?: string;
   readonly isLive?: boolean;
 }
 
-/** The sessions, payments, refunds and disputes of a payment provider, in plain memory. */
 export class CheckoutBook {
   readonly sessions = new Map<string, CheckoutSession>();
   readonly payments = new Map<string, CheckoutPayment>();
@@ -60,7 +59,6 @@ export class CheckoutBook {
   readonly #address: () => string;
   readonly #notify: (event: CheckoutEvent) => void;
 
-  /** The callback receives every event as it happens. */
   constructor(options: {
     readonly clock: Clock;
     readonly address: () => string;
@@ -101,7 +99,7 @@ export class CheckoutBook {
     return session;
   }
 
-  /** The session in its present state: it has expired if it was not paid in time. */
+  /** The session in its present state: it expires if it was not paid in time. */
   session(id: string): CheckoutSession | undefined {
     const session = this.sessions.get(id);
     if (session?.status === "open" && session.expires_at <= this.nowSeconds()) this.expire(session);
@@ -114,7 +112,9 @@ export class CheckoutBook {
     this.#happened("checkout.session.expired", session);
   }
 
-  /** The payer paid at once, or by a way that takes its time: then `finish` says how it ended. */
+  /**
+   * Pays a session: at once, or, if `isSlow`, by a method that takes time and that `finish` ends.
+   */
   pay(
     session: CheckoutSession,
     odd: OddPayment = {},
@@ -143,7 +143,6 @@ export class CheckoutBook {
     return payment;
   }
 
-  /** A slow payment arrived, or did not. */
   finish(session: CheckoutSession, isPaid: boolean): void {
     const payment = this.payments.get(session.payment_intent ?? "");
     if (payment?.status !== "processing") return;
@@ -157,7 +156,7 @@ export class CheckoutBook {
     return this.#kept(this.customers, "cus", { object: "customer", metadata });
   }
 
-  /** The card becomes the customer's, and nothing is charged. */
+  /** Saves a card for the customer, and charges nothing. */
   saveCard(session: CheckoutSession, last4?: string): CheckoutCard {
     const card = this.#newCard(session.customer, last4);
     const setup = this.#kept(this.setups, "seti", {
@@ -173,7 +172,7 @@ export class CheckoutBook {
     return card;
   }
 
-  /** Charges a saved card without the payer. */
+  /** Charges a saved card while the payer is absent. */
   chargeCard(wanted: {
     readonly card: CheckoutCard;
     readonly cents: number;
@@ -198,7 +197,7 @@ export class CheckoutBook {
     return payment;
   }
 
-  /** Undefined: more than is left of the payment. */
+  /** Without `cents`, refunds what is left. Undefined if the payment does not cover the refund. */
   refund(payment: CheckoutPayment, cents?: number): CheckoutRefund | undefined {
     const refunded = [...this.refunds.values()]
       .filter((each) => each.payment_intent === payment.id && each.status === "succeeded")
@@ -215,7 +214,7 @@ export class CheckoutBook {
     return refund;
   }
 
-  /** The payer's bank sent the refund back. */
+  /** The payer's bank returned the refund. */
   failRefund(refund: CheckoutRefund): void {
     if (refund.status !== "succeeded") return;
     refund.status = "failed";
@@ -279,7 +278,6 @@ export class CheckoutBook {
     payment.latest_charge = id;
   }
 
-  /** A new object, with an id and the time; the oldest of many is forgotten. */
   #kept<T extends { readonly id: string; readonly created: number }>(
     kept: Map<string, T>,
     prefix: string,
@@ -290,7 +288,7 @@ export class CheckoutBook {
     return made;
   }
 
-  /** An event holds its object as it was then. */
+  /** An event has a copy of its object, which may change later. */
   #happened(type: string, object: CheckoutEvent["data"]["object"]): void {
     this.#notify({
       id: newId("evt"),

@@ -1,4 +1,4 @@
-/** The parts of Stripe's objects that purchases use. Amounts are cents, instants seconds. */
+/** The parts of Stripe's objects that purchases use. Amounts are in cents, instants in seconds. */
 export interface CheckoutSession {
   readonly id: string;
   readonly object: "checkout.session";
@@ -11,18 +11,18 @@ export interface CheckoutSession {
   readonly client_reference_id: string | null;
   readonly customer_email: string | null;
   readonly metadata: Record<string, string>;
-  /** Our own field: the metadata that the payment will carry. */
+  /** Not in Stripe's object: the metadata that the payment will have. */
   readonly payment_metadata: Record<string, string>;
-  /** Our own field: the fields that its invoice will carry, by name. */
+  /** Not in Stripe's object: the custom fields that the invoice will have, by name. */
   readonly invoice_fields: Readonly<Record<string, string>>;
   payment_intent: string | null;
   setup_intent: string | null;
   readonly customer: string | null;
-  /** Our own field: the card that is paid with becomes the customer's. */
+  /** Not in Stripe's object: true if paying saves the card for the customer. */
   readonly saves_card: boolean;
   readonly success_url: string;
   readonly cancel_url: string;
-  /** Null if nothing more can be paid. */
+  /** Null if the session can no longer be paid. */
   url: string | null;
   readonly created: number;
   readonly expires_at: number;
@@ -43,7 +43,6 @@ export interface CheckoutPayment {
   latest_charge: string | null;
 }
 
-/** Why a card was not charged. */
 export interface CheckoutDecline {
   readonly type: "card_error";
   readonly code: string;
@@ -58,13 +57,13 @@ export interface CheckoutCustomer {
   readonly metadata: Record<string, string>;
 }
 
-/** A card, by its last digits: what they do is in `test-cards.ts`. */
+/** The last digits decide what the card does: see `test-cards.ts`. */
 export interface CheckoutCard {
   readonly id: string;
   readonly object: "payment_method";
   readonly type: "card";
   readonly created: number;
-  /** Null if it was detached, and is of no use any more. */
+  /** Null if the card was detached; it can no longer be charged. */
   customer: string | null;
   readonly card: {
     readonly brand: string;
@@ -96,7 +95,6 @@ export interface CheckoutCharge {
   };
 }
 
-/** The money that a payment gives back, to the payer or to their bank. */
 export interface CheckoutReturn {
   readonly amount: number;
   readonly currency: string;

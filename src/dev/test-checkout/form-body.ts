@@ -1,5 +1,5 @@
 import { asText } from "../../kernel/index.ts";
-/** A value of a form: a text, or what brackets in the names made of several. */
+/** The value of a field: a text, or, for a name such as `a[b]`, the fields in its brackets. */
 export type FormValue = string | FormFields;
 export interface FormFields {
   readonly [name: string]: FormValue | undefined;
@@ -19,7 +19,7 @@ export function readForm(text: string): FormFields {
 
 type Fields = Record<string, FormValue | undefined>;
 
-/** Without a prototype: the names come from outside. */
+/** Without a prototype, because the names come from outside. */
 function newFields(): Fields {
   return Object.create(null) as Fields;
 }
@@ -35,14 +35,12 @@ function put(form: Fields, path: readonly string[], value: string): void {
   at[path.at(-1) ?? ""] = value;
 }
 
-/** The text at a path; undefined where there is none. */
 export function textAt(form: FormFields, ...path: readonly string[]): string | undefined {
   let at: FormValue | undefined = form;
   for (const part of path) at = typeof at === "object" ? at[part] : undefined;
   return asText(at);
 }
 
-/** The texts directly below a path, as metadata is written. */
 export function textsAt(form: FormFields, ...path: readonly string[]): Record<string, string> {
   let at: FormValue | undefined = form;
   for (const part of path) at = typeof at === "object" ? at[part] : undefined;

@@ -4,7 +4,6 @@ import { TEST_CARDS } from "./test-cards.ts";
 
 const CENTS_PER_USD = 100;
 
-/** Where test money is paid, and test cards are saved. */
 export function payPage(session: CheckoutSession): PlainPage {
   const action = (name: string): string => `/pay/${session.id}/${name}`;
   const isSetup = session.mode === "setup";
@@ -24,7 +23,6 @@ export function payPage(session: CheckoutSession): PlainPage {
   return page(session.status === "open" ? open : over, targets);
 }
 
-/** Which test card is saved: what each does later. */
 function cardChoice(): string {
   const choices = TEST_CARDS.map(
     ({ last4, does }, index) => `
@@ -36,7 +34,6 @@ function cardChoice(): string {
     </fieldset>`;
 }
 
-/** The receipt of a payment with test money. */
 export function receiptPage(charge: CheckoutCharge): PlainPage {
   return page(
     `<p class="amount">${money(charge.amount, charge.currency)}</p>

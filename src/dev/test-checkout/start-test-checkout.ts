@@ -13,46 +13,43 @@ import { payPage, receiptPage, unknownPage } from "./pay-page.ts";
 import { WebhookSender } from "./webhook-sender.ts";
 
 const BODY_BYTES_MAX = 64 * 1024;
-/** A payer comes back after the event was taken, or after that long. */
+/** A payer is sent back when all events are delivered, or after this time. */
 const RETURN_WAIT_MS = 3_000;
 
 export interface TestCheckoutOptions {
   readonly host: string;
-  /** 0: any free port. */
+  /** 0 means any free port. */
   readonly port: number;
-  /** Where events go; asked at each. */
+  /** Returns the URL to which an event is sent; called for each event. */
   readonly webhookUrl: () => string;
   readonly clock: Clock;
   readonly log?: Logger;
   /**
-   * After how many milliseconds copies of an event are sent: two numbers send it twice, none drops
-   * it. Default: once, at once.
+   * Delays in milliseconds, one for each copy of the event: two numbers send it twice, an empty
+   * list never. Default: one copy, at once.
    */
   readonly delivery?: (event: CheckoutEvent) => readonly number[];
 }
 
 /**
- * A charge that is not answered: before anything was done, or after; `busy` is a 429, `broken` a 500
- * that did nothing.
+ * What happens to a call that charges a card. `lost_before`, `lost_after`: the connection breaks
+ * before or after the charge. `busy`: 429, `broken`: 500; neither charges.
  */
 export type ChargeFault = "lost_before" | "lost_after" | "busy" | "broken" | "none";
 
-/** A running checkout with test money. Everything that happened in it is in memory only. */
 export interface TestCheckout {
   readonly url: string;
-  /** The key that its API takes. */
   readonly secretKey: string;
-  /** The secret by which its events are signed. */
   readonly webhookSecret: string;
-  /** For tests: what meets the next calls that charge a card, in this order. */
+  /** For tests: the faults of the next calls that charge a card, in this order. */
   readonly chargeFaults: ChargeFault[];
-  /** For tests: payers, banks and what they do. */
+  /** For tests: what payers and their banks do. */
   readonly book: CheckoutBook;
   readonly webhooks: WebhookSender;
   close(): Promise<void>;
 }
 
-/** Starts a server that speaks the parts of Stripe's API that purchases need, and a page to pay. */
+/** Starts a server with the parts of Stripe's API that purchases need, and a page to pay on. */
 export async function startTestCheckout(options: TestCheckoutOptions): Promise<TestCheckout> {
   const secretKey = `sk_test_${randomBytes(24).toString("hex")}`;
   const webhookSecret = `whsec_${randomBytes(24).toString("hex")}`;
@@ -88,7 +85,6 @@ export async function startTestCheckout(options: TestCheckoutOptions): Promise<T
   };
 }
 
-/** Sorts what comes in: calls of the API, and people who pay. */
 class CheckoutRoutes {
   readonly #checkout: Pick<TestCheckout, "secretKey" | "book" | "webhooks" | "chargeFaults">;
   readonly #api: CheckoutApi;

@@ -1,12 +1,11 @@
 import type { CheckoutDecline } from "./checkout-objects.ts";
 
-/** A card to try a payment with: what it does is known by its last digits. */
 export interface TestCard {
   readonly brand: string;
   readonly last4: string;
-  /** As a person reads it. */
+  /** What the card does, as the payer reads it on the page. */
   readonly does: string;
-  /** The decline of a charge that the payer does not attend; undefined: it succeeds. */
+  /** The decline of a charge while the payer is absent; undefined if the charge succeeds. */
   readonly decline?: CheckoutDecline;
 }
 

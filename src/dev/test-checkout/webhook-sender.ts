@@ -13,12 +13,12 @@ export interface WebhookSenderOptions {
   readonly webhookUrl: () => string;
   readonly webhookSecret: string;
   readonly clock: Clock;
-  /** After how many milliseconds a copy of the event is sent; empty: never. */
+  /** Delays in milliseconds, one for each copy of the event; empty: it is never sent. */
   readonly delivery: (event: CheckoutEvent) => readonly number[];
   readonly log?: Logger | undefined;
 }
 
-/** Sends signed events, and again until their receipt is confirmed. */
+/** Sends signed events, and repeats each until the receiver accepts it or TRIES_MAX is reached. */
 export class WebhookSender {
   readonly #options: WebhookSenderOptions;
   readonly #events = new Map<string, CheckoutEvent>();
@@ -29,7 +29,7 @@ export class WebhookSender {
     this.#options = options;
   }
 
-  /** Newest last. */
+  /** Oldest first. */
   get events(): readonly CheckoutEvent[] {
     return [...this.#events.values()];
   }
@@ -41,7 +41,7 @@ export class WebhookSender {
     for (const delayMs of this.#options.delivery(event)) this.#track(this.#deliver(event, delayMs));
   }
 
-  /** Sends a copy now, once; answers the status. */
+  /** Sends one copy now, and returns the status of the answer. */
   async send(eventId: string): Promise<number> {
     const event = this.#events.get(eventId);
     if (event === undefined) throw new Error(`no event ${eventId}`);
@@ -77,7 +77,7 @@ export class WebhookSender {
       }
       log?.warn({ eventId: event.id, type: event.type }, "a test event was not taken");
     } catch {
-      // Closed: the checkout forgets its events with it.
+      // The checkout was closed, and sends no more events.
     }
   }
 

@@ -11,21 +11,18 @@ import { markedMembers } from "./price-guard.ts";
 
 type Rules = ReadonlySet<HistoryRule>;
 
-/** Edits that remove or replace what an endpoint does not accept in messages and tools. */
 interface HistoryEdits {
   readonly removed: { readonly object: JsonNode; readonly key: JsonNode }[];
-  /** Byte ranges of the body and their new text. */
+  /** Byte ranges of the body, with the text that replaces them. */
   readonly replaced: { readonly start: number; readonly end: number; readonly text: string }[];
-  /** Names of the removed fields, for `x-tm-dropped-params`. */
+  /** Reported in the response header `x-tm-dropped-params`. */
   readonly names: Set<string>;
 }
 
-/** Names of the fields that a same-wire body loses by these rules. */
 export function historyLosses(doc: JsonDocument, rules: Rules): readonly string[] {
   return rules.size === 0 ? [] : [...memoizeEdits(doc, rules).names];
 }
 
-/** Applies these rules to the conversation of a same-wire body. */
 export function applyHistoryRules(doc: JsonDocument, splice: Splice, rules: Rules): void {
   if (rules.size === 0) return;
   const { removed, replaced } = memoizeEdits(doc, rules);
@@ -38,7 +35,7 @@ interface KnownEdits {
   readonly edits: HistoryEdits;
 }
 
-// Routing reads the names before the encoder reads the edits.
+// Routing needs the names before the encoder needs the edits, so they are found once.
 const known = new WeakMap<JsonDocument, KnownEdits>();
 
 function memoizeEdits(doc: JsonDocument, rules: Rules): HistoryEdits {
@@ -93,7 +90,7 @@ function editMessage({ doc, node, rules }: Place, edits: HistoryEdits): void {
       if (!doc.isNull(value)) edits.names.add(`messages.${doc.text(key)}`);
     }
   }
-  // A message of the role `function` needs its name to be matched to its call.
+  // A message of role `function` needs its name, which matches it to its call.
   if (name !== ABSENT && role !== word.function && rules.has("no-name")) {
     edits.removed.push({ object: node, key: name });
     if (!doc.isNull(doc.valueOf(name))) edits.names.add("messages.name");
@@ -106,8 +103,8 @@ function locate(doc: JsonDocument, node: JsonNode): { start: number; end: number
 }
 
 /**
- * Joins content that consists only of texts into one text. The bytes between two texts become a new
- * line, so no text is copied. Other content is unchanged.
+ * Joins content that has only texts into one text. The bytes between two texts become a line break,
+ * so no text is copied. Other content is unchanged.
  */
 function joinTexts(doc: JsonDocument, content: JsonNode, { replaced }: HistoryEdits): void {
   if (content === ABSENT || !doc.isArray(content)) return;
@@ -149,7 +146,7 @@ function removeWord(
   if (value !== ABSENT) removed.push({ object, key: value - NODE_SIZE });
 }
 
-/** `READ_DEPTH_MAX` bounds the recursion, here and below. */
+/** The recursion here and in `findNulls` is bounded by `READ_DEPTH_MAX`. */
 function findMarks(doc: JsonDocument, node: JsonNode, edits: HistoryEdits): void {
   const end = doc.next(node);
   if (doc.isArray(node)) {

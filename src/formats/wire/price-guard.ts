@@ -7,7 +7,7 @@ import { isEmptyArray } from "./fields/check-shape.ts";
 import { isNoOp } from "./neutral/chat-call.ts";
 import { CANNOT_CROSS, type TranslationIssues } from "./neutral/translation-issues.ts";
 
-/** Priced fields that an answer depends on; servers of either wire accept them all. */
+/** Priced fields that the answer depends on. Servers of either wire accept all of them. */
 const REFUSED_FIELDS = [
   "audio",
   "container",
@@ -25,15 +25,14 @@ const DROPPED_FIELDS = ["service_tier", "speed"] as const satisfies readonly Cha
 /** Top-level fields that the price guard handles, so other rules skip them. */
 export const pricedNames: ReadonlySet<string> = new Set([...REFUSED_FIELDS, ...DROPPED_FIELDS]);
 
-/** Top-level fields of a body that a decoder refuses, and those that it carries over. */
 interface FieldRules {
   readonly refused: ReadonlySet<string>;
   readonly carried: ReadonlySet<string>;
 }
 
 /**
- * Notes the top-level fields that a translation refuses or drops. Priced fields are among them,
- * because no listing can allow them there.
+ * Reports the top-level fields that a translation refuses or drops. Priced fields are among them,
+ * because no listing can allow them in a translation.
  */
 export function noteFields(doc: JsonDocument, notes: TranslationIssues, rules: FieldRules): void {
   for (const key of doc.keys(0)) {
@@ -48,9 +47,7 @@ export function noteFields(doc: JsonDocument, notes: TranslationIssues, rules: F
   for (const name of DROPPED_FIELDS) if (doc.present(0, word[name]) !== ABSENT) notes.drop(name);
 }
 
-/** A field of a request that changes the provider's price. */
 export interface PricedField {
-  /** The path of the field in the wire's notation. */
   readonly field: string;
   /** Names under which a listing can declare it. */
   readonly names: readonly string[];
@@ -60,28 +57,23 @@ export interface PricedField {
 export interface PricedFields {
   /** The answer depends on these, so only a listing that declares them can serve. */
   readonly refused: readonly PricedField[];
-  /** The answer does not depend on these; without them it has the usual price. */
+  /** The answer does not depend on these. Without them it has the usual price. */
   readonly dropped: readonly (PricedField & { readonly wordId: number })[];
-  /** Cache marks with an unusual lifetime. */
   readonly longMarks: readonly LongMark[];
 }
 
 /** A cache mark with an unusual lifetime. */
 export interface LongMark {
-  /** Its name, such as `cache_control`. */
   readonly field: string;
-  /** The object that holds the `ttl`. */
   readonly object: JsonNode;
   /** True for an hour-long write on a wire whose providers report such writes. */
   readonly isHour: boolean;
 }
 
-/** True if the deployment may get the mark, because its listing prices hour-long cache writes. */
 export function isPricedMark({ isHour }: LongMark, { prices }: Deployment): boolean {
   return isHour && pricesHourWrites(prices);
 }
 
-/** Finds the fields of a body for which its provider charges more than for tokens. */
 export function findPricedFields(doc: JsonDocument, codec: RequestCodec): PricedFields {
   const refused = findRefusedFields(doc);
   addHostedTools(doc, codec, refused);
@@ -106,16 +98,21 @@ function findRefusedFields(doc: JsonDocument): PricedField[] {
   return found;
 }
 
-/** Never sent on for other reasons than price: they need a beta, or let another model answer. */
+/**
+ * Not forwarded even if the customer pays the provider: they need a beta, or let another model
+ * answer.
+ */
 const neverOpen: ReadonlySet<string> = new Set(["container", "fallbacks", "mcp_servers", "speed"]);
 
-/** True if the field is sent: the customer pays the provider, or the listing declares it. */
+/**
+ * True if the deployment gets the field: the customer pays the provider, or the listing declares
+ * it.
+ */
 export function isOpen(doc: JsonDocument, priced: PricedField, deployment: Deployment): boolean {
   const isFree = deployment.passesPricedFields === true && !neverOpen.has(priced.field);
   return isFree || isDeclared(doc, priced, deployment);
 }
 
-/** True if the listing declares this value, which it then prices. */
 function isDeclared(
   doc: JsonDocument,
   { names, node }: PricedField,
@@ -147,7 +144,10 @@ function addHostedTools(doc: JsonDocument, codec: RequestCodec, found: PricedFie
 }
 
 const TYPE_CHARS_MAX = 64;
-/** The usual lifetimes. OpenAI's marks last 30 minutes; those for 12 hours cost twice as much. */
+/**
+ * The usual lifetime of each mark. OpenAI's marks last 30 minutes; marks for 12 hours cost twice as
+ * much.
+ */
 const USUAL_TTLS: ReadonlyMap<number, readonly [field: string, usual: string]> = new Map([
   [word.cache_control, ["cache_control", "5m"]],
   [word.prompt_cache_breakpoint, ["prompt_cache_breakpoint", "30m"]],
@@ -160,7 +160,7 @@ interface MarkSearch {
   readonly codec: RequestCodec;
 }
 
-/** Members in which a provider reads cache marks; the caller's own data is not searched. */
+/** Members in which a provider reads cache marks. The client's own data is not searched. */
 export const markedMembers: ReadonlySet<number> = new Set([
   word.content,
   word.function,
@@ -170,7 +170,7 @@ export const markedMembers: ReadonlySet<number> = new Set([
   word.tools,
 ]);
 
-/** `READ_DEPTH_MAX` bounds the recursion. */
+/** The recursion is bounded by `READ_DEPTH_MAX`. */
 function findLongMarks(doc: JsonDocument, node: JsonNode, search: MarkSearch): void {
   const end = doc.next(node);
   if (doc.isArray(node)) {

@@ -23,7 +23,7 @@ type Target = Pick<Deployment, "wireProfile" | "fixedBody" | "supportedParameter
 const OWNED: ReadonlySet<string> = new Set([...GATEWAY_FIELDS, "system", "stream_options"]);
 
 /**
- * The other names under which a listing may declare a parameter: those of the other wire, and older
+ * Other names under which a listing may declare a parameter: those of the other wire, and older
  * ones.
  */
 const ALSO_DECLARED: Readonly<Record<string, readonly string[]>> = {
@@ -36,7 +36,7 @@ const ALSO_DECLARED: Readonly<Record<string, readonly string[]>> = {
   top_logprobs: ["logprobs"],
 };
 
-/** Values that mean the same as absence, as JSON text. */
+/** Values, as JSON text, that mean the same as an absent parameter. */
 const USUAL: Readonly<Record<string, string>> = {
   n: "1",
   store: "false",
@@ -50,17 +50,15 @@ const USUAL: Readonly<Record<string, string>> = {
   function_call: '"auto"',
 };
 
-/** The fields of a same-wire body that are not sent to a deployment. */
+/** The fields of a same-wire body that a deployment does not get. */
 export interface UndeclaredFields {
-  /** Top-level keys. */
   readonly keys: readonly JsonNode[];
-  /** The names that are reported, for `x-tm-dropped-params`. */
+  /** Reported in the response header `x-tm-dropped-params`. */
   readonly names: readonly string[];
 }
 
 const NOTHING: UndeclaredFields = { keys: [], names: [] };
 
-/** Finds parameters that the listing lacks, or that a fixed member or rename replaces. */
 export function undeclaredFields(doc: JsonDocument, target: Target): UndeclaredFields {
   const fixed = new Set(target.fixedBody?.map(({ name }) => foldName(name)));
   const drops = target.wireProfile?.dropsUndeclared === true;
@@ -82,7 +80,6 @@ export function undeclaredFields(doc: JsonDocument, target: Target): UndeclaredF
 
 const NAMES_MAX = 64;
 
-/** True if the listing declares this parameter under any of its names. */
 function declares({ supportedParameters, wireProfile }: Target, name: string): boolean {
   if (supportedParameters.has(name)) return true;
   if (Object.hasOwn(ALSO_DECLARED, name)) {
@@ -98,7 +95,7 @@ function renames({ wireProfile }: Target): boolean {
   return wireProfile !== undefined && wireProfile.rename.size > 0;
 }
 
-/** New names of renamed parameters; what the client sent under them is not sent on. */
+/** New names of renamed parameters. A member that the client sent under such a name is dropped. */
 function takenNames(doc: JsonDocument, target: Target): ReadonlySet<string> {
   const taken = new Set<string>();
   if (!renames(target)) return taken;
@@ -125,13 +122,11 @@ function isUsual(doc: JsonDocument, name: string, value: JsonNode): boolean {
 
 const USUAL_CHARS_MAX = 8;
 
-/** True for `{"type":"auto"}`, the object form of the default choice. */
 function isPlainAuto(doc: JsonDocument, value: JsonNode): boolean {
   const type = doc.present(value, word.type);
   return type !== ABSENT && doc.word(type) === word.auto && doc.keys(value).length === 1;
 }
 
-/** Parameters that the answer depends on. */
 const DEPENDED_ON: ReadonlySet<string> = new Set([
   "tools",
   "tool_choice",
@@ -141,7 +136,6 @@ const DEPENDED_ON: ReadonlySet<string> = new Set([
   "thinking",
 ]);
 
-/** The first field that the answer depends on and the listing lacks; undefined if there is none. */
 export function neededField(doc: JsonDocument, target: Target): string | undefined {
   if (target.wireProfile?.dropsUndeclared !== true) return undefined;
   for (const key of doc.keys(0)) {
@@ -158,7 +152,6 @@ function hasFormat(doc: JsonDocument, config: JsonNode): boolean {
   return doc.isObject(config) && doc.present(config, word.format) !== ABSENT;
 }
 
-/** Applies the profile to the top level of a same-wire body. */
 export function applyProfile(doc: JsonDocument, splice: Splice, target: Target): void {
   const { wireProfile: profile, fixedBody = [] } = target;
   const kept = new Set(undeclaredFields(doc, target).keys);
@@ -183,7 +176,6 @@ export function applyProfile(doc: JsonDocument, splice: Splice, target: Target):
   }
 }
 
-/** Applies the profile to the members of a translated body. */
 export function profiledMembers(
   members: Readonly<Record<string, string | undefined>>,
   target: Target,
@@ -204,7 +196,7 @@ export function profiledMembers(
   return taken;
 }
 
-/** Parameters of a translated call that do not reach this deployment, by the client's names. */
+/** Parameters of a translated call that the deployment does not get, by the client's names. */
 export function lostParameters(
   call: ChatCall,
   doc: JsonDocument,
@@ -227,7 +219,7 @@ export function lostParameters(
   });
 }
 
-/** The `provider` object for an aggregator: the client's controls, with fixed members on top. */
+/** The `provider` object for an aggregator: the client's controls, over which fixed members win. */
 export function aggregatorControls(
   doc: JsonDocument,
   target: Pick<Deployment, "priority" | "fixedBody">,
@@ -238,7 +230,10 @@ export function aggregatorControls(
   return sent === undefined ? (fixed.json as JsonText) : joined(sent, fixed);
 }
 
-/** Merges member by member; fixed members win. The client's controls are a closed and flat set. */
+/**
+ * Fixed members win. A flat merge is enough, because the client's controls are a closed and flat
+ * set.
+ */
 function joined(sent: JsonText, { json }: FixedMember): JsonText {
   const own = JSON.parse(Buffer.from(sent, "latin1").toString()) as object;
   const merged = { ...own, ...(JSON.parse(json) as object) };

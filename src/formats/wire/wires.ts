@@ -4,14 +4,13 @@ import { anthropicMessages } from "./anthropic-messages/index.ts";
 import type { Wire } from "./contract.ts";
 import { openaiChat } from "./openai-chat/index.ts";
 
-/** The chat wires of a program, by id or by the path that a client called. */
 export class WireTable {
   readonly all: readonly Wire[];
   readonly #byId: ReadonlyMap<WireId, Wire>;
   readonly #first: Wire;
   readonly #others: readonly { readonly wire: Wire; readonly below: string }[];
 
-  /** Errors on paths of no wire have the shape of `first`. */
+  /** Errors on a path that belongs to no wire have the format of `first`. */
   constructor(first: Wire, ...others: readonly Wire[]) {
     this.all = [first, ...others];
     this.#byId = new Map(this.all.map((wire) => [wire.id, wire]));
@@ -26,7 +25,6 @@ export class WireTable {
     return wire;
   }
 
-  /** The wire whose error shape applies to this path. */
   ofPath(path: string): Wire {
     for (const { wire, below } of this.#others) {
       if (path === wire.clientPath || path.startsWith(below)) return wire;
@@ -35,10 +33,8 @@ export class WireTable {
   }
 }
 
-/** One entry for each wire. */
 export const wires: WireTable = new WireTable(openaiChat, anthropicMessages);
 
-/** The header with a provider's key: the one that its profile declares, else its wire's. */
 export function providerAuth(
   wire: Wire,
   { wireProfile }: Pick<Deployment, "wireProfile">,

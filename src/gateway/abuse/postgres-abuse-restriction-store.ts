@@ -27,8 +27,8 @@ import type { AbuseRestriction } from "../accounts/account-rules.ts";
 const LISTED_MAX = 1_000;
 
 /**
- * Stores the restrictions for unusual use, which all processes share, and decides the findings of
- * all processes one at a time.
+ * Stores the restrictions for unusual use that all processes share. Handles the findings on an
+ * organization one at a time, whichever process they come from.
  */
 export class PostgresAbuseRestrictionStore {
   readonly #pool: Pool;
@@ -40,10 +40,10 @@ export class PostgresAbuseRestrictionStore {
   }
 
   /**
-   * Returns the restriction that is in effect afterwards: limited, or restricted if a limited one
-   * has ended recently. Of two processes with the same finding only the first creates one.
-   * Undefined if none was created, because credit was bought, or because the finding began before
-   * the last restriction was placed or lifted and so is not new behaviour.
+   * Records a finding and returns the restriction in effect afterwards: `limited`, or `restricted`
+   * if a limited one has ended recently. Two processes with the same finding create one
+   * restriction. Undefined if the organization has bought credit, or if the finding began before
+   * the last restriction was placed or lifted, and so is not new behavior.
    */
   async record(finding: UsageFinding): Promise<AbuseRestriction | undefined> {
     const record = async (
@@ -51,7 +51,7 @@ export class PostgresAbuseRestrictionStore {
       note: Note,
     ): Promise<AbuseRestriction | undefined> => {
       await queryInTime(client, { text: LIMITS_SQL });
-      // The row is the lock: the second of two concurrent findings reads the result of the first.
+      // This row is the lock: the second of two concurrent findings sees the result of the first.
       const lock = { text: LOCK_ORG_SQL, values: [finding.orgId] };
       const [org] = (await queryInTime<{ trial: boolean }>(client, lock)).rows;
       if (org?.trial !== true) return undefined;
@@ -69,7 +69,7 @@ export class PostgresAbuseRestrictionStore {
     return await this.#changes.write(UNUSUAL_USE, record, STORE_ANSWER_TIMEOUT_MS);
   }
 
-  /** Newest first, at most a thousand; without `isWithPast` only those in effect. */
+  /** Newest first, at most `LISTED_MAX`. Without `isWithPast` only restrictions in effect. */
   async list(filter: {
     readonly orgId?: OrgId;
     readonly isWithPast: boolean;
@@ -83,9 +83,9 @@ export class PostgresAbuseRestrictionStore {
   }
 
   /**
-   * Lifts the restrictions of one kind of request, or of all kinds. Expired ones no longer count as
-   * a first offence. Returns the lifted restrictions, newest first. `why` goes to the change log,
-   * where only operators see it.
+   * Lifts the restrictions of one kind of request; undefined means all kinds. Lifted ones no longer
+   * count as a first offense. Returns them, newest first. `why` goes to the change log, which only
+   * operators see.
    */
   async lift(
     orgId: OrgId,
@@ -119,7 +119,7 @@ function holdFacts({ family, state, untilMs }: AbuseRestriction): {
   return { kind: family, state, until };
 }
 
-/* Bounds the wait for the lock. */
+/** Bounds the wait for the lock on the organization. */
 const LIMITS_SQL = `
   set local statement_timeout = ${STORE_ANSWER_TIMEOUT_MS};
   set local idle_in_transaction_session_timeout = ${STORE_ANSWER_TIMEOUT_MS}`;
@@ -166,7 +166,6 @@ const RECORD_SQL = `
   select ${holdColumns.sql}, false as is_made from in_force
   union all select ${holdColumns.sql}, true from made`;
 
-/** The columns of a restriction `h` and its organization `o`. */
 const shownColumns: Columns<AbuseRestrictionRecord> = columns<AbuseRestrictionRecord>({
   ...holdProperties,
   orgId: text("org_id"),
@@ -192,21 +191,22 @@ const LIFT_SQL = `
   )
   select ${shownColumns.sqlOf("h")} from lifted h join org o using (org_id) order by h.hold_id desc`;
 
-/** Unusual use that a process has detected. */
 export interface UsageFinding {
   readonly orgId: OrgId;
   readonly family: CallFamily;
-  /** The unusual figures: for operators and support, never for the customer. */
+  /** The unusual figures. For operators and support, never shown to the customer. */
   readonly reason: string;
-  /** The time since the end of the oldest counted request, in milliseconds. */
+  /** Milliseconds since the end of the oldest counted request. */
   readonly ageMs: number;
-  /** The duration of the restriction for a first finding, in milliseconds from now. */
+  /** How long the restriction for a first finding lasts, in milliseconds from now. */
   readonly limitedMs: number;
-  /** Within this time in milliseconds after a limited restriction, a finding restricts. */
+  /**
+   * For this many milliseconds after a limited restriction has ended, a finding leads to
+   * `restricted`.
+   */
   readonly repeatMs: number;
 }
 
-/** One restriction as operators see it. */
 export interface AbuseRestrictionRecord extends AbuseRestriction {
   readonly orgId: OrgId;
   readonly reason: string;

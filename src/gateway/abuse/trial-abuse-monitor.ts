@@ -22,34 +22,36 @@ import {
 } from "./unusual-use.ts";
 import type { AbuseRestrictionStore, UsageFinding } from "./postgres-abuse-restriction-store.ts";
 
-/** The most pairs of organization and kind of request that are counted at once. */
+/** Pairs of organization and kind of request that are counted at once. */
 const WATCHED_MAX = 10_000;
-/** The most tries to store a finding, with waits that double from one second. */
+/** Tries to store a finding. The wait between two tries doubles, from one second. */
 const REPORT_TRIES_MAX = 8;
 const RETRY_REPORT_AT_MS = 1_000;
 
-/** The rule for unusual use, and its consequence. */
 export interface UsageRule {
   readonly policy: UnusualUsePolicy;
-  /** The duration of the restriction for a first finding, in milliseconds. */
+  /** How long the restriction for a first finding lasts, in milliseconds. */
   readonly limitedMs: number;
-  /** Within this time in milliseconds after a limited restriction, a finding restricts. */
+  /**
+   * For this many milliseconds after a limited restriction has ended, a finding leads to
+   * `restricted`.
+   */
   readonly repeatMs: number;
 }
 
 export interface UsageWatchOptions extends UsageRule {
-  /** How long callers cache a principal, in milliseconds. */
+  /** How long a principal is cached, in milliseconds. */
   readonly principalMs: number;
   readonly store: Pick<AbuseRestrictionStore, "record">;
   readonly clock: Pick<Clock, "nowMs">;
   readonly log: Pick<Logger, "warn">;
-  /** A random secret, so that the stored digests of client addresses cannot be reversed. */
+  /** A random secret, without which the digests of client addresses could be reversed. */
   readonly salt: Buffer;
 }
 
 /**
- * Watches organizations with only trial credit in this process, and stores its findings for all
- * processes. It acts on its own findings at once; no request waits for the store.
+ * Watches, in this process, organizations that have only trial credit, and stores its findings for
+ * all processes. It applies its findings at once: no request waits for the store.
  */
 export class TrialAbuseMonitor implements AbuseMonitor {
   readonly #options: UsageWatchOptions;
@@ -63,7 +65,6 @@ export class TrialAbuseMonitor implements AbuseMonitor {
     this.#watched = watchedBy(options);
   }
 
-  /** The number of pairs of organization and kind of request that are counted now. */
   get watchedNow(): number {
     return this.#watched.size;
   }
@@ -73,8 +74,7 @@ export class TrialAbuseMonitor implements AbuseMonitor {
     const hold = this.#findRestriction(principal, family, nowMs);
     if (hold === undefined) return undefined;
     const key = watchKey(principal, family);
-    // Another process may have found the same behaviour, so the requests that were counted here are
-    // dropped.
+    // Another process may have found the same use: what was counted here must not be found again.
     this.#watched.forget(key);
     this.#retryReport(key, nowMs);
     return restrictionRefusal(hold, nowMs);
@@ -83,8 +83,7 @@ export class TrialAbuseMonitor implements AbuseMonitor {
   note(event: UsageEvent, nowMs: number): void {
     const { principal, family } = event;
     if (!principal.rules.isTrial) return;
-    // Refusals by the restriction itself do not count, nor do requests that were in flight when it
-    // began.
+    // Refusals by the restriction do not count, nor do requests that were in flight when it began.
     if (this.#findRestriction(principal, family, nowMs) !== undefined) return;
     const key = watchKey(principal, family);
     const { outcome, debitMicroUsd } = event;
@@ -100,7 +99,6 @@ export class TrialAbuseMonitor implements AbuseMonitor {
     this.#fresh.forgetStored(orgId, this.#options.clock.nowMs());
   }
 
-  /** The strongest active restriction, from the store or from a finding of this process. */
   #findRestriction(
     principal: Principal,
     family: CallFamily,
@@ -119,8 +117,8 @@ export class TrialAbuseMonitor implements AbuseMonitor {
   #hashNetwork(clientAddress: string | undefined): string | undefined {
     const { policy } = this.#options;
     if (clientAddress === undefined || policy.clientAddresses === undefined) return undefined;
-    // The digests leave no process, so a secret prefix of fixed length is as good as an HMAC, which
-    // took a seventh of the time of a refused request.
+    // The digests stay in this process, so a secret prefix of fixed length is as good as an HMAC,
+    // which took a seventh of the time of a refused request.
     return digestHex(`${this.#salt}${clientNetwork(clientAddress)}`);
   }
 
@@ -149,7 +147,6 @@ export class TrialAbuseMonitor implements AbuseMonitor {
     this.#retryReport(key, at.nowMs);
   }
 
-  /** Stores a finding that is not stored yet, if its next try is due. */
   #retryReport(key: string, nowMs: number): void {
     const fresh = this.#fresh.find(key, nowMs);
     const untold = fresh?.untold;
@@ -181,9 +178,7 @@ export class TrialAbuseMonitor implements AbuseMonitor {
     }
   }
 
-  /**
-   * Keeps a stored restriction for as long as principals are cached; then all of them include it.
-   */
+  /** Keeps a stored restriction until every cached principal includes it. */
   #keep(
     key: string,
     { orgId, hold }: { readonly orgId: OrgId; readonly hold: AbuseRestriction | undefined },
@@ -215,7 +210,7 @@ function latest(holds: readonly AbuseRestriction[]): AbuseRestriction | undefine
   );
 }
 
-/** The refusal for the caller, which never reveals the finding or the thresholds. */
+/** The message never reveals the finding or the thresholds. */
 function restrictionRefusal(hold: AbuseRestriction, nowMs: number): Refusal {
   const what = `unusual usage was detected for this organization, which has only trial credit: its ${hold.family} requests are`;
   if (hold.untilMs === undefined) {
@@ -237,12 +232,12 @@ function restrictionRefusal(hold: AbuseRestriction, nowMs: number): Refusal {
   );
 }
 
-/** Texts that are used as their own network: IPv4 addresses, and texts that are no address. */
+/** IPv4 addresses, each of which is its own network. */
 const DIGITS_AND_DOTS = /^[\d.]+$/;
 
 /**
- * The network of a client: an IPv4 address itself, or the first 64 bits of an IPv6 address, because
- * one subscriber owns all of those and can change the rest at will.
+ * An IPv4 address is its own network. Of an IPv6 address the network is the first 64 bits, because
+ * one subscriber owns all addresses with these bits and can change at will.
  */
 export function clientNetwork(address: string): string {
   if (DIGITS_AND_DOTS.test(address)) return address;
@@ -253,23 +248,23 @@ export function clientNetwork(address: string): string {
   return `${groups.join(":")}::/64`;
 }
 
-/** The bound of restrictions that are kept until every process can read them from the store. */
+/** Restrictions that are kept until principals include them. */
 const FRESH_HOLDS_MAX = 10_000;
 /**
- * In milliseconds. A request whose body is still arriving has the principal from before a change. A
- * stored restriction applies this much longer, so that no such request passes.
+ * Milliseconds for which a stored restriction is kept after principals are read again, because a
+ * request whose body is still arriving has a principal from before.
  */
 export const REQUESTS_ON_THEIR_WAY_MS = 1_000;
 
-/** A restriction that this process has placed, until principals include it. */
+/** A restriction that this process has placed and that cached principals may not include yet. */
 export interface FreshHold {
   readonly orgId: OrgId;
   readonly hold: AbuseRestriction;
-  /** From this time on principals include it, or it has ended. */
+  /** From then on every principal includes the restriction, or it has ended. */
   readonly goodUntilMs: number;
-  /** The finding to store; undefined once it is stored or being written. */
+  /** The finding to store; undefined once it is stored or being stored. */
   readonly untold: UntoldFinding | undefined;
-  /** True once the store has confirmed it; principals that are read from then on include it. */
+  /** True once it is stored: principals that are read from then on include it. */
   readonly isStored: boolean;
 }
 
@@ -277,14 +272,15 @@ interface UntoldFinding {
   readonly finding: Omit<UsageFinding, "ageMs" | "limitedMs">;
   /** The end of the oldest counted request. */
   readonly sinceMs: number;
-  /** The end of the restriction that this process imposed by itself. */
+  /** The end of the restriction that this process applies until the store has answered. */
   readonly untilMs: number;
   readonly tries: number;
   readonly nextTryMs: number;
 }
 
 /**
- * Restrictions that are too new to be in all principals. Their number is bounded, and they expire.
+ * Restrictions that cached principals may not include yet. They expire, and their number is
+ * bounded.
  */
 class FreshHolds {
   readonly #holds = new Map<string, FreshHold>();
@@ -313,7 +309,9 @@ class FreshHolds {
     this.#holds.delete(key);
   }
 
-  /** Lets stored restrictions expire soon, because principals are read again. */
+  /**
+   * Lets stored restrictions expire soon, because the principals that are read now include them.
+   */
   forgetStored(orgId: OrgId | undefined, nowMs: number): void {
     const endMs = nowMs + REQUESTS_ON_THEIR_WAY_MS;
     for (const [key, fresh] of this.#holds) {

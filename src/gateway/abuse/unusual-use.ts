@@ -10,11 +10,9 @@ import {
 } from "../../kernel/index.ts";
 import type { Principal } from "../accounts/principal.ts";
 
-/** The facts of an ended request that matter for unusual use. */
 export interface UsageEvent {
   readonly principal: Principal;
   readonly family: CallFamily;
-  /** The client's address; undefined if it is not known. */
   readonly clientAddress: string | undefined;
   /**
    * `refused`: by the gateway, before any dispatch. `failed`: by the provider, because of the
@@ -24,42 +22,41 @@ export interface UsageEvent {
   readonly debitMicroUsd: MicroUsd;
 }
 
-/** Detects unusual use of organizations that have only trial credit, and acts on it. */
+/** Detects unusual use by organizations that have only trial credit, and restricts it. */
 export interface AbuseMonitor {
-  /** The refusal of this kind of request for this account; undefined if it is allowed. */
   refuse(principal: Principal, family: CallFamily, nowMs: number): Refusal | undefined;
-  /** Counts a request that ended; wall-clock time. Never throws and is never waited for. */
+  /**
+   * Counts an ended request; `nowMs` is wall-clock time. Never throws, and nothing waits for it.
+   */
   note(event: UsageEvent, nowMs: number): void;
-  /** Called when the principals of an organization, or of all if undefined, are read again. */
+  /**
+   * Called when the principals of an organization are read again; undefined means all
+   * organizations.
+   */
   forget(orgId: OrgId | undefined): void;
 }
 
-/** Used when detection is off: no request is refused, even if the store still has restrictions. */
+/** For installations without detection: allows every request, even if restrictions are stored. */
 export const NO_ABUSE_MONITOR: AbuseMonitor = Object.freeze({
   refuse: () => undefined,
   note: () => undefined,
   forget: () => undefined,
 });
 
-/** The bounds of use within the window; undefined: not checked. */
+/** The bounds of use within the window. An undefined bound is not checked. */
 export interface UnusualUsePolicy {
-  /** Length of the rolling window, in milliseconds. */
   readonly windowMs: number;
-  /** The number of requests refused before any dispatch. */
+  /** Requests that the gateway refused before any dispatch. */
   readonly refusedRequests: number | undefined;
-  /** The number of different client networks. */
+  /** Different client networks. */
   readonly clientAddresses: number | undefined;
-  /**
-   * The share of failed requests among the dispatched ones that counts as unusual, in percent from
-   * 1 to 100.
-   */
+  /** Failed requests among the dispatched ones, in percent from 1 to 100. */
   readonly errorPercent: number | undefined;
-  /** The number of dispatched requests below which the share of failures means nothing. */
+  /** With fewer dispatched requests `errorPercent` is not checked. */
   readonly requestsMin: number;
   readonly spendMicroUsd: MicroUsd | undefined;
 }
 
-/** The use of one organization within the window, for one kind of request. */
 export interface UseInWindow {
   readonly servedRequests: number;
   readonly failedRequests: number;
@@ -74,7 +71,6 @@ export interface ReachedLine {
   readonly seen: string;
 }
 
-/** Returns every bound that this use reaches; undefined if it reaches none. */
 export function findUnusualUse(
   policy: UnusualUsePolicy,
   use: UseInWindow,
@@ -100,14 +96,13 @@ function reaches<T extends number | bigint>(seen: T, line: T | undefined): boole
   return line !== undefined && seen >= line;
 }
 
-/* Counts dispatched requests only, so that refused requests cannot hide that all others fail. */
+/** Refused requests do not count here, so that they cannot hide that all other requests fail. */
 function failsTooOften(policy: UnusualUsePolicy, failed: number, dispatched: number): boolean {
   const { errorPercent, requestsMin } = policy;
   if (errorPercent === undefined || dispatched < requestsMin) return false;
   return failed * 100 >= errorPercent * dispatched;
 }
 
-/** The bounds for each watched key, and for the number of keys. */
 export interface WatchedBounds {
   readonly windowMs: number;
   readonly clientsMax: number;
@@ -115,8 +110,8 @@ export interface WatchedBounds {
 }
 
 /**
- * The use of all organizations with requests in the window. Silent organizations are dropped after
- * the window; beyond the bound, the ones that have been silent longest are dropped first.
+ * The use of every organization with requests in the window. An organization that was silent for a
+ * window is dropped; above `entriesMax` the longest silent ones are dropped first.
  */
 export class WatchedUse {
   readonly #bounds: WatchedBounds;
@@ -132,7 +127,6 @@ export class WatchedUse {
     return this.#uses.size;
   }
 
-  /** Counts one request and returns the use of `key`. */
   note(key: string, request: CountedRequest, nowMs: number): WindowUse {
     const { windowMs, clientsMax } = this.#bounds;
     const use = this.#uses.get(key) ?? new WindowUse(windowMs, clientsMax);
@@ -143,7 +137,6 @@ export class WatchedUse {
     return use;
   }
 
-  /** Drops the use of `key`. */
   forget(key: string): void {
     this.#uses.delete(key);
   }
@@ -157,10 +150,9 @@ export class WatchedUse {
   }
 }
 
-/** The number of slices of a window. A request may leave the window one slice too early. */
+/** Slices of a window. A request may leave the window one slice too early. */
 const SLICES = 60;
 
-/** The counted facts of an ended request. */
 export interface CountedRequest extends Pick<UsageEvent, "outcome" | "debitMicroUsd"> {
   /** A digest of the client's network; undefined if networks are not counted. */
   readonly clientMark: string | undefined;
@@ -168,7 +160,7 @@ export interface CountedRequest extends Pick<UsageEvent, "outcome" | "debitMicro
 
 interface Slice {
   readonly number: number;
-  /** The end of the first request in the slice. */
+  /** When the first request in the slice ended. */
   readonly sinceMs: number;
   served: number;
   failed: number;
@@ -177,38 +169,37 @@ interface Slice {
 }
 
 /**
- * The recent use of one organization, for one kind of request. Everything in the last 59 of 60
- * slices counts, and nothing that is older than the window. Its size does not depend on the number
- * of requests.
+ * The recent use of one organization, for one kind of request. Counts every request of the last 59
+ * of 60 slices, and none that is older than the window. Its memory does not depend on the number of
+ * requests.
  */
 export class WindowUse {
   readonly #windowMs: number;
   readonly #clientsMax: number;
   /** Oldest first, without empty slices. */
   readonly #slices: Slice[] = [];
-  /** The last slice of each client, in the order of these slices. */
+  /** The newest slice of each client, in ascending order. */
   readonly #clients = new Map<string, number>();
   #newest = 0;
   #lastMs = 0;
 
-  /** `clientsMax` is the number of different clients that are distinguished. */
+  /** At most `clientsMax` different clients are counted. */
   constructor(windowMs: number, clientsMax: number) {
     assert(windowMs > 0, "a window is longer than nothing");
     this.#windowMs = windowMs;
     this.#clientsMax = clientsMax;
   }
 
-  /** The end of the newest request. */
   get lastMs(): number {
     return this.#lastMs;
   }
 
-  /** The end of the oldest request that still counts; undefined if there is none. */
+  /** When the oldest request ended that still counts; undefined if there is none. */
   get sinceMs(): number | undefined {
     return this.#slices[0]?.sinceMs;
   }
 
-  /** Counts one request. A clock that steps back counts in the newest slice. */
+  /** If the clock has stepped back, the request counts in the newest slice. */
   note(request: CountedRequest, nowMs: number): void {
     this.#advance(nowMs);
     const slice = this.#newestSlice(nowMs);
@@ -217,7 +208,6 @@ export class WindowUse {
     if (request.clientMark !== undefined) this.#see(request.clientMark);
   }
 
-  /** The use that counts now. */
   inWindow(nowMs: number): UseInWindow {
     this.#advance(nowMs);
     let [servedRequests, failedRequests, refusedRequests] = [0, 0, 0];

@@ -4,21 +4,23 @@ import type { Client, Pool } from "pg";
 
 import { type Logger, type OrgId, type DatabaseAddress, openClient } from "../../kernel/index.ts";
 
-/** The channel on which the triggers of `functions.sql` notify. */
+/**
+ * PostgreSQL channel on which the triggers of `functions.sql` announce changes of organizations.
+ */
 export const ACCOUNT_CHANNEL = "tokenmarket_account";
 const CONNECT_TIMEOUT_MS = 2_000;
 const RECONNECT_MS = 500;
-/** Longest wait of a change for its own notice, in milliseconds. */
+/** How long `applied` waits for its own notice, in milliseconds. */
 const APPLIED_WITHIN_MS = 250;
 const FENCE = "fence:";
 
-/** Called with the organization that changed; undefined if any may have. */
+/** Called with the organization that changed; undefined if any organization may have changed. */
 export type AccountListener = (orgId: OrgId | undefined) => void;
 
 /**
- * Listens for changes of organizations, by this and other processes, on a separate connection. The
- * database sends a notice with the commit of each change. While the connection is down, nothing is
- * received: cached facts expire by themselves, and are dropped when it is back.
+ * Listens on a separate connection for changes of organizations by this and other processes. The
+ * database sends the notice with the commit of the change. Notices are lost while the connection is
+ * down: cached facts then only expire, and are dropped when it is back.
  */
 export class AccountNotices {
   readonly #pool: Pool;
@@ -35,15 +37,19 @@ export class AccountNotices {
     this.#log = log;
   }
 
-  /** Begins to listen; resolves when the first attempt to connect has ended. */
+  /**
+   * Resolves after the first attempt to connect, even if it failed; it is retried in the
+   * background.
+   */
   async start(listener: AccountListener): Promise<void> {
     this.#listener = listener;
     await this.#connect();
   }
 
   /**
-   * Resolves once every change that was committed earlier has been received here. It sends one more
-   * notice, because notices arrive in commit order.
+   * Resolves once this process has received every change that was committed before the call. It
+   * sends a notice and waits for it, because notices arrive in commit order. If the notice does not
+   * arrive in time, the listener is told that any organization may have changed.
    */
   async applied(): Promise<void> {
     if (this.#listener === undefined) return;
@@ -52,8 +58,8 @@ export class AccountNotices {
   }
 
   /**
-   * Listens on a new connection, unless one is being opened: after a failover of the database the
-   * old one may lead to a server that is no longer the primary.
+   * Replaces the connection, unless one is being opened: after a failover of the database, the old
+   * one may lead to a server that is no longer the primary.
    */
   renew(): void {
     if (this.#client === undefined) return;
@@ -108,7 +114,7 @@ export class AccountNotices {
     }
     if (this.#listener === undefined) return this.#drop(client);
     this.#client = client;
-    // Changes from before the connection were not received.
+    // Changes that were committed while there was no connection were missed.
     this.#listener(undefined);
   }
 
@@ -137,7 +143,10 @@ export class AccountNotices {
   }
 }
 
-/** Makes these methods of a store resolve only when this process was notified of their changes. */
+/**
+ * Wraps the methods `verbs` of a store: each resolves only once this process was notified of the
+ * change that the method made.
+ */
 export function noticed<T extends object>(
   store: T,
   notices: Pick<AccountNotices, "applied">,

@@ -72,7 +72,6 @@ export interface AccountRulesRow {
   readonly usage_holds: readonly object[] | null;
 }
 
-/** The rules of a key; the shared `PLAIN_RULES` if nothing is set. */
 function accountRules(row: AccountRulesRow): AccountRules {
   if (isPlain(row)) return PLAIN_RULES;
   return {
@@ -152,7 +151,6 @@ const holdColumns: Columns<AbuseRestriction> = columns<AbuseRestriction>({
   untilMs: orAbsent(integer("until_ms")),
 });
 
-/** Changes and records one limit. Undefined if there is no such organization or key. */
 export async function changeLimit(
   client: PoolClient,
   note: Note,
@@ -183,7 +181,10 @@ export async function changeLimit(
   return stored;
 }
 
-/** Locks an organization, whose settings change one at a time; false if it does not exist. */
+/**
+ * Locks the organization's row until the transaction ends, so that its settings change one at a
+ * time. False if it does not exist.
+ */
 export async function lockOrg(client: PoolClient, orgId: OrgId): Promise<boolean> {
   const lock = { text: "select from org where org_id = $1 for no key update", values: [orgId] };
   return (await queryInTime(client, lock)).rowCount === 1;
@@ -206,7 +207,8 @@ export function valueFacts(limits: LimitValues): Facts {
   };
 }
 
-// The subquery reads the row as it was before the statement.
+// Returns the changed row with its old values in `was`: a subquery sees the table as before the
+// statement.
 const CHANGE_LIMIT_SQL = `
   insert into limit_override as l
     (org_id, scope, key_id, model_id, source, rpm, tpm, concurrency)
@@ -255,11 +257,9 @@ export function keyRecordSql(which: string): string {
 }
 
 export interface KeyRecordRow extends AccountRulesRow {
-  /** SHA-256 of the key, hexadecimal. */
   readonly digest: string;
 }
 
-/** The columns of a key `k` and its organization `o`. */
 const recordColumns: Columns<Omit<KeyRecord, "rules">> = columns<Omit<KeyRecord, "rules">>({
   keyId: text("key_id"),
   orgId: text("org_id"),

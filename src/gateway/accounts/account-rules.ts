@@ -5,16 +5,17 @@ import type { EndpointLimits, StoredLimit } from "../limits/limit-ceilings.ts";
 /** The capacity of a private manifest, reserved for one organization. */
 export interface DedicatedEndpoint {
   readonly endpointId: string;
-  /** The provider id of the private manifest, which serves the models exclusively. */
   readonly providerId: ProviderId;
   readonly limits: EndpointLimits;
 }
 
-/** The routing policy of an organization, which its requests may override in part. */
 export interface RoutingPolicy {
   /** Routing deadline in milliseconds, shorter than the installation's. */
   readonly timeoutMs?: number;
-  /** Defaults of `provider.only` and `provider.ignore`: a request that sends its own replaces them. */
+  /**
+   * Defaults of the request's `provider.only` and `provider.ignore`; a request that sends its own
+   * replaces them.
+   */
   readonly only?: readonly string[];
   readonly ignore?: readonly string[];
   /** If set, providers that retain prompts are never used. */
@@ -27,33 +28,36 @@ export interface Connection {
   readonly providerId: ProviderId;
   /** Absent if every key of the organization may use it. */
   readonly keyId?: KeyId;
-  /** Encrypted; decrypted only to send it to the provider. */
   readonly sealedKey: Buffer;
 }
 
-/** The restriction of one kind of request after unusual use. */
 export interface AbuseRestriction {
   readonly family: CallFamily;
   readonly state: "limited" | "restricted";
-  /** Wall-clock end of `limited`; a restriction stays until an operator lifts it. */
+  /**
+   * Wall-clock end of state `limited`. Absent for `restricted`, which stays until an operator lifts
+   * it.
+   */
   readonly untilMs?: number;
 }
 
-/** The settings of an organization that apply to a key; read together with the key. */
 export interface AccountRules {
   readonly limits: readonly StoredLimit[];
   readonly endpoints: readonly DedicatedEndpoint[];
-  /** The connections that this key may use; one of the key itself precedes one of the organization. */
+  /**
+   * The connections that this key may use, at most one per provider: the key's own, else the
+   * organization's.
+   */
   readonly connections: readonly Connection[];
   readonly policy?: RoutingPolicy;
   readonly abuseRestrictions: readonly AbuseRestriction[];
-  /** True if the organization has never bought credit. Unusual use is only detected for these. */
+  /**
+   * True if the organization has never bought credit. Only its calls are checked for unusual use.
+   */
   readonly isTrial: boolean;
-  /** True if a virtual key may set limits of its organization. */
   readonly keysMaySetOrgLimits: boolean;
 }
 
-/** The rules of an organization with credit and without settings, as nearly all are. */
 export const PLAIN_RULES: AccountRules = Object.freeze({
   limits: [],
   endpoints: [],

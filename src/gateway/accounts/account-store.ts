@@ -17,11 +17,11 @@ export interface OrgSummary {
 /** The changes to a key; an absent field stays as it is. */
 export interface KeyEdit {
   readonly name?: string;
-  /** The caps to change; null removes one. */
+  /** Only the caps to change; null removes a cap. */
   readonly caps?: Partial<Caps>;
-  /** Null if it never expires. */
+  /** Null: the key never expires. */
   readonly expiresAtMs?: number | null;
-  /** Null for every model. */
+  /** Null: the key may call every model. */
   readonly models?: readonly string[] | null;
   readonly tags?: readonly string[];
   /** The new secret of one key. The old secret works until `oldUntilMs`; null ends it at once. */
@@ -30,19 +30,18 @@ export interface KeyEdit {
     readonly label: string;
     readonly oldUntilMs: number | null;
   };
-  /** Permanent; a key that is disabled already keeps its instant. */
+  /** Permanent. A key that is disabled already keeps its first instant. */
   readonly disable?: true;
-  /** A limit that is changed together with the key. */
   readonly limit?: { readonly target: LimitTarget; readonly change: LimitChange };
 }
 
 /**
- * The keys that an operation may see: for an organization, its own keys without the managed ones;
- * for operators, every key.
+ * Whose keys an operation may see: those of one organization, without the managed ones, or all keys
+ * (for operators).
  */
 export type Whose = OrgId | "anyone";
 
-/** An absent limit is unchanged. Null removes it, so that the default applies again. */
+/** An absent limit stays as it is. Null removes it, so that the default applies again. */
 export interface LimitChange {
   readonly requestsPerMinute?: number | null;
   readonly tokensPerMinute?: number | null;
@@ -60,13 +59,10 @@ export interface NewEndpoint {
   readonly limits: EndpointLimits;
 }
 
-/** An organization as operators see it. */
 export interface ListedOrg extends OrgSummary {
-  /** True if it has bought credit, or credit that was granted as bought. */
+  /** True if the organization has bought credit, or was granted credit that counts as bought. */
   readonly hasBought: boolean;
-  /** True if a purchase was paid. */
   readonly hasPurchase: boolean;
   readonly spentMonthMicroUsd: MicroUsd;
-  /** The number of active restrictions after unusual use. */
   readonly restrictions: number;
 }

@@ -22,11 +22,14 @@ import { type Principal, toPrincipal } from "./principal.ts";
 export interface AuthenticatorOptions {
   readonly keyStore: KeyStore;
   readonly clock: Clock;
-  /** How long a known key is cached, even if it is disabled. Milliseconds, default 5,000. */
+  /**
+   * How long a known key stays cached. Without a notice, a disabled key works for this long.
+   * Milliseconds, default 5,000.
+   */
   readonly cacheMs?: number;
-  /** The time limit of the key store. Milliseconds, default 2,000. */
+  /** Time limit of one look-up in the key store. Milliseconds, default 2,000. */
   readonly storeTimeoutMs?: number;
-  /** Notified of each fault of the key store; the caller only sees a 503. */
+  /** Called with each fault of the key store; the client only sees a 503. */
   readonly onStoreFault?: (fault: unknown) => void;
 }
 
@@ -34,15 +37,17 @@ export type AuthOutcome = Result<{ readonly principal: Principal }>;
 
 export interface Authenticator {
   /**
-   * Identifies the caller from the two headers that may contain a key. Returns the outcome itself
-   * for a cached key and for a text that cannot be a key. Any other text takes one look-up, which
-   * concurrent requests with the same key share.
+   * Identifies the caller by its virtual key. Answers at once for a cached key and for a text that
+   * cannot be a key. Any other text takes one look-up, shared by concurrent requests with the same
+   * key.
    */
   authenticate(
     authorization: string | undefined,
     xApiKey: string | undefined,
   ): AuthOutcome | Promise<AuthOutcome>;
-  /** Drops the cached keys of an organization that changed, or of all if undefined. */
+  /**
+   * Drops the cached keys of an organization that changed, or of all organizations if undefined.
+   */
   forget(orgId: OrgId | undefined): void;
 }
 
@@ -75,21 +80,20 @@ const KEY_STORE_UNAVAILABLE = refused(
   ),
 );
 
-/** Opens the check of virtual keys over a key store. */
 export function openAuthenticator(options: AuthenticatorOptions): Authenticator {
   const { keyStore, clock, onStoreFault } = options;
   const timeoutMs = options.storeTimeoutMs ?? STORE_ANSWER_TIMEOUT_MS;
   const lookups = new KeyLookups(keyStore);
   const cacheMs = options.cacheMs ?? KEY_CACHE_MS;
   const keys = new ExpiringCache<KnownKey>(cacheMs, KEY_CACHE_ENTRIES_MAX);
-  // Separate from the known keys, so that a flood of random keys cannot evict those.
+  // Separate from `keys`, so that a flood of random keys cannot evict keys that exist.
   const unknown = new ExpiringCache<true>(Math.min(cacheMs, UNKNOWN_KEY_MS), UNKNOWN_KEYS_MAX);
   const lookingUp = new Map<string, Promise<AuthOutcome>>();
   let changes = 0;
 
   /*
-   * Cached from the time of the question, so that a key that is disabled meanwhile is refused
-   * within cacheMs.
+   * The age of a cached key counts from before the query, so that a key that is disabled during the
+   * query is refused within `cacheMs`.
    */
   async function lookUp(digest: string): Promise<AuthOutcome> {
     const askedAtMs = clock.monotonicMs();
@@ -97,7 +101,7 @@ export function openAuthenticator(options: AuthenticatorOptions): Authenticator 
     try {
       const record = await withinTime(lookups.find(digest), timeoutMs);
       const outcome = judge(record, clock);
-      // A record from before a change answers the waiting caller, but is not cached.
+      // A record that was read before a change answers the waiting caller, but is not cached.
       if (changes !== changesBefore) return outcome;
       if (record === undefined) unknown.set(digest, true, askedAtMs);
       else {
@@ -131,10 +135,11 @@ export function openAuthenticator(options: AuthenticatorOptions): Authenticator 
 
     forget(orgId) {
       changes += 1;
-      // A lookup in progress may be older than the change: later requests begin their own.
+      // A look-up in progress may have read the key before the change: later requests start a new
+      // one.
       lookingUp.clear();
       keys.drop((known) => orgId === undefined || known.orgId === orgId);
-      // The change may have created one of these keys.
+      // The change may have created a key that is cached as unknown.
       unknown.drop(() => true);
     },
   };
@@ -145,7 +150,6 @@ interface Expiring {
   readonly expiresAtMs?: number | undefined;
 }
 
-/** The cached outcome of a key that exists, and its owner. */
 interface KnownKey extends Expiring {
   readonly outcome: AuthOutcome;
   readonly orgId: OrgId;
@@ -187,16 +191,13 @@ const RANDOM_BYTES = 24;
 const LABEL_CHARS = 12;
 const FORM = /^tm_vk_[0-9a-f]{48}$/;
 
-/** A new key. `raw` is shown once and never stored; the digest and the label are stored. */
+/** `raw` is shown once and never stored; the digest and the label are stored. */
 export interface NewVirtualKey {
   readonly raw: string;
-  /** SHA-256 of the raw key, 32 bytes. */
   readonly digest: Buffer;
-  /** First 12 characters, for labelling. */
   readonly label: string;
 }
 
-/** Makes a virtual key from 192 random bits. */
 export function createVirtualKey(): NewVirtualKey {
   const raw = PREFIX + crypto.randomBytes(RANDOM_BYTES).toString("hex");
   return { raw, digest: Buffer.from(digestHex(raw), "hex"), label: raw.slice(0, LABEL_CHARS) };
@@ -206,23 +207,21 @@ export function isVirtualKey(text: string): boolean {
   return FORM.test(text);
 }
 
-/** SHA-256 of any text, as 64 hexadecimal characters. */
 export const digestHex: (raw: string) => string =
   typeof crypto.hash === "function"
     ? (raw) => crypto.hash("sha256", raw, "hex")
     : (raw) => crypto.createHash("sha256").update(raw).digest("hex");
 
 interface Waiting {
-  /** SHA-256 of the key, hexadecimal. */
   readonly digest: string;
   readonly answer: (record: KeyRecord | undefined) => void;
   readonly fail: (fault: unknown) => void;
 }
 
 /**
- * Reads keys in batches. After a batch with an unknown key the next one waits for
- * `KEY_LOOKUP_PAUSE_MS`, so that a flood of random keys costs few statements. A valid key in such a
- * flood waits for one pause; without unknown keys none waits.
+ * Reads keys in batches. After a batch with an unknown key the next batch waits for
+ * `KEY_LOOKUP_PAUSE_MS`, so that a flood of random keys costs few statements. A valid key in the
+ * flood waits for one pause; without unknown keys there is no pause.
  */
 class KeyLookups {
   readonly #keyStore: KeyStore;
@@ -244,15 +243,16 @@ class KeyLookups {
   #schedule(): void {
     if (this.#isScheduled || this.#pause !== undefined || this.#queue.length === 0) return;
     this.#isScheduled = true;
-    // Sent after this event loop iteration, so that requests that arrived together share one query.
+    // Sent after this turn of the event loop, so that requests that arrived together share one
+    // query.
     setImmediate(() => void this.#send());
   }
 
   async #send(): Promise<void> {
     this.#isScheduled = false;
     const batch = this.#queue.splice(0, KEY_LOOKUP_KEYS_MAX);
-    // Started before the answer, so that a slow store gets the next batch while it works on this
-    // one.
+    // The pause starts before the answer, so that a slow store gets the next batch while it works
+    // on this one.
     const pause = setTimeout(() => this.#resume(pause), KEY_LOOKUP_PAUSE_MS);
     this.#pause = pause;
     try {

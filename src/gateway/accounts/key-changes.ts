@@ -25,7 +25,6 @@ import {
 import type { KeyEdit } from "./account-store.ts";
 import { insertKey, keyColumns, type KeySummary, type NewKey } from "./key-store.ts";
 
-/** The change-log action of each cap. */
 const CAP_ACTIONS = {
   month: "key.cap",
   week: "key.week-cap",
@@ -40,7 +39,6 @@ type KeyEditAction =
   | "key.tags"
   | "key.disable";
 
-/** Creates a key and records it in the change log. */
 export async function createNotedKey(
   client: PoolClient,
   note: Note,
@@ -52,7 +50,7 @@ export async function createNotedKey(
 }
 
 /**
- * The change-log entry of a new key. It names the key by its id and contains no part of its text.
+ * The change-log entry of a new key. It names the key by its id and contains no part of its secret.
  */
 export function createdKey(
   key: Pick<KeySummary, "keyId" | "orgId" | "name" | "origin" | "requestsPerMinuteCeiling"> &
@@ -74,7 +72,6 @@ export function createdKey(
   return { action: "key.create", orgId, target, before: null, after };
 }
 
-/** The fields of a key that each action changes, as the log shows them. */
 const FACTS: Readonly<Record<KeyEditAction, (key: KeySummary) => Facts>> = {
   "key.rename": ({ name }) => ({ name }),
   [CAP_ACTIONS.month]: ({ caps }) => capFact(caps.month),
@@ -90,12 +87,10 @@ function expiryFact(expiresAtMs: number | null): { readonly expires_at: string |
   return { expires_at: instantOrNull(expiresAtMs) };
 }
 
-/** Formats a cap for the change log. */
 export function capFact(capMicroUsd: MicroUsd | null): { readonly cap_usd: string | null } {
   return { cap_usd: usdOrNull(capMicroUsd) };
 }
 
-/** Changes the cap of an organization and records it. False if the organization does not exist. */
 export async function changeOrgCap(
   client: PoolClient,
   note: Note,
@@ -123,8 +118,8 @@ const CHANGE_ORG_CAP_SQL = `
   where o.org_id = was.org_id returning o.org_id, was_cap`;
 
 /**
- * Changes all of these keys and records each change, or changes none: undefined if a key does not
- * match `where`, whose values start at $2 after the ids.
+ * Changes all keys of `keyIds` and records each change. Undefined, and nothing is changed, if a key
+ * does not match `where`; the values of `where` start at $2.
  */
 export async function editKeys(
   client: PoolClient,
@@ -185,7 +180,7 @@ const ROTATE_SQL = `
     old_digest = case when $4::timestamptz is null then null else digest end
   where key_id = $1 returning ${keyColumns.sql}`;
 
-/** $1 are the ids. */
+/** $1 is the list of key ids, so the assignments start at $2. */
 function assignments(edit: KeyEdit): {
   readonly sets: readonly string[];
   readonly setValues: readonly unknown[];

@@ -27,20 +27,18 @@ import type { AccountRules } from "./account-rules.ts";
 
 export type KeyOrigin = "trial" | "console" | "identity" | "playground" | "optimize";
 
-/** The facts about a key and its organization that the gateway needs; read by the key's SHA-256. */
 export interface KeyRecord {
   readonly keyId: KeyId;
   readonly orgId: OrgId;
   readonly origin: KeyOrigin;
   readonly name: string;
-  /** Requests per minute the key may never exceed. */
   readonly requestsPerMinuteCeiling: number;
   /** Set by the customer, lower than the ceiling; absent if not set. */
   readonly requestsPerMinute?: number;
   readonly disabled: boolean;
   /** From this instant on the key is refused like an unknown one; undefined if it never expires. */
   readonly expiresAtMs?: number;
-  /** Ids of the models that it may call; undefined: all. */
+  /** Ids of the models that the key may call; undefined: all. */
   readonly models?: readonly string[];
   readonly emailVerified: boolean;
   /** True if the organization has ever held bought or granted credit. */
@@ -48,10 +46,10 @@ export interface KeyRecord {
   readonly rules: AccountRules;
 }
 
-/** Stores the keys. */
 export interface KeyStore {
   /**
-   * Finds the keys with these SHA-256 values, including disabled ones, by the value in hexadecimal.
+   * Finds keys by their SHA-256 digests, disabled keys too. The map is by digest in hexadecimal;
+   * unknown digests are missing.
    */
   findByDigests(digests: readonly Buffer[]): Promise<ReadonlyMap<string, KeyRecord>>;
 }
@@ -60,7 +58,6 @@ export interface KeySummary {
   readonly keyId: KeyId;
   readonly orgId: OrgId;
   readonly name: string;
-  /** First 12 characters of the raw key, for labelling. */
   readonly label: string;
   readonly origin: KeyOrigin;
   readonly requestsPerMinuteCeiling: number;
@@ -72,9 +69,9 @@ export interface KeySummary {
    * never does.
    */
   readonly expiresAtMs: number | null;
-  /** Null for every model; a list is never empty. */
+  /** Null: every model. A list is never empty. */
   readonly models: readonly string[] | null;
-  /** Labels of its owner, sorted. */
+  /** Labels that the owner chose, sorted. */
   readonly tags: readonly string[];
 }
 
@@ -85,16 +82,12 @@ export interface NewKey {
   readonly digest: Buffer;
   readonly label: string;
   readonly requestsPerMinuteCeiling: number;
-  /** Absent if the key has no caps. */
   readonly caps?: Partial<Caps>;
-  /** Absent or null: never. */
   readonly expiresAtMs?: number | null;
-  /** Absent or null: every model. */
   readonly models?: readonly string[] | null;
   readonly tags?: readonly string[];
 }
 
-/** Every column of a key except its digest. */
 export const keyColumns: Columns<KeySummary> = columns({
   keyId: text("key_id"),
   orgId: text("org_id"),
@@ -110,7 +103,7 @@ export const keyColumns: Columns<KeySummary> = columns({
   tags: computed("coalesce(tags, '{}')", opaque("tags")),
 });
 
-/** Inserts a key. The caller checks how many keys an organization may have. */
+/** The caller checks how many keys an organization may have. */
 export async function insertKey(client: PoolClient, key: NewKey): Promise<KeySummary> {
   const { rows } = await client.query<Row>(INSERT_KEY_SQL, [
     createKeyId(),
@@ -129,7 +122,7 @@ export async function insertKey(client: PoolClient, key: NewKey): Promise<KeySum
   return keyColumns.read(rows[0]);
 }
 
-/* Notified like a change, because a process may have cached that there was no such key. */
+/* Sends a notice, because a process may have cached that this key does not exist. */
 const INSERT_KEY_SQL = `
   insert into api_key
     (key_id, org_id, digest, label, name, origin, rpm_ceiling, expires_at, models, tags,
@@ -137,5 +130,4 @@ const INSERT_KEY_SQL = `
   values (${marks(10 + CAP_PERIODS.length)})
   returning ${keyColumns.sql}, pg_notify('${ACCOUNT_CHANNEL}', org_id)`;
 
-/** True if the row is that of a managed key. */
 export const MANAGED_SQL: string = `origin in (${MANAGED_ORIGINS.map((each) => `'${each}'`).join(", ")})`;

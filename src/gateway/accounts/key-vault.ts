@@ -15,7 +15,7 @@ import {
   type ProviderId,
 } from "../../kernel/index.ts";
 
-/** The context of a sealed key, which opens only with the same three values. */
+/** The place of a sealed key. The key opens only with the same three values. */
 export interface KeyContext {
   readonly connectionId: string;
   readonly orgId: OrgId;
@@ -25,32 +25,34 @@ export interface KeyContext {
 
 /** Encrypts customers' own provider keys, so that the result can be stored anywhere. */
 export interface KeyVault {
-  /** Encrypts a provider's key for one connection; the same key twice gives different bytes. */
+  /** Sealing the same key twice gives different bytes. */
   seal(providerKey: string, context: KeyContext): Buffer;
   /**
-   * Decrypts a key. Throws a `SealedKeyFault` if these bytes were not sealed here for this context.
+   * Throws a `SealedKeyFault` unless the bytes were sealed for this context with one of the vault's
+   * keys.
    */
   open(sealed: Buffer, context: KeyContext): string;
   /** The names of the encryption keys, which do not reveal the keys. The first key seals. */
   readonly keyNames: readonly string[];
-  /** The name of the encryption key that opens these bytes; undefined if none does. */
   sealedBy(sealed: Buffer, context: KeyContext): string | undefined;
 }
 
-/** `encryption_key` is set, but it is not a valid key. */
 export class EncryptionKeyFault extends Error {
   override readonly name = "EncryptionKeyFault";
 }
 
-/** A sealed key that does not open: changed, moved, or sealed under another encryption key. */
+/**
+ * Thrown for a sealed key that does not open: it was changed, moved to another context, or sealed
+ * under another encryption key.
+ */
 export class SealedKeyFault extends Error {
   override readonly name = "SealedKeyFault";
 }
 
 /**
  * Opens a vault with one encryption key of 32 bytes in base64, or with several, separated by
- * commas: the first seals, and all of them open. Undefined if the text is empty. `inForce` returns
- * the valid keys at each use; by default they never change.
+ * commas: the first seals, and all of them open. Undefined if the text is empty. `inForce` is read
+ * at each use, so that the keys may change while the vault is open.
  */
 export function openKeyVault(
   keysBase64: string,
@@ -60,7 +62,7 @@ export function openKeyVault(
   return new AesVault(memoizeByText(inForce, (text) => readEncryptionKeys(text).map(ringKey)));
 }
 
-/** The bytes of the encryption keys, in their order. Throws an `EncryptionKeyFault`. */
+/** Throws an `EncryptionKeyFault` unless the text has 1 to 8 different keys of 32 bytes. */
 export function readEncryptionKeys(keysBase64: string): readonly Buffer[] {
   const texts = keysBase64.split(",");
   const keys = texts.map((text) => Buffer.from(text, "base64"));
@@ -82,12 +84,12 @@ export function readEncryptionKeys(keysBase64: string): readonly Buffer[] {
   return keys;
 }
 
-/** Bounded, because every key is tried on bytes that do not open. A rotation needs two. */
+/** Bounded, because bytes that do not open are tried with every key. A rotation needs two keys. */
 const KEYS_MAX = 8;
 
 /**
- * Describes the problem of a provider's key without repeating it; undefined if it has none. The key
- * is sent in a header, so it must not contain characters that could end the header.
+ * Says what is wrong with a provider's key, without repeating the key; undefined if it is valid.
+ * The key is sent in a header, so it must not contain characters that could end the header.
  */
 export function providerKeyProblem(text: string): string | undefined {
   if (text === "") return "it is empty";
@@ -110,9 +112,9 @@ const KEY_BYTES = 32;
 const NONCE_BYTES = 12;
 const TAG_BYTES = 16;
 const NAME_BYTES = 8;
-/** The first byte of sealed bytes. Every released program can open version 1. */
+/** Version 1, the first byte of sealed bytes. Every released program can open it. */
 const UNNAMED = 1;
-/** In version 2 the name of the key follows. */
+/** Version 2: the name of the encryption key follows the first byte. */
 const NAMED = 2;
 
 interface RingKey {
@@ -200,7 +202,7 @@ function openWith({ key, name }: RingKey, sealed: Buffer, context: KeyContext): 
 
 function authenticated(head: Buffer, context: KeyContext): Buffer {
   const { connectionId, orgId, providerId } = context;
-  // Version 1 must stay as it is, so that stored keys open.
+  // Must never change for version 1: the stored keys would no longer open.
   const sealedAs = head.length === 1 ? [UNNAMED] : [NAMED, head.toString("hex")];
   return Buffer.from(JSON.stringify([...sealedAs, connectionId, orgId, providerId]));
 }
@@ -211,18 +213,16 @@ function notOpened(): SealedKeyFault {
   );
 }
 
-/** A sealed column of one row, with the context that opens it. */
 export interface SealedRow {
   readonly id: string;
   readonly sealed: Buffer;
   readonly context: KeyContext;
 }
 
-/** A table with sealed columns. */
 export interface SealedRows {
-  /** Lists the rows of at most `max` ids that follow `after`, in the order of the ids. */
+  /** Lists the sealed columns of at most `max` ids after `after`, in the order of the ids. */
   listSealed(after: string, max: number): Promise<readonly SealedRow[]>;
-  /** Replaces the bytes of rows that have not changed meanwhile; returns their number. */
+  /** Replaces the bytes of each row that still has its old bytes; returns the number of rows. */
   reseal(
     changed: readonly (SealedRow & { readonly resealed: Buffer })[],
     by: ChangedBy,
@@ -230,15 +230,16 @@ export interface SealedRows {
 }
 
 export interface Resealed {
-  /** Rows that were sealed again with the first key. */
   readonly resealed: number;
-  /** Rows that were sealed with the first key already. */
   readonly kept: number;
   /** Ids of rows that no key opens; they are not changed. */
   readonly unopened: readonly string[];
 }
 
-/** Seals every row with the first encryption key, while the rows are in use. May be repeated. */
+/**
+ * Seals again, with the first encryption key, every row that another key has sealed. The rows may
+ * be in use meanwhile. May be repeated.
+ */
 export async function resealRows(
   tables: readonly SealedRows[],
   vault: KeyVault,
@@ -262,7 +263,6 @@ export async function resealRows(
   return { resealed, kept, unopened: [...unopened] };
 }
 
-/** Counts the rows that each encryption key sealed, by its name; "unknown" for any other key. */
 export async function countSealedBy(
   tables: readonly SealedRows[],
   vault: KeyVault,

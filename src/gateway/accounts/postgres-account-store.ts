@@ -40,9 +40,6 @@ import {
 
 const DIGEST_BYTES = 32;
 
-/**
- * Stores organizations and their keys, and finds keys for the gateway. Every change is recorded.
- */
 export class PostgresAccountStore implements KeyStore {
   readonly #pool: Pool;
   readonly #changes: ChangeLog;
@@ -61,14 +58,13 @@ export class PostgresAccountStore implements KeyStore {
     return new Map(rows.map((row) => [row.digest, keyRecord(row)]));
   }
 
-  /** `orgId` defaults to a new one. */
   async createOrg(
     org: { readonly orgId?: OrgId; readonly name: string; readonly email: string },
     by: ChangedBy,
   ): Promise<OrgSummary> {
     const { orgId = createOrgId(), name, email } = org;
     await this.#changes.write(by, async (client, note) => {
-      // The operator vouches for the address of an organization made by hand.
+      // `true`: the operator vouches for the address of an organization made by hand.
       await client.query(CREATE_ORG_SQL, [orgId, name, email, true]);
       note(createdOrg(orgId, name, email));
     });
@@ -99,14 +95,12 @@ export class PostgresAccountStore implements KeyStore {
     });
   }
 
-  /** Sets or removes the monthly cap. False if the organization does not exist. */
   async setOrgCap(orgId: string, capMicroUsd: MicroUsd | null, by: ChangedBy): Promise<boolean> {
     return await this.#changes.write(by, (client, note) =>
       changeOrgCap(client, note, { orgId, capMicroUsd }),
     );
   }
 
-  /** Lists the keys, oldest first, including managed and disabled ones. */
   async listKeys(orgId?: string): Promise<readonly KeySummary[]> {
     const result = await this.#pool.query<Row>(
       `select ${keyColumns.sql} from api_key where $1::text is null or org_id = $1
@@ -116,9 +110,6 @@ export class PostgresAccountStore implements KeyStore {
     return result.rows.map(keyColumns.read);
   }
 
-  /**
-   * Lists the keys of an organization except managed ones, newest first, including disabled ones.
-   */
   async listOwnKeys(orgId: OrgId): Promise<readonly KeySummary[]> {
     const { rows } = await this.#pool.query<Row>(
       `select ${keyColumns.sql} from api_key where org_id = $1 and not ${MANAGED_SQL}
@@ -141,14 +132,13 @@ export class PostgresAccountStore implements KeyStore {
     return await this.#changes.write(by, (client, note) => createNotedKey(client, note, key));
   }
 
-  /** `too_many` if the organization already has the maximum number of keys. */
   async createOwnKey(key: NewKey, by: ChangedBy): Promise<KeySummary | "too_many"> {
     return await this.#changes.write(by, (client, note) => createOwnKey(client, note, key));
   }
 
   /**
-   * Changes all of these keys or none and records each change in the change log; requests see it at
-   * once. Undefined if one of the keys does not belong to `whose`.
+   * Changes all keys of `keyIds` or none, and records each change in the change log. Undefined if
+   * one of the keys does not belong to `whose`.
    */
   async editKeys(
     whose: Whose,
@@ -158,7 +148,6 @@ export class PostgresAccountStore implements KeyStore {
   ): Promise<readonly KeySummary[] | undefined> {
     return await this.#changes.write(by, async (client, note) => {
       const edited = await editKeys(client, note, { keyIds, edit, ...among(whose) });
-      // Nothing was changed, so no cache has to be dropped.
       const orgId = edited?.[0]?.orgId;
       if (orgId === undefined || limit === undefined) return edited;
       const stored = await changeLimit(client, note, { orgId, ...limit });
@@ -195,7 +184,7 @@ export class PostgresAccountStore implements KeyStore {
 
 export type AccountStore = Public<PostgresAccountStore>;
 
-/** The condition that selects these keys, with values from $2 on. */
+/** SQL condition that selects the keys of `whose`; its values start at $2. */
 function among(whose: Whose): { readonly where: string; readonly values: readonly OrgId[] } {
   return whose === "anyone"
     ? { where: "true", values: [] }

@@ -21,7 +21,6 @@ import {
 } from "../../kernel/index.ts";
 import type { KeyVault, SealedRow, SealedRows } from "./key-vault.ts";
 
-/** A connection as people see it, without its key. */
 export interface ConnectionSummary {
   readonly connectionId: string;
   readonly orgId: OrgId;
@@ -29,7 +28,6 @@ export interface ConnectionSummary {
   /** Null if every key of the organization may use it. */
   readonly keyId: KeyId | null;
   readonly name: string;
-  /** Last four characters of the provider's key, to distinguish it from others. */
   readonly label: string;
   readonly createdAtMs: number;
   readonly disabledAtMs: number | null;
@@ -42,14 +40,9 @@ export interface StoredConnection extends ConnectionSummary {
 
 export type NewConnection = Omit<StoredConnection, "createdAtMs" | "disabledAtMs">;
 
-/**
- * The caller: an organization, which sees only its own connections, or an operator, who sees all.
- */
 export type ConnectionOwner = OrgId | "operator";
 
-/**
- * Seals the key of a connection, ready to be stored. Check the key with `providerKeyProblem` first.
- */
+/** The caller checks the key with `providerKeyProblem` first. */
 export function sealConnection(
   vault: KeyVault,
   wanted: Pick<NewConnection, "orgId" | "providerId" | "keyId" | "name"> & {
@@ -71,7 +64,6 @@ export function sealConnection(
 
 const LABEL_CHARS = 4;
 
-/** Customers' own provider keys in PostgreSQL, sealed. */
 export class PostgresConnectionStore {
   readonly #pool: Pool;
   readonly #changes: ChangeLog;
@@ -103,7 +95,6 @@ export class PostgresConnectionStore {
     });
   }
 
-  /** Oldest first, disabled ones included. */
   async list(orgId: OrgId): Promise<readonly ConnectionSummary[]> {
     const result = await this.#pool.query<Row>(
       `select ${summaryColumns.sql} from connection where org_id = $1 order by created_at, connection_id`,
@@ -121,7 +112,7 @@ export class PostgresConnectionStore {
     return row === undefined ? undefined : storedColumns.read(row);
   }
 
-  /** Lists all organizations' connections with a key, after the id `after`, by id. */
+  /** Implements `SealedRows`. Disabled connections are left out: their keys are deleted. */
   async listSealed(after: string, max: number): Promise<readonly SealedRow[]> {
     const { rows } = await this.#pool.query<Row>(
       `select ${storedColumns.sql} from connection
@@ -133,7 +124,6 @@ export class PostgresConnectionStore {
     });
   }
 
-  /** Stores re-encrypted keys, except those that changed meanwhile; returns their number. */
   async reseal(changed: Parameters<SealedRows["reseal"]>[0], by: ChangedBy): Promise<number> {
     return await this.#changes.write(by, async (client, note) => {
       const { rowCount } = await client.query(RESEAL_SQL, [

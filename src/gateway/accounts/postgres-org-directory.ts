@@ -20,7 +20,6 @@ import {
 } from "../../kernel/index.ts";
 import type { ListedOrg, OrgSummary } from "./account-store.ts";
 
-/** The columns of an organization `o` and its wallet `w`. */
 export const orgSummary: ColumnsOf<OrgSummary> = {
   orgId: text("org_id"),
   name: text("name"),
@@ -76,7 +75,6 @@ export class PostgresOrgDirectory {
     return row === undefined ? undefined : orgColumns.read(row);
   }
 
-  /** Returns the names by id, without unknown ids. */
   async names(orgIds: readonly string[]): Promise<ReadonlyMap<string, string>> {
     const query = { text: NAMES_SQL, values: [orgIds] };
     const { rows } = await queryInTime<{ org_id: string; name: string }>(this.#pool, query);
@@ -105,7 +103,7 @@ const orgColumns: Columns<ListedOrg> = columns<ListedOrg>({
   ),
 });
 
-// Limits the page before it computes the counts.
+// Cuts the page first, so that the subqueries of the columns run only for its rows.
 const PAGE_SQL = `
   with o as (
     select * from org

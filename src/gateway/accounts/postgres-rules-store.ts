@@ -31,7 +31,6 @@ import type { RoutingPolicy } from "./account-rules.ts";
 import type { KeyRecord } from "./key-store.ts";
 import type { EndpointRecord, LimitChange, NewEndpoint } from "./account-store.ts";
 
-/** The settings of operators and customers for an organization, in PostgreSQL. */
 export class PostgresRulesStore {
   readonly #pool: Pool;
   readonly #changes: ChangeLog;
@@ -41,7 +40,7 @@ export class PostgresRulesStore {
     this.#changes = changes;
   }
 
-  /** Reads the key as `KeyStore.findByDigests` does, past every cache. */
+  /** Reads a key and its rules from the database, past every cache. */
   async findKey(keyId: string): Promise<KeyRecord | undefined> {
     const { rows } = await this.#read<AccountRulesRow>(
       keyRecordSql("k.key_id = $1 and s.digest = k.digest"),
@@ -56,7 +55,7 @@ export class PostgresRulesStore {
   }
 
   /**
-   * Changes a stored limit, and deletes it if no value is left. Returns the stored result. The
+   * Changes a stored limit, and deletes it if no value is left; returns the stored result. The
    * caller has checked the values against the ceilings. Undefined if the organization does not
    * exist or the key is not one of its keys.
    */
@@ -111,7 +110,6 @@ export class PostgresRulesStore {
     return rows.map(endpointColumns.read);
   }
 
-  /** False if there is no such endpoint, or it was removed already. */
   async removeEndpoint(endpointId: string, by: ChangedBy): Promise<boolean> {
     return await this.#changes.write(by, async (client, note) => {
       const { rows } = await client.query<Row>(REMOVE_ENDPOINT_SQL, [endpointId]);
@@ -163,7 +161,6 @@ const KEYS_MAY_SET_SQL = `
 
 const POLICY_SQL = `select ${policyColumns.sql} from routing_policy where org_id = $1`;
 
-/** The endpoint's settings in the change log. */
 function endpointFacts({ providerId, limits }: EndpointRecord): Facts {
   return {
     provider: providerId,

@@ -3,15 +3,12 @@ import type { AccountRules } from "./account-rules.ts";
 import type { OrgSummary } from "./account-store.ts";
 import type { KeyOrigin, KeyRecord } from "./key-store.ts";
 
-/** The authenticated caller, with the facts about its key that the rest of the gateway uses. */
 export interface Principal {
   readonly orgId: OrgId;
   readonly keyId: KeyId;
   readonly keyOrigin: KeyOrigin;
   readonly requestsPerMinuteCeiling: number;
-  /** Set by the customer, lower than the ceiling. */
   readonly requestsPerMinute?: number;
-  /** True if the organization has ever held bought or granted credit. */
   readonly funded: boolean;
   /** True for a key that the marketplace created for its own use; billed like any key. */
   readonly managed: boolean;

@@ -25,7 +25,7 @@ import { observedTokens, computeSettlement } from "./settle.ts";
 
 export type AttemptEnd =
   | EndedAttempt
-  /** A provider has accepted a job that continues; `body` is the client's answer. */
+  /** A provider's job that continues after the call; `body` is the client's answer. */
   | { readonly kind: "job"; readonly body: Output };
 
 export interface CandidateAttempt<R extends CallRequest> {
@@ -35,7 +35,9 @@ export interface CandidateAttempt<R extends CallRequest> {
   readonly hold: CallHold;
 }
 
-/** Sends a held attempt to its candidate and waits for its end; settles it in figures. */
+/**
+ * Sends a held attempt, waits for its end and computes its settlement. Does not close the attempt.
+ */
 export async function attemptCandidate<R extends CallRequest>(
   ports: CallPorts,
   client: ClientExchange,
@@ -53,7 +55,8 @@ export async function attemptCandidate<R extends CallRequest>(
       ? { ok: false, result: ran }
       : await acceptJob(accept, ran, { reserve, deployment, startedAtMs });
   if (job.ok) {
-    // The job continues, and so does its hold; the request itself has ended.
+    // The job outlives the request, so the attempt stays open while the request's limits are
+    // released.
     hold.keepOpen();
     hold.release(call.tokens);
     noteConduct(ports, { ...noted, result: ran, isImpossible: false });
@@ -81,7 +84,7 @@ export async function attemptCandidate<R extends CallRequest>(
   return end;
 }
 
-/** Sends the attempt and waits for its end. Health, pools and metrics count only sent attempts. */
+/** Health, pools and metrics count only attempts that were sent. */
 async function dispatch<R extends CallRequest>(
   ports: CallPorts,
   client: ClientExchange,
@@ -116,8 +119,8 @@ async function dispatch<R extends CallRequest>(
 }
 
 /**
- * Repeats of one failed request are one strike: a client that resends what a provider cannot
- * process does not open the circuit for other callers. A probe of an open circuit always counts.
+ * Counts repeats of one failed request as one strike, so that a client that resends what a provider
+ * cannot process does not open the circuit for other callers. A probe always counts.
  */
 function healthOutcome(
   { health, repeats, clock }: CallPorts,
@@ -139,7 +142,7 @@ type JobOutcome =
   | { readonly ok: true; readonly body: Output }
   | { readonly ok: false; readonly result: AttemptResult };
 
-/** Stores a job that the provider accepted; if it cannot be stored, the attempt has failed. */
+/** Stores a job that the provider accepted. If it cannot be stored, the attempt has failed. */
 async function acceptJob(
   accept: NonNullable<CallKind<CallRequest>["accept"]>,
   result: AttemptResult,
@@ -153,7 +156,6 @@ async function acceptJob(
   return { ok: false, result: { ...result, failure: unwritten } };
 }
 
-/** Starts the attempt and connects it to the client: output, back-pressure, disconnect. */
 function startAttempt<R extends CallRequest>(
   ports: CallPorts,
   client: ClientExchange,
@@ -237,7 +239,7 @@ function followClient(
   });
 }
 
-/** The result for a client that left before the attempt was sent; its hold is voided. */
+/** The result for a client that left before the attempt was sent. Nothing is charged. */
 function neverSent(): AttemptResult {
   return {
     bridge: undefined,
@@ -251,26 +253,24 @@ function neverSent(): AttemptResult {
   };
 }
 
-/** An ended attempt with its caller. */
 export interface NotedAnswer {
   readonly deployment: Deployment;
   readonly orgId: string;
   readonly request: Pick<CallRequest, "outputTokens">;
   readonly result: AttemptResult;
-  /** True if the reported usage or cost was impossible and was ignored. */
   readonly isImpossible: boolean;
 }
 
 /**
- * Records which promises of its listing one live answer broke. It checks only what settlement has
- * already read, so it costs nothing. Only 2xx answers count; of the failed ones, only those that
- * the provider certainly broke.
+ * Records the promises of a listing that one live answer broke. Uses only what settlement has read
+ * already. Only 2xx answers count; failed ones only if malformed, because then the provider is
+ * certainly at fault.
  */
 export function noteConduct({ standing }: Pick<CallPorts, "standing">, noted: NotedAnswer): void {
   const { deployment, orgId, result } = noted;
   const { bridge, failure, upstreamStatus, timedOut } = result;
   if (upstreamStatus === null || upstreamStatus >= 300 || timedOut) return;
-  // A customer's own key may give access to other models than the listing names.
+  // A customer's key may give access to other models than those that the listing names.
   if (deployment.ownKey !== undefined) return;
   if (failure === undefined) {
     if (bridge !== undefined) standing.note(deployment, orgId, findBreaches(bridge, noted));
@@ -279,7 +279,6 @@ export function noteConduct({ standing }: Pick<CallPorts, "standing">, noted: No
   }
 }
 
-/** The breaches of a complete answer. */
 function findBreaches(bridge: AnswerBridge, noted: NotedAnswer): Breaches {
   const { deployment, request, isImpossible } = noted;
   const { usage } = bridge;
@@ -299,12 +298,14 @@ function findSubstitution(bridge: AnswerBridge | undefined): Breaches {
   return bridge?.servedModel?.isSubstituted === true ? BREACH.substituted : 0;
 }
 
-/** False for videos, and for answers that report a cost instead of tokens. */
+/**
+ * False for videos, whose usage comes when the job ends, and for answers with a cost instead of
+ * usage.
+ */
 function isUsageDue({ reportedCostUsd }: AnswerBridge, { modality, billing }: Deployment): boolean {
   return modality !== "video" && (billing !== "reported_cost" || reportedCostUsd === undefined);
 }
 
-/** Notes the use of credit by this call's organization. */
 export function noteUse<R extends CallRequest>(
   { usage, clock }: Pick<CallPorts, "usage" | "clock">,
   client: ClientExchange,
@@ -317,7 +318,7 @@ export function noteUse<R extends CallRequest>(
   const { kind, ended, debited } = call;
   const { principal, clientAddress, gone } = client;
   const failure = ended.at(-1)?.result.failure;
-  // A provider that is down, slow or throttling does not implicate the caller.
+  // A provider that is down, slow or throttling is not the caller's fault.
   const isCallers = failure?.strike === "neutral" && !failure.failover && !gone;
   const outcome = isCallers ? "failed" : "served";
   usage.note(

@@ -10,13 +10,12 @@ import type {
   UpstreamRequest,
 } from "../../formats/index.ts";
 
-/** A candidate with the request encoded for it. */
 export interface Step {
   readonly deployment: Deployment;
   readonly upstream: UpstreamRequest;
 }
 
-/** An attempt whose provider has accepted a job that continues after the answer. */
+/** A provider's job, such as a video, that continues after the client has its answer. */
 export interface AcceptedJob {
   readonly bridge: AnswerBridge;
   readonly reserve: ReserveRow;
@@ -24,22 +23,22 @@ export interface AcceptedJob {
   readonly startedAtMs: number;
 }
 
-/** A modality as a call serves it. */
+/** A modality and, for videos, the function that stores an accepted job. */
 export interface CallKind<R extends CallRequest> extends Modality<R> {
   /**
-   * Set for videos, whose attempts stay open after the answer: stores the job and returns the
+   * Set for videos, whose attempts stay open after the answer. Stores the job and returns the
    * client's body. If it refuses, the attempt is closed and nothing is owed.
    */
   readonly accept?: (job: AcceptedJob) => Promise<Result<{ readonly body: Output }>>;
 }
 
-/** The estimated tokens by which the token windows are claimed. */
+/** The estimated tokens that a call claims in its token windows. */
 export interface CallTokens extends TokenCount {
   /**
-   * Estimated prompt tokens minus the bytes of the body. Not 0 for media, and for a state that is
-   * read once per question. Absent counts as 0.
+   * Estimated prompt tokens minus the bytes of the request body; absent means 0. Not 0 for requests
+   * with media, and for decisions whose provider reads the state once per question.
    */
   readonly besideBytes?: number;
-  /** True if the client cannot bound its output with `max_tokens`. */
+  /** True if the request has no `max_tokens` that its client could lower. */
   readonly isOutputFixed?: boolean;
 }

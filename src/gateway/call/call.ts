@@ -68,7 +68,7 @@ export async function serveCall<R extends CallRequest>(
 
 /**
  * Returns the refusal that this request would get now; undefined if it would be admitted. `looking`
- * has read-only ports.
+ * must be read-only, as `lookingPorts` are.
  */
 export async function previewCall<R extends CallRequest>(
   looking: CallPorts,
@@ -90,11 +90,13 @@ export async function previewCall<R extends CallRequest>(
 interface ClaimedCall<R extends CallRequest> {
   readonly call: AcceptedCall<R>;
   readonly hold: CallHold;
-  /** Monotonic time after which no other candidate is tried. */
+  /** Monotonic time after which no further candidate is tried. */
   readonly lastStartMs: number;
 }
 
-/** Holds the worst case at the first candidate with capacity; a refusal means nothing was sent. */
+/**
+ * Holds the worst-case cost at the first candidate with capacity. Nothing was sent if it refuses.
+ */
 async function holdFirst<R extends CallRequest>(
   ports: CallPorts,
   client: ClientExchange,
@@ -136,7 +138,10 @@ function refuseHold<R extends CallRequest>(
   });
 }
 
-/** Tries one candidate after another until one serves; closes every attempt exactly once. */
+/**
+ * Tries one candidate after another until one serves. Closes each attempt exactly once; only that
+ * of an accepted job stays open.
+ */
 async function attemptUntilServed<R extends CallRequest>(
   ports: CallPorts,
   client: ClientExchange,
@@ -186,7 +191,7 @@ async function attemptUntilServed<R extends CallRequest>(
     const rolled = await hold.roll(close, toHold.reserve, candidate.pool);
     trace?.settled(end.debitMicroUsd);
     toHold.trace?.reserved(refuseHold(rolled, toHold, { call, client }));
-    // If there is no money for the next candidate, the caller gets the error of the last one.
+    // If there is no money for the next candidate, the client gets the error of the previous one.
     if (rolled.kind !== "reserved") {
       leaveCircuit(ports, candidate);
       break;

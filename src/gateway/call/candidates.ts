@@ -11,27 +11,30 @@ import { secondsThrottled } from "../limits/limit-store.ts";
 
 export type CandidatePorts = Pick<CallPorts, "health" | "pools" | "limits" | "clock">;
 
-/** A deployment that may be dispatched to now. The outcome must be reported to its circuit. */
+/**
+ * A deployment whose circuit and pool have admitted the request. The caller must report the outcome
+ * to the circuit, or release the candidate.
+ */
 export interface Candidate {
   readonly step: Step;
   /**
-   * Its claims in the provider's pool and in the marketplace's limits; undefined if it has none.
+   * The claims in the provider's pool and in the marketplace's limits; undefined if there are none.
    */
   readonly pool: ClaimedScopes | undefined;
-  /** Monotonic time at which its circuit admitted it; reported with the outcome. */
+  /** Monotonic time at which the circuit admitted the request; reported with the outcome. */
   readonly probedMs: number;
 }
 
 type Encode = (deployment: Deployment) => Result<{ readonly upstream: UpstreamRequest }>;
 
-/** The deployments of a plan that are still to be tried, each encoded when it is reached. */
+/** The untried deployments of a plan. The request is encoded for each only when its turn comes. */
 export class CandidateList {
-  /** Why the first deployment that could not be encoded was skipped. */
+  /** Why the request could not be encoded for the first deployment that was skipped. */
   unencoded: Refusal | undefined;
   readonly #plan: RoutePlan;
   readonly #encode: Encode;
   #isAtFirst = true;
-  /** Created only after the first deployment has failed. */
+  /** Created only after the first deployment has failed, because most calls need no other. */
   #others: Iterator<Deployment> | undefined;
   #ready: Step | undefined;
 
@@ -40,15 +43,16 @@ export class CandidateList {
     this.#encode = encode;
   }
 
-  /** True if another candidate can be tried; finding out encodes it. */
+  /**
+   * Encodes the request for the next candidate, because only that tells whether it can be tried.
+   */
   hasNext(): boolean {
     this.#ready ??= this.#encoded();
     return this.#ready !== undefined;
   }
 
   /**
-   * The next candidate; undefined if there is none left. Candidates whose format cannot express the
-   * content are skipped.
+   * Skips deployments whose format cannot express the request's content; undefined if none is left.
    */
   next(): Step | undefined {
     const step = this.#ready ?? this.#encoded();
@@ -77,22 +81,19 @@ export class CandidateList {
   }
 }
 
-/** The inputs of a claim in a pool. */
 export interface PoolClaim {
   readonly tokens: CallTokens;
-  /** The additional claim to make when one of the marketplace's keys is to serve. */
+  /** The claim to add if the marketplace's key serves the request; undefined if none is needed. */
   readonly marketplace: MarketplaceClaim | undefined;
 }
 
-/** The facts of a call that decide which candidate it gets. */
 export interface WantedCandidate extends PoolClaim {
   readonly candidates: CandidateList;
 }
 
 /**
- * Returns the next candidate whose circuit admits this request and whose pool has capacity. If
- * there is none, returns the refusal of the full pool with the shortest wait, or that of the
- * circuits if no pool was full.
+ * Returns the next candidate whose circuit and pool admit the request. If there is none, returns
+ * the refusal of the full pool with the shortest wait, or else that of the cooling circuits.
  */
 export async function acquireCandidate(
   ports: CandidatePorts,
@@ -112,21 +113,20 @@ export async function acquireCandidate(
     const entered = await enterPool(ports, principal, { ...call, deployment });
     if (entered.ok) return { ok: true, candidate: { step, pool: entered.pool, probedMs } };
     leaveCircuit(ports, { step, probedMs });
-    // If the limit store does not respond, the pool may still have capacity: return the store's
-    // refusal.
+    // A limit store that does not respond says nothing about the pool, so this refusal ends the
+    // search.
     if (entered.refusal.class !== "rate_limit") return entered;
     full = sooner(full, entered.refusal);
   }
   return refused(full ?? cooling ?? candidates.unencoded ?? nothingEncodes());
 }
 
-/** Releases the circuit and the pool of a candidate that was never dispatched to. */
+/** Releases the circuit and the pool of a candidate to which nothing was sent. */
 export function releaseCandidate(ports: CandidatePorts, candidate: Candidate): void {
   leaveCircuit(ports, candidate);
   candidate.pool?.undo(ports.clock.monotonicMs());
 }
 
-/** Releases the probe of a circuit whose candidate was never dispatched to. */
 export function leaveCircuit(
   { health, clock }: Pick<CallPorts, "health" | "clock">,
   { step, probedMs }: Pick<Candidate, "step" | "probedMs">,
@@ -136,9 +136,6 @@ export function leaveCircuit(
 
 type EnteredPool = Result<{ readonly pool: ClaimedScopes | undefined }>;
 
-/**
- * Claims a place in the pool of a deployment, or returns the refusal of the limit that is reached.
- */
 export function enterPool(
   ports: CandidatePorts,
   principal: Principal,
@@ -178,7 +175,7 @@ function poolCooldowns(poolId: string, waitMs: number, nowMs: number): Refusal {
   );
 }
 
-/** Chooses the shorter wait; a pool that is too small for the request never admits it. */
+/** A pool that is too small for the request never admits it, so its wait counts as infinite. */
 function sooner(known: Refusal | undefined, other: Refusal): Refusal {
   const waitSeconds = ({ retryable, retryAfterSeconds }: Refusal): number =>
     retryable ? (retryAfterSeconds ?? 0) : Infinity;

@@ -27,17 +27,13 @@ import { claimRefusal, type RefusedClaim, sizeRefusal } from "./limit-refusals.t
 import type { CallPorts } from "./ports.ts";
 import { clientLeft, routingDeadlinePassed, shuttingDown } from "./refuse.ts";
 
-/** The facts that decide which limits apply to a request. */
 export interface LimitedCall {
   readonly modelId: string;
   readonly endpoint: DedicatedEndpoint | undefined;
-  /** The role of the caller's own provider keys: unused, tried first, or the only ones. */
   readonly ownKeys: OwnKeys;
 }
 
-/**
- * Claims the limits of a call before a candidate is chosen: all of them, or none with one refusal.
- */
+/** Claims the limits of a call, all or none, before a candidate is chosen. */
 export function claimLimits(
   ports: Pick<CallPorts, "limits" | "scopesOf" | "platform" | "drains" | "clock">,
   principal: Principal,
@@ -54,7 +50,7 @@ export function claimLimits(
 }
 
 /**
- * The limits of a call before a provider is chosen: the caller's limits, or those of its dedicated
+ * Lists the limits that do not depend on the provider: those of the caller, or of its dedicated
  * endpoint instead, followed by the platform's.
  */
 export function claimParts(
@@ -78,7 +74,7 @@ export function claimParts(
   return parts;
 }
 
-/** The scopes and, where they limit concurrency, the scopes for calls whose clients have left. */
+/** Adds the scopes for calls whose clients have left, if `scopes` limit concurrency. */
 export function toClaimPart(
   slot: string,
   scopes: readonly ScopeClaim[],
@@ -90,7 +86,7 @@ export function toClaimPart(
 
 const endpointScopes = new WeakMap<DedicatedEndpoint, readonly ScopeClaim[]>();
 
-/* Returns the same array on every call, because a shared store caches what it derives from it. */
+/** Returns one array per endpoint, because a shared store caches by the array's identity. */
 function scopesOfEndpoint(endpoint: DedicatedEndpoint): readonly ScopeClaim[] {
   const known = endpointScopes.get(endpoint);
   if (known !== undefined) return known;
@@ -99,35 +95,33 @@ function scopesOfEndpoint(endpoint: DedicatedEndpoint): readonly ScopeClaim[] {
   return scopes;
 }
 
-/** Scopes that stand in one slot of the limit store. */
 export interface ClaimPart {
   readonly slot: string;
-  /** Narrowest first. */
+  /** Narrowest scope first, because the refusal names the first one that refuses. */
   readonly scopes: readonly ScopeClaim[];
-  /** The scopes of the request after its client has left; undefined if they stay the same. */
+  /** The scopes that the claim moves to when its client leaves; undefined if it does not move. */
   readonly departed?: readonly ScopeClaim[];
 }
 
 export interface ClaimInput {
   readonly principal: { readonly orgId: OrgId };
-  /** In the order in which they refuse. */
+  /** Claimed in this order: the first part that refuses determines the refusal. */
   readonly parts: readonly ClaimPart[];
   readonly tokens: CallTokens;
-  /** Wall clock, for `retry_at`. */
   readonly nowMs: number;
-  /** Monotonic clock, for the windows: a jump of the wall clock must not empty them. */
+  /** Monotonic clock, for the windows, because a step of the wall clock must not empty them. */
   readonly monotonicMs: number;
   /**
-   * Returns the monotonic time by which this process will have read `count` answers in this scope
-   * whose clients have left.
+   * Returns the monotonic time by which this process will have finished reading `count` answers of
+   * departed clients in this scope.
    */
   readonly endsAtMs?: (orgId: OrgId, shownId: string, count: number) => number;
 }
 
 /**
- * Claims the limits of a request in every slot. If one refuses, undoes the others and returns that
- * refusal. It runs before money is held, so that the cheap check protects the database. A request
- * that is larger than a limit gets that refusal, even if another limit is full now.
+ * Claims the limits of a request in every slot; if one refuses, undoes the others. Runs before
+ * money is held, because limits are cheaper to check than the database. A request that is larger
+ * than a limit gets the refusal for its size even if another limit is full now.
  */
 export async function claimScopes(
   limits: LimitStore,
@@ -140,7 +134,7 @@ export async function claimScopes(
     const { slot, scopes, departed } = part;
     const claim = { orgId: input.principal.orgId, slot, scopes, departed, ...input.tokens };
     const answer = limits.claim({ ...claim, nowMs: input.monotonicMs });
-    // A store in memory answers synchronously; awaiting it would cost a turn of the event loop.
+    // A store in memory answers synchronously; `await` would cost a turn of the event loop.
     const outcome = answer instanceof Promise ? await answer : answer;
     if (outcome.kind === "claimed") {
       claimed.add(outcome.lease, departed);
@@ -154,19 +148,23 @@ export async function claimScopes(
 }
 
 /**
- * Sets the wait until the place of a departed client is free: when its answer was read or aborted.
+ * Sets how long to wait when departed clients fill a limit: until enough of their answers have
+ * ended.
  */
 function timed(outcome: RefusedClaim, input: ClaimInput): RefusedClaim {
   if (outcome.kind !== "refused" || outcome.isDeparted !== true) return outcome;
   const { id, limit, used = limit } = outcome;
-  // Other processes hold some of the places, so an unknown end counts as the latest possible one.
+  // Other processes may be reading some of the answers: an unknown end is the latest possible one.
   const endsAtMs = input.endsAtMs?.(input.principal.orgId, id, used - limit + 1) ?? Infinity;
   const seconds = Math.ceil((endsAtMs - input.monotonicMs) / 1000);
   const retryAfterSeconds = Math.min(RETRY_AFTER_SECONDS_MAX, Math.max(1, seconds));
   return { ...outcome, retryAfterSeconds };
 }
 
-/** A throttled window may be empty and yet too small: the request then waits for the throttle. */
+/**
+ * A throttled window may be too small for the request even when it is empty: the wait then lasts
+ * until the throttle ends.
+ */
 function withThrottle(
   outcome: RefusedClaim,
   scopes: readonly ScopeClaim[],
@@ -180,17 +178,19 @@ function withThrottle(
 
 type ClaimedIn = Pick<LimitStore, "depart" | "release" | "undo">;
 
-/** All claims of one request, in one or more slots. They are released together, exactly once. */
+/** All claims of one request, in one or more slots. They are released or undone together, once. */
 export class ClaimedScopes {
   readonly #limits: ClaimedIn;
-  /** Grown with `concat`, which allocates the exact length: most requests hold one lease. */
+  /**
+   * Grown with `concat`, which allocates the exact length, because most requests hold one lease.
+   */
   #leases: readonly LimitLease[] = NO_LEASES;
-  /** The scopes of each lease after the client has left. */
+  /** For each lease, the scopes to move it to when the client leaves; undefined: it stays. */
   #departed: readonly (readonly ScopeClaim[] | undefined)[] = NO_SCOPES;
-  /** The smallest remainder of all scopes; `Number.MAX_SAFE_INTEGER` if none has such a limit. */
+  /** The least that remains in any scope; `Number.MAX_SAFE_INTEGER` if no scope limits requests. */
   remainingRequests: number = Number.MAX_SAFE_INTEGER;
   remainingTokens: number = Number.MAX_SAFE_INTEGER;
-  /** Pacing delay of the request in milliseconds. */
+  /** The pacing delay in milliseconds. */
   queueMs = 0;
 
   constructor(limits: ClaimedIn) {
@@ -205,7 +205,7 @@ export class ClaimedScopes {
     this.queueMs = Math.max(this.queueMs, lease.queueMs);
   }
 
-  /** Moves the claim to the scopes of departed clients, and returns these scopes. */
+  /** Moves the claims to the scopes of departed clients and returns these scopes. */
   depart(nowMs: number): readonly ScopeClaim[] {
     for (const [at, lease] of this.#leases.entries()) {
       const departed = this.#departed[at];
@@ -214,12 +214,10 @@ export class ClaimedScopes {
     return this.#departed.flatMap((scopes) => scopes ?? []);
   }
 
-  /** Ends the leases and replaces the estimated tokens by the observed ones. */
   release(observed: TokenCount, nowMs: number): void {
     for (const lease of this.#takeLeases()) this.#limits.release(lease, observed, nowMs);
   }
 
-  /** Undoes all claims, as if they had never been made. */
   undo(nowMs: number): void {
     for (const lease of this.#takeLeases()) this.#limits.undo(lease, nowMs);
   }
@@ -235,7 +233,7 @@ const NO_LEASES: readonly LimitLease[] = [];
 const NO_SCOPES: readonly (readonly ScopeClaim[])[] = [];
 
 /**
- * The limits for requests without credit. A request that the caller's own provider keys serve first
+ * The limits for requests without credit. A call that was to use the caller's own provider keys
  * claims them once, when it falls back to the marketplace's keys.
  */
 export class MarketplaceClaim {
@@ -246,18 +244,21 @@ export class MarketplaceClaim {
     this.#part = part;
   }
 
-  /** The parts besides its pool by which this candidate has to be admitted. */
+  /** Returns what must be claimed for this candidate in addition to its pool. */
   partsFor({ ownKey }: Deployment): readonly ClaimPart[] {
     return ownKey !== undefined || this.#isClaimed ? [] : [this.#part];
   }
 
-  /** Notes that a candidate was admitted, so that this part is not claimed twice. */
+  /** Prevents a second claim after a candidate with the marketplace's key was admitted. */
   admitted({ ownKey }: Deployment): void {
     this.#isClaimed ||= ownKey === undefined;
   }
 }
 
-/** Undefined if there is nothing to claim later: it was claimed at the start, or does not apply. */
+/**
+ * The claim to make if the marketplace's key serves; undefined if it was made at the start of the
+ * call or does not apply.
+ */
 export function marketplaceClaim(
   ports: Pick<CallPorts, "scopesOf">,
   principal: Principal,
@@ -271,8 +272,9 @@ export function marketplaceClaim(
 }
 
 /**
- * Waits for the pacing delay of a request; refuses early if the client leaves or this process shuts
- * down. The shared timer is coarse: a request may start one tick late, never early.
+ * Waits for the pacing delay. Refuses at once if the delay exceeds `timeoutMs`, or when the client
+ * leaves or this process shuts down. The shared timer is coarse: a request may start one tick late,
+ * never early.
  */
 export function waitForPacing(
   ports: { readonly clock: Clock; readonly deadlines: Deadlines },

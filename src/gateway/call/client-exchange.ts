@@ -3,7 +3,7 @@ import type { MicroUsd, Refusal, RequestId } from "../../kernel/index.ts";
 import type { Output, WholeBody } from "../../formats/index.ts";
 import type { RequestTrace } from "./trace.ts";
 
-/** Response headers that the serving code sets; `http` adds ids, CORS and error headers. */
+/** Headers that the serving code sets. The `http` folder adds ids, CORS and error headers. */
 export interface ServedHeaders {
   readonly provider?: string;
   readonly attempts?: number;
@@ -11,58 +11,55 @@ export interface ServedHeaders {
   readonly remainingTokens?: number;
   readonly queueMs?: number;
   readonly droppedParams?: readonly string[];
-  /** Marks an answer that the gateway estimated without asking a provider. */
   readonly estimate?: "local";
-  /** The name under which a browser saves the answer. */
   readonly fileName?: string;
 }
 
-/**
- * One request of a client and the means to answer it. `http` implements it over a socket; the
- * serving code never sees the server.
- */
+/** One request of a client and the means to answer it; over a socket, or inside this process. */
 export interface ClientExchange {
   readonly requestId: RequestId;
   readonly principal: Principal;
-  /** The route's path as listed, for records. */
+  /** The documented path of the route, such as `/v1/models/{id}`. */
   readonly route: string;
   readonly body: Buffer;
-  /** Address of the client's end of the connection; undefined once it is gone. */
+  /**
+   * The client's IP address; undefined if it is unknown, such as after its connection has closed.
+   */
   readonly clientAddress: string | undefined;
   /** False for a HEAD request, whose answer ends after its headers. */
   readonly wantsBody: boolean;
-  /** Monotonic time of the first byte, plus the time in which the body arrived. */
+  /**
+   * Monotonic time from which the gateway's own time counts: the first byte of the request, plus
+   * the time that its body took to arrive.
+   */
   readonly ownTimeFromMs: number;
-  /** A request header by lower-case name. */
+  /** `name` is in lower case. */
   header(name: string): string | undefined;
-  /** True if the client disconnected before the answer ended. */
   readonly gone: boolean;
   /** True once a status line was written; from then on no other provider can be tried. */
   readonly committed: boolean;
-  /** Sets the callback that runs once if the client disconnects before the answer ends. */
+  /** Sets the only listener. It runs once if the client disconnects before the answer ends. */
   onGone(listener: () => void): void;
-  /** Sets the callback that runs when the client can take bytes after `write` returned false. */
+  /**
+   * Sets the only listener. It runs when the client can take bytes after `write` returned false.
+   */
   onWritable(listener: () => void): void;
-  /** Begins a stream: writes the 200 with its headers. */
   begin(contentType: string, headers: ServedHeaders): void;
-  /** Begins a file that is passed through; `headers` have names in lower case. */
+  /** Begins to pass through a provider's file. Names in `headers` are in lower case. */
   relay(status: number, headers: Readonly<Record<string, string>>, served: ServedHeaders): void;
-  /** Returns false if the client is slow; the bytes are buffered all the same. */
+  /** Returns false if the client reads slowly; the bytes are buffered all the same. */
   write(output: Output): boolean;
-  /** Ends a stream with its last bytes. */
   end(last: Output): void;
   /** Breaks the connection, so that an unfinished answer cannot be mistaken for a complete one. */
   cut(): void;
-  /** Writes a whole answer at once. */
   answer(contentType: string, headers: ServedHeaders, body: WholeBody): void;
-  /** Writes a refusal as an HTTP error in the format of the path's wire. */
+  /** Answers with an HTTP error in the format of the path's wire. */
   refuse(refusal: Refusal, headers?: ServedHeaders): void;
-  /** The trace of the request; undefined if no traces are exported. */
   readonly trace?: RequestTrace | undefined;
-  /** Reports the total debit of the call, before its last bytes are sent. */
+  /** Reports the total debit of the call before the last bytes of the answer are sent. */
   settled?(debitMicroUsd: MicroUsd): void;
   /** Reports that an answer that had begun ends with an error. */
   brokeOff?(): void;
-  /** Reports why a provider could not be reached: for the log, never for the client. */
+  /** The reason is logged and never sent to the client. */
   unreached?(provider: string, reason: string): void;
 }

@@ -24,15 +24,14 @@ import { findModel, planInput } from "./plan.ts";
 import type { CallPorts } from "./ports.ts";
 import { refuseCall } from "./refuse.ts";
 
-/** The token counting of a wire, with the call to count. */
 export interface CountedCall {
   readonly counting: TokenCounting;
   readonly chat: CallKind<ParsedChatRequest>;
 }
 
 /**
- * Asks the first provider of the call to count, if its wire supports that. Otherwise, or if that
- * fails, answers with an estimate that is marked as such. Free of charge.
+ * Counts tokens free of charge: by the first provider of the plan, if its wire can count and it
+ * answers in time, or else by an estimate that the answer marks as one.
  */
 export async function serveCountTokens(
   deps: CallPorts,
@@ -75,8 +74,8 @@ export async function serveCountTokens(
 }
 
 /**
- * Returns the deployment that counts, or undefined if the gateway estimates. Refuses a request that
- * names no usable model.
+ * Chooses the deployment that counts; undefined if the gateway must estimate. Refuses a model that
+ * the caller cannot use.
  */
 function chooseCounter(
   deps: CallPorts,
@@ -90,7 +89,7 @@ function chooseCounter(
     modality: "text",
     controls: request.controls,
     servabilityProblem: (deployment) => chat.servabilityProblem(request, deployment),
-    // A half-open circuit needs a probe that reports its outcome; a count reports none.
+    // A half-open circuit admits only probes that report an outcome, and a count reports none.
     isHealthy: ({ id }) => deps.health.mayTry(id, nowMs) === "yes",
   });
   const plan = planRoute(asSent);
@@ -98,7 +97,8 @@ function chooseCounter(
     const { first } = plan;
     return { ok: true, deployment: counting.isAnsweredBy(first) ? first : undefined };
   }
-  // Nothing is generated, so a request that no provider can serve now is estimated too.
+  // No tokens are generated, so the gateway estimates even if no provider can serve the request
+  // now.
   const anyone = planRoute({
     ...asSent,
     servabilityProblem: () => undefined,
@@ -110,7 +110,7 @@ function chooseCounter(
   return { ok: true, deployment: undefined };
 }
 
-/** Undefined if the provider returned no count in time, which does not affect its health. */
+/** Undefined if the provider returns no count in time, which does not affect its health. */
 async function askProvider(
   deps: CallPorts,
   exchange: ClientExchange,
@@ -124,7 +124,6 @@ async function askProvider(
   const running = fetchJson({
     clock,
     deadlines,
-    // An estimate in time is worth more than a count that comes too late.
     totalMs: Math.min(timeouts.stream.headersMs, timeouts.whole.totalMs),
     bytesMax: ERROR_BODY_BYTES_MAX,
     send: (handler) => upstream.send(asked.deployment, asked.upstream, handler),
@@ -133,14 +132,13 @@ async function askProvider(
   return asked.counter.read(await running.ended);
 }
 
-/** The requests that are left in this minute, for the headers of the answer. */
 export interface Counted {
   readonly remainingRequests: number;
 }
 
 /**
- * Counts one request of a free route. It uses one request of the minute window and nothing else, so
- * it is not blocked by concurrent calls or by spent tokens.
+ * Counts one request of a free route. It uses one request of the caller's minute window and nothing
+ * else, so neither concurrent calls nor spent tokens block it.
  */
 export async function countRequest(
   ports: CallPorts,
@@ -150,8 +148,8 @@ export async function countRequest(
 }
 
 /**
- * Counts one change of a setting in a window of its own. If it used the key's own window, a key
- * that had lowered its limit could not raise it again within the minute.
+ * Counts one change of a setting in a separate window. If it used the key's window, a key that had
+ * lowered its own limit could not raise it again within the minute.
  */
 export async function countSetting(
   ports: CallPorts,
@@ -165,8 +163,8 @@ export async function countSetting(
 }
 
 /**
- * Claims one change of a setting by a person of this organization; the caller releases the claim if
- * the change was made, and undoes it if it was refused.
+ * Claims one change of a setting by a person of the organization. Release the claim if the change
+ * was made; undo it if the change was refused.
  */
 export async function claimOrgSetting(
   ports: Pick<CallPorts, "limits" | "clock">,
@@ -205,7 +203,7 @@ async function claimIn(
 
 const requestScopes = new WeakMap<readonly ScopeClaim[], readonly ScopeClaim[]>();
 
-/* Returns the same array on every call, because a shared store caches what it derives from it. */
+/** Returns one array per `scopes`, because a shared store caches by the array's identity. */
 function requestsOnly(scopes: readonly ScopeClaim[]): readonly ScopeClaim[] {
   const known = requestScopes.get(scopes);
   if (known !== undefined) return known;

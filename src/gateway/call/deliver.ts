@@ -14,15 +14,15 @@ import type { CallPorts } from "./ports.ts";
 type DeliveryPorts = Pick<CallPorts, "clock" | "deadlines" | "timeouts">;
 
 /**
- * Writes one answer to its client. The first output writes the 200 with its headers, a silent
- * stream gets keep-alives, and nothing follows the last bytes.
+ * Writes one answer to its client. The first output writes the 200 with its headers; a silent
+ * stream gets keep-alives.
  */
 export class Delivery implements OutputSink, Deadline {
   dueMs: number = Number.POSITIVE_INFINITY;
   watchedAt = -1;
-  /** Monotonic time at which the 200 of a stream is written even without content. */
+  /** Monotonic time at which a stream's 200 is written even without content. */
   readonly commitDueMs: number;
-  /** The headers of the attempt that may serve: set before it is sent. */
+  /** The headers of the answer if the current attempt serves. Set before the attempt is sent. */
   headers: ServedHeaders = {};
   readonly #ports: DeliveryPorts;
   readonly #client: ClientExchange;
@@ -59,17 +59,16 @@ export class Delivery implements OutputSink, Deadline {
 
   commit(): void {
     this.#begin();
-    // The server sends the headers only with the first bytes of the body.
+    // Node sends the headers only with the first bytes of the body, so a keep-alive follows.
     const bytes = this.#bridge?.keepAlive();
     if (bytes !== undefined) this.#writable = this.#client.write(bytes);
   }
 
-  /** Called when the client can take bytes again. */
   becameWritable(): void {
     this.#writable = true;
   }
 
-  /** Ends the answer: a stream with these last bytes, or the whole body of an unstreamed answer. */
+  /** `last` is the end of a stream, or else the whole body. */
   finish(stream: boolean, last: WholeBody): void {
     if (this.#client.gone) return this.stop();
     if (stream) {
@@ -83,7 +82,6 @@ export class Delivery implements OutputSink, Deadline {
     this.stop();
   }
 
-  /** Stops keep-alives when the request ends in another way. */
   stop(): void {
     this.#ports.deadlines.unwatch(this);
   }
@@ -93,7 +91,7 @@ export class Delivery implements OutputSink, Deadline {
     const bytes = this.#silent && this.#writable ? this.#bridge?.keepAlive() : undefined;
     if (bytes !== undefined) this.#client.write(bytes);
     this.#silent = true;
-    // Checked twice per interval, so that no silence lasts longer than the interval.
+    // Runs twice per keep-alive interval, so that no silence lasts longer than the interval.
     this.dueMs = nowMs + this.#ports.timeouts.keepaliveMs / 2;
   }
 
@@ -113,7 +111,7 @@ export interface EndedCall {
   readonly debited: MicroUsd;
 }
 
-/** Ends the answer after settlement, so that the reported cost is final. */
+/** Called after settlement, because the end of the answer contains the final cost. */
 export function answerClient(client: ClientExchange, call: EndedCall): void {
   const { delivery, ended, stream, debited } = call;
   const last = ended.at(-1);
@@ -135,7 +133,7 @@ export function answerClient(client: ClientExchange, call: EndedCall): void {
   }
 }
 
-/** Chooses the last failure that is not a rate limit, because it explains more. */
+/** Prefers the last failure that is not a rate limit, because it explains more. */
 function chooseRefusal(ended: readonly EndedAttempt[]): Refusal | undefined {
   const refusals = ended.flatMap(({ result }) => result.failure?.refusal ?? []);
   return refusals.findLast((each) => each.class !== "rate_limit") ?? refusals.at(-1);

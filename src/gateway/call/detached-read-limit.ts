@@ -1,17 +1,18 @@
 import type { OrgId } from "../../kernel/index.ts";
 import type { ScopeClaim } from "../limits/limit-store.ts";
 
-/** A request whose client left while its answer is still read. */
+/** A request whose client has left while its provider's answer is still being read. */
 export interface DepartedRequest {
   readonly orgId: OrgId;
-  /** The scopes in which it holds a place meanwhile. */
+  /** The concurrency scopes in which the request still has a place. */
   readonly scopes: readonly Pick<ScopeClaim, "id" | "shownId">[];
-  /** The latest end of the reading, in monotonic milliseconds. */
+  /** The monotonic time in milliseconds at which reading stops at the latest. */
   readonly endsAtMs: number;
 }
 
 /**
- * Bounds how many answers are still read after their clients left, and records their organizations.
+ * Bounds how many answers this process reads on after their clients left. It reads on because the
+ * end of an answer reports the usage by which the attempt is settled.
  */
 export class DetachedReadLimit {
   readonly #max: number;
@@ -25,7 +26,6 @@ export class DetachedReadLimit {
     return this.#reading.size;
   }
 
-  /** False if the bound is reached: the answer must be aborted instead of read to its end. */
   get hasCapacity(): boolean {
     return this.#reading.size < this.#max;
   }
@@ -39,8 +39,8 @@ export class DetachedReadLimit {
   }
 
   /**
-   * The monotonic time at which the given number of an organization's detached reads in a scope
-   * must have ended; infinity if this process has fewer. It iterates over all of them, because only
+   * Returns the monotonic time by which `count` of the organization's departed requests in this
+   * scope will have ended; Infinity if this process has fewer. A linear scan suffices, because only
    * refusals need it.
    */
   endsAtMs(orgId: OrgId, shownId: string, count: number): number {

@@ -25,60 +25,54 @@ import type { CallPorts } from "./ports.ts";
 import { toAttemptOutcome, type Settlement } from "./settle.ts";
 import type { AttemptTrace, RequestTrace } from "./trace.ts";
 
-/** A request that was read and planned. Its fields never change. */
 export interface AcceptedCall<R extends CallRequest> {
   readonly kind: CallKind<R>;
   readonly request: R;
-  /** The candidates that may serve it, in order. */
   readonly candidates: CandidateList;
-  /** Its conversation, which stays at the deployment that served it last; undefined if none. */
+  /**
+   * Keeps a conversation at the deployment that served it last; undefined if the request has none.
+   */
   readonly conversation: string | undefined;
-  /** The estimate that the token windows are claimed by. */
   readonly tokens: CallTokens;
-  /** The facts that decide which limits apply. */
   readonly limited: LimitedCall;
-  /** The claim to make when one of the marketplace's keys is to serve it. */
+  /** The claim to add if the marketplace's key serves the request; undefined if none is needed. */
   readonly marketplace: MarketplaceClaim | undefined;
-  /** Longest time until a provider is tried. */
+  /** The longest time in milliseconds from the claim until the last provider is tried. */
   readonly timeoutMs: number;
   /** Undefined in a dry run, or if no traces are exported. */
   readonly trace: RequestTrace | undefined;
 }
 
-/** An attempt whose worst case is held in the journal, and the candidate that it goes to. */
 export interface HeldAttempt {
   readonly candidate: Candidate;
   readonly reserve: ReserveRow;
-  /** The headers of the answer, if this attempt serves. */
+  /** The headers of the answer if this attempt serves. */
   readonly headers: ServedHeaders;
   readonly trace: AttemptTrace | undefined;
 }
 
-/** One physical dispatch that has ended. */
 export interface EndedAttempt {
   readonly kind: "ended";
   readonly attemptId: ReserveRow["attemptId"];
   readonly startedAtMs: number;
   readonly result: AttemptResult;
   readonly settlement: Settlement;
-  /** The debit of the settlement; the ledger's figure counts when it differs. */
+  /** The debit as the gateway computed it. If the ledger returns another debit, that one counts. */
   readonly debitMicroUsd: MicroUsd;
-  /** The tokens that it counts for in the token windows. */
   readonly tokens: TokenCount;
 }
 
 type HoldPorts = Pick<CallPorts, "ledger" | "shortfalls" | "clock">;
 
 /**
- * The resources that a call holds until it ends: its own limits, the place in a provider's pool,
- * and one open attempt in the journal. Whatever happens to the call, each is released exactly once.
+ * Everything that a call holds until it ends: its limits, capacity in a provider's pool, and one
+ * open attempt in the journal. Each is released exactly once.
  */
 export class CallHold {
   readonly #ports: HoldPorts;
   readonly #own: ClaimedScopes;
   #pool: ClaimedScopes | undefined;
   #open: ReserveRow | undefined;
-  /** The organization whose money is held; undefined before the first hold. */
   #heldOf: OrgId | undefined;
 
   constructor(ports: HoldPorts, own: ClaimedScopes) {
@@ -86,18 +80,17 @@ export class CallHold {
     this.#own = own;
   }
 
-  /** The scopes that it claimed before a candidate was chosen. */
   get limits(): ClaimedScopes {
     return this.#own;
   }
 
-  /** Moves the claims of a client that left; see `ClaimedScopes.depart`. */
   depart(): readonly ScopeClaim[] {
     return this.#own.depart(this.#ports.clock.monotonicMs());
   }
 
   /**
-   * Holds the worst case of the first attempt. If that is refused, undoes the claim in the pool.
+   * Holds the worst-case cost of the first attempt. If the ledger refuses, undoes the claim in the
+   * pool.
    */
   reserve(row: ReserveRow, pool: ClaimedScopes | undefined): Promise<ReserveOutcome> {
     this.#pool = pool;
@@ -116,7 +109,7 @@ export class CallHold {
     return this.#ports.ledger.close(row);
   }
 
-  /** Closes an attempt and holds the next one's worst case, in one step. */
+  /** Closes an attempt and holds the worst-case cost of the next one in one ledger operation. */
   async roll(
     row: CloseRow,
     next: ReserveRow,
@@ -129,12 +122,11 @@ export class CallHold {
     return this.#opened(next, outcome);
   }
 
-  /** Leaves the attempt open after the request, because the provider's job continues. */
+  /** Leaves the attempt open when the request ends, because the provider's job continues. */
   keepOpen(): void {
     this.#open = undefined;
   }
 
-  /** Releases the place in the pool after an attempt has ended. */
   leavePool(tokens: TokenCount): void {
     this.#pool?.release(tokens, this.#ports.clock.monotonicMs());
     this.#pool = undefined;
@@ -142,8 +134,8 @@ export class CallHold {
 
   release(tokens: TokenCount): void {
     this.leavePool(tokens);
-    // The unused part of the reserve is available again: the ledger may now accept a reserve that
-    // it refused before.
+    // The unused part of the reserve is free again, so the ledger may accept what it refused
+    // before.
     if (this.#heldOf !== undefined) this.#ports.shortfalls.forget(this.#heldOf);
     this.#own.release(tokens, this.#ports.clock.monotonicMs());
   }
@@ -157,8 +149,8 @@ export class CallHold {
   }
 
   /**
-   * Ends the hold after an internal fault: charges nothing, and releases the money at once instead
-   * of at the next restart.
+   * Ends the hold after an internal fault: charges nothing, and releases the money now rather than
+   * at the next restart.
    */
   giveUp(): void {
     if (this.#heldOf === undefined) return this.undo();
@@ -180,8 +172,8 @@ export class CallHold {
 }
 
 /**
- * Builds the hold of the next attempt: its highest cost. Whenever the attempt ends, its prices are
- * those at the instant in its id, which comes from the ledger's clock.
+ * Builds the hold of the next attempt at its highest possible cost. The prices are those at the
+ * instant in the attempt's id, from the ledger's clock, whenever the attempt ends.
  */
 export function attemptToHold<R extends CallRequest>(
   ports: Pick<CallPorts, "ledger">,
@@ -190,9 +182,7 @@ export function attemptToHold<R extends CallRequest>(
     readonly call: Pick<AcceptedCall<R>, "kind" | "request" | "tokens" | "trace">;
     readonly limits: ClaimedScopes;
     readonly candidate: Candidate;
-    /** 1 for the first attempt of a request. */
     readonly ordinal: number;
-    /** Monotonic. */
     readonly nowMs: number;
   },
 ): HeldAttempt & { readonly ok: true } {
@@ -230,7 +220,6 @@ export function attemptToHold<R extends CallRequest>(
   return { ok: true, candidate, reserve, headers, trace };
 }
 
-/** Returns the candidate with its prices at the attempt's instant. */
 function pricedCandidate(candidate: Candidate, attemptId: AttemptId): Candidate {
   const { step } = candidate;
   if (step.deployment.datedPrices === undefined) return candidate;
@@ -238,7 +227,6 @@ function pricedCandidate(candidate: Candidate, attemptId: AttemptId): Candidate 
   return { ...candidate, step: { ...step, deployment } };
 }
 
-/** Headers that describe how this attempt serves the request, for the 200 or for a refusal. */
 function buildServedHeaders(
   request: CallRequest,
   limits: ClaimedScopes,
@@ -251,7 +239,6 @@ function buildServedHeaders(
   return {
     provider: step.deployment.providerId,
     attempts: reserve.ordinal,
-    // Left out if nothing limits them.
     ...(remainingRequests !== Number.MAX_SAFE_INTEGER && { remainingRequests }),
     ...(remainingTokens !== Number.MAX_SAFE_INTEGER && { remainingTokens }),
     ...(queueMs > 0 && { queueMs }),
@@ -259,15 +246,12 @@ function buildServedHeaders(
   };
 }
 
-/** The inputs of a closing row besides the ended attempt. */
 interface ClosedFrom {
-  /** `committed` is true once the headers of a 200 have left. */
   readonly client: Pick<ClientExchange, "gone" | "committed">;
   readonly final: boolean;
   readonly held: Pick<HeldAttempt, "headers" | "trace">;
 }
 
-/** The closing row of an ended attempt. */
 export function closeRow(
   { attemptId, startedAtMs, result, settlement }: EndedAttempt,
   end: ClosedFrom,
@@ -317,7 +301,6 @@ function answeredHeaders(
     : { retryAfterSeconds, ...dropped };
 }
 
-/** The closing row of an attempt that a fault of our own ended. */
 function faultRow(open: ReserveRow, nowMs: number): CloseRow {
   return {
     attemptId: open.attemptId,

@@ -16,27 +16,23 @@ import type { CallPorts } from "./ports.ts";
 import type { RequestTrace, Tracing } from "./trace.ts";
 import { type FaultLog, refuseBeforeBody, reportFault } from "./refuse.ts";
 
-/** The dependencies of calls made inside this process, shared with the listener. */
 export interface InProcessDeps {
   readonly ports: CallPorts;
   readonly authenticator: Pick<Authenticator, "authenticate">;
   readonly log: CallLog;
-  /** Undefined if no traces are exported. */
   readonly tracing?: Tracing | undefined;
 }
 
-/** The facts of a request that are logged. */
 export interface LoggedCall {
   readonly requestId: RequestId;
   readonly route: string;
   readonly served: ServedHeaders;
   readonly refusal: Refusal | undefined;
   readonly gone: boolean;
-  /** Providers that could not be reached, each with the reason. */
+  /** `provider: reason` for each provider that could not be reached. */
   readonly unreachedProviders: readonly string[];
 }
 
-/** The log of requests from any listener or from inside this process. */
 export interface CallLog extends FaultLog {
   answered(
     call: LoggedCall,
@@ -49,30 +45,30 @@ export interface CallLog extends FaultLog {
   ): void;
 }
 
-/** A call that a part of this program makes with a virtual key. */
 export interface InProcessRequest {
-  /** The raw key, which is authenticated like that of any caller. */
+  /** The secret key; it is authenticated like that of any caller. */
   readonly key: string;
-  /** The path that a client would call, for records. */
   readonly route: string;
   readonly body: Buffer;
-  /** Aborted when the caller leaves; a running attempt is then settled by what was observed. */
+  /**
+   * Aborted when the caller leaves. A running attempt is then settled by what the provider
+   * reported.
+   */
   readonly signal: AbortSignal;
-  /** Takes the answer's bytes as they become ready; must not throw. */
+  /** Receives the answer's bytes as they arrive; must not throw. */
   readonly onOutput: (output: Output) => void;
 }
 
-/** The end of an in-process call. A stream may also have ended with an error event. */
+/** If the call's stream ended with an error event, `refusal` is undefined too. */
 export interface InProcessEnd {
-  /** Undefined if the call was answered, or if its caller left. */
   readonly refusal: Refusal | undefined;
   readonly debitMicroUsd: MicroUsd;
 }
 
 /**
- * Makes a call without a socket through the same `serveCall` as every other call: the key is
- * authenticated, and limits, hold, failover and settlement apply. Resolves when the call is
- * settled, even if the caller left earlier; never rejects.
+ * Makes a call without a socket, with the same authentication, limits, hold, failover and
+ * settlement as any other. Resolves when the call is settled, even if the caller left earlier;
+ * never rejects.
  */
 export async function callInProcess<R extends CallRequest>(
   { ports, authenticator, log, tracing }: InProcessDeps,
@@ -113,7 +109,6 @@ export async function callInProcess<R extends CallRequest>(
   return { refusal, debitMicroUsd };
 }
 
-/** Passes output to the caller at once, and treats an abort as a disconnect. */
 class InProcessExchange implements ClientExchange {
   readonly requestId: RequestId;
   readonly route: string;
@@ -124,7 +119,7 @@ class InProcessExchange implements ClientExchange {
   isStream = false;
   hasBroken = false;
   readonly trace: RequestTrace | undefined;
-  /** The status that a client would have received; 0 until there is an answer. */
+  /** The status that an HTTP client would have received; 0 until there is an answer. */
   status = 0;
   served: ServedHeaders = {};
   readonly unreachedProviders: string[] = [];
@@ -163,12 +158,10 @@ class InProcessExchange implements ClientExchange {
     return this.#request.signal.aborted;
   }
 
-  /** True once a status was sent. */
   get committed(): boolean {
     return this.status !== 0;
   }
 
-  /** In-process requests have no headers. */
   header(): undefined {
     return undefined;
   }
@@ -177,7 +170,7 @@ class InProcessExchange implements ClientExchange {
     this.#goneListener = listener;
   }
 
-  /** Ignored, because this client is never slow. */
+  /** Never needed, because `write` never reports a slow client. */
   onWritable(): void {}
 
   begin(_contentType: string, served: ServedHeaders): void {
@@ -204,7 +197,7 @@ class InProcessExchange implements ClientExchange {
     this.write(last);
   }
 
-  /** Does nothing: without its end mark the answer is recognizably incomplete. */
+  /** Does nothing: without an end mark the caller recognizes the answer as incomplete. */
   cut(): void {}
 
   answer(contentType: string, served: ServedHeaders, body: WholeBody): void {
@@ -227,7 +220,7 @@ class InProcessExchange implements ClientExchange {
     this.hasBroken = true;
   }
 
-  /** Removes the listener, because the caller may reuse its signal for other calls. */
+  /** The caller may reuse its signal for other calls. */
   close(): void {
     this.#request.signal.removeEventListener("abort", this.#leave);
   }

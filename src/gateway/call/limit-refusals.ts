@@ -43,7 +43,7 @@ const LIMIT_LABELS: Readonly<Partial<Record<LimitKind, (limit: number) => string
     limit === 0 ? "no requests for a moment" : `${limit} in its declared window`,
 };
 
-/** The error of a refused claim; `nowMs` is the wall clock. */
+/** `nowMs` is the wall clock. */
 export function claimRefusal(outcome: RefusedClaim, nowMs: number): Refusal {
   if (outcome.kind === "unavailable") {
     return infrastructure("the limit store does not answer; nothing was sent and nothing charged");
@@ -75,8 +75,8 @@ export function claimRefusal(outcome: RefusedClaim, nowMs: number): Refusal {
 }
 
 /**
- * Refuses a request that is larger than a limit allows at all, and names the largest size that
- * fits. Returns undefined if the request would fit alone.
+ * Refuses a request that is too large for a limit even when nothing else is running, and names the
+ * largest size that fits; undefined if the request can fit.
  */
 export function sizeRefusal(
   parts: readonly { readonly scopes: readonly ScopeClaim[] }[],
@@ -105,7 +105,7 @@ export function sizeRefusal(
 
 /**
  * Names the largest input that fits with the requested output, and the largest output that fits
- * with this input. One byte counts as one token.
+ * with this input. One byte of input counts as one token.
  */
 function fittingWords(most: TokenCount, asked: CallTokens): string {
   const { promptTokens: input, completionTokens: output, besideBytes = 0 } = asked;
@@ -133,7 +133,9 @@ function fittingWords(most: TokenCount, asked: CallTokens): string {
   return `what fits is at most ${together.join(", ")}`;
 }
 
-/** Renders, for example, `: 60 used in the last minute`; empty for kinds whose use is not named. */
+/**
+ * Returns, for example, `: 60 used in the last minute`; empty for limits whose use is not shown.
+ */
 function usedWords({ limitKind, used, asked }: RefusedClaim & { kind: "refused" }): string {
   const when = USED_WHEN[limitKind];
   if (when === undefined || used === undefined) return "";
@@ -161,16 +163,15 @@ const NEXT_STEP = {
   pool: "or choose another model meanwhile",
 } as const;
 
-/** The inputs of a hold. */
 export interface HoldAsked {
   readonly needed: MicroUsd;
   /**
-   * The most output tokens that this amount pays for; undefined if they do not change the price.
+   * The most output tokens that `micros` micro-USD pay for; undefined if they do not affect the
+   * price.
    */
   readonly outputWithin: (micros: bigint) => number | undefined;
 }
 
-/** The error of a refused hold, with the amounts and the next step. */
 export function reserveRefusal(
   outcome: Exclude<ReserveOutcome, { kind: "reserved" }>,
   principal: Pick<Principal, "orgId" | "keyId" | "keyOrigin">,
@@ -244,7 +245,6 @@ function capRefusal(
   );
 }
 
-/** Names the output that the money pays for, and the parts of the request that could be reduced. */
 function payableWords(
   { outputWithin }: HoldAsked,
   micros: bigint,
@@ -263,7 +263,6 @@ function payableWords(
       };
 }
 
-/** The words for a period in messages. */
 const PERIOD_WORDS = {
   day: { adjective: "daily", now: "today" },
   week: { adjective: "weekly", now: "this week" },

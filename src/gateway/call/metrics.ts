@@ -29,16 +29,13 @@ import type { Settlement } from "./settle.ts";
 
 type Listing = Pick<Deployment, "providerId" | "modelId">;
 
-/** One request that has ended, as its metrics count it. */
 export interface EndedRequest {
   readonly route: string;
   /** HTTP status; 0 if nothing was answered. */
   readonly status: number;
   readonly refusal: Refusal | undefined;
   readonly isStream: boolean;
-  /** True if the client left before the answer ended. */
   readonly gone: boolean;
-  /** True if the answer had begun and ended with an error. */
   readonly hasBroken: boolean;
   readonly durationMs: number;
   readonly trace?: KeptTrace;
@@ -46,34 +43,34 @@ export interface EndedRequest {
 
 type RequestEnd = "served" | "refused" | "failed" | "gone";
 
-/** Histograms of one route, cached so that a request builds no label text to find them. */
+/** The histograms of one route, found without building label text for each request. */
 interface RouteSeries {
   readonly overhead: Histogram;
   readonly durations: Map<RequestEnd, Histogram>;
   readonly streamDurations: Map<RequestEnd, Histogram>;
 }
 
-/** Plain counters that the hot path adds to; the internal listener turns them into text. */
+/** Counters that the hot path increments. The internal listener turns them into text. */
 export class GatewayMetrics {
-  /** `route|status|error class` to requests. */
+  /** Requests by `route|status|error class`. */
   readonly requests: Map<string, number> = new Map();
-  /** `provider|model|outcome` to attempts. */
+  /** Attempts by `provider|model|outcome`. */
   readonly attempts: Map<string, number> = new Map();
-  /** `provider|model` to complete answers without usage, which break the listing's promise. */
+  /** Complete answers without usage by `provider|model`; they break the listing's promise. */
   readonly usageMissing: Map<string, number> = new Map();
-  /** `provider|model` to answers whose reported usage is impossible and was ignored. */
+  /** Answers whose reported usage or cost was impossible, by `provider|model`. */
   readonly usageImpossible: Map<string, number> = new Map();
-  /** `provider|model` to answers from another model than the listing allows. */
+  /** Answers from another model than the listing allows, by `provider|model`. */
   readonly substituted: Map<string, number> = new Map();
-  /** `model` to micro-dollars debited. */
+  /** Debits by model. */
   readonly debitedMicroUsd: Map<string, bigint> = new Map();
-  /** `scope|kind|origin` to requests that a limit refused. */
+  /** Requests that a limit refused, by `scope|kind|origin`. */
   readonly limitRefusals: Map<string, number> = new Map();
-  /** `provider|error class` to attempts that were followed by one at another candidate. */
+  /** Attempts after which another candidate was tried, by `provider|error class`. */
   readonly failovers: Map<string, number> = new Map();
-  /** `provider` to requests that were sent again because the reused connection had been closed. */
+  /** Requests sent again because the provider had closed the reused connection, by provider. */
   readonly resends: Map<string, number> = new Map();
-  /** Requests between their first byte and their last. */
+  /** Requests between their first byte and the end of their answer. */
   inFlight = 0;
   readonly fold: ListingFold;
   readonly listings: ListingCounts;
@@ -107,9 +104,7 @@ export class GatewayMetrics {
     add(this.limitRefusals, `${scope}|${kind}|${refusal.origin ?? ""}`);
   }
 
-  /**
-   * Records the gateway's own time in milliseconds before a request was sent to its first provider.
-   */
+  /** `ownMs`: the gateway's own time before it sent a request to its first provider. */
   dispatched(route: string, ownMs: number): void {
     this.#openRoute(route).overhead.observe(ownMs / 1000);
   }
@@ -118,14 +113,13 @@ export class GatewayMetrics {
     const outcome = result.failure === undefined ? "completed" : result.failure.refusal.class;
     add(this.attempts, `${toListingKey(deployment)}|${outcome}`);
     this.listings.attempt(deployment, result);
-    // A video's cost is known when its job has ended.
+    // A video's cost is not known before its job ends.
     const isDue = deployment.modality !== "video" && result.failure === undefined;
     const silent = isDue && result.bridge?.usage === undefined;
     if (silent) add(this.usageMissing, toListingKey(deployment));
     this.served(deployment, result.bridge?.servedModel);
   }
 
-  /** Records the usage and the cost of a settled attempt. */
   attemptSettled(
     deployment: Deployment,
     ended: {
@@ -141,7 +135,7 @@ export class GatewayMetrics {
     this.listings.settled(deployment, { result, usage, cost });
   }
 
-  /** Records a debt to a provider for a job that outlived its request. */
+  /** Records the cost of a job that outlived its request. */
   owed(listing: Listing, cost: Cost): void {
     this.listings.cost(listing, cost);
   }
@@ -177,7 +171,6 @@ export class GatewayMetrics {
   }
 }
 
-/** The plain counters of a gateway, read at each scrape. */
 function callFamilies(metrics: GatewayMetrics): readonly Family[] {
   const { fold } = metrics;
   return [
@@ -201,12 +194,10 @@ function callFamilies(metrics: GatewayMetrics): readonly Family[] {
   ];
 }
 
-/** Increments the counter of `key`. */
 export function add(counter: Map<string, number>, key: string): void {
   counter.set(key, (counter.get(key) ?? 0) + 1);
 }
 
-/** The listing as the label text of a plain counter. */
 export function toListingKey({ providerId, modelId }: Listing): string {
   return `${providerId}|${modelId}`;
 }
@@ -219,10 +210,10 @@ function classifyEnd({ gone, refusal, hasBroken, status }: EndedRequest): Reques
   return hasBroken || status >= FAULT_STATUS ? "failed" : "served";
 }
 
-/** The public names of the token buckets, in the order in which they are counted. */
+/** The public names of the token buckets, in the order of `TOKEN_BUCKET_NAMES`. */
 const TOKEN_KINDS = Object.values(TOKEN_BUCKETS);
 
-/** All series of one listing, or of all listings without series of their own. */
+/** The series of one listing, or of all listings that are folded into one. */
 interface ListingSeries {
   readonly labels: ListingLabels;
   readonly isOther: boolean;
@@ -234,14 +225,14 @@ interface ListingSeries {
   overrunMicroUsd: bigint;
 }
 
-/** The cost of an attempt, the part that its provider is owed, and its reserve. */
+/** `owedPicoUsd` is what the provider is owed for the attempt. */
 interface Cost {
   readonly costPicoUsd: PicoUsd;
   readonly owedPicoUsd: PicoUsd;
   readonly reserveMicroUsd: MicroUsd;
 }
 
-/** The counts by listing, found through two maps so that an attempt costs little. */
+/** Counts by listing. Two nested maps find a listing without building a key. */
 class ListingCounts {
   readonly #fold: ListingFold;
   readonly #attempts = new HistogramFamily("tm_attempt_duration_seconds");
@@ -263,7 +254,6 @@ class ListingCounts {
     series.firstOutput.observe(firstOutputMs / 1000);
   }
 
-  /** Records the usage and the cost of a settled attempt. */
   settled(
     listing: Listing,
     ended: { readonly result: AttemptResult; readonly usage: Usage | null; readonly cost: Cost },
@@ -296,7 +286,7 @@ class ListingCounts {
     ];
   }
 
-  /** The mean time between tokens after the first, for a stream that was read to its end. */
+  /** The mean time per token after the first, for streams that were read to their end. */
   #outputSpeed(series: ListingSeries, result: AttemptResult, outputTokens: number): void {
     const { firstOutputMs, durationMs, failure } = result;
     if (firstOutputMs === null || failure !== undefined || outputTokens < 2) return;
@@ -338,7 +328,6 @@ class ListingCounts {
   }
 }
 
-/** In the order of `TOKEN_KINDS`. */
 function addTokens(tokens: Float64Array, usage: Usage): void {
   TOKEN_BUCKET_NAMES.forEach((bucket, at) => {
     tokens[at] = (tokens[at] ?? 0) + usage[bucket];

@@ -31,9 +31,7 @@ import { tokenCount } from "../limits/limit-store.ts";
 type AcceptOutcome<R extends CallRequest> =
   { readonly ok: true; readonly call: AcceptedCall<R> } | (Refused & { readonly request?: R });
 
-/**
- * Reads a request and plans its route: every check that can refuse it before anything is claimed.
- */
+/** Reads a request and plans its route: every check that can refuse before a limit is claimed. */
 export function acceptCall<R extends CallRequest>(
   ports: CallPorts,
   client: ClientExchange,
@@ -66,7 +64,6 @@ export function acceptCall<R extends CallRequest>(
   return { ok: true, call: { ...asked, tokens, limited, marketplace, timeoutMs, trace } };
 }
 
-/** Estimates the tokens by which the token windows are claimed. */
 export function estimateTokens<R extends CallRequest>(
   kind: CallKind<R>,
   request: R,
@@ -81,16 +78,15 @@ export function estimateTokens<R extends CallRequest>(
   };
 }
 
-/** The model that an id means for one caller. */
 export interface FoundModel {
   readonly model: ListedModel | undefined;
-  /** The caller's dedicated endpoint. If set, its requests for this model are sent only there. */
+  /** The caller's dedicated endpoint; if set, requests for this model go only to it. */
   readonly endpoint: DedicatedEndpoint | undefined;
 }
 
 /**
- * Finds the model for this caller: in its dedicated endpoint, or else in the public catalog. A
- * model that the key may not call counts as not listed.
+ * Searches the caller's dedicated endpoints, then the public catalog. A model that the key may not
+ * call counts as not listed.
  */
 export function findModel(
   catalog: Catalog,
@@ -105,7 +101,6 @@ export function findModel(
   return { model: catalog.find(modelId), endpoint: undefined };
 }
 
-/** Builds the planner's input for one call of any kind. */
 export function callPlanInput<R extends CallRequest>(
   ports: Pick<CallPorts, "opensOwnKeys" | "clock" | "standing" | "affinity"> & {
     readonly health: Pick<CallPorts["health"], "mayTry">;
@@ -133,9 +128,9 @@ export function callPlanInput<R extends CallRequest>(
 }
 
 /**
- * Returns the digest that identifies a request's conversation: from the name that its caller gave
- * it, or else from the beginning of its messages. Undefined if the model has no deployments of
- * equal priority, which saves the digest. Two organizations never share one.
+ * Returns a digest of the name that the caller gave the conversation, or else of the beginning of
+ * its messages. Undefined if the request has neither, or if no deployments have equal priority,
+ * because the digest would have no use. Two organizations never share a digest.
  */
 export function identifyConversation(
   { orgId, keyId }: Pick<Principal, "orgId" | "keyId">,
@@ -150,7 +145,6 @@ export function identifyConversation(
   return createHash("sha256").update(scope).update(bytes).digest("base64");
 }
 
-/** The facts of a request that every plan needs, whatever kind of call it is. */
 export interface PlanNeeds {
   readonly modelId: string;
   readonly model: ListedModel | undefined;
@@ -162,8 +156,8 @@ export interface PlanNeeds {
 }
 
 /**
- * Builds the planner's input for this caller, with its organization's policy and, if this
- * installation can decrypt them, its own provider keys.
+ * Adds to `needs` the organization's routing policy and, if this installation can decrypt them, its
+ * own provider keys.
  */
 export function planInput(
   ports: Pick<CallPorts, "opensOwnKeys" | "standing">,
@@ -189,9 +183,8 @@ function ownKeyCopy(principal: Principal, deployment: Deployment): Deployment | 
 }
 
 /**
- * Returns the most that a call with this body could hold, whichever candidate serves it. The body
- * is read, planned and quoted like a call's; providers in cooldown are included. Nothing is held or
- * sent, and no limit is claimed.
+ * Returns the most that a call with this body could hold, whichever candidate serves it, including
+ * those in cooldown. Holds, sends and claims nothing.
  */
 export function quoteCall<R extends CallRequest>(
   ports: Pick<CallPorts, "catalog" | "opensOwnKeys" | "clock" | "standing" | "affinity" | "ledger">,
@@ -218,8 +211,8 @@ export function quoteCall<R extends CallRequest>(
 }
 
 /**
- * Returns the largest output bound with which this request costs at most `micros`; 0 if not even
- * one token fits. Undefined if the bound does not change the price.
+ * Returns the largest output bound with which this request costs at most `micros` micro-USD; 0 if
+ * not even one token fits, undefined if the bound does not affect the price.
  */
 export function outputWithin<R extends CallRequest>(
   kind: CallKind<R>,

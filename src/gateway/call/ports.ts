@@ -17,27 +17,24 @@ import type { GatewayMetrics } from "./metrics.ts";
 import type { RefusalWindows, Shortfalls } from "./refusal-memory.ts";
 
 export interface CallTimeouts {
-  /** The time limits of streamed and of whole answers. */
   readonly stream: AttemptTimeouts;
   readonly whole: AttemptTimeouts;
-  /** The time limits until a provider accepts a video job, and until it decides. */
   readonly videoAccept: AttemptTimeouts;
   readonly decisions: AttemptTimeouts;
   readonly routingMs: number;
   readonly keepaliveMs: number;
-  /** Silence before a stream's first content after which its 200 is written; 0: never. */
+  /**
+   * Milliseconds without content after which a stream's 200 is written all the same; 0 means never.
+   */
   readonly commitSilenceMs: number;
 }
 
-/** The dependencies of a call; created once, in `app`. */
 export interface CallPorts {
   readonly clock: Clock;
   readonly deadlines: Deadlines;
   readonly catalog: { readonly current: Catalog };
   readonly health: DeploymentHealth;
-  /** Failed requests of the last minute; repeats of one request count as one strike. */
   readonly repeats: RepeatedFailures;
-  /** Remembers which deployment served a conversation last. */
   readonly affinity: Affinity;
   readonly limits: LimitStore;
   readonly ledger: Ledger;
@@ -45,23 +42,21 @@ export interface CallPorts {
   readonly drains: DetachedReadLimit;
   readonly metrics: GatewayMetrics;
   readonly pools: PoolBoard;
-  /** The trust in listings, and what live answers reveal about them. */
   readonly standing: ListingStanding & {
     note(deployment: Deployment, orgId: string, breaches: Breaches): void;
   };
   readonly usage: AbuseMonitor;
-  /** Limits how many requests of a caller may be refused. */
   readonly refusals: Pick<RefusalWindows, "enter" | "leave" | "note" | "forget">;
-  /** The reserves that the ledger refused a moment ago. */
   readonly shortfalls: Pick<Shortfalls, "find" | "asking" | "note" | "forget">;
   readonly upstream: UpstreamClient;
-  /** True if this installation can decrypt customers' provider keys; else they are not used. */
+  /**
+   * False if this installation cannot decrypt its customers' provider keys: they are then not used.
+   */
   readonly opensOwnKeys: boolean;
   readonly timeouts: CallTimeouts;
   /** The limit scopes of a principal, narrowest first. */
   readonly scopesOf: (principal: Principal, asked?: AskedRequest) => readonly ScopeClaim[];
-  /** The defaults that `scopesOf` uses. */
   readonly limitDefaults: LimitDefaults;
-  /** The limits of all callers together; empty if there are none. */
+  /** The limits over all callers together; empty if there are none. */
   readonly platform: readonly ScopeClaim[];
 }

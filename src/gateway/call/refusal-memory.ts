@@ -23,23 +23,23 @@ import {
 export interface RefusalWindowOptions {
   readonly limits: Pick<LimitStore, "claim" | "release">;
   readonly clock: Clock;
-  /** Refused requests per minute of one key; an organization has three times as many. */
+  /** The bound for one key; an organization has `ORG_FACTOR` times as many. */
   readonly refusalsPerMinute: number;
-  /** The limit for an organization without credit, and for each of its keys. */
+  /** The bound for an organization without credit, and for each of its keys. */
   readonly unfundedRequestsPerMinute: number;
 }
 
 /**
- * Windows that bound refused requests. Refused requests are free and use none of the caller's other
- * windows, but reading them is work: a key that exceeds these windows is refused before its body is
- * read. A full window is remembered here, so that further requests need no store.
+ * Bounds the refused requests of a caller per minute. Refused requests are free and use no other
+ * window, but reading them is work: while this window is full, requests are refused before their
+ * bodies are read. A full window is remembered here, so that further requests need no store.
  */
 export class RefusalWindows {
   readonly #options: RefusalWindowOptions;
   readonly #full = new ExpiringCache<FullWindow>(MEMORY_MS, KEY_CACHE_ENTRIES_MAX);
-  /** Requests of organizations without credit whose refusal or admission is not known yet. */
+  /** Of organizations without credit: requests that are neither admitted nor refused yet. */
   readonly #undecided = new Map<OrgId, Set<object>>();
-  /** The refusals that were left in the window of such an organization after its last one. */
+  /** Of organizations without credit: how many refusals the window still allows. */
   readonly #left = new ExpiringCache<number>(MEMORY_MS, KEY_CACHE_ENTRIES_MAX);
   readonly #scopes = new WeakMap<Principal, readonly ScopeClaim[]>();
 
@@ -47,7 +47,6 @@ export class RefusalWindows {
     this.#options = options;
   }
 
-  /** Refuses before the body is read; undefined when no window is full. */
   check(principal: Principal): Refusal | undefined {
     const { clock } = this.#options;
     const nowMs = clock.monotonicMs();
@@ -62,9 +61,9 @@ export class RefusalWindows {
   }
 
   /**
-   * Admits a request whose body is read next. For an organization without credit, only as many
-   * requests may be undecided at once as its window of refused requests has left, so that
-   * concurrent requests cannot exceed it.
+   * Admits a request before its body is read. Without credit, an organization may have only as many
+   * undecided requests as its window allows refusals, so that concurrent requests cannot exceed the
+   * window.
    */
   enter(principal: Principal, request: object): Refusal | undefined {
     const full = this.check(principal);
@@ -79,8 +78,7 @@ export class RefusalWindows {
   }
 
   /**
-   * Ends the undecided state of a request that was admitted or refused, or whose client left. Does
-   * nothing if it was never entered or has left already.
+   * Call this when a request is admitted or refused, or its client left. Repeated calls do nothing.
    */
   leave({ orgId }: Principal, request: object): void {
     const undecided = this.#undecided.get(orgId);
@@ -88,17 +86,17 @@ export class RefusalWindows {
   }
 
   /**
-   * Forgets full limits of this organization, or of all, because they may have changed. Full
-   * windows of refused requests stay, because an organization cannot change those.
+   * Forgets full limits that may have been changed; undefined means those of all organizations.
+   * Full windows of refused requests stay, because an organization cannot change them.
    */
   forget(orgId: OrgId | undefined): void {
     this.#full.drop((full) => full.isOfLimits && (orgId === undefined || full.orgId === orgId));
   }
 
-  /** Counts a refusal that the caller caused; its request leaves when it is counted. */
+  /** Counts a refusal that the caller caused, and then calls `leave` for its request. */
   note(principal: Principal, value: Refusal, request: object): void {
     if (isFullMinute(value) && isUnfunded(principal)) this.#remember(principal, value, true);
-    // A store that does not answer refuses the next claim of this caller anyway.
+    // A failed count does no harm: a store that does not answer refuses the next claim anyway.
     void this.#count(principal)
       .catch(() => undefined)
       .then(() => this.leave(principal, request));
@@ -113,8 +111,7 @@ export class RefusalWindows {
       this.#left.set(principal.orgId, left, this.#options.clock.monotonicMs());
     }
     if (left > 0) return;
-    // The window has just become full: one more claim is refused, with the time until it has
-    // capacity.
+    // The window is full now. The refusal of one more claim tells how long to wait.
     const second = counted.kind === "claimed" ? this.#claim(principal) : counted;
     const refused = second instanceof Promise ? await second : second;
     if (refused.kind === "refused") this.#remember(principal, windowRefusal(refused), false);
@@ -148,10 +145,7 @@ export class RefusalWindows {
     return outcome instanceof Promise ? outcome.then(release) : release(outcome);
   }
 
-  /*
-   * Returns the same array for one principal, because a shared store caches what it derives from
-   * it.
-   */
+  /** Returns one array per principal, because a shared store caches by the array's identity. */
   #listScopes(principal: Principal): readonly ScopeClaim[] {
     const known = this.#scopes.get(principal);
     if (known !== undefined) return known;
@@ -187,25 +181,24 @@ interface FullWindow {
   /** Monotonic milliseconds. */
   readonly untilMs: number;
   readonly orgId: OrgId;
-  /** True for a limit of the caller's requests, false for a window of refused ones. */
+  /** True for a limit of admitted requests, false for a window of refused requests. */
   readonly isOfLimits: boolean;
 }
 
 const ORG_FACTOR = 3;
-/** A charge can stay in a window of a minute for up to 61 seconds. */
+/** A charge can stay in a one-minute window for up to 61 seconds. */
 const MEMORY_MS = 61_000;
 
-/** Includes the credit state, so that buying credit lifts a remembered refusal. */
+/** Includes the credit state, so that buying credit ends a remembered refusal. */
 function toMemoryKey(principal: Principal): string {
   return `${principal.keyId}:${String(isUnfunded(principal))}`;
 }
 
-/** True for an organization without credit and without anything that is exempt from its limit. */
+/** True if the organization has no credit and nothing else that exempts it from the low limit. */
 function isUnfunded({ funded, managed, rules }: Principal): boolean {
   return !funded && !managed && rules.connections.length === 0 && rules.endpoints.length === 0;
 }
 
-/** True if the refusal is for the caller's own requests per minute. */
 function isFullMinute({ origin, limit }: Refusal): boolean {
   return (
     origin === "gateway_admission" &&
@@ -231,34 +224,28 @@ function windowRefusal(outcome: Extract<ClaimOutcome, { kind: "refused" }>): Ref
 
 type Shortfall = Extract<ReserveOutcome, { kind: "low_balance" | "cap" }>;
 
-/**
- * Compared by identity: the same object means that nothing of the organization has changed since.
- */
+/** Compared by identity: the same object means that nothing of the organization has changed. */
 type Unchanged = Record<never, never>;
 
 interface KnownShortfall {
   readonly outcome: Shortfall;
-  /** The reserve that was refused. */
   readonly refusedMicroUsd: MicroUsd;
   readonly unchanged: Unchanged;
 }
 
-/** The state in which a hold was requested; it decides whether its refusal may be cached. */
 export interface AskedHold {
   readonly unchanged: Unchanged;
-  /** Monotonic milliseconds. */
   readonly askedAtMs: number;
 }
 
 /**
- * Caches reserves that the ledger refused for lack of money, so that a key that repeats such a
- * request is refused without the ledger. It never admits a request. It returns only answers of the
- * ledger that are at most `SHORTFALL_MS` old, and only for reserves that the ledger would have
- * refused for the same reason. A change of an organization that this process makes or is notified
- * of drops its entries at once.
+ * Remembers reserves that the ledger refused for lack of money, so that a key that repeats them is
+ * refused without the ledger. Never admits a request. Returns only refusals that are at most
+ * `SHORTFALL_MS` old, for reserves that the ledger would have refused for the same reason. A change
+ * of an organization that this process makes, or is notified of, drops its refusals at once.
  *
- * Only the second refusal in a row is cached: the first one starts to watch the organization. An
- * organization that is served costs two reads of a map and no entry.
+ * The first of two refusals in a row only starts to watch the organization, so an organization that
+ * is served costs two map reads and no entry.
  */
 export class Shortfalls {
   readonly #clock: Clock;
@@ -269,37 +256,37 @@ export class Shortfalls {
     this.#clock = clock;
   }
 
-  /** The cached refusal of this reserve; undefined if the ledger must decide. */
+  /** Undefined if the ledger must decide. */
   find({ orgId, keyId, reserveMicroUsd }: ReserveRow): Shortfall | undefined {
     const unchanged = this.#watched.get(orgId);
     if (unchanged === undefined) return undefined;
     const known = this.#known.get(keyId, this.#clock.monotonicMs());
     if (known === undefined || known.unchanged !== unchanged) return undefined;
     const { outcome, refusedMicroUsd } = known;
-    // A larger reserve may break a rule that is checked earlier, and must get that rule's answer.
+    // A larger reserve may break a rule that the ledger checks earlier, and must be refused by that
+    // rule.
     if (reserveMicroUsd > refusedMicroUsd || reserveMicroUsd <= freeUnder(outcome))
       return undefined;
     return this.#isOver(outcome) ? undefined : outcome;
   }
 
-  /** Call this before asking the ledger. */
+  /** Call this before sending a reserve to the ledger, and pass the result to `note`. */
   asking(orgId: OrgId): AskedHold | undefined {
     const unchanged = this.#watched.get(orgId);
     return unchanged && { unchanged, askedAtMs: this.#clock.monotonicMs() };
   }
 
-  /** Notes the ledger's answer to a reserve. */
   note(row: ReserveRow, outcome: ReserveOutcome, asked: AskedHold | undefined): void {
     if (outcome.kind !== "low_balance" && outcome.kind !== "cap") return;
     const { orgId, keyId, reserveMicroUsd: refusedMicroUsd } = row;
     const unchanged = this.#watched.get(orgId);
     if (unchanged === undefined) this.#watch(orgId);
-    // A reserve that was sent before a change may have been answered by the earlier state.
+    // A reserve that was sent before a change may have been answered from the state before it.
     if (unchanged === undefined || unchanged !== asked?.unchanged) return;
     this.#known.set(keyId, { outcome, refusedMicroUsd, unchanged }, asked.askedAtMs);
   }
 
-  /** Drops the entries of an organization that may have more money now; undefined drops all. */
+  /** Call this when the organization may have more money; undefined means all organizations. */
   forget(orgId: OrgId | undefined): void {
     if (orgId === undefined) this.#watched.clear();
     else this.#watched.delete(orgId);
@@ -315,7 +302,7 @@ export class Shortfalls {
     this.#watched.set(orgId, {});
   }
 
-  /** True if the refusal is by a cap whose period has ended. */
+  /** True if a spend cap refused and its period has ended. */
   #isOver(outcome: Shortfall): boolean {
     return outcome.kind === "cap" && this.#clock.nowMs() >= outcome.resetAtMs;
   }

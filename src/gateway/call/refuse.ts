@@ -15,13 +15,12 @@ import type { CallPorts } from "./ports.ts";
 
 export interface RefusedCall {
   readonly refusal: Refusal;
-  /** Undefined when the body could not be read. */
   readonly request?: CallRequest;
-  /** Present where the refusal may count as unusual use. */
+  /** Absent if the refusal must not count as unusual use. */
   readonly family?: CallFamily;
 }
 
-/** Refuses a request before any dispatch and records it under its id. Nothing is owed. */
+/** Refuses a request before any dispatch and records the refusal under its id. Nothing is owed. */
 export function refuseCall(ports: CallPorts, client: ClientExchange, input: RefusedCall): void {
   recordRefused(ports, client, input);
   if (NOT_THE_CALLERS_DOING.has(input.refusal.origin)) {
@@ -35,9 +34,9 @@ export function refuseCall(ports: CallPorts, client: ClientExchange, input: Refu
 }
 
 /**
- * Refuses a caller whose window of refused requests is full, before its body is read; returns true
- * if it did. The refusal is recorded like any other, but not counted in that window. A request that
- * is let in must leave `refusals` again.
+ * Refuses a caller whose window of refused requests is full, before the body is read. That refusal
+ * is recorded, but not counted in the window. If this returns false, the request is admitted and
+ * must later leave `ports.refusals`.
  */
 export function refuseBeforeBody(ports: CallPorts, client: ClientExchange): boolean {
   const value = ports.refusals.enter(client.principal, client);
@@ -71,7 +70,9 @@ const NOT_THE_CALLERS_DOING: ReadonlySet<RefusalOrigin | undefined> = new Set([
   "upstream_quota",
 ] as const);
 
-/** Refusals for unusual use, a full pool or an internal fault do not count as unusual use. */
+/**
+ * Refusals by the gateway's own faults, a provider's quota or an abuse restriction do not count.
+ */
 function noteRefused(ports: CallPorts, client: ClientExchange, input: RefusedCall): void {
   const { family } = input;
   const { class: cls, origin } = input.refusal;
@@ -84,15 +85,14 @@ function noteRefused(ports: CallPorts, client: ClientExchange, input: RefusedCal
   );
 }
 
-/** The log of internal faults of requests. */
 export interface FaultLog {
   storeFailed(requestId: RequestId, fault: unknown): void;
   crashed(requestId: RequestId, fault: unknown): void;
 }
 
 /**
- * Turns a fault of a request into an answer, on every route. A store that does not answer is a 503.
- * Anything else is a bug: it is logged with the request id and never charged above the reserve.
+ * A store that does not answer becomes a 503. Any other fault is a bug: it is logged with the
+ * request id.
  */
 export function reportFault(log: FaultLog, requestId: RequestId, fault: unknown): Refusal {
   if (isStoreFault(fault)) {
@@ -119,7 +119,6 @@ const STORE_UNAVAILABLE: Refusal = refusal(
   },
 );
 
-/** The routing deadline passed before any provider could be tried. */
 export function routingDeadlinePassed(timeoutMs: number): Refusal {
   return refusal(
     "gateway_error",
@@ -128,13 +127,15 @@ export function routingDeadlinePassed(timeoutMs: number): Refusal {
   );
 }
 
-/** Recorded for a request whose client left before anything was sent; never sent. */
+/** Recorded for a client that left before dispatch; never sent. */
 export function clientLeft(): Refusal {
   return CLIENT_HAS_LEFT;
 }
 const CLIENT_HAS_LEFT = refusal("gateway_error", "the client left before anything was sent");
 
-/** Refuses a request that waited for its pacing turn when this process began to shut down. */
+/**
+ * The refusal of a request that waited for its pacing turn when this process began to shut down.
+ */
 export function shuttingDown(): Refusal {
   return refusal(
     "gateway_error",

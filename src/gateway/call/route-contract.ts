@@ -20,11 +20,8 @@ import type { Step } from "./call-kind.ts";
 
 export interface ShownStep extends Step {
   readonly health: "healthy" | "half_open";
-  /** True if the request is translated to the other wire. */
   readonly translated: boolean;
-  /** True if this deployment served the conversation last. */
   readonly servedLast: boolean;
-  /** Why its pool is full; undefined while it has capacity. */
   readonly poolFull: Refusal | undefined;
 }
 
@@ -35,7 +32,7 @@ export interface ExcludedStep {
 
 export interface ShownRoute {
   readonly request: CallRequest;
-  /** In the order in which they would be tried. */
+  /** In the order in which a call would try them. */
   readonly steps: readonly ShownStep[];
   readonly excluded: readonly ExcludedStep[];
   /** Null if no candidate could serve, so that nothing would be held. */
@@ -66,7 +63,7 @@ const candidate = shape((is: DefineField<Candidate>) => ({
   reasons: is(List(Type.String()), listReasons),
 }));
 
-/** The reasons for its position, and what is lost on this candidate. */
+/** Explains a candidate's position, and which fields of the request it drops. */
 function listReasons({ request, ...step }: Candidate): string[] {
   const { deployment, upstream, servedLast, poolFull } = step;
   const isNamed = request.controls.order?.includes(deployment.providerId) === true;
@@ -95,7 +92,6 @@ const estimate = shape((is: DefineField<ShownRoute>) => ({
 const { origin, limit_scope, limit_kind, limit_id, retry_after, retry_at, reset_at } =
   RefusalReason.properties;
 
-/** The fields of the error that the real route would answer with. */
 const refusal = shape((is: DefineField<Refusal>) => ({
   status: is(Type.Integer(), ({ status }) => status),
   code: is(Type.String(), (each) => each.class),
@@ -110,7 +106,6 @@ const refusal = shape((is: DefineField<Refusal>) => ({
   reset_at: is(reset_at, (each) => refusalTimes(each).reset_at),
 }));
 
-/** The answer of the dry run. */
 export const routeAnswer = shape((is: DefineField<ShownRoute>) => ({
   candidates: is(
     List(candidate.schema, { description: "in the order in which they would be tried" }),
@@ -128,10 +123,9 @@ export const routeAnswer = shape((is: DefineField<ShownRoute>) => ({
   ]),
 }));
 
-/** The values of `for`, in the order in which its refusal lists them. */
+/** The values of `for`, in the order in which the refusal of an unknown value lists them. */
 const KINDS = ["chat", "messages", "images", "videos", "decisions"] as const;
 
-/** The dry run; the body is that of the route that `for` names. */
 export const dryRunRoute = {
   summary: "Dry run: which provider would serve, and what would be held",
   description: "The body is that of the route that `for` names. Nothing is sent or charged.",

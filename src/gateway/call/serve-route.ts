@@ -28,12 +28,11 @@ export interface RoutePorts extends CallPorts {
   readonly records: SpendReads;
 }
 
-/** The dry run of one value of `?for=`. */
 export type DryRun = (ports: RoutePorts, client: ClientExchange) => Promise<void>;
 
 /**
- * `POST /v1/route?for=` is a dry run. The body is checked as the real route would check it, up to
- * the claim; nothing is held, sent or charged. A refusal is part of the answer.
+ * Answers `POST /v1/route?for=`: what a call with this body would do. Holds, sends and charges
+ * nothing. A refusal of the call is part of the 200 answer.
  */
 export async function serveRoute(
   ports: RoutePorts,
@@ -48,9 +47,7 @@ export async function serveRoute(
   refuseCall(ports, client, { refusal: invalidRequest(message) });
 }
 
-/**
- * Binds the dry run of one kind of call; `wire` is the client's wire, for kinds that have several.
- */
+/** `wire` is the client's wire; undefined for modalities that have only one format. */
 export function bindDryRun<R extends CallRequest>(kind: CallKind<R>, wire?: WireId): DryRun {
   return (ports, client) => runDry(ports, client, { kind, wire });
 }
@@ -75,7 +72,7 @@ async function runDry<R extends CallRequest>(
   const looking = lookingPorts(ports, ports.records);
   const walk = await walkRoute(looking, client.principal, { ...call, request, body: client.body });
   const reserve = quoteReserve(ports, walk.steps[0], { request, kind });
-  // The body has been read, so a refusal here is not about its text.
+  // The body was read above, so this preview can only refuse for other reasons.
   const refusal = await previewCall(looking, client, { ...kind, read: () => read });
   const body = printJson(routeAnswer.show({ ...walk, request, reserve, refusal }));
   const { remainingRequests } = counted;
@@ -87,7 +84,10 @@ interface RouteWalk {
   readonly excluded: readonly ExcludedStep[];
 }
 
-/** Plans the route, drops candidates that cannot be encoded, and checks their pools. */
+/**
+ * Plans the route and checks the pools. Deployments that the request cannot be encoded for are
+ * excluded.
+ */
 async function walkRoute<R extends CallRequest>(
   ports: CallPorts,
   principal: Principal,
@@ -119,7 +119,6 @@ async function walkRoute<R extends CallRequest>(
   return { steps, excluded };
 }
 
-/** Why the pool would refuse the request now; undefined while it has capacity. */
 async function poolProblem(
   ports: CallPorts,
   principal: Principal,
@@ -135,7 +134,7 @@ async function poolProblem(
   return entered.ok ? undefined : entered.refusal;
 }
 
-/** Null if there is no candidate, so that nothing could be held. */
+/** Null if there is no candidate, because then nothing could be held. */
 function quoteReserve<R extends CallRequest>(
   { ledger }: Pick<CallPorts, "ledger">,
   step: Step | undefined,
@@ -147,9 +146,8 @@ function quoteReserve<R extends CallRequest>(
 }
 
 /**
- * Ports of a dry run. They accept, claim and hold a call as the real ports do, but leave nothing
- * behind: a claim is undone at once, no circuit is probed, and a hold is only compared with the
- * balance.
+ * Ports of a dry run: a call is accepted, claimed and held as usual, but leaves nothing behind. A
+ * claim is undone at once, no circuit is probed, and a hold is only compared with the balance.
  */
 export function lookingPorts(ports: CallPorts, spend: SpendReads): CallPorts {
   return {
@@ -169,7 +167,7 @@ function lookingLimits({ limits, clock }: Pick<CallPorts, "limits" | "clock">): 
       return outcome;
     },
     depart: () => undefined,
-    // Already undone by `claim`.
+    // `claim` has undone the claim already.
     release: () => undefined,
     undo: () => undefined,
     cool: () => undefined,
@@ -185,7 +183,7 @@ function lookingHealth(health: DeploymentHealth): DeploymentHealth {
   };
 }
 
-/** Reads cached refusals as a call does, but adds none. */
+/** Reads remembered shortfalls as a call does, but adds none. */
 function lookingShortfalls(shortfalls: CallPorts["shortfalls"]): CallPorts["shortfalls"] {
   return {
     find: (row) => shortfalls.find(row),
@@ -208,7 +206,9 @@ function lookingLedger(ledger: Ledger, spend: SpendReads): Ledger {
   };
 }
 
-/** The checks of the ledger in the ledger's order: the key's caps, the organization's, the balance. */
+/**
+ * Repeats the ledger's checks in its order: the key's caps, the organization's cap, the balance.
+ */
 async function lookAtReserve(spend: SpendReads, row: ReserveRow): Promise<ReserveOutcome> {
   const { orgId, keyId, reserveMicroUsd: needed } = row;
   const [balance, ofOrg, ofKey, ofPeriods] = await Promise.all([

@@ -18,14 +18,13 @@ import type { AttemptOutcome, ReportFlag, SettlementBasis } from "../../ledger/i
 import type { AttemptResult } from "../../upstream/index.ts";
 import { type TokenCount, tokenCount, NO_TOKENS } from "../limits/limit-store.ts";
 
-/** The cost of one ended attempt, and its basis. */
 export interface Settlement {
   readonly usage: Usage | null;
   readonly basis: SettlementBasis;
   readonly costPicoUsd: PicoUsd;
-  /** The amount owed to the provider, if it has purchase prices; absent if it is the cost. */
+  /** The amount owed to the provider; absent means the cost. */
   readonly owedPicoUsd?: PicoUsd;
-  /** Set if the provider's report was impossible and was ignored. */
+  /** Set if the provider reported impossible usage or cost, which was ignored. */
   readonly flag?: ReportFlag;
 }
 
@@ -34,12 +33,12 @@ const NOTHING: Settlement = { usage: null, basis: "none", costPicoUsd: ZERO_PICO
 const IMPOSSIBLE: Settlement = { ...NOTHING, flag: "usage_impossible" };
 
 /**
- * Computes the debit from the provider's report and nothing else: the whole report of a complete
- * answer, or the part that was reported before a stream broke. Refused content and answers that
- * cannot be represented cost nothing, whatever they report. A delivered image without usage costs
- * what its listing declares. Impossible usage or cost is ignored, so that a wrong report can
- * neither spoil the accounts nor stop a closing. One-hour cache writes that were not requested cost
- * what any cache write costs.
+ * Computes the cost from what the provider reported and nothing else; if a stream broke, from the
+ * part that was reported before. Refused content and answers that cannot be represented cost
+ * nothing. A complete answer without usage costs what its listing declares, as for an image.
+ * Impossible usage or cost is ignored, so that a wrong report can neither distort the accounts nor
+ * prevent the close. One-hour cache writes that the request did not ask for cost as much as any
+ * cache write.
  */
 export function computeSettlement(
   result: AttemptResult,
@@ -85,17 +84,17 @@ function dropUnaskedUsage(usage: Usage | undefined, asksHourWrites: boolean): Us
   return withoutHourWrites(usage);
 }
 
-/** True if the usage fits into the context together with a complete output. */
+/** True if the usage fits into the context window plus one full output. */
 function isPossible(usage: Usage, deployment: Deployment): boolean {
   const { contextLength, maxOutputTokens = OUTPUT_TOKENS_MAX, modality } = deployment;
-  // For an image the output bound is a price ceiling, and its context does not apply to pictures.
+  // For images the output bound is a price ceiling, and the context length does not limit pictures.
   const isBoundByContext = contextLength !== undefined && modality !== "image";
   const bound = isBoundByContext ? contextLength + maxOutputTokens : REPORTED_TOKENS_MAX;
   const total = promptTokensTotal(usage) + outputTokensTotal(usage);
   return total <= Math.min(bound, REPORTED_TOKENS_MAX);
 }
 
-/** Tokens for the token windows: observed ones, or the estimate when an answer reported none. */
+/** A complete answer without usage counts with the estimated tokens. */
 export function observedTokens(
   settlement: Settlement,
   complete: boolean,
@@ -106,7 +105,6 @@ export function observedTokens(
   return complete ? estimate : NO_TOKENS;
 }
 
-/** Names the end of an attempt as the generation record does. */
 export function toAttemptOutcome(result: AttemptResult, clientGone: boolean): AttemptOutcome {
   if (clientGone) return "client_disconnected";
   if (result.failure === undefined) return "completed";
@@ -116,7 +114,6 @@ export function toAttemptOutcome(result: AttemptResult, clientGone: boolean): At
   return result.upstreamStatus < 500 && result.upstreamStatus >= 400 ? "refused" : "failed";
 }
 
-/** The tokens of all attempts of a request, for the token windows. */
 export function sumTokens(ended: readonly { readonly tokens: TokenCount }[]): TokenCount {
   return ended.reduce(
     (sum, { tokens }) =>

@@ -18,11 +18,10 @@ import { closeConnection } from "./connections.ts";
 import { addRefusalHeaders, baseHeaders } from "./response-headers.ts";
 import type { RouteTable } from "./route-table.ts";
 
-/** The request that a connection is answering. */
+/** The newest request on a connection, while it is being answered. */
 export interface OpenRequest {
-  /** True once the whole answer has been written. */
   readonly isAnswered: boolean;
-  /** Refuses it while its body still arrives; false if it is being served already. */
+  /** Refuses the request while its body is still arriving; false if it is being served already. */
   refuseUnread(value: Refusal): boolean;
 }
 
@@ -35,7 +34,10 @@ export interface ClientErrorOptions {
   readonly openRequestOf: (socket: Duplex) => OpenRequest | undefined;
 }
 
-/** Answers requests that the parser refuses, if it still can, and closes the connection. */
+/**
+ * Answers requests that Node's parser refuses, if the connection still permits it, and closes the
+ * connection.
+ */
 export function answerClientErrors(server: Server, options: ClientErrorOptions): void {
   const answered = new WeakSet<Duplex>();
   server.on("clientError", (fault: ClientFault, socket) => {
@@ -50,7 +52,7 @@ export function answerClientErrors(server: Server, options: ClientErrorOptions):
     const open = options.openRequestOf(socket);
     if (open === undefined) answerBytes(options, socket, { value, path: readPath(fault) });
     else if (open.isAnswered) closeConnection(socket, options.lingerMs);
-    // The answer has started or may start, and a second one inside it would be read as part of it.
+    // An answer has begun or may begin: a client would read a second one as a part of it.
     else if (!open.refuseUnread(value)) socket.destroy();
   });
 }
@@ -80,7 +82,7 @@ function toParserRefusal(code: string | undefined): Refusal {
   );
 }
 
-/** The path of the request line; empty if the faulty bytes do not begin with one. */
+/** Empty if the faulty bytes do not begin with a request line. */
 function readPath({ rawPacket }: ClientFault): string {
   const line = rawPacket?.toString("latin1", 0, 256) ?? "";
   return /^[A-Z]+ (\/[^ ?\r\n]*)/.exec(line)?.[1] ?? "";
@@ -110,11 +112,10 @@ export interface AnsweredRequest {
   readonly method: string;
   readonly status: number;
   readonly durationMs: number;
-  /** Undefined if its trace was not kept. */
   readonly traceId: string | undefined;
 }
 
-/** One line per request: ids and numbers, never headers, bodies or keys. */
+/** Writes one line per request: ids and numbers, never headers, bodies or keys. */
 export class RequestLog {
   readonly #log: Logger;
 
@@ -125,7 +126,7 @@ export class RequestLog {
   answered(exchange: LoggedCall, request: AnsweredRequest): void {
     const { unreachedProviders: unreached } = exchange;
     const failed = exchange.refusal !== undefined || exchange.gone || unreached.length > 0;
-    // Served requests are logged at `debug`: their records are in the ledger already.
+    // Served requests are logged at `debug` only, because the ledger records them already.
     if (!this.#log.isLevelEnabled(failed ? "info" : "debug")) return;
     const line = {
       request_id: exchange.requestId,

@@ -14,14 +14,16 @@ import {
   WRITE_IDLE_TIMEOUT_MS,
 } from "../../kernel/index.ts";
 
-/** Bounds a server's connections. Further connections are answered with a refusal and closed. */
+/**
+ * Bounds the connections of a server. Further connections are answered with a refusal and closed.
+ */
 export class ConnectionBound {
   readonly #refused = new WeakSet<Duplex>();
   #open = 0;
   #refusedOpen = 0;
 
   constructor(server: Server, bound: { readonly max: number; readonly lingerMs: number }) {
-    // One shared listener, because a separate one would be kept for as long as its connection.
+    // One listener for all connections: a closure for each would occupy memory while it is open.
     const onClosed = (): void => {
       this.#open -= 1;
     };
@@ -31,8 +33,7 @@ export class ConnectionBound {
         socket.on("close", onClosed);
         return;
       }
-      // Refusals need descriptors too, so beyond this number connections are closed without an
-      // answer.
+      // A refused connection occupies a file descriptor too, so further ones get no answer.
       if (this.#refusedOpen >= REFUSED_CONNECTIONS_MAX) {
         socket.destroy();
         return;
@@ -44,7 +45,6 @@ export class ConnectionBound {
     });
   }
 
-  /** The refusal of requests on this connection; undefined if it is within the bound. */
   findRefusal(socket: Duplex): Refusal | undefined {
     return this.#refused.has(socket) ? TOO_MANY_CONNECTIONS : undefined;
   }
@@ -64,9 +64,9 @@ const TOO_MANY_CONNECTIONS: Refusal = refusal(
 const closing = new WeakSet<Duplex>();
 
 /**
- * Ends a connection after its last written bytes. It is read for `lingerMs` more, because closing
- * it with unread bytes would reset it and lose the answer. Then it is destroyed, because a client
- * that keeps its side open would hold the descriptor.
+ * Closes a connection after its last written bytes. Reads it for `lingerMs` more, because closing
+ * it with unread bytes would reset it and lose the answer. Then destroys it, because a client that
+ * keeps its side open would occupy the file descriptor.
  */
 export function closeConnection(socket: Duplex, lingerMs: number): void {
   if (closing.has(socket)) return;
@@ -75,21 +75,19 @@ export function closeConnection(socket: Duplex, lingerMs: number): void {
   destroyAfter(socket, lingerMs);
 }
 
-/** Destroys the connection after `ms`, unless it has closed before. */
 function destroyAfter(socket: Duplex, ms: number): void {
   const timer = setTimeout(() => socket.destroy(), ms);
   timer.unref();
   socket.once("close", () => clearTimeout(timer));
 }
 
-/** True if bytes of the request's body may still arrive. */
 export function hasUnreadBody(request: IncomingMessage): boolean {
   if (request.complete) return false;
   const { "content-length": length, "transfer-encoding": encoding } = request.headers;
   return encoding !== undefined || Number(length ?? 0) > 0;
 }
 
-/** Reads and discards the rest of a body. A body over the bound has its connection destroyed. */
+/** Reads the rest of a body and discards it. Destroys the connection if there is too much. */
 export function discardBody(request: IncomingMessage, onEnd: () => void): void {
   let bytes = 0;
   request.on("data", (chunk: Buffer) => {
@@ -100,25 +98,21 @@ export function discardBody(request: IncomingMessage, onEnd: () => void): void {
   request.on("end", onEnd);
 }
 
-/** The time limits for clients, after which their connections are closed. */
 export interface ClientTimeouts {
   /** From the first byte of a request to the end of its headers. */
   readonly headersMs: number;
   /** From the first byte of a request to the end of its body; at least `headersMs`. */
   readonly bodyMs: number;
-  /** Longest time in which a client may read no byte of an answer. */
+  /** The longest time in which a client may read no byte of an answer. */
   readonly writeIdleMs: number;
   /**
-   * How long a connection that is being closed is still read, so that its client sees the answer.
+   * How long a connection is still read after its last answer, so that the client gets that answer.
    */
   readonly lingerMs: number;
-  /**
-   * The interval between two checks of all connections, by which headers and bodies may be late.
-   */
+  /** How often all connections are checked. Headers and bodies may be late by this much. */
   readonly checkEveryMs: number;
 }
 
-/** The time limits of the program; tests use shorter ones. */
 export const CLIENT_TIMEOUTS: ClientTimeouts = {
   headersMs: REQUEST_HEADERS_TIMEOUT_MS,
   bodyMs: REQUEST_BODY_TIMEOUT_MS,
@@ -127,27 +121,24 @@ export const CLIENT_TIMEOUTS: ClientTimeouts = {
   checkEveryMs: 5_000,
 };
 
-/** A whole answer that its client has not read yet. */
 export interface UnreadAnswer {
   readonly keyId: KeyId;
   readonly bytes: number;
-  /** Ends its connection. */
   destroy(): void;
 }
 
-/** The bounds of bytes of whole answers that wait for their clients. */
 export interface UnreadBounds {
   readonly unreadBytesMax: number;
   readonly unreadBytesMaxPerKey: number;
 }
 
 /**
- * Bounds the memory for answers that clients do not read. Above the bound, the connection that has
- * waited longest without progress is destroyed; its answer has been settled before.
+ * Bounds the memory for answers that clients do not read. Over the bound it destroys the connection
+ * that has not progressed for the longest time. That answer was settled earlier.
  */
 export class UnreadAnswers {
   readonly #bounds: UnreadBounds;
-  /** Ordered by the time of the last byte taken, oldest first. */
+  /** In the order in which the answers last progressed, oldest first. */
   readonly #waiting = new Set<UnreadAnswer>();
   readonly #bytesOf = new Map<KeyId, number>();
   #bytes = 0;
@@ -156,9 +147,7 @@ export class UnreadAnswers {
     this.#bounds = bounds;
   }
 
-  /**
-   * Adds an answer, and destroys others until the bounds hold. One answer alone may exceed them.
-   */
+  /** Adds an answer and destroys others until the bounds hold. A single answer may exceed them. */
   add(answer: UnreadAnswer): void {
     this.#waiting.add(answer);
     this.#count(answer, answer.bytes);
@@ -170,12 +159,11 @@ export class UnreadAnswers {
     while (this.#bytes > unreadBytesMax && this.#destroyFirst(() => true, answer));
   }
 
-  /** The client has read some bytes of the answer. */
+  /** Call this when the client has read some bytes of the answer. */
   moved(answer: UnreadAnswer): void {
     if (this.#waiting.delete(answer)) this.#waiting.add(answer);
   }
 
-  /** Does nothing if it is not waiting. */
   remove(answer: UnreadAnswer): void {
     if (this.#waiting.delete(answer)) this.#count(answer, -answer.bytes);
   }
@@ -199,8 +187,8 @@ export class UnreadAnswers {
 }
 
 /**
- * A response class that closes its connection while the instance drains, because a kept connection
- * would carry another request to a listener that is about to close.
+ * A response class that closes its connection while the instance drains: on a kept connection
+ * another request would reach a listener that is about to close.
  */
 export function drainingResponse(isDraining: () => boolean): typeof ServerResponse {
   return class DrainingResponse<Request extends IncomingMessage> extends ServerResponse<Request> {

@@ -26,10 +26,8 @@ import { serveVideoContent } from "../videos/serve-video-content.ts";
 import { videoCall } from "../videos/video-call.ts";
 import { get, post, postSmall, RouteTable, type RequestTarget, type Route } from "./route-table.ts";
 
-/** The stores that the routes use besides serving calls. */
 export type StoredDeps = RecordDeps & Pick<LimitDeps, "rules"> & { readonly videos: VideoReadDeps };
 
-/** Every route of the gateway, each with the function that serves it. */
 export function gatewayRoutes(
   ports: CallPorts,
   records: StoredDeps,
@@ -51,7 +49,6 @@ export function gatewayRoutes(
       post(wire.clientPath, (exchange) => serveCall(ports, exchange, chat)),
       ...countRoutes(ports, wire, chat),
     ]),
-    // The alias has no version segment.
     ...["/v1/images/generations", "/images/generations"].map((path) =>
       post(path, (exchange) => serveCall(ports, exchange, images)),
     ),

@@ -35,36 +35,35 @@ export interface GatewayServerOptions {
   readonly clock: Clock;
   readonly deadlines: Deadlines;
   readonly clientTimeouts: ClientTimeouts;
-  /** Connections of this process at once; further ones are answered 503 and closed. */
+  /** Connections open at once in this process; further ones are answered 503 and closed. */
   readonly connectionsMax: number;
   readonly unread: UnreadAnswers;
   readonly authenticator: Authenticator;
-  /** The proxies that are trusted to report a client's address. */
   readonly clientAddresses: ClientAddresses;
   readonly routes: RouteTable;
   readonly metrics: GatewayMetrics;
   readonly log: RequestLog;
-  /** Undefined if no traces are exported. */
   readonly tracing?: Tracing | undefined;
-  /** The buffers in which bodies of several chunks are joined. */
   readonly bodyPool: BufferPool;
-  /** Refuses a caller before its body is read; returns false if it is let in. */
+  /** Refuses a caller before the body is read; false if the request is admitted. */
   readonly refuseBeforeBody: (exchange: HttpExchange) => boolean;
-  /** Called when an exchange ends that `refuseBeforeBody` has let in. */
+  /** Called when a request ends that `refuseBeforeBody` has admitted. */
   readonly onEnded: (exchange: HttpExchange) => void;
   /** Refuses and records an authenticated request whose body could not be read. */
   readonly refuseUnread: (exchange: HttpExchange, value: Refusal) => void;
-  /** The state for `/readyz`, and whether this instance is about to stop. */
   readonly readiness: Pick<Readiness, "isReady" | "isDraining">;
 }
 
 const KEEP_ALIVE_MS = 65_000;
-/** A fixed list: for requests without cookies, `*` allows every name except `authorization`. */
+/**
+ * A constant, not an echo of the request: without credentials `*` allows every header but
+ * `authorization` (Fetch standard).
+ */
 const PREFLIGHT_HEADERS = "authorization, content-type, x-api-key, *";
 const PREFLIGHT_SECONDS = "86400";
 const PROBE_PATHS: ReadonlySet<string> = new Set(["/livez", "/healthz", "/readyz"]);
 
-/** The gateway's listener: a strict HTTP parser with bounds on time and size. */
+/** The gateway's listener: Node's strict parser, with bounds on time, size and connections. */
 export function createGatewayServer(options: GatewayServerOptions): Server {
   const { headersMs, bodyMs, lingerMs, checkEveryMs } = options.clientTimeouts;
   const server = createServer(
@@ -97,7 +96,7 @@ export function createGatewayServer(options: GatewayServerOptions): Server {
   return server;
 }
 
-/** A call whose caller was identified elsewhere. */
+/** A call whose caller another listener has authenticated. */
 export interface KnownCall {
   readonly principal: Principal;
   /** Path and query, as a client of the gateway would send them. */
@@ -105,8 +104,8 @@ export interface KnownCall {
 }
 
 /**
- * Serves a request of a known caller that arrived at another listener: the console's playground. It
- * has the same routes, limits and records as any authenticated request.
+ * Serves a request of a caller that another listener has identified, for the console's playground.
+ * Routes, limits and records are those of any authenticated request.
  */
 export function serveKnownCaller(
   options: GatewayServerOptions,
@@ -116,7 +115,7 @@ export function serveKnownCaller(
   new RequestWalk(options, socket.request, socket.response, call).start();
 }
 
-/** Serves one request in order: path, key, route, body, call. */
+/** Serves one request in this order: path, key, route, body, call. */
 class RequestWalk implements OpenRequest {
   readonly #options: GatewayServerOptions;
   readonly #request: IncomingMessage;
@@ -201,7 +200,6 @@ class RequestWalk implements OpenRequest {
     return this.#exchange.isAnswered;
   }
 
-  /** True once the answer was sent or the connection has ended. */
   get isOver(): boolean {
     return this.#response.closed;
   }
@@ -213,7 +211,7 @@ class RequestWalk implements OpenRequest {
     return true;
   }
 
-  /** Refuses the request, and then closes the connection. */
+  /** Refuses the request and then closes the connection. */
   refuseLast(value: Refusal): void {
     this.#exchange.closeAfterRefusal(this.#options.clientTimeouts.lingerMs);
     this.#exchange.refuse(value);
@@ -237,7 +235,7 @@ class RequestWalk implements OpenRequest {
     const { bodyPool: pool, clock } = this.#options;
     const readFromMs = clock.monotonicMs();
     readBody(this.#request, { bytesMax: known.route.bodyBytesMax, pool }, (read) => {
-      // The rest of the body may arrive while a refused connection is being closed.
+      // More of a body can arrive while the connection of its refused request is being closed.
       if (this.#exchange.isAnswered) {
         if (read.ok) read.loan?.giveBack();
         return;
@@ -251,8 +249,8 @@ class RequestWalk implements OpenRequest {
   }
 
   /**
-   * Returns the body's buffer to the pool after success. After a failure the body may still be
-   * read, so the buffer is not reused.
+   * Returns the body's buffer to the pool only after success. After a fault, some code may still
+   * read it.
    */
   #serve(known: { readonly route: Route; readonly id?: string }, loan?: LentBuffer): void {
     const { trace } = this.#exchange;
@@ -334,7 +332,7 @@ class RequestWalk implements OpenRequest {
 const NO_BODY = Buffer.alloc(0);
 
 function noSuchRoute(method: string, path: string): Refusal {
-  // Some clients use this route by default, and can be set to the supported one.
+  // Some clients call this route by default and can be configured for the supported one.
   const next =
     path === "/v1/responses"
       ? "use POST /v1/chat/completions (in your client, choose the chat completions API)"

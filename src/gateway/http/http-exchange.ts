@@ -29,26 +29,21 @@ export interface ExchangeInput {
   readonly response: ServerResponse;
   readonly requestId: RequestId;
   readonly route: string;
-  /** The wire whose format errors of this path have. */
+  /** The wire whose error format this path has. */
   readonly errorWire: Pick<Wire, "errorBody">;
   readonly clock: Clock;
-  /** Monotonic time of its first byte. */
   readonly startedMs: number;
   readonly deadlines: Deadlines;
   readonly clientAddresses: ClientAddresses;
-  /** Longest time in which the client may read no byte of an answer. */
   readonly writeIdleMs: number;
-  /** Counts whole answers that clients have not read. */
   readonly unread: UnreadAnswers;
-  /** The first headers of every answer: ids, and the origins that may read it. */
+  /** The first headers of every answer: request ids, and the origins that may read the answer. */
   readonly baseHeaders: (requestId: string) => HeaderList;
-  /** The trace of the request; undefined if no traces are exported. */
   readonly trace: RequestTrace | undefined;
-  /** Called last, when the exchange has ended. */
+  /** Called last, when the answer is complete or the connection has closed. */
   readonly onClosed: () => void;
 }
 
-/** One request and its response over `node:http`. */
 export class HttpExchange implements ClientExchange, Deadline {
   readonly requestId: RequestId;
   readonly route: string;
@@ -57,12 +52,10 @@ export class HttpExchange implements ClientExchange, Deadline {
   gone = false;
   dueMs: number = Number.POSITIVE_INFINITY;
   watchedAt = -1;
-  /** The facts about the served answer, for the log line. */
   served: ServedHeaders = {};
   readonly unreachedProviders: string[] = [];
   refusal: Refusal | undefined;
   ownTimeFromMs: number;
-  /** For the metrics: the answer was a stream; it ended with an error. */
   isStream = false;
   hasBroken = false;
 
@@ -86,7 +79,6 @@ export class HttpExchange implements ClientExchange, Deadline {
     this.#followEnd(input);
   }
 
-  /** Set before a route serves, because that happens after authentication. */
   get principal(): Principal {
     assert(this.#principal !== undefined, "the key was accepted before a recipe runs");
     return this.#principal;
@@ -131,11 +123,11 @@ export class HttpExchange implements ClientExchange, Deadline {
     list.push("content-type", contentType, "cache-control", "no-cache", "x-accel-buffering", "no");
     addServedHeaders(list, headers);
     const { request, response } = this.#input;
-    // HTTP/1.0 has no chunks: the answer ends with the connection.
+    // HTTP/1.0 has no chunks: the end of the connection ends the answer.
     this.#isChunked = request.httpVersionMinor > 0;
     if (this.#isChunked) list.push("transfer-encoding", "chunked");
     response.writeHead(200, list);
-    // Chunks are framed here, each in one write; the server would use four writes for each.
+    // Chunks are framed here, in one write each; Node would use four.
     response.chunkedEncoding = false;
   }
 
@@ -157,7 +149,7 @@ export class HttpExchange implements ClientExchange, Deadline {
   }
 
   write(output: Output): boolean {
-    // A chunk of no bytes would end the body.
+    // An empty chunk would end the body.
     if (this.gone || output.length === 0) return true;
     const isBehind = this.dueMs !== Number.POSITIVE_INFINITY;
     if (this.#send(output, isBehind ? () => this.#moved() : undefined)) return true;
@@ -181,13 +173,12 @@ export class HttpExchange implements ClientExchange, Deadline {
       if (last.length > 0) this.#send(last);
       response.end(LAST_CHUNK);
     }
-    // A client that is already behind has a deadline.
     const isBehind = this.dueMs !== Number.POSITIVE_INFINITY;
     if (response.writableLength > 0 && !isBehind) this.#boundWriting();
   }
 
   cut(): void {
-    // A reset, because a plain close could be taken for the end of the body.
+    // A plain close could be mistaken for the end of the body, a reset cannot.
     this.#input.request.socket.resetAndDestroy();
   }
 
@@ -205,12 +196,12 @@ export class HttpExchange implements ClientExchange, Deadline {
     this.#endWith(isPieces(body) ? body : [body], this.#principal?.keyId);
   }
 
-  /** True once the whole answer is written, even if it has not left yet. */
+  /** True once the whole answer was written, even if the client has not received it yet. */
   get isAnswered(): boolean {
     return this.#finishing;
   }
 
-  /** Makes the next refusal close the connection, because nothing further on it can be trusted. */
+  /** Makes the next refusal close the connection, because later bytes on it cannot be trusted. */
   closeAfterRefusal(lingerMs: number): void {
     this.#lingerMs = lingerMs;
   }
@@ -231,16 +222,15 @@ export class HttpExchange implements ClientExchange, Deadline {
     if (this.#lingerMs !== undefined) closeConnection(this.#input.request.socket, this.#lingerMs);
   }
 
-  /** Ends the answer of a client that has read no byte for too long. */
+  /** Disconnects a client that has read no byte for too long. */
   onDue(): void {
     const { response } = this.#input;
-    // A pipelined answer has no socket yet: an earlier answer comes first, and that one has a time
-    // limit.
+    // A pipelined answer has no socket until the earlier answers end, which have their own
+    // deadlines.
     if (response.socket === null) this.#boundWriting();
     else response.destroy();
   }
 
-  /** Renews the deadline when some of the waiting bytes were sent. */
   #moved(): void {
     if (this.dueMs !== Number.POSITIVE_INFINITY) this.#boundWriting();
   }
@@ -251,20 +241,20 @@ export class HttpExchange implements ClientExchange, Deadline {
     const framed = this.#isChunked ? encodeChunk(output, bytes) : output;
     if (this.#hasSent) return response.write(framed, chooseEncoding(output, bytes), onTaken);
     this.#hasSent = true;
-    // The server would join a text with the head, and keep its parts as long as the stream.
+    // Node would join a string with the head, and keep both until the stream ends.
     return response.write(typeof framed === "string" ? Buffer.from(framed) : framed, onTaken);
   }
 
   /**
-   * Writes the whole body of an answer. While the request's body still arrives, the client has the
-   * complete answer, but the response ends only after that body: closing a connection with unread
-   * bytes resets it, and clients that send first and read later would lose the answer.
+   * Writes the whole body of an answer. If the request's body is still arriving, the response ends
+   * only after it: closing a connection with unread bytes resets it, and a client that sends
+   * everything before it reads would lose the answer.
    */
   #endWith(pieces: readonly Output[], keyId?: KeyId): void {
     const { request, response, unread } = this.#input;
     const bytes = pieces.reduce((sum, piece) => sum + Buffer.byteLength(piece), 0);
     if (keyId !== undefined && bytes > ANSWER_SLICE_BYTES) {
-      // Not the response's socket, because a pipelined answer has none yet.
+      // A pipelined response has no socket yet, so the request's socket is destroyed.
       this.#unread = { keyId, bytes, destroy: () => request.socket.destroy() };
       unread.add(this.#unread);
     }
@@ -287,7 +277,7 @@ export class HttpExchange implements ClientExchange, Deadline {
     if (response.writableLength > 0) this.#boundWriting();
   }
 
-  /** Writes one slice after another; each sent slice shows that the client reads. */
+  /** Each slice that was sent proves that the client reads, and so renews the deadline. */
   #writeSlices(slices: Iterator<Output>, onWritten: () => void): void {
     const { response, unread } = this.#input;
     if (response.destroyed) return;
@@ -301,7 +291,6 @@ export class HttpExchange implements ClientExchange, Deadline {
     response.write(next.value, () => this.#writeSlices(slices, onWritten));
   }
 
-  /** Starts or renews the deadline after which a client that reads nothing is disconnected. */
   #boundWriting(): void {
     const { clock, deadlines, writeIdleMs } = this.#input;
     this.dueMs = clock.monotonicMs() + writeIdleMs;
@@ -315,8 +304,8 @@ export class HttpExchange implements ClientExchange, Deadline {
       this.#closed();
     };
     response.on("close", onClose);
-    // The server does not report the close of a connection for a pipelined answer. A client may
-    // have any number of them.
+    // Node does not tell a pipelined answer that the connection closed. A client may have any
+    // number of pipelined answers, hence no maximum of listeners.
     if (response.socket === null) socket.setMaxListeners(0).on("close", onClose);
   }
 
@@ -348,14 +337,13 @@ function* iterateSlices(pieces: readonly Output[]): Generator<Output, undefined>
 }
 
 const EMPTY = Buffer.alloc(0);
-/** The W3C Trace Context header that names the caller's trace. */
 const TRACEPARENT = "traceparent";
-/** The last chunk (RFC 9112, section 7.1). */
+/** The chunk that ends a body (RFC 9112, section 7.1). */
 const LAST_CHUNK = "0\r\n\r\n";
 
 /**
- * A text of ASCII alone has the same bytes in both encodings, and the server writes latin1 without
- * converting it: 14 % of a stream chunk.
+ * ASCII text has the same bytes in both encodings, but Node writes latin1 without converting it,
+ * which saves 14 % of the time for a stream chunk.
  */
 function chooseEncoding(output: Output, bytes: number): BufferEncoding {
   return bytes === output.length ? "latin1" : "utf8";

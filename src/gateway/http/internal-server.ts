@@ -5,8 +5,8 @@ import { drainingResponse } from "./connections.ts";
 import type { Readiness } from "./readiness.ts";
 
 /**
- * The internal listener, on loopback unless a setting says otherwise: `/metrics`, `/livez` (also
- * `/healthz`) and `/readyz`, with its reasons when they are asked for.
+ * Serves `/metrics`, `/livez` (also `/healthz`) and `/readyz`, which gives its reasons to
+ * `?verbose`. It has no authentication, so it listens on loopback unless a setting says otherwise.
  */
 export function createInternalServer(options: {
   readonly metrics: Pick<Exposition, "scrape">;

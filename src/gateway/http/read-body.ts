@@ -11,15 +11,14 @@ import {
   type Result,
 } from "../../kernel/index.ts";
 
-/** A request body. */
 export interface ReadBody {
   readonly body: Buffer;
-  /** The pooled buffer that holds it; undefined if it is not pooled. */
+  /** Undefined if `body` is not in a pooled buffer. */
   readonly loan: LentBuffer | undefined;
 }
 
 /**
- * Reads a request body and refuses it over `bytesMax`; the refusal reads the rest. `done` is called
+ * Reads a request body; refuses one over `bytesMax` as soon as its size is known. Calls `done`
  * once, or never if the client leaves first.
  */
 export function readBody(
@@ -43,7 +42,7 @@ export function readBody(
   });
 }
 
-/** Calls `done` with the chunks, or with undefined if there are more than `bytesMax` bytes. */
+/** Calls `done` with undefined if there are more than `bytesMax` bytes. */
 function collect(
   request: IncomingMessage,
   bytesMax: number,
@@ -73,10 +72,12 @@ function collect(
   });
 }
 
-/** Joins the chunks. The buffer is lent only now, so that slow uploads do not occupy the pool. */
+/**
+ * Borrows the buffer only when all chunks have arrived, so that slow uploads do not occupy the
+ * pool.
+ */
 function joined(chunks: readonly Buffer[], bytes: number, pool: BufferPool): ReadBody {
   const [only] = chunks;
-  // One chunk is the common case: no copy.
   if (chunks.length === 1 && only !== undefined) return { body: only, loan: undefined };
   const loan = pool.lend(bytes);
   const body = loan?.bytes ?? Buffer.allocUnsafe(bytes);
@@ -91,9 +92,9 @@ function tooLarge(bytesMax: number): Refused {
 }
 
 /**
- * Refuses a request that a proxy in front of the gateway could read differently. Node's parser
- * accepts requests without a version, keeps the first of several keys or hosts, and uses the last
- * of several encodings.
+ * Refuses a request that a proxy before the gateway could read differently (request smuggling).
+ * Node's parser accepts a request without an HTTP version, the first of several keys or hosts, and
+ * the last of several transfer encodings.
  */
 export function findAmbiguity(request: IncomingMessage): Refusal | undefined {
   if (request.httpVersionMajor !== 1) return invalidRequest("send the request with HTTP/1.1");

@@ -4,11 +4,9 @@ export type InstanceState = "starting" | "serving" | "draining";
 
 export const INSTANCE_STATES: readonly InstanceState[] = ["starting", "serving", "draining"];
 
-/** The body of `/readyz?verbose`. */
 export interface ReadinessReport {
   readonly ready: boolean;
   readonly state: InstanceState;
-  /** Settings that were changed since the start and wait for a restart. */
   readonly waiting_settings: readonly string[];
   readonly checks: {
     readonly listening: boolean;
@@ -22,32 +20,33 @@ export interface ReadinessReport {
 
 export interface ReadinessOptions {
   readonly clock: Pick<Clock, "monotonicMs">;
-  /** True while this instance holds its lease of the ledger. */
   readonly isLeaseHeld: () => boolean;
-  /** True if the ledger was rolled back, so that no instance takes traffic until it is reopened. */
+  /**
+   * True if the database has lost committed ledger entries, such as by restoring an old backup,
+   * until an operator reopens the books. No instance takes traffic meanwhile.
+   */
   readonly isStopped?: () => boolean;
   /** Rejects if the database does not answer. Called only while the lease is lost. */
   readonly pingDatabase: () => Promise<void>;
-  /** Settings that wait for a restart, by name. Default: none. */
   readonly waitingSettings?: () => readonly string[];
 }
 
 const CHECK_EVERY_MS = 1_000;
-/** Longer than it takes to renew a lease after an outage. */
+/** Longer than a renewal of the lease takes after an outage. */
 const FENCED_AFTER_MS = 5_000;
 
 /**
  * Decides whether this instance may take traffic; a probe queries no store. A fault that all
- * instances share makes none unready, because a balancer without instances would lose the answers
- * that say when to retry. A rolled-back ledger does, because it waits for an operator. Created once
- * the catalog is built and the ledger was joined.
+ * instances share leaves them ready: a balancer without instances could not pass on the refusals
+ * that tell clients when to retry. Lost ledger entries make them unready, because they wait for an
+ * operator. Create it after the catalog and the ledger: its report takes them for granted.
  */
 export class Readiness {
   readonly #options: ReadinessOptions;
   readonly #timer: NodeJS.Timeout;
   #state: InstanceState = "starting";
   #isPinging = false;
-  /** The time since which the database responds although the lease is lost; undefined otherwise. */
+  /** Since when the database answers although the lease is lost. */
   #aloneSinceMs: number | undefined;
   #aloneUntilMs = Number.NEGATIVE_INFINITY;
 
@@ -89,7 +88,7 @@ export class Readiness {
     if (this.#state === "starting") this.#state = "serving";
   }
 
-  /** Call this before the instance stops, so that balancers send their requests elsewhere. */
+  /** Call this before the instance stops, so that balancers send requests elsewhere. */
   drain(): void {
     this.#state = "draining";
   }
@@ -98,7 +97,7 @@ export class Readiness {
     clearInterval(this.#timer);
   }
 
-  /** Compares the lease with the database; called by a timer. */
+  /** Called by a timer: while the lease is lost, notes whether the database answers. */
   async check(): Promise<void> {
     const { clock, isLeaseHeld, pingDatabase } = this.#options;
     if (isLeaseHeld()) this.#aloneSinceMs = undefined;
@@ -116,12 +115,14 @@ export class Readiness {
     }
   }
 
-  /** True while an operator must decide, which is no state to wait out. */
   get #isStopped(): boolean {
     return this.#options.isStopped?.() === true;
   }
 
-  /** True if the database answers, but this instance has lost its lease for too long. */
+  /**
+   * True if the lease is lost although the database has answered for `FENCED_AFTER_MS`: only this
+   * instance is at fault.
+   */
   get #isFencedAlone(): boolean {
     const { clock, isLeaseHeld } = this.#options;
     if (this.#aloneSinceMs === undefined || isLeaseHeld()) return false;

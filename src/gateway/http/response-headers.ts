@@ -1,10 +1,12 @@
 import { ANSWER_HEADERS, type Refusal, RETRY_AFTER_SECONDS_MAX } from "../../kernel/index.ts";
 import type { ServedHeaders } from "../call/client-exchange.ts";
 
-/** A flat list of names and values, as `writeHead` takes it. */
+/** Alternating names and values, as `writeHead` takes them. */
 export type HeaderList = string[];
 
-/** The headers of every answer: both forms of the request id, and CORS without credentials. */
+/**
+ * The first headers of every answer: the request id under two names, and CORS without credentials.
+ */
 export function baseHeaders(requestId: string): HeaderList {
   return [
     HEADERS.requestId.name,
@@ -18,7 +20,7 @@ export function baseHeaders(requestId: string): HeaderList {
   ];
 }
 
-/** Headers of an answer for a page of our own origin: no other origin may read or frame it. */
+/** For answers to pages of our own origin: no other origin may read or frame them. */
 export function sameOriginHeaders(requestId: string): HeaderList {
   return [
     HEADERS.requestId.name,
@@ -59,7 +61,7 @@ export function addServedHeaders(list: HeaderList, served: ServedHeaders): Heade
 const NEVER_RETRY = new Set(["insufficient_quota", "auth"]);
 
 /**
- * The longest wait of a one-minute window in seconds. A client should not sleep for longer windows.
+ * The longest wait for a one-minute window in seconds. Clients should not sleep for longer windows.
  */
 const SLEEP_SECONDS_MAX = RETRY_AFTER_SECONDS_MAX + 1;
 
@@ -86,7 +88,7 @@ export function addRefusalHeaders(list: HeaderList, refusal: Refusal): HeaderLis
     list.push(HEADERS.upstreamStatus.name, String(refusal.upstreamStatus));
   }
   const bug = refusal.class === "gateway_error" && refusal.status === 500;
-  // Official clients would otherwise retry at once, or sleep for all of `retry-after`.
+  // Official clients would otherwise retry at once, or sleep for the whole of `retry-after`.
   const isLong = (refusal.retryAfterSeconds ?? 0) > SLEEP_SECONDS_MAX;
   const notSoon =
     (refusal.status === 429 || refusal.status === 503) && (!refusal.retryable || isLong);
@@ -95,15 +97,13 @@ export function addRefusalHeaders(list: HeaderList, refusal: Refusal): HeaderLis
   return list;
 }
 
-/** Field names come from clients: anything but visible ASCII is replaced, and the length bounded. */
+/** The text may come from a client: replaces all but visible ASCII, and bounds the length. */
 function headerSafe(text: string): string {
   return text.replace(/[^\x21-\x7e]/g, "?").slice(0, 2_048);
 }
 
-/** One response header. */
 interface ResponseHeader {
   readonly name: string;
-  /** True if it is named in `access-control-expose-headers`. */
   readonly exposed: boolean;
   readonly on: "every answer" | "served answers" | "refusals";
   readonly doc: string;
@@ -129,7 +129,7 @@ type HeaderKey =
   | "retryAfter"
   | "shouldRetry";
 
-/** Every response header of the gateway; the source of CORS and of the reference page. */
+/** Every response header of the gateway. CORS and the reference page are generated from it. */
 export const HEADERS: Readonly<Record<HeaderKey, ResponseHeader>> = {
   requestId: header("x-request-id", "every answer", {
     exposed: true,
@@ -205,7 +205,6 @@ export const HEADERS: Readonly<Record<HeaderKey, ResponseHeader>> = {
   }),
 };
 
-/** The headers of an answer that a browser's script may read. */
 const EXPOSED_HEADERS: string = Object.values(HEADERS)
   .filter((each) => each.exposed)
   .map((each) => each.name)

@@ -7,23 +7,20 @@ export interface Route {
   readonly method: "GET" | "POST";
   /**
    * The documented path. `{id}` as the last segment matches the rest of the path, because model ids
-   * have slashes; elsewhere it matches one segment.
+   * contain slashes; elsewhere it matches one segment.
    */
   readonly path: string;
   readonly bodyBytesMax: number;
-  /** True if HEAD is answered like GET, without the body. */
   readonly answersHead?: boolean;
   serve(exchange: HttpExchange, target: RequestTarget): Promise<void>;
 }
 
 export interface RequestTarget {
-  /** The raw query string after the `?`; the few routes that need it parse it. */
+  /** The text after the `?`, not decoded. */
   readonly queryText: string;
-  /** The decoded `{id}` of the path; undefined if the route has none. */
   readonly id: string | undefined;
 }
 
-/** Finds routes by method and path: fixed paths by one look-up, `{id}` paths by pattern. */
 export class RouteTable {
   readonly routes: readonly Route[];
   readonly #wires: WireTable;
@@ -39,12 +36,11 @@ export class RouteTable {
         else this.#patterns.push({ pattern: compilePattern(method, route.path), route });
       }
     }
-    // A pattern with the id at the end matches any rest, so patterns with a suffix are checked
-    // first.
+    // A pattern that ends with `{id}` also matches longer paths, so it is tried after the others.
     this.#patterns.sort((a, b) => Number(endsWithId(a.route)) - Number(endsWithId(b.route)));
   }
 
-  /** The wire whose format errors of this path have, whether or not it is a route. */
+  /** The wire whose error format this path has, even if there is no such route. */
   findErrorWire(path: string): Wire {
     return this.#wires.ofPath(path);
   }
@@ -87,7 +83,6 @@ export function post(path: string, serve: Route["serve"]): Route {
   return { method: "POST", path, bodyBytesMax: BODY_BYTES_MAX, serve };
 }
 
-/** A route whose bodies are small: videos and decisions. */
 export function postSmall(path: string, serve: Route["serve"]): Route {
   return { method: "POST", path, bodyBytesMax: SMALL_BODY_BYTES_MAX, serve };
 }

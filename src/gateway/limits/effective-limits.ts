@@ -29,15 +29,12 @@ import type { ScopeClaim } from "./limit-store.ts";
 
 type Origin = "trial" | "console" | "identity" | "playground" | "optimize";
 
-/** The facts on which the limits of an organization as a whole depend. */
 export interface LimitedOrg {
   readonly orgId: OrgId;
-  /** True if the organization has ever held bought or granted credit. */
   readonly funded: boolean;
   readonly rules: { readonly limits: readonly StoredLimit[] };
 }
 
-/** The facts on which the limits of a request depend; a principal has this shape. */
 export interface LimitedKey extends LimitedOrg {
   readonly keyId: KeyId;
   readonly keyOrigin: Origin;
@@ -54,7 +51,6 @@ export const SPECIFIED_LIMITS: LimitDefaults = {
   concurrentRequests: CONCURRENT_REQUESTS_MAX,
 };
 
-/** The facts of a request on which its limits depend. */
 export interface AskedRequest {
   readonly modelId?: string;
   /**
@@ -63,16 +59,16 @@ export interface AskedRequest {
    */
   readonly ownKeysOnly?: boolean;
   /**
-   * True to claim only the limits from which own keys are exempt, after none of them has served the
-   * request. Default false.
+   * True to claim only the limits from which requests on own provider keys are exempt, because the
+   * request falls back from these keys to the platform's. Default false.
    */
   readonly unfundedOnly?: boolean;
 }
 
 /**
  * Returns a function that lists the scopes that must admit a request, narrowest first: the key, the
- * model if a stored limit names it, the organization. They depend only on the immutable key record
- * and are cached with it, so that the same arguments give the same array.
+ * model if a stored limit names it, the organization. The scopes depend only on the immutable key
+ * record and are cached with it: the same arguments give the same array.
  */
 export function limitScopes(
   defaults: LimitDefaults = SPECIFIED_LIMITS,
@@ -86,8 +82,8 @@ export function limitScopes(
 }
 
 /**
- * The scopes of a request to a dedicated endpoint besides the endpoint itself. The defaults do not
- * apply, but the customer's own limits do. Often empty. Cached like those of `limitScopes`.
+ * The scopes of a request to a dedicated endpoint, without the scope of the endpoint. They have
+ * only limits that the customer set, and are often empty. Cached like the scopes of `limitScopes`.
  */
 export function endpointSelfScopes(
   key: LimitedKey,
@@ -96,7 +92,6 @@ export function endpointSelfScopes(
   return endpointSelfMemo.of(key, modelId);
 }
 
-/** The scope of a dedicated endpoint itself; it replaces the defaults. */
 export function endpointScope(endpoint: {
   readonly endpointId: string;
   readonly limits: EndpointLimits;
@@ -104,29 +99,31 @@ export function endpointScope(endpoint: {
   return { scope: "endpoint", id: `endpoint:${endpoint.endpointId}`, limits: endpoint.limits };
 }
 
-/** The limits of one scope, with their sources. */
 export interface LimitRow {
   readonly scope: "key" | "model" | "org";
-  /** Identity in the limit store. */
   readonly id: string;
-  /** The id that callers see; often the same as `id`. */
+  /** The id that customers see; often the same as `id`. */
   readonly shownId: string;
-  /** Set for a model under one key; `shownKeyId` is the id that callers see. */
+  /** Set for a model under one key; `shownKeyId` is the key's id that customers see. */
   readonly keyId?: KeyId;
   readonly shownKeyId?: string;
-  /** The highest limits that the customer may set. */
   readonly ceilings: LimitCeilings;
   /** The limits that the operator set; they replace the default. */
   readonly contract: LimitValues;
   /** The limits that the customer set; a value above the ceiling has no effect. */
   readonly self: LimitValues;
-  /** The limits that apply: the lower of the customer's and those that apply without it. */
+  /**
+   * The limits that apply: the lower of `self` and `ceilings`, or for a model of `self` and
+   * `contract`.
+   */
   readonly limits: LimitValues;
-  /** Requests per minute of requests that are not exempt, until the organization has credit. */
+  /**
+   * Limit of requests on the platform's provider keys while the organization has no credit; absent
+   * unless it is lower than `limits.requestsPerMinute`.
+   */
   readonly unfundedRequestsPerMinute?: number;
 }
 
-/** The rows behind the scopes that `limitScopes` lists, narrowest first. */
 export function limitRows(
   key: LimitedKey,
   modelId: string | undefined,
@@ -136,7 +133,6 @@ export function limitRows(
   return [keyRow(key, defaults), ...models, ...orgLimitRows(key, modelId, defaults)];
 }
 
-/** The rows that every key of the organization shares. */
 export function orgLimitRows(
   org: LimitedOrg,
   modelId: string | undefined,
@@ -146,19 +142,19 @@ export function orgLimitRows(
   return [...models, orgRow(org, defaults)];
 }
 
-/** The rows of a request to a dedicated endpoint: only the limits that the customer set. */
 export function endpointSelfRows(
   key: LimitedKey,
   modelId: string | undefined,
   defaults: LimitDefaults,
 ): readonly LimitRow[] {
-  // The limit for unfunded organizations is a default, so it is left out like the others.
+  // `funded`: the limit for organizations without credit is a default too, and defaults do not
+  // apply here.
   return selfRows(limitRows({ ...key, funded: true }, modelId, defaults));
 }
 
 /**
- * The scopes that all keys of the organization share, or those of `endpointSelfRows` for one
- * endpoint.
+ * The scopes that all keys of the organization share; for an endpoint, only with limits that the
+ * customer set.
  */
 export function orgScopes(
   org: LimitedOrg,
@@ -169,7 +165,6 @@ export function orgScopes(
   return asked.isOfEndpoint ? selfRows(rows).map(toSelfClaim) : rows.flatMap(toClaims);
 }
 
-/** The ceiling in requests per minute of a new key. */
 export function findRequestsPerMinuteCeiling(origin: Origin): number {
   switch (origin) {
     case "trial":
@@ -186,8 +181,8 @@ export function findRequestsPerMinuteCeiling(origin: Origin): number {
 }
 
 /**
- * Caches results with a key's record: one for each model that a stored limit names, and one for all
- * others, so that invented model ids take no memory.
+ * Caches, with each key's record, one result for each model that a stored limit names and one for
+ * all other models, so that invented model ids take no memory.
  */
 class ScopeMemo<T> {
   readonly #known: WeakMap<LimitedKey, Remembered<T>> = new WeakMap();
@@ -213,7 +208,7 @@ class ScopeMemo<T> {
 
 interface Remembered<T> {
   readonly general: T;
-  /** A map of the named models with lazily computed values; undefined if no limit names a model. */
+  /** The named models, each computed on first use; undefined if no limit names a model. */
   readonly byModel: Map<string, T | undefined> | undefined;
 }
 
@@ -224,11 +219,14 @@ function mapNamedModels<T>({ keyId, rules }: LimitedKey): Map<string, T | undefi
   return named.length === 0 ? undefined : new Map(named.map((modelId) => [modelId, undefined]));
 }
 
-/** The scopes of a request that is not exempt, and of an exempt one; often the same array. */
+/**
+ * A request is exempt if the limit for organizations without credit does not apply to it. `counted`
+ * and `exempt` are often the same array.
+ */
 interface ScopeSet {
   readonly counted: readonly ScopeClaim[];
   readonly exempt: readonly ScopeClaim[];
-  /** The scopes from which a request is exempt. */
+  /** Only the scopes of the limit for organizations without credit. */
   readonly unfunded: readonly ScopeClaim[];
 }
 
@@ -240,7 +238,7 @@ function scopeSet(key: LimitedKey, modelId: string | undefined, defaults: LimitD
   return { counted: isLimitedMore ? rows.flatMap(toClaims) : exempt, exempt, unfunded };
 }
 
-/* Requests to an endpoint use up a limit only if the customer set one, never the default. */
+/* Requests to a dedicated endpoint count against a limit only if the customer set one. */
 function toSelfClaim(row: LimitRow): ScopeClaim {
   const isCounted = row.limits.requestsPerMinute !== undefined;
   return isCounted ? toClaim(row) : { ...toClaim(row), countsRequests: false };
@@ -261,8 +259,8 @@ function toClaim({ scope, id, shownId, limits }: LimitRow): ScopeClaim {
 }
 
 /*
- * The limit for unfunded organizations has a window of its own. Every request counts in the
- * ordinary scope, and only requests that are not exempt count in this one.
+ * The limit for organizations without credit has its own scope. All requests count in the ordinary
+ * scope, and only requests that are not exempt count in `#unfunded`.
  */
 function toClaims(row: LimitRow): readonly ScopeClaim[] {
   return [toClaim(row), ...toUnfundedClaim(row)];
@@ -302,7 +300,6 @@ function orgRow(org: LimitedOrg, defaults: LimitDefaults): LimitRow {
   });
 }
 
-/** The row of the model under this key; empty if no limit is stored for it. */
 function keyModelRow(
   key: LimitedKey,
   modelId: string,
@@ -314,7 +311,6 @@ function keyModelRow(
   return rows.map((row) => ({ ...row, shownKeyId: presentKeyId(key) }));
 }
 
-/** The row of the model in the organization; empty if no limit is stored for it. */
 function orgModelRow(
   { orgId, rules: { limits } }: LimitedOrg,
   modelId: string,

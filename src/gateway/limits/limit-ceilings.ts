@@ -21,17 +21,16 @@ export interface StoredLimit extends LimitValues {
   readonly modelId?: string;
 }
 
-/** The identity of a stored limit, without its values. */
 export type LimitTarget = Pick<StoredLimit, "source" | "scope" | "keyId" | "modelId">;
 
-/** The limits of a dedicated endpoint, which replace the defaults for its traffic. */
 export interface EndpointLimits extends LimitValues {
   /** A hard limit (`rps`): one more request in the same second is refused. */
   readonly requestsPerSecond?: number;
-  /** Requests wait to be sent at this even rate, at most `waitMsMax` (`rps_queue`). */
+  /**
+   * Requests are sent at this even rate, each after a wait of at most `waitMsMax` (`rps_queue`).
+   */
   readonly paced?: { readonly perSecond: number; readonly waitMsMax: number };
 }
-/** The default limits of every organization; the specification's unless configured. */
 export interface LimitDefaults {
   readonly orgRequestsPerMinute: number;
   readonly unfundedRequestsPerMinute: number;
@@ -41,10 +40,8 @@ export interface LimitDefaults {
   readonly concurrentRequests: number;
 }
 
-/** The most that a customer may set each limit of a scope to. */
 export type LimitCeilings = Required<LimitValues>;
 
-/** The facts on which the ceilings of a key depend. */
 export interface CeilingKey {
   readonly keyId: KeyId;
   readonly requestsPerMinuteCeiling: number;
@@ -68,7 +65,6 @@ export function keyCeilings(
   };
 }
 
-/** The ceilings of a new key: those of a contract for every key, or else the defaults. */
 export function newKeyCeilings(
   requestsPerMinuteCeiling: number,
   limits: readonly StoredLimit[],
@@ -82,7 +78,6 @@ export function newKeyCeilings(
   };
 }
 
-/** The ceilings of an organization, in total or for one model. */
 export function orgCeilings(
   limits: readonly StoredLimit[],
   modelId: string | undefined,
@@ -99,7 +94,7 @@ export function orgCeilings(
   };
 }
 
-/** The contract's limits of a key; the key's own take precedence over those for every key. */
+/** The contract limits of a key: those of a contract for this key precede those for every key. */
 export function keyContract(limits: readonly StoredLimit[], keyId: KeyId): LimitValues {
   return {
     ...findValues(limits, { source: "contract", scope: "key" }),
@@ -107,7 +102,6 @@ export function keyContract(limits: readonly StoredLimit[], keyId: KeyId): Limit
   };
 }
 
-/** The values of the stored limit with this target; empty if there is none. */
 export function findValues(limits: readonly StoredLimit[], name: LimitTarget): LimitValues {
   const stored = limits.find((limit) => isNamed(limit, name));
   if (stored === undefined) return {};
@@ -115,7 +109,6 @@ export function findValues(limits: readonly StoredLimit[], name: LimitTarget): L
   return defined({ requestsPerMinute, tokensPerMinute, concurrent });
 }
 
-/** True if the stored limit has this target. */
 export function isNamed(limit: StoredLimit, name: LimitTarget): boolean {
   return (
     limit.source === name.source &&
@@ -135,5 +128,4 @@ export function takeLower(one: LimitValues, other: LimitValues): LimitValues {
   return lower;
 }
 
-/** The limits that a customer may set. */
 export const LIMIT_FIELDS = ["requestsPerMinute", "tokensPerMinute", "concurrent"] as const;

@@ -6,7 +6,7 @@ import {
   type RedisLink,
 } from "../../kernel/index.ts";
 
-/** Counts how a shared limit store responds; a store in memory is always up. */
+/** Metrics of a shared limit store; a store in memory counts nothing and is always up. */
 export class LimitStoreCounts {
   readonly #seconds = new HistogramFamily("tm_limit_store_seconds");
   #faults = 0;
@@ -22,7 +22,6 @@ export class LimitStoreCounts {
     if (!asked.isAnswered) this.#faults += 1;
   }
 
-  /** Counts a call that was not answered in time. */
   late(): void {
     this.#isUp = false;
     this.#faults += 1;
@@ -37,7 +36,10 @@ export class LimitStoreCounts {
   }
 }
 
-/** The purpose of each script; scripts without an entry only share the connection. */
+/**
+ * The `op` label of each script. Scripts of other features on this connection are labelled
+ * `health`.
+ */
 const OPS: Readonly<Record<string, "claim" | "peek" | "change" | "rebuild">> = {
   claimLimits: "claim",
   peekLimits: "peek",
@@ -45,7 +47,6 @@ const OPS: Readonly<Record<string, "claim" | "peek" | "change" | "rebuild">> = {
   rebuildLimits: "rebuild",
 };
 
-/** Runs scripts on a connection, and notes how long each took and whether it was answered. */
 export function measuredLink(
   link: Pick<RedisLink, "run">,
   counts: LimitStoreCounts,

@@ -5,25 +5,23 @@ import {
   type OrgId,
 } from "../../kernel/index.ts";
 
-/** The tokens of one request: their total and its two parts. */
 export interface TokenCount {
   readonly tokens: number;
   readonly promptTokens: number;
   readonly completionTokens: number;
 }
 
-/** A capacity that a provider declared, for any window of this length. */
+/** A limit that a provider declares for every rolling window of this length. */
 export interface DeclaredWindow {
   readonly kind: "request" | "prompt" | "completion";
   /**
-   * In seconds. A window of an hour has buckets of one minute, a window of a day buckets of 24
-   * minutes. A charge counts for the window and at most one bucket longer.
+   * The window has 60 buckets: of a second, a minute or 24 minutes. A charge counts for the window
+   * and at most one bucket longer.
    */
   readonly seconds: 60 | 3_600 | 86_400;
   readonly limit: number;
 }
 
-/** An even rate at which requests are sent; a short burst is delayed. */
 export interface Pace {
   /** Above 0; may be a fraction. */
   readonly perSecond: number;
@@ -46,14 +44,17 @@ export interface ScopeClaim {
   readonly scope: LimitScope;
   /** A name that is unique in the whole installation: `key:<key id>`, … */
   readonly id: string;
-  /** The id that callers see, where it differs from `id` (`model:<model id>` of one organization). */
+  /** The id that clients see; absent if it is `id`. A model's `id` also names its organization. */
   readonly shownId?: string;
   readonly limits: LimitSet;
-  /** The limits that apply when the throttle has ended; absent if the scope is not throttled. */
+  /**
+   * The limits after the throttle of the pool, and the seconds until it ends; absent if the scope
+   * is not throttled.
+   */
   readonly whole?: { readonly limits: LimitSet; readonly inSeconds: number };
   /**
-   * False if the limits on the number of requests do not apply, for traffic that is exempt from the
-   * rule for organizations without credit. Default true.
+   * False if requests of this claim do not count against limits on the number of requests. Default
+   * true.
    */
   readonly countsRequests?: boolean;
 }
@@ -69,8 +70,8 @@ export interface LimitClaim extends TokenCount {
   /** Narrowest scope first, because the refusal names the first that refuses. */
   readonly scopes: readonly ScopeClaim[];
   /**
-   * Scopes of calls whose clients have left. They must have a free place, but the claim does not
-   * take it. Checked last.
+   * Concurrency scopes of calls whose clients have left. Each must have a free place, but the claim
+   * does not take it. Checked last.
    */
   readonly departed?: readonly ScopeClaim[] | undefined;
   /** Monotonic milliseconds of the caller; a shared store uses its own clock instead. */
@@ -92,32 +93,33 @@ export type ClaimOutcome =
       readonly scope: LimitScope;
       readonly limitKind: LimitKind;
       readonly id: string;
-      /** The limit of the scope; 0 during a cooldown. */
+      /** The limit that refused the claim; 0 during a cooldown. */
       readonly limit: number;
       readonly retryAfterSeconds: number;
-      /** The use, and the amount that this request adds; absent for a cooldown or a full queue. */
+      /**
+       * The use before this request, and the amount that the request would add; absent for a
+       * cooldown or a full pacing queue.
+       */
       readonly used?: number;
       readonly asked?: number;
-      /** True if only calls whose clients have left count. */
+      /** True if the request was refused because of calls whose clients have left. */
       readonly isDeparted?: true;
     }
-  /** The store did not answer; the request must be refused. */
   | { readonly kind: "unavailable" };
 
-/** The use of a scope at this moment. */
 export interface ScopeUsage {
   readonly requests: number;
   readonly tokens: number;
   readonly inFlight: number;
 }
 
-/** Rolling windows, rates and concurrency over several scopes at once. */
 export interface LimitStore {
   /** Claims all of the scopes, or none; a refused claim leaves no trace in any of them. */
   claim(claim: LimitClaim): ClaimOutcome | Promise<ClaimOutcome>;
   /**
-   * Moves the place of a client that has left from the claimed scopes to these scopes of the same
-   * slot, even if they are full. Other charges stay. At most once for each lease.
+   * Moves the concurrency place of a call whose client has left from the claimed scopes to
+   * `departed`, scopes of the same slot, even if they are full. Other charges stay. At most once
+   * for each lease.
    */
   depart(lease: LimitLease, departed: readonly ScopeClaim[], nowMs: number): void;
   /** Ends the concurrency lease and replaces estimated tokens by the observed ones. */
@@ -128,38 +130,37 @@ export interface LimitStore {
    */
   undo(lease: LimitLease, nowMs: number): void;
   /**
-   * Reads the use of each of these scopes, in their order. Undefined if the store does not answer.
+   * Reads the use of each scope, in the order of `scopes`. Undefined if the store does not answer.
    */
   peek(
     asked: Pick<LimitClaim, "slot" | "scopes" | "nowMs">,
   ): Promise<readonly ScopeUsage[] | undefined>;
   /**
-   * Refuses every claim on scope `id` for `seconds`, with kind `capacity`; a longer cooldown stays.
+   * Refuses every claim on scope `id` for `seconds`, with kind `capacity`; a cooldown that ends
+   * later stays.
    */
   cool(slot: string, id: string, seconds: number, nowMs: number): void;
 }
 
-/** The slot of an organization, with its own scope, its keys and its models. */
 export function orgSlot(orgId: OrgId): string {
   return `{org:${orgId}}`;
 }
 
-/** Tokens of a request from its two parts. */
 export function tokenCount(promptTokens: number, completionTokens: number): TokenCount {
   return { tokens: promptTokens + completionTokens, promptTokens, completionTokens };
 }
 
 export const NO_TOKENS: TokenCount = tokenCount(0, 0);
 
-/** The kind that a refusal by a declared window is reported as. */
 export function kindOfWindow({ kind, seconds }: DeclaredWindow): LimitKind {
   if (seconds !== 60) return "capacity";
   return kind === "request" ? "rpm" : "tpm";
 }
 
 /**
- * The wait of a request that arrives at `nowUs`. The time of the next free turn represents the
- * whole first-in, first-out queue (virtual scheduling). Times are whole microseconds.
+ * The wait of a request that arrives at `nowUs`. One number, the time of the next free turn,
+ * represents the whole first-in, first-out queue (virtual scheduling). Times are whole
+ * microseconds.
  */
 export function pacingWaitUs(nextSlotUs: number, nowUs: number): number {
   return Math.max(0, nextSlotUs - nowUs);
@@ -170,12 +171,10 @@ export function pacingIntervalUs(pace: Pace): number {
   return Math.ceil(1_000_000 / pace.perSecond);
 }
 
-/** The longest accepted wait in microseconds. */
 export function pacingWaitUsMax(pace: Pace): number {
   return Math.floor(pace.waitMsMax * 1000);
 }
 
-/** The amount by which one request charges a window. */
 export function countCharge(
   window: DeclaredWindow,
   tokens: TokenCount,
@@ -185,7 +184,6 @@ export function countCharge(
   return window.kind === "prompt" ? tokens.promptTokens : tokens.completionTokens;
 }
 
-/** A limit that is smaller than one request, so that waiting does not help. */
 export interface NeverFits {
   readonly scope: ScopeClaim;
   readonly kind: LimitKind;
@@ -194,9 +192,9 @@ export interface NeverFits {
 }
 
 /**
- * Finds the first limit that would refuse a request of this size even if it were idle; undefined if
- * the request fits. Only token limits can be too small: every other limit allows at least one
- * request.
+ * Finds the first limit that would refuse a request of this size even if nothing else used it;
+ * undefined if the request fits. Only token limits can be too small: every other limit allows at
+ * least one request.
  */
 export function neverFits(
   scopes: readonly ScopeClaim[],
@@ -216,7 +214,10 @@ export function neverFits(
   return undefined;
 }
 
-/** Seconds until no throttle makes these scopes too small for the request; 0: none does. */
+/**
+ * Seconds until every throttled scope that is too small for the request is whole again; 0 if none
+ * is too small.
+ */
 export function secondsThrottled(scopes: readonly ScopeClaim[], tokens: TokenCount): number {
   const waits = scopes.map(({ whole, ...now }) =>
     whole !== undefined && neverFits([now], tokens) !== undefined ? whole.inSeconds : 0,
@@ -243,11 +244,11 @@ const builtScopes = new WeakMap<
 >();
 
 /**
- * The scopes of calls whose clients have left: for each model as many as the widest of these scopes
- * allows in flight, and four times that for all models together. A provider that sends nothing then
- * blocks its own model only, and the number of unread answers is bounded. Empty if concurrency is
- * not limited. Returns the same array on every call, because a shared store caches what it derives
- * from it.
+ * The concurrency scopes of calls whose clients have left: for each model as many calls as the
+ * widest of `scopes` allows in flight, and four times that for all models together. A provider that
+ * sends nothing then blocks its own model only, and the number of unread answers is bounded. Empty
+ * if concurrency is not limited. Returns the same array on every call, because a shared store
+ * caches what it derives from it.
  */
 export function departedScopes(
   { slot, scopes }: Pick<LimitClaim, "slot" | "scopes">,

@@ -19,11 +19,11 @@ import {
 
 export interface PoolBoardOptions {
   readonly limits: Pick<LimitStore, "cool">;
-  /** Notified of each cooldown that began here, for the other instances. */
+  /** Called with each cooldown that a 429 to this process began, to tell the other instances. */
   readonly onCooldown?: (poolId: string, forMs: number) => void;
 }
 
-/** More than one is checked for each that is added, so that old pools do not accumulate. */
+/** Entries checked for expiry on each 429: more than one, so that old pools do not accumulate. */
 const SWEPT_PER_THROTTLE = 2;
 
 /**
@@ -37,7 +37,7 @@ export class PoolBoard {
   readonly #onCooldown: PoolBoardOptions["onCooldown"];
   /** Keyed by the pool object, so that the claims of an old catalog are dropped with it. */
   readonly #claims: WeakMap<Pool, PoolClaims> = new WeakMap();
-  /** By pool id, so that it outlives a catalog. Pools without a recent 429 are absent. */
+  /** By pool id, so that a throttle outlives a catalog. Pools without a recent 429 are absent. */
   readonly #throttles: Map<string, PoolThrottle> = new Map();
 
   constructor({ limits, onCooldown }: PoolBoardOptions) {
@@ -45,14 +45,13 @@ export class PoolBoard {
     this.#onCooldown = onCooldown;
   }
 
-  /** The number of pools with a recent 429. */
   get throttledCount(): number {
     return this.#throttles.size;
   }
 
   /**
    * Returns the claim of an organization; undefined if the pool has no limits. Returns the same
-   * object until the limits change.
+   * object until the limits change, because a shared store prepares its scopes once.
    */
   buildClaim(pool: Pool, orgId: OrgId, nowMs: number): PoolClaim | undefined {
     if (!hasLimits(pool)) return undefined;
@@ -64,13 +63,11 @@ export class PoolBoard {
     return claims.of(orgId, usablePercent(this.#findThrottle(pool.id, nowMs), nowMs), nowMs);
   }
 
-  /** Milliseconds until the cooldown of the pool ends; 0 if it does not cool down. */
   cooldownMs(poolId: string, nowMs: number): number {
     const throttle = this.#findThrottle(poolId, nowMs);
     return throttle === undefined ? 0 : Math.max(0, throttle.cooldownUntilMs - nowMs);
   }
 
-  /** The usable share of the declared capacity, in whole percent. */
   usablePercent(poolId: string, nowMs: number): number {
     return usablePercent(this.#findThrottle(poolId, nowMs), nowMs);
   }
@@ -106,7 +103,7 @@ export class PoolBoard {
     this.#remember(poolId, applyRemoteCooldown(known, { cooldownMs: forMs, nowMs }), nowMs);
   }
 
-  /** Moves the pool to the end and drops the oldest entries that have expired. */
+  /** Moves the pool to the end of the map, and drops the oldest entries if they have expired. */
   #remember(poolId: string, throttle: PoolThrottle, nowMs: number): void {
     this.#throttles.delete(poolId);
     this.#throttles.set(poolId, throttle);

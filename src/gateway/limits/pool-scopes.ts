@@ -16,17 +16,15 @@ export interface Pool {
   /** The share of every limit that one organization may use, in whole percent. */
   readonly orgSharePercent: number;
 }
-/** The claim to make before a dispatch into a pool. */
 export interface PoolClaim {
   readonly slot: string;
-  /** The organization's share, then the pool itself. */
   readonly scopes: readonly ScopeClaim[];
 }
 
 /**
  * Builds the claim of an organization: its share of the pool, then the pool itself. `usablePercent`
- * (1 to 100) of every declared limit is usable now, and the share is the pool's percentage of that.
- * Both are rounded down, to at least 1.
+ * (1 to 100) of every declared limit is usable now, and the share is `orgSharePercent` of the
+ * usable limit. Both are rounded down, to at least 1.
  */
 export function poolClaim(pool: Pool, orgId: OrgId, usablePercent: number): PoolClaim {
   const declared = declaredLimits(pool);
@@ -55,7 +53,6 @@ export function poolClaim(pool: Pool, orgId: OrgId, usablePercent: number): Pool
   };
 }
 
-/** The slot under which a shared store keeps a pool and all its shares. */
 export function poolSlot(poolId: string): string {
   return `{pool:${poolId}}`;
 }
@@ -64,7 +61,6 @@ export function poolScopeId(poolId: string): string {
   return `pool:${poolId}`;
 }
 
-/** True if the pool has a limit to claim. */
 export function hasLimits(pool: Pool): boolean {
   const { capacity, tokensPerMinute, requestsPerSecond, concurrent } = pool;
   return capacity.length > 0 || (tokensPerMinute ?? requestsPerSecond ?? concurrent) !== undefined;
@@ -82,7 +78,10 @@ export function portion(limit: number, percent: number): number {
 
 const SECONDS = { minute: 60, hour: 3_600, day: 86_400 } as const;
 
-/** Requests per minute are a separate limit, so that callers see how many are left. */
+/**
+ * Requests per minute become `requestsPerMinute` instead of a window, so that clients see how many
+ * are left.
+ */
 function declaredLimits(pool: Pool): LimitSet {
   const { tokensPerMinute, requestsPerSecond, concurrent } = pool;
   const isPlain = ({ type, per }: Pool["capacity"][number]): boolean =>
@@ -115,9 +114,12 @@ function portionOfAll(limits: LimitSet, percent: number): LimitSet {
   });
 }
 
-/** In milliseconds; an organization is dropped after one to two periods without a claim. */
+/**
+ * Milliseconds of one generation; an organization's claim is dropped after one to two generations
+ * without use.
+ */
 const ROUND_MS = 600_000;
-/** The most organizations of one period; those of the previous period are kept too. */
+/** The most organizations in one generation; the previous generation is kept too. */
 const ORGS_PER_ROUND_MAX = 10_000;
 
 /**
@@ -136,7 +138,6 @@ export class PoolClaims {
     this.#turnedAtMs = nowMs;
   }
 
-  /** Claims held in memory now. */
   get size(): number {
     return this.#young.size + this.#old.size;
   }
@@ -153,7 +154,6 @@ export class PoolClaims {
     return claim;
   }
 
-  /** Drops all claims, because the usable share and so every limit has changed. */
   #startOver(usablePercent: number, nowMs: number): void {
     this.#percent = usablePercent;
     this.#turn(nowMs);

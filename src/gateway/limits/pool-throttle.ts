@@ -1,19 +1,17 @@
 import { RETRY_AFTER_SECONDS_MAX } from "../../kernel/index.ts";
 
-/** The effect of a pool's latest 429s. Times are monotonic milliseconds. */
+/** Times are monotonic milliseconds. */
 export interface PoolThrottle {
   readonly cooldownUntilMs: number;
-  /** The end of the cooldown that the other instances know of. */
+  /** The end of the cooldown as the other instances know it. */
   readonly broadcastUntilMs: number;
   /** Whole percent of the declared capacity that was usable right after the latest 429. */
   readonly percent: number;
-  /** The time of the latest 429. */
   readonly latestMs: number;
   /** The time of the last 429 that shrank the pool; 429s right after it shrink nothing. */
   readonly shrunkAtMs: number;
 }
 
-/** A further 429 of the provider. */
 export interface TooMany {
   /** The length of the pool's cooldown; a running cooldown that ends later stays. */
   readonly cooldownMs: number;
@@ -22,12 +20,11 @@ export interface TooMany {
 
 const SHRINK_TO_PERCENT = 80;
 const USABLE_PERCENT_MIN = 10;
-/** Concurrent requests are throttled together, so their 429s count as one. */
+/** Concurrent requests get their 429s together, so 429s within this time count as one. */
 const TOGETHER_MS = 1_000;
 /** Tolerance for notices of other instances, which arrive late and by another clock. */
 const REMOTE_NOTICE_MS = 1_000;
 
-/** The throttle after a 429: four fifths of the usable share, at least 10 percent. */
 export function afterTooMany(known: PoolThrottle | undefined, event: TooMany): PoolThrottle {
   const { nowMs } = event;
   const before = usablePercent(known, nowMs);
@@ -50,19 +47,21 @@ export function applyRemoteCooldown(known: PoolThrottle | undefined, event: TooM
   return { ...after, broadcastUntilMs: cooldownUntilMs };
 }
 
-/** The usable share of the declared capacity, which grows by one percent for each quiet second. */
 export function usablePercent(throttle: PoolThrottle | undefined, nowMs: number): number {
   if (throttle === undefined) return 100;
   const quietSeconds = Math.floor(Math.max(0, nowMs - throttle.latestMs) / 1000);
   return Math.min(100, throttle.percent + quietSeconds);
 }
 
-/** The seconds until the whole pool is usable again, if no further 429 arrives. */
+/** One percent returns per second, if no further 429 arrives. */
 export function secondsUntilWhole(percent: number): number {
   return 100 - percent;
 }
 
-/** True unless the other instances know a cooldown that ends at about the same time. */
+/**
+ * True if the pool cools down and the other instances know no cooldown that ends at about the same
+ * time.
+ */
 export function shouldBroadcast(
   { cooldownUntilMs, broadcastUntilMs }: PoolThrottle,
   nowMs: number,

@@ -3,7 +3,7 @@ import type { Pool } from "pg";
 import { columns, count, integer, queryInTime } from "../../kernel/index.ts";
 import type { TokenCount } from "./limit-store.ts";
 
-/** The charges of one second of the last minute, to scopes of one slot. */
+/** What was charged to some scopes of a slot in one second of the last minute. */
 export interface RecentCharge extends TokenCount {
   /** Age in whole seconds, rounded down. */
   readonly ageSeconds: number;
@@ -19,7 +19,6 @@ export interface RecentUse {
   recentUse(slot: string): Promise<readonly RecentCharge[]>;
 }
 
-/** A listing whose attempts count in a pool. */
 export interface PoolMember {
   readonly providerId: string;
   readonly modelId: string;
@@ -96,7 +95,7 @@ export class PostgresRecentUse {
 }
 
 interface RecentRow {
-  /** The columns by which the query groups. */
+  /** Grouping columns; a query returns only those by which it groups. */
   readonly org_id: string;
   readonly key_id: string;
   readonly model_id: string;
@@ -138,8 +137,8 @@ const REQUESTS_SQL = "count(*) filter (where ordinal = 1) as requests";
 const RECENT_SQL = "attempt_id >= attempt_id_at(now() - interval '62 seconds')";
 
 /*
- * The request's id contains the time by the gateway's clock. It only narrows the index scan of an
- * organization; no clock is an hour off.
+ * The request's id contains the time by the gateway's clock, which is less than an hour off. This
+ * condition only narrows the index scan of an organization.
  */
 const RECENT_OF_ORG_SQL = `${RECENT_SQL}
     and request_id >= (lpad(to_hex(

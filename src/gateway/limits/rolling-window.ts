@@ -18,22 +18,19 @@ export class RollingWindow {
   #newest = 0;
   #sum = 0;
 
-  /** The total now, after `advance`. */
+  /** Right only after `advance` to the present second. */
   get total(): number {
     return this.#sum;
   }
 
-  /** The second of the last advance. */
   get newestSecond(): number {
     return this.#newest;
   }
 
-  /** The sum of the charges in the newest second. */
   get newestAmount(): number {
     return this.#ring[this.#newest & RING_MASK] ?? 0;
   }
 
-  /** Moves to `second` and drops the buckets that are older than the window. */
   advance(second: number): void {
     const steps = second - this.#newest;
     if (steps === 0) return;
@@ -42,7 +39,6 @@ export class RollingWindow {
     this.#newest = second;
   }
 
-  /** Charges `amount` in the newest second. */
   add(amount: number): void {
     const slot = this.#newest & RING_MASK;
     this.#ring[slot] = (this.#ring[slot] ?? 0) + amount;
@@ -62,7 +58,10 @@ export class RollingWindow {
     this.#sum += after - before;
   }
 
-  /** Seconds until at least `amount` has left the window, or everything if that is less. */
+  /**
+   * Seconds until charges of at least `amount` have left the window, or all charges if they are
+   * less.
+   */
   secondsUntilLeft(amount: number): number {
     let left = 0;
     for (let age = WINDOW_SECONDS; age > 0; age -= 1) {
@@ -98,7 +97,6 @@ export class SteadySeconds {
   #latestMs = 0;
   #shiftMs = 0;
 
-  /** The time of the last `at` in microseconds; never goes backwards either. */
   get latestUs(): number {
     return Math.floor(this.#latestMs * 1000);
   }
@@ -111,7 +109,6 @@ export class SteadySeconds {
   }
 }
 
-/** Length in seconds of one bucket; every declared window has sixty. */
 export function bucketSeconds(window: DeclaredWindow): number {
   return window.seconds / WINDOW_SECONDS;
 }
@@ -122,11 +119,9 @@ interface LongRing {
   readonly length: number;
 }
 
-/** The declared windows of one scope, each created on first use. */
 export class DeclaredWindows {
   readonly #rings: Map<string, LongRing> = new Map();
 
-  /** The total at `second`. */
   total(window: DeclaredWindow, second: number): number {
     return this.#at(window, second).ring.total;
   }
@@ -135,19 +130,16 @@ export class DeclaredWindows {
     this.#at(window, second).ring.add(amount);
   }
 
-  /** Changes the charge of `chargedAt`, if it still counts at `second`. */
   correct(window: DeclaredWindow, chargedAt: number, second: number, delta: number): void {
     const { ring, length } = this.#at(window, second);
     ring.correct(Math.floor(chargedAt / length), delta);
   }
 
-  /** Seconds until at least `amount` has left the window. */
   secondsUntilLeft(window: DeclaredWindow, second: number, amount: number): number {
     const { ring, length } = this.#at(window, second);
     return (ring.newestSecond + ring.secondsUntilLeft(amount)) * length - second;
   }
 
-  /** True if no charge counts at `second` any more. */
   isEmpty(second: number): boolean {
     for (const { ring, length } of this.#rings.values()) {
       ring.advance(Math.floor(second / length));

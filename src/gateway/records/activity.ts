@@ -18,9 +18,9 @@ import { FAILED_SQL, isOfManySql } from "./listing-sums-sql.ts";
 
 export interface KeyActivity {
   readonly keyId: KeyId;
-  /** The minute of its newest request; null if the journal has none. */
+  /** The minute of the key's newest request; null if the journal has none. */
   readonly lastUsedAtMs: number | null;
-  /** This UTC month, by admission. */
+  /** Spend of this UTC month, by the time of admission. */
   readonly spentMonthMicroUsd: MicroUsd;
   readonly inFlightMicroUsd: MicroUsd;
 }
@@ -66,7 +66,7 @@ export const keyActivityColumns: Columns<KeyActivity> = columns({
   inFlightMicroUsd: micro("in_flight"),
 });
 
-/** The most attempts that are read from either end. */
+/** The most attempts that are read from each end of the organization's journal. */
 const CHECKED_MAX = 1_000;
 
 /** $1 is the organization. Finds one successful request among its oldest and newest attempts. */
@@ -91,15 +91,14 @@ export interface ProviderActivity {
   readonly firstByteP50Ms: number | null;
 }
 
-/** A listing whose provider reported a model that the listing does not allow. */
 export interface Substitution {
   readonly providerId: string;
   readonly modelId: string;
-  /** The name that it reported most often. */
+  /** The model name that the provider reported most often. */
   readonly servedModel: string;
   /**
-   * The share of the answers that named a model; null if the answers, or the substituted ones, come
-   * from too few organizations.
+   * Of the answers that named a model, the share that named a wrong one; null if the answers, or
+   * the wrong ones, come from too few organizations.
    */
   readonly share: number | null;
 }
@@ -141,8 +140,8 @@ export const providerActivityColumns: Columns<ProviderActivity> = columns({
 });
 
 /**
- * Reads the newest attempts, as for activity. The share is reported only if it comes from many
- * organizations, because a customer that knows its own part could compute the rest.
+ * Reads the same attempts as `PROVIDER_ACTIVITY_SQL`. The share must come from many organizations,
+ * because a customer that knows its own part could compute the rest.
  */
 export const SUBSTITUTIONS_SQL = `
   with newest as materialized (

@@ -2,13 +2,12 @@ import { ANSWER_HEADERS, CLIENT_LEFT } from "../../kernel/index.ts";
 import { droppedNames, type RefusalReason } from "../../ledger/index.ts";
 import type { AttemptRecord, Refused } from "./record-rows.ts";
 
-/** The stored facts of a request from which its answer's headers are rebuilt. */
 export interface AnsweredRequest {
   readonly attempts: readonly AttemptRecord[];
   readonly refused?: Refused;
 }
 
-/** The fields that were dropped for the provider that answered, or before the refusal. */
+/** The fields that the gateway dropped for the provider that answered, or before it refused. */
 export function listDroppedParams({ attempts, refused }: AnsweredRequest): readonly string[] {
   const last = attempts.at(-1);
   if (last === undefined) return refused?.reason?.dropped_params ?? [];
@@ -16,8 +15,8 @@ export function listDroppedParams({ attempts, refused }: AnsweredRequest): reado
 }
 
 /**
- * Rebuilds the headers of the answer by name, from the stored fields and the attempts. For an error
- * that a provider caused, the attempt has the class and the status.
+ * Rebuilds the headers of the answer by name, from the stored fields and the attempts. An error
+ * that a provider caused has no error headers here: its class and status are on the attempt.
  */
 export function buildAnswerHeaders(request: AnsweredRequest): Readonly<Record<string, string>> {
   const last = request.attempts.at(-1);
@@ -47,7 +46,10 @@ function listServedHeaders({ attempts }: AnsweredRequest, last: AttemptRecord): 
   ];
 }
 
-/** As in the client's error, the last attempt that was not throttled counts. */
+/**
+ * The client got the `retry-after` of the last attempt that was not throttled, else of the last
+ * one.
+ */
 function findRetryAfter(attempts: readonly AttemptRecord[]): number | undefined {
   const told =
     attempts.findLast(({ errorClass }) => errorClass !== "rate_limit") ?? attempts.at(-1);
@@ -55,7 +57,7 @@ function findRetryAfter(attempts: readonly AttemptRecord[]): number | undefined 
 }
 
 function refusalHeaders(refused: Refused | undefined): readonly Said[] {
-  // A client that had left was sent nothing.
+  // A client that had left got no answer.
   if (refused === undefined || refused.errorClass === CLIENT_LEFT) return [];
   const reason: Partial<RefusalReason> = refused.reason ?? {};
   return [

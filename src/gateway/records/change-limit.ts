@@ -39,7 +39,6 @@ import {
   NamedLimit,
 } from "./contract/limit-change.ts";
 
-/** Who changes a limit: a virtual key, or a person with a console session. */
 export type LimitActor =
   | { readonly kind: "key"; readonly orgId: OrgId; readonly keyId: KeyId }
   | { readonly kind: "person"; readonly orgId: OrgId };
@@ -50,7 +49,6 @@ export interface ChangeLimitDeps {
   readonly limitDefaults: LimitDefaults;
 }
 
-/** A permitted change that is not made yet. */
 export interface PlannedChange {
   readonly orgId: OrgId;
   readonly target: LimitTarget;
@@ -94,7 +92,6 @@ export async function planLimitChange(
   return { ok: true, orgId: actor.orgId, target, change };
 }
 
-/** Makes a planned change and returns the stored limit. */
 export async function makeLimitChange(
   rules: RulesStore,
   planned: PlannedChange,
@@ -131,10 +128,9 @@ function keyNamed(
   return { ok: true, named: keyId };
 }
 
-/** The facts for the checks, read past every cache. */
+/** The facts that `planLimitChange` checks, read from the database past every cache. */
 interface KnownAccount {
   readonly limits: readonly StoredLimit[];
-  /** Providers of the organization's dedicated endpoints. */
   readonly dedicated: readonly string[];
   readonly key: Omit<CeilingKey, "rules"> | undefined;
   readonly maySetOrg: boolean;
@@ -193,18 +189,17 @@ function limitCountProblem(
   return `the organization has limits of ${own.length} models, and ${MODEL_LIMITS_PER_ORG_MAX} is the most; remove one first: send null for each of its values`;
 }
 
-/** The checked body of `POST /api/admission-limits`: one limit and its changes. */
 export interface LimitRequest {
   readonly scope: NamedLimit["scope"];
-  /** As sent; `planLimitChange` checks whether the caller may name it. */
+  /** As the client sent it; `planLimitChange` checks whether the caller may name this key. */
   readonly keyId?: string;
-  /** Present if and only if the scope is `model`; as sent. */
+  /** Present if and only if the scope is `model`; as the client sent it. */
   readonly modelId?: string;
   /** Whole numbers of at least 1, or null to remove a limit; at least one field is set. */
   readonly change: LimitChange;
 }
 
-/** Reads a body, or returns the 400 that names the field and its valid values. */
+/** Refuses with the 400 that names the invalid field and its valid values. */
 export function readLimitRequest(body: Buffer): Result<{ readonly request: LimitRequest }> {
   const read = readJsonObject(body, WORDS);
   if (!read.ok) return read;
@@ -231,7 +226,7 @@ function invalid(message: string): Refused {
   return refused(invalidRequest(message));
 }
 
-/** The scan must know the one key that is refused at every depth. */
+/** `readJsonObject` refuses this key at every depth, so its scan must know it. */
 const WORDS = new WordTable(["__proto__"]);
 const MESSAGES = { missing: 'is missing; send "org" or "key" or "model"', unknown: "" };
 const checkNamed = schemaCheck(NamedLimit, MESSAGES);
@@ -242,7 +237,6 @@ const NOTHING_CHANGES =
 const FIELDS: readonly string[] = Object.keys(Body.properties);
 const ECHOED_CHARS_MAX = 64;
 
-/** The problem of an unknown or duplicated field. */
 function findNameProblem(doc: JsonDocument): string | undefined {
   const names = new Set<string>();
   for (const key of doc.keys(0)) {

@@ -14,13 +14,11 @@ import {
 import { orgSlot, type ScopeClaim, type ScopeUsage } from "../limits/limit-store.ts";
 import type { RecordStore } from "./postgres-record-store.ts";
 
-/** The dependencies of the routes about limits. */
 export interface LimitDeps extends CallPorts {
   readonly records: RecordStore;
   readonly rules: RulesStore;
 }
 
-/** The dependencies for reading limits. */
 export type LimitUseDeps = Pick<
   LimitDeps,
   "catalog" | "clock" | "limits" | "limitDefaults" | "rules" | "scopesOf"
@@ -30,13 +28,14 @@ export type LimitUseDeps = Pick<
 export interface UsedScope {
   readonly claim: ScopeClaim;
   readonly usage: ScopeUsage | undefined;
-  /** True if it counts only calls whose clients have left and whose answers are still read. */
+  /**
+   * True if the scope counts only calls whose clients have left and whose answers are still read.
+   */
   readonly isDeparted: boolean;
 }
 
-/** The limits of one caller, for one model or in general, with their use. */
 export interface LimitUse {
-  /** True if the caller may use the model, or named none. */
+  /** True if the caller may use the model, or if no model was named. */
   readonly isServed: boolean;
   readonly endpoint: DedicatedEndpoint | undefined;
   readonly rows: readonly LimitRow[];
@@ -66,9 +65,6 @@ export async function readLimitUse(
 
 const NO_MODEL = { model: undefined, endpoint: undefined };
 
-/**
- * The scopes that any key of this organization claims, for one model or in general, with their use.
- */
 export async function readOrgScopes(
   deps: LimitUseDeps,
   org: Organization,
@@ -87,7 +83,10 @@ export async function readOrgScopes(
   return (await Promise.all(parts.map((part) => peek(deps, part)))).flat();
 }
 
-/** The scopes that a request would claim, except for the platform's, which belong to no organization. */
+/**
+ * The scopes that a request would claim, without the platform's scopes, which belong to no
+ * organization.
+ */
 function listParts(
   deps: LimitUseDeps,
   principal: Principal,

@@ -4,35 +4,36 @@ import type { OrgId } from "../../kernel/index.ts";
 export interface ListingSums {
   readonly providerId: string;
   readonly modelId: string;
-  /** Start of the day or hour, in milliseconds. */
   readonly fromMs: number;
   readonly succeeded: number;
   /** Calls that failed through the provider, not through the request or a client that left. */
   readonly failed: number;
-  /** Hours with calls, and the hours in which at least one call succeeded. */
+  /** `usedHours`: hours with calls. `upHours`: hours in which at least one call succeeded. */
   readonly usedHours: number;
   readonly upHours: number;
-  /** Complete streamed answers, which alone have a time to the first token. */
+  /**
+   * Only complete streamed answers count here and in the next two fields: others have no time to
+   * the first token.
+   */
   readonly streamed: number;
   readonly streamedTokens: number;
   readonly streamedMs: number;
-  /** The number of first bytes in each span of milliseconds. */
+  /** The number of first bytes by their span, as `first_byte_span` numbers it. */
   readonly firstBytes: ReadonlyMap<number, number>;
 }
 
 /** The figures of sums; null if there is nothing to compute a figure from. */
 export interface ListingFigures {
   readonly calls: number;
-  /** The share of calls, 0 to 1. */
+  /** The share of calls that succeeded, 0 to 1. */
   readonly success: number | null;
-  /** The share of hours with calls in which one succeeded: 0 to 1. */
+  /** The share of hours with calls in which at least one succeeded, 0 to 1. */
   readonly uptime: number | null;
   readonly firstTokenP50Ms: number | null;
   readonly firstTokenP95Ms: number | null;
   readonly tokensPerSecond: number | null;
 }
 
-/** The listings of an organization: all, those of one model, or those of one provider. */
 export interface ListingFilter {
   readonly orgId: OrgId;
   readonly modelId?: string;
@@ -45,7 +46,6 @@ export interface ListingHistory {
   readonly hours: readonly ListingSums[];
 }
 
-/** Computes the figures of several spans of time together. */
 export function computeFigures(sums: readonly ListingSums[]): ListingFigures {
   const total = (of: (each: ListingSums) => number): number =>
     sums.reduce((sum, each) => sum + of(each), 0);
@@ -68,7 +68,6 @@ export function computeFigures(sums: readonly ListingSums[]): ListingFigures {
   };
 }
 
-/** Adds counts by span. */
 export function countsTogether(
   all: readonly ReadonlyMap<number, number>[],
 ): ReadonlyMap<number, number> {
@@ -83,7 +82,6 @@ function computeShare(part: number, whole: number): number | null {
   return whole === 0 ? null : part / whole;
 }
 
-/** The middle in milliseconds of the span that contains this percentile. */
 function findPercentile(counts: ReadonlyMap<number, number>, share: number): number | null {
   const all = [...counts.values()].reduce((sum, count) => sum + count, 0);
   let left = Math.ceil(all * share);

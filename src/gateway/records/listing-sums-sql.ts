@@ -25,7 +25,6 @@ export const FAILED_SQL = `outcome in ('failed', 'timeout', 'reset', 'stream_die
 const STREAMED_SQL =
   "outcome = 'completed' and stream and completion > 0 and duration_ms > first_byte_ms";
 
-/** Closed attempts, by organization, listing, hour and span of first bytes. */
 function partsSql(where: string): string {
   return `part as materialized (
     select org_id, provider_id, model_id, hour, span, count(*) as attempts,
@@ -62,7 +61,7 @@ const SUMS = [
   "lost",
 ] as const;
 const SUMS_SQL = SUMS.map((column) => `sum(${column}) as ${column}`).join(", ");
-/** For rows of one span each; only streamed answers have a span. */
+/** Over rows with one span each; answers that were not streamed have no span. */
 const SPANS_SQL = `
   coalesce(array_agg(span order by span) filter (where span is not null), '{}'),
   coalesce(array_agg(streamed order by span) filter (where span is not null), '{}')`;
@@ -116,7 +115,6 @@ export const DUE_HOUR_SQL = `
       and now() >= due.hour + interval '${LISTING_HOUR_AGAIN_HOURS + 1} hours')
   order by due.hour desc limit 1`;
 
-/** $1 the hour. */
 export const FORGET_HOUR_SQL = "delete from listing_hour_sum where hour = $1";
 
 /** $1 the first id of an hour, $2 the id after its last. */
@@ -124,7 +122,6 @@ export const FOLD_HOUR_SQL = `
   with ${partsSql("attempt_id >= $1 and attempt_id < $2")}
   ${HOURS_OF_PARTS_SQL}`;
 
-/** $1 the hour. */
 export const MARK_HOUR_SQL = `
   insert into listing_hour (hour, folded_at) values ($1, now())
   on conflict (hour) do update set folded_at = excluded.folded_at`;
@@ -180,7 +177,6 @@ export const PUBLISH_DAY_SQL = `
 
 export const MARK_PUBLISHED_SQL = "update usage_day set is_published = true where day = $1";
 
-/** Deletes everything that is older than the oldest sums that are shown. */
 export const PRUNE_SQL: readonly string[] = [
   `delete from listing_day_sum
     where day <= (now() at time zone 'utc')::date - ${LISTING_DAYS_KEPT}`,

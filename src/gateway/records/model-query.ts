@@ -11,7 +11,7 @@ import type { VerificationState } from "../verification/verification.ts";
 import { ModelFilters, type Verdicts } from "./contract/models.ts";
 import { queryReader } from "./read-query.ts";
 
-/** The models that `GET /v1/models` lists, and their order. Absent filters match everything. */
+/** Absent filters match everything. */
 export interface ModelFilter extends Omit<
   ModelFilters,
   "max_prompt_price" | "max_completion_price"
@@ -21,7 +21,7 @@ export interface ModelFilter extends Omit<
   readonly completionPriceMax?: bigint | undefined;
 }
 
-/** Parses the filters of a query. Each may be given once, except for lists. */
+/** Each filter may be given once, except for lists. */
 export function readModelFilter(query: URLSearchParams): Result<{ readonly filter: ModelFilter }> {
   const twice = SINGLE_NAMES.find((name) => query.getAll(name).length > 1);
   if (twice !== undefined) return refused(invalidRequest(`${twice} must be given once`));
@@ -102,9 +102,9 @@ function sortedBy<K>(
 
 type Ranks = ReadonlyMap<ListedModel, number>;
 
-// Weak: a swapped catalog takes the order of its names with it.
+// Weak: the ranks of a replaced catalog are freed with it.
 const nameRanks = new WeakMap<readonly ListedModel[], Ranks>();
-/** The number of names that are sorted in one turn, which takes milliseconds. */
+/** Names sorted in one turn of the event loop, which takes milliseconds. */
 const NAMES_AT_ONCE = 500;
 
 /** Ranks the names of a catalog, once and without blocking other requests. */
@@ -114,7 +114,7 @@ export async function rankNames(models: readonly ListedModel[]): Promise<void> {
   const slices = await mapInTurns(starts, (at) =>
     models.slice(at * NAMES_AT_ONCE, (at + 1) * NAMES_AT_ONCE).sort(byName),
   );
-  // Sorting sorted parts is fast.
+  // Fast, because the slices are sorted already.
   nameRanks.set(models, rankByName(slices.flat().sort(byName)));
 }
 
@@ -122,7 +122,6 @@ function byName(a: ListedModel, b: ListedModel): number {
   return NAMES.compare(a.displayName, b.displayName);
 }
 
-/** Equal names have one rank. */
 function rankByName(sorted: readonly ListedModel[]): Ranks {
   let rank = 0;
   return new Map(

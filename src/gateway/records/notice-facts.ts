@@ -39,28 +39,28 @@ export interface CappedKey {
   readonly spentMicroUsd: MicroUsd;
 }
 
-/** The facts about an organization's recent requests from which notices are made. */
 export interface NoticeFacts {
   /** The causes of refusals in the last hour, of the newest thousand refused requests. */
   readonly refused: Readonly<Partial<Record<RefusalCause, number>>>;
-  /** The smallest reserve that was refused in the last 15 minutes; null if there is none. */
+  /**
+   * The smallest reserve that the balance refused in the last 15 minutes; null if there is none.
+   */
   readonly neededMicroUsd: MicroUsd | null;
   /**
-   * The smallest reserve that the organization's cap refused in that time; null if there is none.
+   * The smallest reserve that the organization's cap refused in the last 15 minutes; null if none.
    */
   readonly neededUnderCapMicroUsd: MicroUsd | null;
   /**
-   * When the first request after the last dispatched one was refused for lack of money; null if none
-   * was.
+   * When the first request after the last dispatched one was refused for lack of money; null if no
+   * request was.
    */
   readonly refusedSinceMs: number | null;
-  /** Caps of keys that are used by 80% or more, fullest first. */
+  /** The fullest cap comes first. */
   readonly cappedKeys: readonly CappedKey[];
-  /** The models of the newest requests of the last hour. */
   readonly models: readonly string[];
 }
 
-/** The cause of a row of `refused_request`. */
+/** Derives the `RefusalCause` of a row of `refused_request`. */
 export const CAUSE_SQL = `case
   when error_class = 'insufficient_quota' and reason->>'limit_scope' = 'key' then 'key_cap'
   when error_class = 'insufficient_quota' and reason ? 'cap_usd' then 'org_cap'
@@ -78,7 +78,10 @@ const ROWS_MAX = 1_000;
 /** Enough for 20 keys: each has up to three caps. */
 const CAPS_MAX = 60;
 
-/** $1 organization, $2 first request id of the last hour, $3 of the last day. Bounded work. */
+/**
+ * $1 organization, $2 first request id of the last hour, $3 of the last day. Reads a bounded number
+ * of rows.
+ */
 export const NOTICE_FACTS_SQL = `
   with lately as (
     select ${CAUSE_SQL} as cause, model_id, created_at,
@@ -146,7 +149,6 @@ export const REFUSED_CAUSES_SQL = `
     order by request_id desc limit 10000
   ) r group by cause order by requests desc, cause`;
 
-/** Requests that the gateway refused for one cause. */
 export interface RefusedFor {
   readonly cause: RefusalCause;
   readonly requests: number;

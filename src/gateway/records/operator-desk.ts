@@ -18,7 +18,6 @@ import {
 } from "../../kernel/index.ts";
 import { readCreatedAt, TWO_DAYS_OF_IDS, type FlaggedListing } from "../../ledger/index.ts";
 
-/** Figures of one UTC day, model, provider or organization. */
 export interface DeskFigures {
   readonly requests: number;
   readonly failedRequests: number;
@@ -31,17 +30,21 @@ export interface DeskFigures {
 export interface Desk {
   /** Seven days and today, newest first; a day without calls is left out. */
   readonly days: readonly ({ readonly day: string } & DeskFigures)[];
-  /** The ten organizations with the most spend in these days. */
+  /** The ten organizations with the most spend in `days`. */
   readonly orgs: readonly ({ readonly orgId: OrgId; readonly name: string } & DeskFigures)[];
   /**
-   * Providers that failed a tenth of at least twenty calls in the last day; most failures first.
+   * Providers that failed at least a tenth of twenty or more calls in the last day; most failures
+   * first.
    */
   readonly providers: readonly {
     readonly providerId: string;
     readonly attempts: number;
     readonly failed: number;
   }[];
-  /** The number of organizations that had credit and have less than a cent. */
+  /**
+   * `outOfCredit` counts organizations that had credit and have less than a cent; `empty` lists ten
+   * of them.
+   */
   readonly outOfCredit: number;
   readonly empty: readonly {
     readonly orgId: OrgId;
@@ -52,7 +55,6 @@ export interface Desk {
   readonly untilMs: number | null;
 }
 
-/** A record that an operator looked up, with its organization. */
 export interface Found {
   readonly kind: "organization" | "person" | "key" | "purchase" | "request";
   readonly id: string;
@@ -90,7 +92,6 @@ export class PostgresOperatorDesk {
     };
   }
 
-  /** The last 30 days of one organization by model, most spend first; at most 20 models. */
   async usageOf(orgId: OrgId): Promise<readonly ({ readonly modelId: string } & DeskFigures)[]> {
     return (await this.#rows(USAGE_SQL, [orgId])).map(usageColumns.read);
   }
@@ -112,7 +113,7 @@ export class PostgresOperatorDesk {
 
 export type OperatorDesk = Public<PostgresOperatorDesk>;
 
-/** Sums since an instant: of days, and of the hours of days that are not summed yet. */
+/** Selects the sums since an instant: daily sums, and hourly sums for days that have none yet. */
 export function partsSinceSql(since: string): string {
   const columnsOf = `org_id, provider_id, model_id, attempts, succeeded, failed, requests,
     failed_requests, debit, margin, losses, lost`;
@@ -197,7 +198,6 @@ interface Question {
   readonly values: unknown[];
 }
 
-/** Chooses the one query for the form of the text. */
 function readQuestion(asked: string): Question {
   const requestId = parseRequestId(asked);
   if (requestId !== undefined)
@@ -222,15 +222,14 @@ function readQuestion(asked: string): Question {
   return { sql: ORG_SQL, values: [asked] };
 }
 
-/** The ids of attempts within two days of the time in the request's id. */
 function findAttemptSpan(requestId: string): readonly bigint[] {
   const first = attemptIdFrom(readCreatedAt(requestId));
   return [first - TWO_DAYS_OF_IDS, first + TWO_DAYS_OF_IDS];
 }
 
 /*
- * The index begins with the organization, so each one is probed, within the days that can contain
- * the request.
+ * The index begins with the organization, so each organization is probed, within the days that can
+ * contain the request.
  */
 const REQUEST_SQL = `
   select 'request' as kind, $1::text as id, 'Request' as label, o.org_id, o.name as org_name
@@ -263,7 +262,6 @@ const ORG_SQL = `
   select 'organization' as kind, org_id as id, email as label, org_id, name as org_name from org
   where org_id = $1 or lower(name) = lower($1)`;
 
-/** The attempts at a listing that were sold for less than its provider is owed. */
 export interface ListingLoss {
   readonly providerId: string;
   readonly modelId: string;
@@ -291,7 +289,6 @@ const LOSSES_SQL = `
   from (${partsSinceSql("now() - $1::integer * interval '1 day'")}) part where losses > 0
   group by 1, 2 order by sum(lost) desc, 1, 2`;
 
-/** Listings whose providers reported impossible usage in the last `days`, with counts. */
 export async function flaggedListings(
   pool: Pool,
   days: number,

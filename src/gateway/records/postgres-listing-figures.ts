@@ -20,7 +20,6 @@ export class PostgresListingFigures {
     this.#sources = sources;
   }
 
-  /** The sums of an organization's own calls, by day and by hour, since these instants. */
   async own(
     filter: ListingFilter,
     from: { readonly dayMs: number; readonly hourMs: number },
@@ -39,7 +38,10 @@ export class PostgresListingFigures {
     };
   }
 
-  /** The sums over all organizations, for days on which they reveal nothing about one of them. */
+  /**
+   * The sums over all organizations, without the days on which they would reveal something about
+   * one organization.
+   */
   async published(fromDayMs: number): Promise<readonly ListingSums[]> {
     const from = [new Date(fromDayMs)];
     const rows = await this.#sources.run(
@@ -67,7 +69,6 @@ const OWN_DAYS_SQL = `
   where ${OF_FILTER_SQL} and day >= ($4::timestamptz at time zone 'utc')::date
   order by day desc, provider_id, model_id limit ${ROWS_MAX}`;
 
-/** The organization's sums by the hour. */
 const OWN_HOURS_SQL = `
   select ${SUMS}, extract(epoch from hour)::bigint * 1000 as from_ms,
     (succeeded + failed > 0)::integer::bigint as used_hours,
@@ -76,7 +77,6 @@ const OWN_HOURS_SQL = `
   where ${OF_FILTER_SQL} and hour >= $4
   order by hour desc, provider_id, model_id limit ${ROWS_MAX}`;
 
-/** $1 the first instant. */
 const PUBLISHED_SQL = `
   select ${SUMS}, ${HOURS_OF_DAY_SQL} from listing_public_day
   where day >= ($1::timestamptz at time zone 'utc')::date
@@ -108,7 +108,6 @@ function readSumsRow(row: Row): ListingSums {
 
 const DAY_MS = 86_400_000;
 
-/** Computes the days that have hours but no sum yet. */
 function daysOfHours(
   hours: readonly ListingSums[],
   days: readonly ListingSums[],

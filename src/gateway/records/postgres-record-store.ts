@@ -62,7 +62,6 @@ export const MANAGED_KEY_SQL: string = `
 
 export type RecordStore = Public<PostgresRecordStore>;
 
-/** Reads the journal for one organization. A request is the set of its attempts. */
 export class PostgresRecordStore implements SpendReads {
   readonly #pool: Pool;
 
@@ -106,7 +105,6 @@ export class PostgresRecordStore implements SpendReads {
     });
   }
 
-  /** Facts for the notices on every page, from one bounded statement. */
   async noticeFacts(orgId: OrgId, nowMs: number): Promise<NoticeFacts> {
     const values = noticeFactsValues(orgId, nowMs);
     const { rows } = await this.#read<Row>(NOTICE_FACTS_SQL, values);
@@ -121,7 +119,6 @@ export class PostgresRecordStore implements SpendReads {
     return (await this.#read<RefusedFor>(REFUSED_CAUSES_SQL, values)).rows;
   }
 
-  /** Undefined if the organization has no such request. */
   async generation(orgId: OrgId, requestId: RequestId): Promise<RequestRecord | undefined> {
     const { rows } = await this.#read<Row>(PRICED_ATTEMPTS_SQL, [orgId, requestId]);
     const [first] = rows;
@@ -137,7 +134,7 @@ export class PostgresRecordStore implements SpendReads {
     };
   }
 
-  /** A caller waits for the result, so a slow query counts as a store fault. */
+  /** A client waits for the result, so a slow query counts as a store fault. */
   #read<R extends QueryResultRow>(text: string, values: unknown[]): Promise<QueryResult<R>> {
     return queryInTime<R>(this.#pool, { text, values });
   }
@@ -293,7 +290,7 @@ export async function readUsageGroups(
   return (await client.query<Row>(text, values)).rows;
 }
 
-// The day is that of the request's id, so that days agree with the bounds of a query.
+// The day is that of the time in the request's id, so that days agree with the bounds of a query.
 const GROUP_SQL: Readonly<Record<Grouping, string>> = {
   day: "to_char(coalesce(request_day, request_day(request_id)), 'YYYY-MM-DD')",
   model: "model_id",

@@ -64,8 +64,9 @@ export class PostgresUsageReports {
   }
 
   /**
-   * Returns reports for one answer. `onServed` gets the age of the data whenever a replica served a
-   * part of it. Wallets, single requests and current key activity are never read from a replica.
+   * The reports for one answer. `onServed` gets the time of the data whenever a replica served a
+   * part of the answer. Wallets, single requests and current key activity are never read from a
+   * replica.
    */
   noting(onServed: AsOfListener): UsageReports {
     return new PostgresUsageReports(this.#sources, onServed);
@@ -96,12 +97,11 @@ export class PostgresUsageReports {
     return sizedTokens(await this.#rows<Row>(text, values));
   }
 
-  /** A page of requests, including refused ones. */
   async requests(filter: ReportFilter, page: RequestPageQuery): Promise<RequestPage> {
     return await this.#run((client) => readRequests(client, filter, page));
   }
 
-  /** Streams all requests, newest first, with one page in memory at a time. */
+  /** Streams all requests, newest first. Only one page is in memory at a time. */
   async *everyRequest(filter: ReportFilter): AsyncGenerator<readonly ReportedRequest[]> {
     let cursor: string | null | undefined;
     while (cursor !== null) {
@@ -113,7 +113,6 @@ export class PostgresUsageReports {
     }
   }
 
-  /** Undefined if the organization has no such request. */
   async request(orgId: OrgId, requestId: RequestId): Promise<RequestDetails | undefined> {
     return await this.#sources.runNow(async (client) => {
       const request = await readRequest(client, orgId, requestId);
@@ -173,13 +172,12 @@ export class PostgresUsageReports {
     return rows.map(activity.providerActivityColumns.read);
   }
 
-  /** Reads the substitutions in the same attempts, only of listings that have some. */
+  /** Reads the same attempts as `providerActivity`. Listings without substitutions are left out. */
   async substitutions(): Promise<readonly activity.Substitution[]> {
     const rows = await this.#rows<Row>(activity.SUBSTITUTIONS_SQL, []);
     return rows.map(activity.substitutionColumns.read);
   }
 
-  /** A page of the wallet, newest line first. */
   async walletLines(
     orgId: OrgId,
     page: { readonly limit: number; readonly cursor?: string },
@@ -211,14 +209,12 @@ export class PostgresUsageReports {
   }
 }
 
-/** The reports of the console. */
 export type UsageReports = Public<PostgresUsageReports>;
 
-/** A request with its attempts. */
 export interface RequestDetails {
   readonly request: ReportedRequest;
   readonly attempts: readonly PricedAttempt[];
-  /** Why the gateway refused it; undefined if a provider was asked. */
+  /** Why the gateway refused the request; undefined if it has attempts. */
   readonly refused?: Refused;
 }
 

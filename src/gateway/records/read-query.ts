@@ -49,19 +49,20 @@ function readValue(texts: readonly string[], type: unknown): string | number | r
   return type === "integer" && /^\d{1,9}$/.test(first) ? Number(first) : first;
 }
 
-/** Accepts values separated by commas, and repeated names. */
 function splitEntries(texts: readonly string[]): readonly string[] {
   return texts.flatMap((text) => text.split(","));
 }
 
-/** The query of `GET /v1/usage`. */
 export interface ReadUsageQuery {
   readonly range: Omit<UsageQuery, "orgId" | "limit">;
   readonly limit?: number;
   readonly groupBy?: Grouping;
 }
 
-/** `format` chooses JSON or CSV, or else the `accept` header; JSON for equal weights. */
+/**
+ * `isFile` is chosen by `format`, else by the `accept` header: JSON unless CSV has the higher
+ * weight.
+ */
 export function readUsageQuery(
   query: URLSearchParams,
   accept: string | undefined,
@@ -88,7 +89,7 @@ function prefersCsv(accept: string | undefined): boolean {
   );
 }
 
-/** The weight of a media type from 0 to 1, if it is named explicitly. */
+/** The weight of a media type, 0 to 1; 0 unless the header names the type explicitly. */
 function parseWeight(accept: string, mediaType: string): number {
   for (const range of accept.toLowerCase().split(",")) {
     const [type = "", ...parameters] = range.split(";").map((part) => part.trim());

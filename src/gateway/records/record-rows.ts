@@ -38,7 +38,7 @@ export interface AttemptRecord {
   readonly outcome: AttemptOutcome | "in_flight" | "unknown_after_crash";
   readonly upstreamStatus: number | null;
   readonly errorClass: string | null;
-  /** The model that the provider reported; null: none. */
+  /** The model that the provider reported; null if it reported none. */
   readonly served: ServedModel | null;
   /** The headers of the answer, if this was the last attempt. */
   readonly answered: AnsweredHeaders;
@@ -52,7 +52,10 @@ export interface AttemptRecord {
 /** The price sheet that settles an attempt: the one at its admission for the size of its prompt. */
 export interface SettledSheet {
   readonly pinId: string;
-  /** The bound of prompt, cached and written tokens together; 0 for a sheet without a bound. */
+  /**
+   * The sheet is for prompts above this number of tokens (prompt, cached and written together); 0
+   * for the sheet of all others.
+   */
   readonly abovePromptTokens: number;
 }
 
@@ -64,7 +67,6 @@ export interface PricedAttempt extends AttemptRecord {
   readonly prices: PinnedPrices | null;
 }
 
-/** One request of an organization with every physical attempt. */
 export interface RequestRecord {
   readonly requestId: RequestId;
   readonly keyId: string;
@@ -74,14 +76,12 @@ export interface RequestRecord {
   readonly createdAtMs: number;
   readonly outcome: AttemptRecord["outcome"];
   readonly attempts: readonly PricedAttempt[];
-  /** Why the gateway refused it before any attempt. */
   readonly refused?: Refused;
 }
 
-/** The stored facts about a request that the gateway refused. */
 export interface Refused {
   readonly errorClass: string;
-  /** Null if it was not stored, as for a client that had left. */
+  /** Null if no reason was stored, as for a client that had left. */
   readonly reason: RefusalReason | null;
 }
 
@@ -90,7 +90,7 @@ export interface UsageQuery {
   readonly fromMs?: number;
   readonly toMs?: number;
   readonly limit: number;
-  /** Opaque; from the previous page. */
+  /** The opaque cursor that the previous page returned. */
   readonly cursor?: string;
 }
 
@@ -119,7 +119,6 @@ const SHEET_SQL = `from price_sheet s where s.pin_id = price_pin_id and
   (s.above_prompt_tokens = 0 or s.above_prompt_tokens < prompt + cached_prompt + cache_write)
   order by s.above_prompt_tokens desc limit 1`;
 
-/** An attempt of a request, over rows of `journal`. */
 export const attemptColumns: Columns<AttemptRecord> = columns({
   ordinal: heldColumns.ordinal,
   providerId: heldColumns.providerId,
@@ -151,7 +150,6 @@ export const attemptColumns: Columns<AttemptRecord> = columns({
   }),
 });
 
-/** The columns that all attempts of a request share, and that a refused request has too. */
 export const requestColumns: Columns<
   Pick<RequestRecord, "keyId" | "modelId" | "route" | "stream">
 > = columns({
@@ -161,18 +159,15 @@ export const requestColumns: Columns<
   stream: heldColumns.stream,
 });
 
-/** The columns of a row of `refused_request`. */
 export const refusedColumns: Columns<Refused> = columns({
   errorClass: word("error_class"),
   reason: opaque("reason"),
 });
 
-/** $1 organization, $2 request. */
 export const REFUSED_SQL = `
   select ${requestColumns.sql}, ${refusedColumns.sql}, created_at from refused_request
   where org_id = $1 and request_id = $2::uuid`;
 
-/** $1 organization, $2 request. */
 export const PRICED_ATTEMPTS_SQL = `
   select a.*, ${priceColumns.sqlOf("p")}
   from (

@@ -27,13 +27,12 @@ export function idsOfDay(day: string): { readonly first: bigint; readonly end: b
   return { first: attemptIdFrom(startMs), end: attemptIdFrom(startMs + DAY_MS) };
 }
 
-/** The first attempt id of an hour and the first of the hour after. */
 export function idsOfHour(startMs: number): { readonly first: bigint; readonly end: bigint } {
   return { first: attemptIdFrom(startMs), end: attemptIdFrom(startMs + HOUR_MS) };
 }
 
 /**
- * The condition for attempts outside these days, which are sorted. The ranges of ids are literals,
+ * The condition for attempts outside `days`, which must be sorted. The ranges of ids are literals,
  * so that the planner skips the tables of these days.
  */
 export function attemptsOutsideSql(days: readonly string[]): string {

@@ -39,14 +39,13 @@ import type {
 } from "./usage-reports.ts";
 import { spanMiddleMs } from "./listing-figures.ts";
 
-/** The plan of a report: its buckets, and the part that is read from sums. */
 export interface ReportPlan {
   readonly filter: ReportFilter;
   readonly by: ReportGroupBy;
   readonly rank: ReportRank;
   readonly bucket: UsageReport["bucket"];
   readonly bucketMs: number;
-  /** A report with buckets shorter than a day uses no sums. */
+  /** A report with buckets shorter than a day reads no daily sums. */
   readonly span: SummedSpan;
 }
 
@@ -120,7 +119,6 @@ export function reportQuery(plan: ReportPlan): ReportQuery {
   return { text, values };
 }
 
-/** The number of a request's bucket since 1970. */
 function bucketSql({ filter, bucketMs }: ReportPlan, $: Bind): string {
   const first = Math.floor(filter.fromMs / bucketMs);
   const count = Math.max(1, Math.ceil(filter.toMs / bucketMs) - first);
@@ -132,7 +130,10 @@ function bucketSql({ filter, bucketMs }: ReportPlan, $: Bind): string {
 
 const NO_TOKENS_SQL = TOKENS_AND_DEBIT.map(() => "0").join(", ");
 
-/* If such a request has attempts after all (the answer about its hold was lost), those count. */
+/*
+ * A refused request may have attempts after all, if the answer about its hold was lost; then only
+ * the attempts count.
+ */
 function refusedSql(plan: ReportPlan, org: string, $: Bind): string {
   const { from, end, rolledDays } = plan.span;
   return `
@@ -145,7 +146,10 @@ function refusedSql(plan: ReportPlan, org: string, $: Bind): string {
         where org_id = ${org} and day = any (${$(rolledDays)}::date[]))`;
 }
 
-/* Requests without a row: they have no model, and the start of their minute as their time. */
+/*
+ * Refused requests without a row, only counted by the minute: they have no model, and the start of
+ * their minute as their time.
+ */
 function unlistedSql({ filter, bucketMs }: ReportPlan, org: string, $: Bind): string {
   return `
     select key_id, null, null, 'none/', null, unlisted, 0, ${NO_TOKENS_SQL},
@@ -162,7 +166,6 @@ function firstBytesSql(span: SummedSpan, org: string, $: Bind): string {
     where ${inSumsSql(span, org, $)}`;
 }
 
-/** The spans of the 50th and the 95th percentile. */
 function percentilesSql(kind: string, by: "whole" | "listed" | "bucket"): string {
   return `
     select '${kind}' as kind, ${by === "bucket" ? "'' as name, bucket" : `${by} as name, 0 as bucket`},
@@ -178,7 +181,6 @@ function percentilesSql(kind: string, by: "whole" | "listed" | "bucket"): string
 const sumSql = (columns: readonly string[]): string =>
   columns.map((column) => `coalesce(sum(${column}), 0)`).join(" + ");
 
-/** The metric by which the largest groups are chosen. */
 const RANK_SQL: Readonly<Record<ReportRank, string>> = {
   spend: sumSql(["debit"]),
   requests: sumSql(["requests"]),
@@ -190,7 +192,7 @@ const RANK_SQL: Readonly<Record<ReportRank, string>> = {
 export interface ReportRow extends Readonly<Record<RequestStatus, bigint>> {
   readonly kind: "total" | "group" | "part" | "bucket";
   readonly name: string;
-  /** Buckets since 1970, of the plan's length. */
+  /** The number of the bucket since 1970, in buckets of the plan's length. */
   readonly bucket: bigint;
   readonly requests: bigint;
   readonly debit: bigint;
@@ -199,7 +201,6 @@ export interface ReportRow extends Readonly<Record<RequestStatus, bigint>> {
   readonly p95: number | null;
 }
 
-/** Builds the report from the rows of the statement. */
 export function usageReport(plan: ReportPlan, rows: readonly ReportRow[]): UsageReport {
   const total = rows.find((row) => row.kind === "total");
   if (total === undefined) throw new Error("a report answers its totals");
@@ -214,7 +215,7 @@ export function usageReport(plan: ReportPlan, rows: readonly ReportRow[]): Usage
   };
 }
 
-/** A day is named by its number since 1970. */
+/** In the rows, a day is its number since 1970. */
 function toGroupName({ by }: ReportPlan, { name }: ReportRow): string {
   return by === "day" && name !== "other" ? isoDay(Number(name) * DAY_MS) : name;
 }

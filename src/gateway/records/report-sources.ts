@@ -2,7 +2,6 @@ import { DatabaseError, type Pool, type PoolClient } from "pg";
 
 import { beginLocally, isStoreFault, type Clock, type ReplicaWatch } from "../../kernel/index.ts";
 
-/** A replica of the primary, and a watch on its age. */
 export interface ReportReplica {
   readonly pool: Pool;
   readonly watch: Pick<ReplicaWatch, "isThere" | "ageMs">;
@@ -67,7 +66,6 @@ export class ReportSources {
     return await onConnection(this.#primary, (client) => this.#read(client, query));
   }
 
-  /** Runs on one snapshot, with a time limit for each statement. */
   async #read<T>(client: PoolClient, query: (client: PoolClient) => Promise<T>): Promise<T> {
     await client.query("begin isolation level repeatable read read only");
     await beginLocally(client, { statementTimeoutMs: this.#statementTimeoutMs });
@@ -87,7 +85,7 @@ async function onConnection<T>(pool: Pool, work: (client: PoolClient) => Promise
     isWell = true;
     return value;
   } catch (fault) {
-    // The connection can roll back only after a database error.
+    // Only after an error of the database can the connection be rolled back and used again.
     const rollback = fault instanceof DatabaseError ? client?.query("rollback") : undefined;
     isWell = (await rollback?.catch(() => undefined)) !== undefined;
     throw asTimeout(fault);
@@ -98,7 +96,7 @@ async function onConnection<T>(pool: Pool, work: (client: PoolClient) => Promise
 
 const SQLSTATE_QUERY_CANCELED = "57014";
 
-/** Also covers waiting for a connection while other reports hold them all. */
+/** A wait for a connection, while other reports use them all, is a timeout too. */
 function asTimeout(fault: unknown): unknown {
   const isCanceled = fault instanceof DatabaseError && fault.code === SQLSTATE_QUERY_CANCELED;
   const isWaitOver =
@@ -118,7 +116,6 @@ class ReplicaAwayFault extends Error {
   override readonly name = "ReplicaAwayFault";
 }
 
-/** The report took longer than it may. */
 export class ReportTimeout extends Error {
   override readonly name = "ReportTimeout";
 }

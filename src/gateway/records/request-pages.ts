@@ -77,10 +77,7 @@ function reportedRequest(row: Row): ReportedRequest {
 const RANGE_SQL = "request_id >= $2::uuid and request_id < $3::uuid";
 const UNION_SQL = "\n    union all ";
 
-/**
- * The newest requests that were sent to a provider. $1 organization, $2 first request id, $3 the id
- * after the last, $4 rows.
- */
+/** The newest requests that were sent to a provider. The parameters are those of `RANGE_SQL`. */
 export const ATTEMPTED_SQL: string = [
   endedRequestsSql("$1", RANGE_SQL),
   openRequestsSql("$1", RANGE_SQL),
@@ -91,7 +88,7 @@ export const ATTEMPTED_SQL: string = [
 /**
  * Reads a page of requests. By time it is read from an index; in another order all matching
  * requests are sorted. A refused request that has attempts after all, because the answer about its
- * hold was lost, is reported by its attempts. They are searched within two days of the refusal.
+ * hold was lost, is reported by its attempts, which are searched within two days of the refusal.
  */
 export async function readRequests(
   client: PoolClient,
@@ -139,7 +136,6 @@ const REFUSED_SQL = `
         and a.attempt_id >= attempt_id_at(r.created_at - interval '2 days')
         and a.attempt_id < attempt_id_at(r.created_at + interval '2 days')))`;
 
-/** Undefined if the organization has no such request. */
 export async function readRequest(
   client: PoolClient,
   orgId: OrgId,
@@ -161,7 +157,6 @@ function namedSql(requests: string, order: string): string {
   left join api_key k on k.key_id = r.key_id and k.org_id = $1 order by ${order}`;
 }
 
-/** The sort expressions; by time the id alone decides. */
 const SORTED_BY: Readonly<Record<RequestSort["by"], string>> = {
   time: "0",
   cost: "debit",
@@ -172,7 +167,6 @@ const SORTED_BY: Readonly<Record<RequestSort["by"], string>> = {
   attempts: "attempts",
 };
 
-/** The position after which a list continues. */
 interface SortedPlace {
   readonly value: string;
   readonly requestId: string;
@@ -190,7 +184,7 @@ function orderSql({ by, direction }: RequestSort, after: SortedPlace | undefined
   return { sorted, order, behind };
 }
 
-/** Sorted by time, the cursor is the id alone. */
+/** For the order newest first, the cursor is the request id alone. */
 function writeCursor({ by, direction }: RequestSort, row: Row): string {
   const place = [by, direction, String(row["sorted"]), String(row["request_id"])];
   return by === "time" && direction === "desc" ? String(row["request_id"]) : place.join(".");

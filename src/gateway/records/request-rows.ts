@@ -20,7 +20,9 @@ import {
 } from "./report-parts.ts";
 import type { ReportFilter } from "./usage-reports.ts";
 
-/** The end of a request as the sums store it; the public status is derived on reading. */
+/**
+ * The end of a request as the daily sums store it; the public status is derived when they are read.
+ */
 export const END_SQL: string = `case when outcome = 'completed' then 'ok'
       when attempts = 0 then 'none/' || error_class
       else outcome || '/' || coalesce(error_class, '') end`;
@@ -43,7 +45,9 @@ export function statusOfEndSql(end: string): string {
       else 'failed' end`;
 }
 
-/** A column of a request's final `attempt` row, combined with the earlier rows. */
+/**
+ * A column of a request's final `attempt` row, plus its sum over the request's earlier attempts.
+ */
 export function withEarlier(column: string, of = ""): string {
   const [own, earlier] = [`${of}${column}`, `(${of}earlier).${column}`];
   return `coalesce(${own} + ${earlier}, ${own}, ${earlier})`;
@@ -56,12 +60,11 @@ const sumsSql = (of = ""): string =>
     `${withEarlier("duration_ms", of)}::integer as duration_ms`,
   ].join(", ");
 
-/** The columns of requests, from the final rows of `attempt`. */
 export const ENDED_COLUMNS_SQL: string = `request_id, key_id, model_id, provider_id, route, stream,
       1 + coalesce((earlier).attempts, 0) as attempts, coalesce(outcome, 'failed') as outcome,
       error_class, first_byte_ms, basis, ${sumsSql()}`;
 
-/** Requests that have ended; the final attempt's row stands for the request. */
+/** Requests that have ended. The row of the final attempt has the figures of its request. */
 export function endedRequestsSql(org: string, where: string): string {
   return `select ${ENDED_COLUMNS_SQL} from attempt where final and org_id = ${org} and ${where}
       and request_id not in (select request_id from hold where org_id = ${org} and not annulled)`;
@@ -89,7 +92,6 @@ export function openRequestsSql(org: string, where: string): string {
     ) h left join lateral (${FINAL_OF_HOLD_SQL}) a on true`;
 }
 
-/** The last finished attempts of open requests, if they have any. */
 export function endedOfOpenSql(org: string, where: string): string {
   return `select a.* from (
       select org_id, request_id, min(attempt_id) as attempt_id from hold
@@ -102,14 +104,16 @@ const FINAL_OF_HOLD_SQL = `
         and f.attempt_id > h.attempt_id - ${TWO_DAYS_OF_IDS}
         and f.attempt_id < h.attempt_id + ${TWO_DAYS_OF_IDS} offset 0`;
 
-/** The columns of rows of `refused_request`: requests without attempts. */
 export const REFUSED_COLUMNS_SQL: string = `request_id, key_id, model_id, null as provider_id, route,
       stream, 0::bigint as attempts, 'refused' as outcome, error_class,
       null::integer as first_byte_ms, null as basis,
       ${TOKENS.map((column) => `null::bigint as ${column}`).join(", ")}, 0::bigint as debit,
       null::integer as duration_ms`;
 
-/** False if the filter names a provider: refused requests never reached one. */
+/**
+ * False if the filter excludes refused requests: by status, or by a provider, because they never
+ * reached one.
+ */
 export function mayBeRefused({ providerIds, statuses }: ReportFilter): boolean {
   const isAsked = statuses?.some((each) => each === "rejected_by_gateway" || each === "cancelled");
   return providerIds === undefined && isAsked !== false;
@@ -139,17 +143,14 @@ export function matchSql(
   ].join(" and ");
 }
 
-/** The first request id, and the one after the last. */
 export interface RequestSpan {
   readonly from: string;
   readonly end: string;
 }
 
-/** A range of request ids, with the whole days that can be read from sums. */
 export interface SummedSpan extends RequestSpan {
   readonly wholeFromMs: number;
   readonly wholeToMs: number;
-  /** The days with valid sums, `YYYY-MM-DD`. */
   readonly rolledDays: readonly string[];
 }
 
@@ -208,7 +209,6 @@ export function attemptedSql(of: SummedSpan, org: string, $: Bind): string {
   ].join(UNION_SQL);
 }
 
-/** The condition for rows of `usage_sum` in a span. */
 export function inSumsSql(of: SummedSpan, org: string, $: Bind): string {
   return `org_id = ${org} and day = any (${$(of.rolledDays)}::date[])
       and request_day >= ${$(isoDay(of.wholeFromMs))}::date

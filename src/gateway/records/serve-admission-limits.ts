@@ -16,8 +16,8 @@ import { type LimitDeps, readLimitUse } from "./limit-use.ts";
 import { presentChangedLimit, presentLimits } from "./show-limits.ts";
 
 /**
- * `GET /v1/limits?model=`: the limits of the calling key now, with or without one model. It uses no
- * limit. It shows a changed limit at once, while requests see it after seconds.
+ * `GET /v1/limits?model=`: the limits of the calling key now, with or without one model. Counts
+ * against no limit. Shows a changed limit at once, while requests see it after seconds.
  */
 export async function serveLimits(
   deps: LimitDeps,
@@ -65,7 +65,7 @@ export async function serveAdmissionLimits(
   if (!made.ok) return refuse(made.refusal);
   const { stored } = made;
   const { scopes } = await readLimitUse(deps, principal, request.modelId);
-  // A limit with a key is always one of the calling key.
+  // Here a stored limit with a key is always one of the calling key.
   const named = stored.keyId === undefined ? {} : { shownKeyId: presentKeyId(principal) };
   const body = Buffer.from(printJson(presentChangedLimit({ ...stored, ...named }, scopes)));
   const { remainingRequests } = counted;

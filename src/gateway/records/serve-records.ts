@@ -11,7 +11,6 @@ import type { UsageQuery } from "./record-rows.ts";
 import type { UsageCsv } from "./usage-csv.ts";
 import type { ListingVerification } from "../verification/verification.ts";
 
-/** The dependencies of the read routes. */
 export interface RecordDeps {
   readonly catalog: { readonly current: Catalog };
   readonly records: RecordStore;
@@ -127,10 +126,10 @@ interface KeptEntry {
   readonly text: string;
 }
 
-// Weak: a swapped catalog takes its entries with it.
+// Weak: the entries of a replaced catalog are freed with it.
 const keptEntries = new WeakMap<ListedModel, KeptEntry>();
 
-/** Cached until a verdict changes, because any client may request the list. */
+/** Cached until a verdict changes, because any client may request the whole list. */
 function entryText(model: ListedModel, verdicts: Verdicts): string {
   const seen = model.deployments.map((each) => verdictText(verdicts.of(each))).join();
   const kept = keptEntries.get(model);

@@ -25,12 +25,10 @@ export interface ShownLimits {
   readonly spend: {
     readonly org: MonthSpend;
     readonly key: MonthSpend;
-    /** The spend under the key's weekly and daily caps. */
     readonly periods: readonly PeriodSpend[];
   };
 }
 
-/** The answer of `GET /v1/limits`, for `printJson`. */
 export function presentLimits({ modelId, use, spend }: ShownLimits): Limits {
   const { endpoint } = use;
   return {
@@ -55,7 +53,6 @@ export function presentLimits({ modelId, use, spend }: ShownLimits): Limits {
   };
 }
 
-/** The answer of a change: the stored limit, and the limits that apply. */
 export function presentChangedLimit(
   stored: StoredLimit & { readonly shownKeyId?: string },
   scopes: readonly UsedScope[],
@@ -74,7 +71,7 @@ function effective(scopes: readonly UsedScope[]): Effective {
   const rpm = tightest(scopes, "requestsPerMinute", ({ requests }) => requests);
   const tpm = tightest(scopes, "tokensPerMinute", ({ tokens }) => tokens);
   const concurrency = tightest(scopes, "concurrent", ({ inFlight }) => inFlight);
-  // The first one found is the narrowest: calls of the requested model.
+  // The first departed scope is the narrowest: calls of the requested model.
   const departed = scopes.find(({ isDeparted }) => isDeparted)?.usage?.inFlight ?? null;
   return {
     rpm: { limit: rpm.limit, remaining: rpm.left, bound_by: rpm.boundBy },
@@ -88,7 +85,10 @@ function effective(scopes: readonly UsedScope[]): Effective {
   };
 }
 
-/** Null if nothing limits it, or, for `used` and `left`, if the limit store did not answer. */
+/**
+ * All are null if nothing limits this kind; `used` and `left` also if the limit store did not
+ * answer.
+ */
 interface Tightest {
   readonly limit: number | null;
   readonly used: number | null;
@@ -137,7 +137,7 @@ export function findSource(
   name: keyof LimitValues,
 ): LimitSource {
   if (limits[name] === undefined) return null;
-  // Present only if it is lower than all other limits.
+  // `unfundedRequestsPerMinute` is present only if it is lower than the other limits.
   if (name === "requestsPerMinute" && unfundedRequestsPerMinute !== undefined) return "unfunded";
   if (limits[name] === self[name]) return "self";
   return contract[name] === undefined ? "default" : "contract";

@@ -17,21 +17,20 @@ import type { ReportFilter } from "./usage-reports.ts";
 
 /** Counts of tokens, in ascending order, each once. */
 export interface SizeBounds {
-  /** The bounds of everything that was sent: prompt, cached and written together. */
+  /** The bounds of the tokens that were sent: prompt, cached and written together. */
   readonly promptTokens: readonly number[];
-  /** The bounds of everything that was sent and answered. */
+  /** The bounds of the tokens that were sent and answered together. */
   readonly totalTokens: readonly number[];
 }
 
-/** The attempts whose prompts are measured; those of one model, if it is named. */
 export interface SizeFilter extends Pick<ReportFilter, "orgId" | "fromMs" | "toMs"> {
   readonly modelId?: string;
 }
 
-/** Chat tokens of attempts of one model that are between the same bounds. */
+/** The chat tokens of one model's attempts whose sizes are between the same bounds. */
 export interface SizedTokens {
   readonly modelId: string;
-  /** True if the organization's own provider key paid for them. */
+  /** True for attempts with the organization's own provider key. */
   readonly isOwnKey: boolean;
   /** The number of bounds that the prompts of this group exceed. */
   readonly promptAbove: number;
@@ -91,14 +90,12 @@ function toLowerBounds(bounds: readonly number[]): number[] {
   return bounds.map((bound) => bound + 1);
 }
 
-/** Undefined if there are more attempts than are read. */
 export function sizedTokens(rows: readonly Row[]): readonly SizedTokens[] | undefined {
   const [first] = rows;
   if (first !== undefined && readColumns.read(first).all > SIZED_ATTEMPTS_MAX) return undefined;
   return rows.map(sizedColumns.read);
 }
 
-/** The number of attempts that were read, over all models. */
 const readColumns = columns({ all: count("all_attempts") });
 const sizedColumns = columns<SizedTokens>({
   modelId: text("model_id"),

@@ -100,7 +100,6 @@ export class UsageCsv {
   }
 }
 
-/** A column of the file: its name, and its value for a row. */
 type Field<R> = readonly [name: string, show: (row: R) => string | null];
 
 const FIGURES: readonly Field<Pick<UsageRow, "usage" | "debitMicroUsd">>[] = [

@@ -11,17 +11,16 @@ import type { AttemptRecord } from "./record-rows.ts";
 
 export type RequestOutcome = AttemptRecord["outcome"] | "refused";
 
-/** The filter of requests; every report names the organization. */
 export interface ReportFilter {
   readonly orgId: OrgId;
-  /** By the instant in the request's id: inclusive, and exclusive. */
+  /**
+   * `fromMs` is inclusive, `toMs` exclusive; both are compared with the time in the request's id.
+   */
   readonly fromMs: number;
   readonly toMs: number;
-  /** Any of these; absent: all. */
+  /** Matches requests of any of these models; absent: of all. */
   readonly modelIds?: readonly string[];
-  /**
-   * Matches requests whose last attempt was at one of these providers, as everywhere in a report.
-   */
+  /** Matches requests whose last attempt was at one of these providers. */
   readonly providerIds?: readonly string[];
   /**
    * A request matches if its key is in `keyIds` or is a managed key of one of the origins in
@@ -29,13 +28,12 @@ export interface ReportFilter {
    */
   readonly keyIds?: readonly string[];
   readonly managed?: readonly ManagedOrigin[];
-  /** Matches requests whose final status is one of these. */
   readonly statuses?: readonly RequestStatus[];
 }
 
 export type ReportGroupBy = "model" | "key" | "provider" | "day" | "status";
 
-/** The metric that makes a group one of the largest. */
+/** The metric by which the largest groups are chosen. */
 export type ReportRank = "spend" | "requests" | "tokens" | "failed" | "rejected";
 
 export type StatusCounts = Readonly<Record<RequestStatus, number>>;
@@ -43,7 +41,6 @@ export type StatusCounts = Readonly<Record<RequestStatus, number>>;
 /** A request with several attempts is one request; its cost and tokens are their sum. */
 export interface ReportFigures {
   readonly requests: number;
-  /** The counts add up to `requests`. */
   readonly byStatus: StatusCounts;
   readonly debitMicroUsd: MicroUsd;
   readonly usage: Usage;
@@ -97,9 +94,9 @@ export interface ReportedRequest {
   readonly outcome: RequestOutcome;
   readonly errorClass: string | null;
   readonly usage: Usage | null;
-  /** The first byte of the last attempt. */
+  /** Of the last attempt. */
   readonly firstByteMs: number | null;
-  /** The duration of all attempts together. */
+  /** Of all attempts together. */
   readonly durationMs: number | null;
   readonly debitMicroUsd: MicroUsd;
 }
@@ -113,10 +110,9 @@ export interface RequestSort {
   readonly direction: "asc" | "desc";
 }
 
-/** The page of a list of requests to read. */
 export interface RequestPageQuery {
   readonly limit: number;
-  /** The cursor of the page before, with the same order. */
+  /** The cursor that the previous page returned, in the same order. */
   readonly cursor?: string;
   /** Absent for newest first. */
   readonly sort?: RequestSort;
@@ -124,6 +120,5 @@ export interface RequestPageQuery {
 
 export interface RequestPage {
   readonly rows: readonly ReportedRequest[];
-  /** Null if there are no more. */
   readonly nextCursor: string | null;
 }

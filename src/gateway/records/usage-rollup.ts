@@ -37,7 +37,10 @@ export function startUsageRollup(options: { readonly rollup: UsageRollup; readon
   return job;
 }
 
-/** Longest time in milliseconds that the gateways' batches may wait for a day's table. */
+/**
+ * How long the lock on a day's table is waited for, in milliseconds. The gateways' batches queue
+ * behind the waiting lock.
+ */
 const LOCK_TIMEOUT_MS = 100;
 const SQLSTATE_LOCK_TIMEOUT = "55P03";
 const ON_ONE_SNAPSHOT = "begin isolation level repeatable read";
@@ -74,7 +77,6 @@ export class PostgresUsageRollup {
 
 export type UsageRollup = Public<PostgresUsageRollup>;
 
-/** False if nothing is left to do. */
 async function rollBatches(client: PoolClient): Promise<boolean> {
   for (const forget of FORGET_RETIRED_SQL) await client.query(forget);
   for (let batches = 0; batches < USAGE_ROLLUP_BATCHES_MAX; batches++) {
@@ -128,8 +130,8 @@ async function watchDay(client: PoolClient, day: string): Promise<boolean> {
 }
 
 /**
- * Sums usage and listings on one snapshot. A change that the snapshot does not see is committed
- * later, and its note, which the snapshot does not see either, stays.
+ * Sums usage and listings on one snapshot. A change that this snapshot does not see commits later;
+ * its note is not seen either, so it stays and the day is summed again.
  */
 async function rollOrgs(
   client: PoolClient,
@@ -152,7 +154,6 @@ async function rollOrgs(
   return true;
 }
 
-/** Sums a bounded part of the listings' hours and days that are due; false if nothing is left. */
 async function rollListings(client: PoolClient): Promise<boolean> {
   if ((await rollHour(client)) || (await publishDay(client))) return true;
   for (const prune of listingSql.PRUNE_SQL) await client.query(prune);
@@ -192,7 +193,7 @@ async function publishDay(client: PoolClient): Promise<boolean> {
   return true;
 }
 
-/** $1 is the time after its end at which a day is due, as an interval. */
+/** $1 is an interval: how long after its end a day is due. */
 const DUE_DAY_SQL = `
   select to_char(d.day, 'YYYY-MM-DD') as day, u.day is not null as is_watched
   from pg_inherits i
@@ -203,7 +204,10 @@ const DUE_DAY_SQL = `
     and (d.day + 1)::timestamp at time zone 'utc' + $1::interval < clock_timestamp()
   order by d.day desc limit 1`;
 
-/** Makes every later change of this day leave a note. `day` has only digits and hyphens. */
+/**
+ * Makes every later change of this day leave a note in `usage_stale`. `day` has only digits and
+ * hyphens.
+ */
 export function watchDaySql(day: string): string {
   return `create or replace trigger usage_is_watched
     after insert or update on attempt_${day.replaceAll("-", "")}
@@ -290,7 +294,6 @@ export const ROLL_SQL = `
   left join taken t on t.org_id = org.org_id
   left join refused f on f.org_id = org.org_id`;
 
-/** Deletes the rows of days that were removed from the journal. */
 const FORGET_RETIRED_SQL: readonly string[] = [
   "usage_sum",
   "usage_stale",

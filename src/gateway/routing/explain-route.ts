@@ -8,15 +8,11 @@ import {
   type PlanInput,
 } from "./plan-route.ts";
 
-/**
- * A plan in full: which deployments would be tried in which order, and why the others would not.
- */
 export interface RouteExplanation {
-  /** In the planner's order; empty if and only if there is a refusal. */
+  /** In the order of the plan; empty if and only if there is a refusal. */
   readonly candidates: readonly Deployment[];
   readonly excluded: readonly ExcludedDeployment[];
   readonly refusal: Refusal | undefined;
-  /** See `RoutePlan.ownKeys`. */
   readonly ownKeys: OwnKeys;
 }
 
@@ -25,7 +21,7 @@ export interface ExcludedDeployment {
   readonly reason: string;
 }
 
-/** Runs the planner and checks every deployment, even those that it would never reach. */
+/** Plans a route, and says of every other deployment why it would not be tried. */
 export function explainRoute(input: PlanInput): RouteExplanation {
   const plan = planRoute(input);
   const candidates = plan.kind === "plan" ? [plan.first, ...plan.others()] : [];

@@ -1,40 +1,43 @@
 import { unreachable } from "../../kernel/index.ts";
 
-/** The health of every deployment, as far as this process knows. Times are monotonic. */
+/** The health of all deployments, as far as this process knows. All times are monotonic. */
 export interface DeploymentHealth {
-  /** Returns whether a request may be sent; changes nothing. */
+  /** Returns whether a request may be sent: always, as a probe, or not. Changes nothing. */
   mayTry(deploymentId: string, nowMs: number): "yes" | "probe" | "no";
   /**
-   * Takes the one probe of a half-open circuit, right before it is sent. False if another request
-   * has taken it or the circuit is cooling. True for a closed circuit, which needs no probe.
+   * Reserves the probe of a half-open circuit right before it is sent. False if another request has
+   * reserved it or the circuit is cooling. Always true for a closed circuit, which needs no probe.
    */
   startProbe(deploymentId: string, nowMs: number): boolean;
   /**
-   * Reports how an attempt ended. A caller admitted by `startProbe` reports exactly once: `aborted`
-   * when nothing was sent after all, which frees the probe's place. `startedMs` is the time of that
-   * `startProbe`, which distinguishes a probe from an attempt that began before the circuit opened.
-   * Without it the attempt counts as the newest probe.
+   * Reports the end of an attempt that `startProbe` admitted, exactly once; `aborted` if nothing
+   * was sent, which frees the probe. `startedMs` is the time of `startProbe`: it tells a probe from
+   * an attempt that began before the circuit opened. Absent, the attempt counts as the newest
+   * probe.
    */
   report(deploymentId: string, outcome: HealthOutcome, nowMs: number, startedMs?: number): void;
 }
 
 export interface HealthOptions {
-  /** Returns numbers in [0, 1). Default `Math.random`. */
+  /** Returns a number in [0, 1). Default `Math.random`. */
   readonly random?: () => number;
   /** Milliseconds after which a probe that has not reported is replaced. Default 20 s. */
   readonly probeLeaseMs?: number;
-  /** Called for each circuit that this process's outcomes opened; must not throw. */
+  /**
+   * Called when outcomes of this process open a circuit, not when another instance's notice does;
+   * must not throw.
+   */
   readonly onOpened?: (deploymentId: string, forMs: number) => void;
 }
 
-/*
+/**
  * As long as a stream may take to its first headers. After this time a second probe may be sent,
  * whether the first is slow or never reports.
  */
 const PROBE_LEASE_MS = 20_000;
 const SWEPT_PER_NEW_CIRCUIT = 2;
 
-/** Circuits in the memory of one process. Healthy, idle circuits are swept out, a few at a time. */
+/** Circuits in the memory of this process. Forgets healthy, idle ones, a few at a time. */
 export class MemoryDeploymentHealth implements DeploymentHealth {
   readonly #circuits: Map<string, CircuitState> = new Map();
   readonly #random: () => number;
@@ -48,7 +51,6 @@ export class MemoryDeploymentHealth implements DeploymentHealth {
     this.#onOpened = options.onOpened ?? (() => undefined);
   }
 
-  /** Circuits held in memory now. */
   get circuitCount(): number {
     return this.#circuits.size;
   }
@@ -80,8 +82,8 @@ export class MemoryDeploymentHealth implements DeploymentHealth {
   }
 
   /**
-   * Handles the notice that another instance's circuit opened: no traffic for `forMs` from now on.
-   * Then this process's own probes decide.
+   * Handles the notice that another instance's circuit opened: no traffic for `forMs`, then the
+   * probes of this process decide.
    */
   learn(deploymentId: string, forMs: number, nowMs: number): void {
     const after = afterNotice(this.#findCircuit(deploymentId), forMs, nowMs);
@@ -101,7 +103,7 @@ export class MemoryDeploymentHealth implements DeploymentHealth {
     this.#circuits.set(deploymentId, circuit);
   }
 
-  /* Each new circuit pays for checking two old ones, so idle ones cannot outnumber live ones. */
+  /** Checks two old circuits for each new one, so that idle circuits cannot outnumber live ones. */
   #sweepSome(nowMs: number): void {
     for (let seen = 0; seen < SWEPT_PER_NEW_CIRCUIT; seen += 1) {
       const next = this.#sweep.next();
@@ -116,11 +118,10 @@ export class MemoryDeploymentHealth implements DeploymentHealth {
 }
 
 /**
- * The evidence of an attempt about its deployment's health.
- *
- * - `strike`: 5xx, failed connection, upstream 401/402/403, an unusable 2xx.
- * - `timeout`: counts half, and never opens a circuit by itself.
- * - `neutral`: 429, content policy, context overflow, other 4xx. `aborted`: the client left.
+ * - `strike`: a 5xx, a failed connection, the provider's 401, 402 or 403, an unusable 2xx.
+ * - `timeout`: counts half, and without a strike never opens a closed circuit.
+ * - `neutral`: a 429, a content policy, a context overflow, any other 4xx.
+ * - `aborted`: the client left.
  */
 export type HealthOutcome = "success" | "strike" | "timeout" | "neutral" | "aborted";
 
@@ -133,11 +134,11 @@ interface Bucket {
 
 export interface ClosedCircuit {
   readonly phase: "closed";
-  /** Outcomes of the last 30 seconds, oldest first, one bucket a second. */
+  /** Outcomes of the last 30 seconds, oldest first, one bucket per second. */
   readonly buckets: readonly Bucket[];
-  /** Half-strikes since the last success: a strike counts two, a timeout one. */
+  /** Since the last success: a strike adds 2, a timeout 1. */
   readonly streak: number;
-  /** Until this time notices of other instances are ignored, because own probes disproved one. */
+  /** Until this time, notices of other instances are ignored, because own probes disproved one. */
   readonly ignoreRemoteUntilMs: number;
 }
 
@@ -145,21 +146,18 @@ export interface ClosedCircuit {
 export interface OpenCircuit {
   readonly phase: "open";
   readonly untilMs: number;
-  /** The cooldown in milliseconds by own outcomes, before jitter; the next one is twice as long. */
+  /** The cooldown in milliseconds before jitter; the next one is twice as long. */
   readonly coolMs: number;
-  /** True if another instance's notice opened the circuit or prolonged it. */
+  /** True if another instance's notice opened or prolonged the circuit. */
   readonly isRemote: boolean;
-  /** Successful probes so far. */
   readonly probeSuccesses: number;
-  /** The start of the newest probe. */
   readonly probeStartedMs: number;
-  /** Until this time that probe is the only one; 0 if another may be sent. */
+  /** Until this time, no other probe may be sent; 0 if one may be sent now. */
   readonly probeUntilMs: number;
 }
 
 export type CircuitState = ClosedCircuit | OpenCircuit;
 
-/** How an attempt ended. */
 export interface Ended {
   readonly outcome: HealthOutcome;
   readonly nowMs: number;
@@ -184,12 +182,11 @@ const JITTER = 0.2;
 const NOTICE_MS_MAX = COOL_MS_MAX * (1 + JITTER);
 /** Longer than any notice lasts, so that a disproved notice has no effect later. */
 const IGNORE_REMOTE_MS = 600_000;
-/** An open circuit is dropped if it is not tried for this time after its cooldown. */
+/** An open circuit is dropped if nothing was sent for this long after its cooldown. */
 const FORGOTTEN_MS = 600_000;
 
 /**
  * Returns the circuit after an attempt. `random` in [0, 1) varies the cooldown by up to 20 percent.
- * All times are of one monotonic clock.
  */
 export function nextCircuitState(state: CircuitState, ended: Ended, random: number): CircuitState {
   return state.phase === "closed"
@@ -198,9 +195,9 @@ export function nextCircuitState(state: CircuitState, ended: Ended, random: numb
 }
 
 /**
- * Returns the circuit after another instance's notice. A closed circuit cools down as notified; a
- * cooling one may be extended once. A half-open circuit, and one whose own successes disproved a
- * notice, ignores it: an instance that reaches no provider must not silence the others.
+ * Returns the circuit after another instance's notice. The notice cools a closed circuit, and can
+ * prolong a cooldown once. It has no effect on a half-open circuit, or after own successes
+ * disproved an earlier notice: an instance that reaches no provider must not silence the others.
  */
 export function afterNotice(state: CircuitState, forMs: number, nowMs: number): CircuitState {
   const untilMs = nowMs + Math.min(forMs, NOTICE_MS_MAX);
@@ -215,20 +212,22 @@ export function afterNotice(state: CircuitState, forMs: number, nowMs: number): 
     : state;
 }
 
-/** Returns whether a request may be sent; `probe` allows one that tests a half-open circuit. */
+/** `probe` permits one request that tests a half-open circuit. */
 export function permission(state: CircuitState, nowMs: number): "yes" | "probe" | "no" {
   if (state.phase === "closed") return "yes";
   return nowMs >= state.untilMs && nowMs >= state.probeUntilMs ? "probe" : "no";
 }
 
-/** Marks a probe as sent. If it never reports, another may be sent after `leaseMs`. */
+/** If the probe never reports, another may be sent after `leaseMs`. */
 export function withProbe(state: CircuitState, nowMs: number, leaseMs: number): CircuitState {
   return state.phase === "closed"
     ? state
     : { ...state, probeStartedMs: nowMs, probeUntilMs: nowMs + leaseMs };
 }
 
-/** True if the state has nothing to remember, or was not tried for long. */
+/**
+ * True for a closed circuit without recent outcomes, and for an open one that was long not tried.
+ */
 export function isForgettable(state: CircuitState, nowMs: number): boolean {
   if (state.phase === "open") {
     return nowMs >= Math.max(state.untilMs, state.probeUntilMs) + FORGOTTEN_MS;
@@ -258,9 +257,9 @@ function afterOutcome(
 
 function afterProbe(state: OpenCircuit, ended: Ended, random: number): CircuitState {
   const { outcome, nowMs, startedMs } = ended;
-  // Attempts from before the circuit opened carry no new evidence.
+  // An attempt that began before the cooldown ended does not show the provider's health now.
   if (nowMs < state.untilMs || startedMs < state.untilMs) return state;
-  // A probe that outlived its lease still counts, but a later probe stays the only one.
+  // A probe that outlived its lease still counts, but does not free the probe that replaced it.
   const holds = startedMs >= state.probeStartedMs;
   const left = holds ? { ...state, probeUntilMs: 0 } : state;
   switch (outcome) {
@@ -295,7 +294,7 @@ function toSecond(nowMs: number): number {
   return Math.floor(nowMs / 1000);
 }
 
-/* Computed in half-strikes, so that a timeout is a whole number. */
+/** Counts half-strikes, so that a timeout is a whole number. */
 function mustOpen(buckets: readonly Bucket[], streak: number): boolean {
   let successes = 0;
   let strikes = 0;
@@ -318,7 +317,7 @@ function halves(outcome: "strike" | "timeout"): number {
   return outcome === "strike" ? HALVES_PER_STRIKE : 1;
 }
 
-/* A streak ends with a success, or when its window has passed. */
+/** A streak ends with a success, or when its newest failure is older than the window. */
 function recentStreak(state: ClosedCircuit, second: number): number {
   const newest = state.buckets.at(-1);
   return newest !== undefined && second - newest.second < WINDOW_SECONDS ? state.streak : 0;

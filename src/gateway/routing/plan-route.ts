@@ -8,23 +8,20 @@ import {
   refusal,
 } from "../../kernel/index.ts";
 
-/** The deployments that may serve one request, in the order in which they are tried. */
 export interface RoutePlan {
   readonly kind: "plan";
-  /** Never empty. */
   readonly first: Deployment;
   /**
-   * The candidates after the first. Each is checked for the request only when it is next, because
-   * across wires the check costs as much as the translation.
+   * The candidates after `first`. Each is checked only when its turn comes, because checking across
+   * wires costs as much as the translation.
    */
   readonly others: () => Generator<Deployment>;
-  /** The role of the caller's own provider keys for this request. */
+  /** How the caller's own provider keys are used: not at all, first, or exclusively. */
   readonly ownKeys: OwnKeys;
 }
 
 export type OwnKeys = "none" | "first" | "only";
 
-/** The part of an organization's routing policy that chooses candidates. */
 export interface PlanPolicy {
   /** The defaults of `provider.only` and `provider.ignore`. */
   readonly only?: readonly string[];
@@ -33,32 +30,33 @@ export interface PlanPolicy {
 }
 
 export interface PlanInput {
-  /** The id as the client sent it; echoed when it is unknown. */
+  /** As the client sent it; the refusal of an unknown id repeats it. */
   readonly modelId: string;
   readonly model: ListedModel | undefined;
-  /** The models that the caller's key may call; undefined: all. */
+  /** The models that the caller's key may call; undefined means all. */
   readonly keyModels?: ReadonlySet<string> | undefined;
-  /** The modality that the route serves. */
   readonly modality: ModalityId;
   readonly controls: ProviderControls;
   readonly policy?: PlanPolicy;
-  /** The copy of a deployment that uses the caller's own key, if the caller has one for it. */
+  /**
+   * Returns a copy of the deployment with the caller's own key; undefined if the caller has none.
+   */
   readonly ownKeyOf?: (deployment: Deployment) => Deployment | undefined;
-  /** Why a deployment cannot serve this request as sent. */
   readonly servabilityProblem: (deployment: Deployment) => Unservable | undefined;
-  /** False while the deployment's circuit keeps traffic away. */
   readonly isHealthy: (deployment: Deployment) => boolean;
-  /** Id of the deployment that served this conversation last; tried first among equals. */
+  /**
+   * Id of the deployment that served this conversation last; it is tried first among equal
+   * candidates.
+   */
   readonly servedLast?: string | undefined;
-  /** The trust in listings. Absent: every listing is trusted. */
+  /** Absent means that every listing is trusted. */
   readonly standing?: ListingStanding;
 }
 
-/** How far a listing is trusted. */
 export interface ListingStanding {
   /** False if verified listings are required and this one is not verified. */
   mayRoute(deployment: Deployment): boolean;
-  /** True if live answers broke its promises: it is tried last among its model's deployments. */
+  /** True if answers broke its promises. The model's other deployments are tried before it. */
   isDistrusted(deployment: Deployment): boolean;
 }
 
@@ -72,10 +70,11 @@ const ROUTE_OF_MODALITY: Readonly<Record<ModalityId, string>> = {
 };
 
 /**
- * Chooses the candidates of a request: listed, of the right modality, allowed by the `provider`
- * controls and the organization's policy, able to serve the request, priced, healthy. Customers'
- * keys come before the marketplace's, then the best priority, and among equals the one that served
- * this conversation last. The first filter that leaves no candidate determines the refusal.
+ * Chooses the deployments that may serve a request: listed, of its modality, permitted by
+ * `provider` controls and the organization's policy, verified if required, able to serve it,
+ * priced, healthy. The first condition that excludes all determines the refusal. Sorts them by
+ * `provider.order`, trust, own key and priority; among equals the one that served the conversation
+ * last comes first.
  */
 export function planRoute(input: PlanInput): PlanOutcome {
   const { model, modelId, controls } = input;
@@ -86,7 +85,7 @@ export function planRoute(input: PlanInput): PlanOutcome {
   const trusted = keepTrusted(named, input.standing);
   if (trusted.length === 0) return toRefused(notVerified(modelId));
   const allowed = withOwnKeys(trusted, input);
-  // No connection of the caller serves the model: it gets the same refusal as an unknown id.
+  // The request insists on own keys, but the caller has none for a provider of this model.
   if (allowed.length === 0) return toRefused(unknownModel(modelId));
   const usable = allowed.filter((each) => each.prices !== null && input.isHealthy(each));
   const near = putServedLastFirst(usable, input.servedLast);
@@ -104,7 +103,7 @@ function chooseOwnKeys({ ownKey }: Deployment, controls: ProviderControls): OwnK
   return controls.connections === "only" || !controls.allowFallbacks ? "only" : "first";
 }
 
-/** The deployments as they may be called: with the caller's own keys, then the marketplace's. */
+/** Deployments with the caller's own keys come before those with the marketplace's. */
 export function withOwnKeys(
   deployments: readonly Deployment[],
   { controls, ownKeyOf }: Pick<PlanInput, "controls" | "ownKeyOf">,
@@ -121,7 +120,9 @@ function* servable(rest: readonly Deployment[], input: PlanInput): Generator<Dep
   }
 }
 
-/** The refusal of the first filter that leaves no candidate: able to serve, priced, healthy. */
+/**
+ * The refusal of the first condition that excludes all: able to serve, then priced, then healthy.
+ */
 function noCandidateRefusal(input: PlanInput, allowed: readonly Deployment[]): Refusal {
   const reasons = allowed.map((each) => input.servabilityProblem(each));
   const eligible = allowed.filter((_, at) => reasons[at] === undefined);
@@ -134,8 +135,8 @@ function noCandidateRefusal(input: PlanInput, allowed: readonly Deployment[]): R
 }
 
 /**
- * The 404 of a model id that is not listed, or listed but not served: the same message. If the key
- * may call only some models, the message says so, whether or not the id is listed.
+ * A model that is listed but not served to the caller gets the same 404 as an unknown id. If the
+ * key may call only some models, the message says so in both cases.
  */
 export function unknownModel(modelId: string, keyModels?: ReadonlySet<string>): Refusal {
   const named = JSON.stringify(modelId.slice(0, 256));
@@ -148,7 +149,7 @@ export function unknownModel(modelId: string, keyModels?: ReadonlySet<string>): 
     : refusal("model_unavailable", `model ${named} is not listed; GET /v1/models has the ids`);
 }
 
-/** The `provider` control or policy that keeps a deployment out; undefined when none does. */
+/** The `provider` control or policy that excludes the deployment; undefined if none does. */
 export function policyProblem(
   deployment: Deployment,
   { controls, policy = NO_POLICY }: Pick<PlanInput, "controls" | "policy">,
@@ -173,7 +174,7 @@ export function policyProblem(
 
 const NO_POLICY: PlanPolicy = {};
 
-/** Puts the named providers first, in the given order; the others keep their order after them. */
+/** The named providers come first; the others keep their order after them. */
 function applyOrder(
   deployments: readonly Deployment[],
   order: readonly string[] | undefined,
@@ -187,7 +188,7 @@ function applyOrder(
 }
 
 /**
- * Moves the deployment that served this conversation last before its equals: those with the same
+ * Moves the deployment that served the conversation last before its equals: those with the same
  * priority, equally old prices and the same owner of the provider key.
  */
 function putServedLastFirst(
@@ -205,7 +206,6 @@ function putServedLastFirst(
   return deployments.toSpliced(at, 1).toSpliced(first, 0, served);
 }
 
-/** Returns the same list if all deployments are trusted, which is the usual case. */
 function keepTrusted(
   deployments: readonly Deployment[],
   standing: ListingStanding | undefined,
@@ -217,8 +217,8 @@ function keepTrusted(
 }
 
 /**
- * Moves distrusted listings to the end. Candidates with the caller's own keys stay, because their
- * answers do not come from the listing.
+ * Candidates with the caller's own key keep their position, because their answers say nothing about
+ * the listing.
  */
 function distrustedLast(
   deployments: readonly Deployment[],
@@ -255,7 +255,7 @@ function controlsExcludeAll({ controls, policy, modelId }: PlanInput): Refusal {
   );
 }
 
-/** True if the policy restricts something that the request's own controls do not replace. */
+/** True if the policy restricts something that the request's own controls do not override. */
 function isPolicyOfUse(controls: ProviderControls, policy: PlanPolicy = NO_POLICY): boolean {
   return (
     policy.promptLogging !== undefined ||
@@ -277,7 +277,7 @@ function notPriced(modelId: string): Refusal {
   );
 }
 
-/** 503: every deployment that could serve the model keeps traffic away for its health. */
+/** A 503: every deployment that could serve the model is cooling down. */
 export function allCooling(modelId: string): Refusal {
   return refusal(
     "gateway_error",
@@ -296,9 +296,8 @@ function toRefused(value: Refusal): PlanOutcome {
 }
 
 /**
- * Builds one message for a request that no deployment of the model can serve, from the reasons of
- * each. A listing that declares its input kinds is more specific than one that does not; if none
- * declares them, the kinds of all listings are combined.
+ * Builds one message from the reasons of all deployments. The reason of a listing that declares its
+ * input kinds is the most specific; if none does, the kinds of all listings are combined.
  */
 function noDeploymentMessage(modelId: string, reasons: readonly Unservable[]): string {
   const declared = reasons.find(({ undeclared }) => undeclared === undefined);
@@ -312,25 +311,25 @@ function noDeploymentMessage(modelId: string, reasons: readonly Unservable[]): s
       `send one of these or choose a model that accepts ${kind}`
     );
   }
-  // Each part is declared somewhere, but no listing declares them all.
+  // Each part is accepted by some listing, but no listing accepts them all.
   return `no listing of ${modelId} accepts every part of this request; ${reasons[0]?.message}`;
 }
 
-/** In milliseconds; about as long as providers keep a prompt in their caches. */
+/** In milliseconds: about as long as providers cache a prompt. */
 const SERVED_MS = 300_000;
 /**
- * Beyond this number the oldest are dropped, at the cost of a cold cache for their next request.
+ * Over this number the oldest are dropped, at the cost of a cold prompt cache for their next
+ * request.
  */
 const CONVERSATIONS_MAX = 20_000;
 
 /**
- * Remembers, in this process, which deployment served a conversation last. It is tried first among
- * equals, so that a conversation that had to move does not lose its cache by moving back.
+ * Remembers in this process which deployment served a conversation last: its provider has the
+ * conversation in its prompt cache.
  */
 export class Affinity {
   readonly #served = new ExpiringCache<string>(SERVED_MS, CONVERSATIONS_MAX);
 
-  /** Returns the id of the deployment. Times are monotonic. */
   servedLast(conversation: string, nowMs: number): string | undefined {
     return this.#served.get(conversation, nowMs);
   }
@@ -340,7 +339,9 @@ export class Affinity {
   }
 }
 
-/** True if any two deployments have the same priority; they are in routing order. */
+/**
+ * True if two deployments have the same priority. Comparing neighbors suffices in routing order.
+ */
 export function hasEquals({ deployments }: ListedModel): boolean {
   for (let at = 1; at < deployments.length; at += 1) {
     if (deployments[at]?.priority === deployments[at - 1]?.priority) return true;

@@ -1,16 +1,15 @@
 import { type Clock, createRecordId, type RedisLink } from "../../kernel/index.ts";
 
-/** Receives the cooldowns of other instances. */
 export interface CooldownListener {
-  /** `id` cools down for `forMs` from `nowMs` on, which is monotonic. */
+  /** `id` cools down for `forMs` from `nowMs`, which is monotonic. */
   learn(id: string, forMs: number, nowMs: number): void;
 }
 
 export interface HealthExchangeOptions {
-  /** Undefined if this process is alone; nothing is sent and nothing received. */
+  /** Undefined if there are no other instances. */
   readonly shared: SharedHealth | undefined;
   readonly clock: Clock;
-  /** Milliseconds from one poll of the others' notices to the next. Default 1,000. */
+  /** Milliseconds between two polls. Default 1,000. */
   readonly everyMs?: number;
   /** Milliseconds after which a poll without an answer is abandoned. Default 5,000. */
   readonly answerWithinMs?: number;
@@ -19,14 +18,13 @@ export interface HealthExchangeOptions {
 const EVERY_MS = 1_000;
 const ANSWER_WITHIN_MS = 5_000;
 
-/** Shares this instance's cooldowns with the others, and polls theirs once a second. */
+/** Publishes this instance's cooldowns, and polls those of the others. */
 export class HealthExchange {
   readonly #shared: SharedHealth | undefined;
   readonly #clock: Clock;
   readonly #everyMs: number;
   readonly #answerWithinMs: number;
   #timer: NodeJS.Timeout | undefined;
-  /** The poll whose answer is awaited; undefined if none is. */
   #poll: { readonly askedMs: number } | undefined;
 
   constructor(options: HealthExchangeOptions) {
@@ -40,7 +38,6 @@ export class HealthExchange {
     this.#shared?.publish(notice);
   }
 
-  /** Starts polling, until `close`. */
   listen(learners: Readonly<Record<CooldownNotice["kind"], CooldownListener>>): void {
     const shared = this.#shared;
     if (shared === undefined || this.#timer !== undefined) return;
@@ -63,7 +60,7 @@ export class HealthExchange {
     const poll = { askedMs };
     this.#poll = poll;
     const notices = await shared.read().catch(() => []);
-    // The poll was abandoned, or the exchange is closed.
+    // The poll was abandoned meanwhile, or the exchange was closed.
     if (this.#poll !== poll) return;
     this.#poll = undefined;
     const nowMs = this.#clock.monotonicMs();
@@ -75,20 +72,18 @@ export class HealthExchange {
   }
 }
 
-/** Something in cooldown: a circuit that opened, or a pool after a provider's 429. */
+/** The cooldown of a circuit that opened, or of a pool after a provider's 429. */
 export interface CooldownNotice {
   readonly kind: "circuit" | "pool";
-  /** Deployment id, or pool id. */
   readonly id: string;
-  /** Milliseconds from now on. */
   readonly forMs: number;
 }
 
-/** Shares cooldowns among instances; without it every instance detects failures alone. */
+/** Shares cooldowns among instances. Without it each instance detects failures alone. */
 export interface SharedHealth {
-  /** Notifies the others; never throws and is never waited for. */
+  /** Never throws, and nothing waits for it. */
   publish(notice: CooldownNotice): void;
-  /** The running cooldowns of the others; empty if the store does not answer. */
+  /** The running cooldowns of other instances; empty if the store does not answer. */
   read(): Promise<readonly CooldownNotice[]>;
 }
 
@@ -96,13 +91,13 @@ const KEY = "tm:{health}";
 
 export interface RedisSharedHealthOptions {
   readonly link: Pick<RedisLink, "run">;
-  /** Tests only: the time in milliseconds that cooldowns end by, instead of the server's own. */
+  /** For tests: replaces the clock of the Redis server; in milliseconds. */
   readonly now?: () => number;
 }
 
 /**
- * Stores cooldowns in one small Redis key by the server's clock; they expire and may be lost. Each
- * instance has a random name and ignores its own notices.
+ * Keeps cooldowns in one small Redis key, by the server's clock. They expire, and may be lost
+ * without harm. Each instance has a random name and ignores its own notices.
  */
 export class RedisSharedHealth implements SharedHealth {
   readonly #link: Pick<RedisLink, "run">;
@@ -135,8 +130,8 @@ export class RedisSharedHealth implements SharedHealth {
       const member = `${this.#instance} ${kind} ${id}`;
       await this.#link.run("publishCooldown", [KEY], [this.#time(), member, cooldownMs]);
     } catch {
-      // The others detect failures by themselves. The limit store, on the same link, reports the
-      // fault.
+      // Other instances detect failures themselves, and the limit store reports the fault of the
+      // link.
     }
   }
 
@@ -145,7 +140,7 @@ export class RedisSharedHealth implements SharedHealth {
   }
 }
 
-/** Reads the cooldowns of a script's answer, and keeps the longest of each. */
+/** Keeps the longest cooldown of each circuit and pool. */
 function keepLongest(answer: unknown): readonly CooldownNotice[] {
   const words: readonly unknown[] = Array.isArray(answer) ? answer : [];
   const longest = new Map<string, CooldownNotice>();
@@ -164,16 +159,15 @@ function parseNotice(member: unknown, forMs: unknown): CooldownNotice | undefine
   return typeof forMs === "number" ? { kind, id, forMs } : undefined;
 }
 
-/** Longer than any cooldown of a circuit or a pool. */
 const COOLDOWN_MS_MAX = 75_000;
 
-/** The number of cooldowns that are kept; those that end first are dropped. */
+/** Cooldowns that are kept; those that end first are dropped. */
 const COOLDOWNS_MAX = 1_000;
 
-/*
- * KEYS: one sorted set, "<instance> <kind> <id>" by the millisecond in which the cooldown ends.
- * ARGV[1] is the time in microseconds for tests, else empty. A cooldown that ends later than any
- * can was written before the server's clock stepped back, and is dropped.
+/**
+ * KEYS[1]: a sorted set of "<instance> <kind> <id>" by the millisecond in which each cooldown ends.
+ * ARGV[1]: the time in microseconds in tests, else empty. Later ends than any cooldown can have
+ * were written before the server's clock stepped back, and are dropped.
  */
 const COMMON = `
 local function serverMs()
@@ -184,7 +178,7 @@ local function serverMs()
 end
 `;
 
-/* ARGV: time, member, milliseconds. */
+/** ARGV: time, member, milliseconds. */
 const PUBLISH = `
 local now = serverMs()
 redis.call('ZREMRANGEBYSCORE', KEYS[1], '-inf', now)
@@ -198,10 +192,7 @@ redis.call('PEXPIRE', KEYS[1], ${COOLDOWN_MS_MAX})
 return 1
 `;
 
-/*
- * ARGV: time, own instance. Answers member and remaining milliseconds of each cooldown of the
- * others.
- */
+/** ARGV: time, own instance. Returns member and remaining milliseconds of the others' cooldowns. */
 const READ = `
 local now, own, answer = serverMs(), ARGV[2] .. ' ', {}
 local found = redis.call('ZRANGEBYSCORE', KEYS[1], now + 1, now + ${COOLDOWN_MS_MAX}, 'WITHSCORES')

@@ -10,27 +10,27 @@ import type { AttemptNotes, RequestNotes, TraceContext } from "./request-notes.t
 export type AttributeValue = string | number | boolean | string[];
 export type SpanAttributes = Record<string, AttributeValue>;
 
-/** A time between two monotonic instants. */
 interface Interval {
   readonly startedMs: number;
   readonly endedMs: number;
 }
 
-/** An ended span, independent of any exporter. Times are monotonic. */
+/** An ended span, before it is converted for an exporter. Times are monotonic. */
 export interface PlainSpan extends Interval {
   readonly name: string;
   readonly kind: "server" | "client" | "internal";
   readonly context: TraceContext;
-  /** Undefined if it is the root of its trace. */
   readonly parent: TraceContext | undefined;
   readonly isParentRemote: boolean;
-  /** Another trace that led to this one. */
+  /** The caller's span, if this request has a separate trace. */
   readonly link?: TraceContext | undefined;
   readonly hasFailed: boolean;
   readonly attributes: SpanAttributes;
 }
 
-/** Builds the spans of a request: its own first, then the inner ones by their starts. */
+/**
+ * Builds the spans of a request: its own first, then the inner ones in the order of their starts.
+ */
 export function buildSpans(notes: RequestNotes): readonly PlainSpan[] {
   const spans = [requestSpan(notes)];
   const { claimingMs, claimedMs, claimRefused, queuedMs, context } = notes;
@@ -71,7 +71,7 @@ function requestSpan(notes: RequestNotes): PlainSpan {
   if (notes.debitMicroUsd !== undefined) {
     attributes[ATTRIBUTE.debitMicroUsd] = presentAmount(notes.debitMicroUsd);
   }
-  // By the semantic conventions, a caller's mistake does not fail a server's span.
+  // By the semantic conventions, a caller's mistake does not make a server's span fail.
   const hasFailed = status >= 500 || (status === 200 && errorType !== undefined);
   const times = { startedMs, endedMs: end?.nowMs ?? startedMs };
   const name = `${method} ${route}`;
@@ -88,7 +88,6 @@ function innerSpan(parent: TraceContext, span: InnerSpan): PlainSpan {
   return { name, kind: "internal", ...placed, startedMs, endedMs, hasFailed, attributes };
 }
 
-/** Adds the spans of an attempt's hold, dispatch and settlement, as far as they happened. */
 function addAttempt(spans: PlainSpan[], notes: RequestNotes, attempt: AttemptNotes): void {
   const { context } = notes;
   const { held, reservedMs, sentMs, endedMs, settledMs } = attempt;
@@ -114,7 +113,7 @@ function addAttempt(spans: PlainSpan[], notes: RequestNotes, attempt: AttemptNot
   }
 }
 
-/** The span of a request to a provider: figures and names, never content. */
+/** Contains figures and names, never content. */
 function attemptSpan(notes: RequestNotes, attempt: AttemptNotes): PlainSpan {
   const { held, end, spanId, sentMs } = attempt;
   const { deployment } = held;
@@ -157,7 +156,7 @@ function addAnswer(
 ): void {
   const { bridge, firstOutputMs } = result;
   const served = bridge?.servedModel;
-  // The name of a substituted model is any text of the provider, so it is left out.
+  // A substituted model's name is arbitrary text from the provider, so it is not exported.
   if (served?.isSubstituted === false) attributes[ATTRIBUTE.responseModel] = served.name;
   const reason = bridge?.finishReason;
   if (reason !== undefined) attributes[ATTRIBUTE.finishReasons] = [reason];
@@ -194,9 +193,9 @@ function parseAddress(deployment: Deployment): ServerAddress {
   return address;
 }
 
-/*
- * Every name that is exported in a trace. The semantic conventions are those of version 1.41.0; if
- * a newer version renames some, only this file changes.
+/**
+ * Every name that traces export, by version 1.41.0 of the semantic conventions. A newer version
+ * that renames some changes only this file.
  */
 
 export const SCHEMA_URL = "https://opentelemetry.io/schemas/1.41.0";
@@ -209,7 +208,6 @@ export const SPAN = {
   settle: "ledger.settle",
 } as const;
 
-/** The operation's name by modality; also the first word of the span's name. */
 const OPERATION = {
   text: "chat",
   image: "generate_content",
@@ -253,7 +251,7 @@ const ATTRIBUTE = {
   translated: "tm.translated",
 } as const;
 
-/** Converts an amount to an attribute, which must be a number and may be inexact. */
+/** Attributes must be numbers, so a huge amount may be inexact. */
 export function presentAmount(amount: MicroUsd): number {
   return Number(amount);
 }

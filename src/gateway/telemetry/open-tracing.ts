@@ -8,22 +8,19 @@ export interface TracingOptions {
   readonly config: Config;
   readonly clock: Clock;
   readonly log: Logger;
-  /** The version of the program. */
   readonly version: string;
-  /** Longest wait in milliseconds for the collector when the program stops. Default 2,000. */
+  /** How long `close` waits for the collector, in milliseconds. Default 2,000. */
   readonly closeMs?: number;
 }
 
-/** Tracing that is enabled. */
 export interface OpenTracing extends Tracing {
   readonly figures: TraceFigures;
-  /** Sends the waiting spans, as far as the collector accepts them in time. */
   close(): Promise<void>;
 }
 
 const CLOSE_MS = 2_000;
 
-/** Opens tracing. Undefined if no endpoint is set; the exporter is then not loaded. */
+/** Undefined if no endpoint is configured; the exporter is then not loaded at all. */
 export async function openTracing(options: TracingOptions): Promise<OpenTracing | undefined> {
   const { config, clock, log, version, closeMs = CLOSE_MS } = options;
   const url = tracesUrl(config);
@@ -58,7 +55,7 @@ function tracesUrl(config: Config): string | undefined {
   return base === "" ? undefined : `${base.replace(/\/+$/, "")}/v1/traces`;
 }
 
-/** The resource attributes of this process; the setting for its name takes precedence. */
+/** `OTEL_SERVICE_NAME` takes precedence over `service.name` among the resource attributes. */
 function buildResource(config: Config, version: string): Record<string, string> {
   const given = Object.fromEntries(readPairList(config.telemetryResourceAttributes) ?? []);
   const name = config.telemetryServiceName || given["service.name"] || "tokenmarket";

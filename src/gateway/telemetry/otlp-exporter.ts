@@ -16,7 +16,6 @@ type SdkSpan = SdkSpans[number];
 export interface OtlpOptions {
   readonly url: string;
   readonly headers: Readonly<Record<string, string>>;
-  /** The resource of the exporting process. */
   readonly resource: Readonly<Record<string, string>>;
   readonly version: string;
   readonly clock: Clock;
@@ -24,28 +23,24 @@ export interface OtlpOptions {
   readonly figures: TraceFigures;
 }
 
-/** The largest number of spans that wait to be sent; further ones are dropped. */
+/** Spans that wait to be sent; further ones are dropped. */
 const QUEUE_SPANS_MAX = 2_048;
 const BATCH_SPANS_MIN = 512;
 const BATCH_DELAY_MS = 500;
 const EXPORT_TIMEOUT_MS = 10_000;
-/** The bound for an export that never ends, although the exporter has a shorter timeout. */
+/** In case the exporter misses its own timeout. */
 const SENDING_MS_MAX = 2 * EXPORT_TIMEOUT_MS;
-/**
- * A failed export is logged once in this time, because a collector that is down fails every batch.
- */
+/** A failure is logged once in this time, because a collector that is down fails every batch. */
 const FAULT_LOG_MS = 60_000;
 
-/**
- * Sends spans to a collector in batches, one after another. Nothing waits for it except `close`.
- */
+/** Sends spans to a collector in batches, one after another. Only `close` waits for it. */
 export class OtlpTraceSender {
   readonly #options: OtlpOptions;
   readonly #exporter: OTLPExporterBase<SdkSpans>;
   readonly #process: ExportingProcess;
   #open: SdkSpan[] = [];
   readonly #full: SdkSpans[] = [];
-  /** The number of spans that are not being sent yet. */
+  /** Spans that are not being sent yet. */
   #waiting = 0;
   #timer: NodeJS.Timeout | undefined;
   #sending: Promise<void> | undefined;
@@ -58,7 +53,7 @@ export class OtlpTraceSender {
     this.#exporter = buildExporter(options);
   }
 
-  /** Takes the spans of one trace, all or none. */
+  /** Takes all spans of a trace, or drops them all if the queue is too full. */
   send(spans: readonly PlainSpan[]): void {
     const { clock, figures } = this.#options;
     if (this.#waiting + spans.length > QUEUE_SPANS_MAX) {
@@ -72,7 +67,6 @@ export class OtlpTraceSender {
     else this.#timer ??= setTimeout(() => this.#flush(), BATCH_DELAY_MS).unref();
   }
 
-  /** Sends the waiting spans, for at most `closeMs`. */
   async close(closeMs: number): Promise<void> {
     this.#flush();
     const late = new Promise<void>((resolve) => {
@@ -114,7 +108,7 @@ export class OtlpTraceSender {
     }
   }
 
-  /** Logs without the fault itself, whose text may contain the request's headers. */
+  /** Does not log the fault itself, because its text may contain the request's headers. */
   #noteFault(): void {
     const { clock, log, figures } = this.#options;
     const nowMs = clock.monotonicMs();
@@ -127,10 +121,9 @@ export class OtlpTraceSender {
   }
 }
 
-/** `ExportResultCode.SUCCESS`. */
+/** The value of `ExportResultCode.SUCCESS`. */
 const EXPORTED: ReadonlySet<number> = new Set([0]);
 
-/** Builds the exporter for OTLP over HTTP, with its retries. */
 function buildExporter({ url, headers }: OtlpOptions): OTLPExporterBase<SdkSpans> {
   const http = convertLegacyHttpOptions(
     { url, headers: { ...headers }, timeoutMillis: EXPORT_TIMEOUT_MS, concurrencyLimit: 2 },
@@ -138,7 +131,7 @@ function buildExporter({ url, headers }: OtlpOptions): OTLPExporterBase<SdkSpans
     "v1/traces",
     { "Content-Type": "application/x-protobuf" },
   );
-  // The collector's message about spans that it rejected is not read.
+  // The collector's answer is ignored, even if it names rejected spans.
   const serializer = { serializeRequest: encodeSpans, deserializeResponse: () => ({}) };
   const counted = { name: "span", countItems: (spans: SdkSpans) => spans.length } as const;
   return new OTLPExporterBase(
@@ -146,12 +139,11 @@ function buildExporter({ url, headers }: OtlpOptions): OTLPExporterBase<SdkSpans
   );
 }
 
-/** An `ExportTraceServiceRequest` of OTLP 1. */
+/** Returns an `ExportTraceServiceRequest` of OTLP 1. */
 export function encodeSpans(spans: SdkSpans): Uint8Array | undefined {
   return ProtobufTraceSerializer.serializeRequest(spans);
 }
 
-/** The facts that all spans of a process have in common. */
 type ExportingProcess = Pick<SdkSpan, "resource" | "instrumentationScope">;
 
 export function exportingProcess(
@@ -163,7 +155,6 @@ export function exportingProcess(
     schemaUrl: SCHEMA_URL,
   };
   return {
-    // The encoder reads only these fields of a resource.
     resource: resource as SdkSpan["resource"],
     instrumentationScope: { name: SCOPE_NAME, version, schemaUrl: SCHEMA_URL },
   };
@@ -171,11 +162,10 @@ export function exportingProcess(
 
 const KINDS = { internal: 0, server: 1, client: 2 } as const;
 const FAILED = 2;
-// Every exported trace is marked as sampled, even if that was decided at its end.
+// Every exported trace has this flag, even if it was chosen only when the request ended.
 const SAMPLED = 0x01;
 const SAMPLED_RANDOM = 0x03;
 
-/** Converts a span to the official SDK's format. */
 export function sdkSpan(span: PlainSpan, sinceEpochMs: number, of: ExportingProcess): SdkSpan {
   const { name, kind, context, parent, link, attributes } = span;
   const startTime = hrTime(sinceEpochMs + span.startedMs);
@@ -207,7 +197,7 @@ function spanContext(
   return { traceId, spanId, traceFlags: isRandom ? SAMPLED_RANDOM : SAMPLED, isRemote };
 }
 
-/** Seconds and nanoseconds, which one number cannot hold. */
+/** Seconds and nanoseconds: one number is not precise enough. */
 function hrTime(sinceEpochMs: number): [number, number] {
   const seconds = Math.floor(sinceEpochMs / 1_000);
   const nanoseconds = Math.round((sinceEpochMs - seconds * 1_000) * 1_000_000);

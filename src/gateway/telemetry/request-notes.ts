@@ -18,17 +18,15 @@ import type { TraceRules } from "./trace-rules.ts";
 
 type AskedCall = Parameters<RequestTrace["asked"]>[0];
 
-/** The consumer of the notes of requests whose traces are kept. */
 export interface NotesSink {
   readonly clock: Clock;
   readonly rules: TraceRules;
   export(notes: RequestNotes): void;
 }
 
-/** The value of a time or a number that is not known yet. */
 const UNKNOWN = -1;
 
-/** The notes of one request: fields that are written once, and read only if its trace is kept. */
+/** The notes of one request. Each field is written once, and read only if the trace is kept. */
 export class RequestNotes implements RequestTrace {
   readonly request: TracedRequest;
   readonly attempts: AttemptNotes[] = [];
@@ -112,7 +110,7 @@ export class RequestNotes implements RequestTrace {
     return traceId;
   }
 
-  /** The request's own span, created on demand because few requests need it. */
+  /** The request's own span. Created on demand, because few requests need it. */
   get context(): TraceContext {
     this.#own ??= this.#newContext();
     return this.#own;
@@ -128,7 +126,7 @@ export class RequestNotes implements RequestTrace {
     return this.#sink.rules.isContinued ? undefined : this.#incoming;
   }
 
-  /** True if the trace is kept whatever the end of the request. */
+  /** True if the trace is kept however the request ends. */
   get isChosen(): boolean {
     return this.parent?.isSampled ?? this.#sink.rules.isChosen(this.request.requestId);
   }
@@ -145,7 +143,7 @@ export class RequestNotes implements RequestTrace {
     return { traceId, spanId: createSpanId(), isSampled: this.isChosen, isRandom };
   }
 
-  /** Exports a kept trace once its client has gone and serving has ended. */
+  /** Exports a kept trace once both the answer and its serving have ended. */
   #exportWhenOver(): void {
     if (!this.#isKept || this.#isServing) return;
     this.#isKept = false;
@@ -153,7 +151,6 @@ export class RequestNotes implements RequestTrace {
   }
 }
 
-/** The notes of one attempt. A time is `UNKNOWN` until it has come. */
 export class AttemptNotes implements AttemptTrace {
   readonly held: TracedAttempt;
   readonly reserveLane = { waitMs: UNKNOWN, batchRows: UNKNOWN };
@@ -186,7 +183,7 @@ export class AttemptNotes implements AttemptTrace {
   }
 
   sent(): string | undefined {
-    // Sent as soon as it was held, so the clock is not read again.
+    // An attempt is sent right after its hold, so the clock is not read again.
     this.sentMs = this.reservedMs;
     return this.#request.traceparentFor(this);
   }
@@ -207,9 +204,9 @@ export class AttemptNotes implements AttemptTrace {
 
 /** A position in a trace, as in W3C Trace Context, level 2. */
 export interface TraceContext {
-  /** 32 hexadecimal characters. */
+  /** 32 hexadecimal digits. */
   readonly traceId: string;
-  /** 16 hexadecimal characters. */
+  /** 16 hexadecimal digits. */
   readonly spanId: string;
   readonly isSampled: boolean;
   readonly isRandom: boolean;
@@ -218,10 +215,10 @@ export interface TraceContext {
 const FORM = /^([0-9a-f]{2})-([0-9a-f]{32})-([0-9a-f]{16})-([0-9a-f]{2})(-.*)?$/;
 const SAMPLED = 0x01;
 const RANDOM = 0x02;
-/** The longest header that is read; later versions of the standard may append to it. */
+/** Longer headers are ignored. Later versions of the standard may append to the header. */
 const CHARS_MAX = 256;
 
-/** Parses a `traceparent`; undefined if the standard does not allow its use. */
+/** Parses a `traceparent` header; undefined if the standard does not allow its use. */
 export function parseTraceparent(header: string | undefined): TraceContext | undefined {
   if (header === undefined || header.length > CHARS_MAX) return undefined;
   const [, version = "ff", traceId = "", spanId = "", flagText = "", rest] =

@@ -9,7 +9,6 @@ export interface TraceRuleSettings {
   readonly telemetryPropagate: string;
 }
 
-/** The facts that decide whether a request's trace is kept. */
 export interface JudgedRequest {
   readonly startedMs: number;
   readonly isAccepted: boolean;
@@ -18,11 +17,8 @@ export interface JudgedRequest {
   readonly isChosen: boolean;
 }
 
-/** The operator's rules about traces. */
 export class TraceRules {
-  /**
-   * True if a request joins its caller's trace; otherwise it has a trace of its own with a link.
-   */
+  /** True if a request joins its caller's trace; otherwise it has a separate trace with a link. */
   readonly isContinued: boolean;
   readonly ceiling: KeepCeiling;
   readonly #chance: KeepChance;
@@ -47,9 +43,8 @@ export class TraceRules {
   }
 
   /**
-   * Decides whether the trace of an ended request is kept: failures and slow requests always,
-   * others by chance, all within the ceiling. For callers without a valid key only failures are
-   * kept.
+   * Keeps the traces of failures and slow requests, and others by chance, all within the ceiling.
+   * Without a valid key only failures are kept.
    */
   isKept(notes: JudgedRequest): boolean {
     const { end, startedMs, isAccepted } = notes;
@@ -62,8 +57,7 @@ export class TraceRules {
 }
 
 /**
- * True if the gateway or a provider failed the request. Faults of the caller and cancelled requests
- * do not count.
+ * True if the gateway or a provider failed. Callers' faults and cancelled requests do not count.
  */
 function hasFailed({ end, lastAttempt }: JudgedRequest): boolean {
   if (end === undefined || end.isGone) return false;
@@ -80,7 +74,7 @@ function isFault({ class: cls, origin }: Refusal): boolean {
   return !BLAMED_ON_REQUEST.has(cls);
 }
 
-/** Errors by which a provider refuses the request and has not failed. */
+/** A provider that answers with these errors has not failed: the request is at fault. */
 const BLAMED_ON_REQUEST: ReadonlySet<Refusal["class"]> = new Set([
   "invalid_request",
   "context_overflow",
@@ -90,40 +84,42 @@ const BLAMED_ON_REQUEST: ReadonlySet<Refusal["class"]> = new Set([
 ] as const);
 
 const MILLION = 1_000_000n;
-/** The hexadecimal digits of the random part of a trace id, seven bytes. */
+/** The random part of a trace id: its last seven bytes. */
 const RANDOM_DIGITS = 14;
 const RANDOM_VALUES = 1n << 56n;
 
 /**
- * Keeps a share of all traces by the last seven bytes of the id, so that every reader of the id
- * decides the same: a trace is kept if these bytes, as a fraction, are at least 1 − the share.
- * Hexadecimal texts of equal length sort like their numbers, so the texts are compared.
+ * Samples traces by the last seven bytes of their ids, so that every service that reads an id
+ * decides alike: a trace is kept if these bytes, as a fraction, are at least 1 − the share.
+ * Hexadecimal texts of equal length sort like their numbers.
  */
 export class KeepChance {
-  /** In the form of a request id, whose last twelve digits are a separate group. */
+  /**
+   * The least tail that is kept, with the hyphen that a request id has before its last twelve
+   * digits.
+   */
   readonly #leastTail: string;
 
   constructor(samplePerMillion: number) {
     const least = ((MILLION - BigInt(samplePerMillion)) * RANDOM_VALUES) / MILLION;
-    // Sorts after every digit, so that no trace is kept.
+    // "g" sorts after every digit, so that no trace is kept.
     const digits = least === RANDOM_VALUES ? "g" : least.toString(16).padStart(RANDOM_DIGITS, "0");
     this.#leastTail = digits === "g" ? digits : `${digits.slice(0, 2)}-${digits.slice(2)}`;
   }
 
-  /** For requests whose trace has the request's id. */
+  /** Only for traces whose id is the request id. */
   hasRequest(requestId: RequestId): boolean {
     return requestId.slice(-RANDOM_DIGITS - 1) >= this.#leastTail;
   }
 }
 
 /**
- * The ceiling of traces for each second. Half of it is reserved for failures, so a caller that
- * marks all its requests as sampled cannot hide failures, and failures cannot hide its requests.
+ * Bounds the traces that are kept per second. Half are reserved for failures, so that failures and
+ * requests that a caller marks as sampled cannot displace each other.
  */
 export class KeepCeiling {
   readonly #failures: LastSecond;
   readonly #others: LastSecond;
-  /** The number of traces above the ceiling. */
   refused = 0;
 
   constructor(keptPerSecond: number) {
@@ -139,9 +135,9 @@ export class KeepCeiling {
   }
 }
 
-/** Allows at most `max` in any span of one second. */
+/** Allows at most `max` in any period of one second. */
 class LastSecond {
-  /** The times of the last ones, as a ring. */
+  /** The times of the last `max` that were allowed, as a ring. */
   readonly #takenMs: Float64Array;
   #next = 0;
 
@@ -158,11 +154,11 @@ class LastSecond {
   }
 }
 
-/** Counts of exported and dropped spans since the start. */
+/** Counts of spans since the start. */
 export interface TraceFigures {
   exported: number;
   /** Spans dropped because the queue was full or the collector failed. */
   dropped: number;
-  /** Whole traces above the ceiling of a second, which are not counted as spans. */
+  /** Whole traces above the ceiling, which are not counted as spans. */
   readonly tracesAboveCeiling: number;
 }

@@ -1,17 +1,14 @@
 import { assert } from "../../kernel/index.ts";
 import type { ListingName, LiveBreaches } from "./verdict-store.ts";
 
-/** The bounds at which live answers make a listing suspect. */
 export interface ConductPolicy {
   /** The percentage of answers that may break a promise. */
   readonly badPercent: number;
-  /** The least number of answers for a judgement. */
+  /** Below this number of answers nothing is judged. */
   readonly answersMin: number;
 }
 
-/**
- * The promises that an answer can break, one bit each, because they are computed for every answer.
- */
+/** The promises that an answer can break: bits, because they are combined for every answer. */
 export const BREACH = {
   substituted: 1,
   usageMissing: 2,
@@ -21,22 +18,24 @@ export const BREACH = {
   unreadable: 32,
 } as const;
 
-/** A sum of `BREACH` values; 0 if the answer kept the listing's promises. */
+/** A sum of `BREACH` values; 0 if the answer kept all promises of its listing. */
 export type Breaches = number;
 
-/** A listing as it is watched. */
 export interface WatchedListing extends ListingName {
-  /** The provider's id, a slash, the model's: unique in a catalog. */
+  /** `<provider id>/<model id>`, unique in a catalog. */
   readonly id: string;
   readonly manifestSha256: string;
   readonly modality?: string;
 }
 
-/** So many images or videos without usage make a listing suspect, whatever the share. */
+/**
+ * This many images or videos without usage make a listing suspect, whatever the percentage: they
+ * were given away, because nothing could be charged for them.
+ */
 const GIVEN_MEDIA_MAX = 10;
 const MEDIA: ReadonlySet<string | undefined> = new Set(["image", "video"]);
 
-/** The number of answers after which the older half of the counts is dropped. */
+/** After this many answers the older half of the counts is dropped. */
 const HALF_WINDOW_ANSWERS = 1_000;
 
 interface Share {
@@ -44,7 +43,6 @@ interface Share {
   bad: number;
 }
 
-/** Half of the counts of a listing. It has at most as many organizations as answers. */
 class Half implements Share {
   answers = 0;
   bad = 0;
@@ -60,16 +58,15 @@ class Half implements Share {
 }
 
 interface Watched {
-  /** Counts under another manifest do not apply. */
+  /** The counts start again under another manifest. */
   readonly manifestSha256: string;
   older: Half;
   newer: Half;
 }
 
 /**
- * Counts, for each listing, how many of the last one to two thousand answers broke a promise. It
- * sends no requests and refuses none. A listing that is found suspect starts again at zero, and is
- * found again if the breaches continue.
+ * Counts, for each listing, how many of its last one to two thousand answers broke a promise. Sends
+ * no requests and refuses none. The counts of a listing that becomes suspect start again at zero.
  */
 export class Conduct {
   readonly #policy: ConductPolicy;
@@ -85,7 +82,6 @@ export class Conduct {
     this.#onSuspect = onSuspect;
   }
 
-  /** Counts one answer. The catalog bounds the number of listings. */
   note(listing: WatchedListing, orgId: string, breaches: Breaches): void {
     const watched = this.#watch(listing);
     const { newer } = watched;
@@ -104,7 +100,7 @@ export class Conduct {
     }
   }
 
-  /** Drops the counts of a listing that has passed a run. */
+  /** Call this when a listing has passed a run. */
   forget(listingId: string): void {
     this.#watched.delete(listingId);
   }
@@ -133,9 +129,8 @@ export class Conduct {
   }
 
   /**
-   * True if enough answers to other organizations show that only one organization gets bad ones.
-   * Its own requests are then the cause, and one customer alone must not demote a provider for all
-   * others.
+   * True if there is one organization without which enough answers are left, and good ones: its own
+   * requests then cause the bad ones, and one customer must not demote a provider for all others.
    */
   #isContradicted(all: Share, older: Half, newer: Half): boolean {
     const { answersMin } = this.#policy;

@@ -17,7 +17,6 @@ import type { ListingName, ListingVerdict, SuspectListing, LiveBreaches } from "
 const LISTINGS_MAX = 20_000;
 const HISTORY_MAX = 20;
 
-/** Stores the verdicts on listings, for all processes of an installation. */
 export class PostgresVerdictStore {
   readonly #pool: Pool;
   readonly #changes: ChangeLog;
@@ -28,7 +27,10 @@ export class PostgresVerdictStore {
     this.#changes = changes;
   }
 
-  /** Records all of these or none. Repeating it changes nothing; a pass ends a suspicion. */
+  /**
+   * Records all of these verdicts or none, and none twice. A pass or a warning ends an older
+   * suspicion.
+   */
   async record(verdicts: readonly ListingVerdict[], by: ChangedBy): Promise<void> {
     if (verdicts.length === 0) return;
     const values = [
@@ -54,7 +56,7 @@ export class PostgresVerdictStore {
 
   /** The newest conclusive verdict of each listing, or an inconclusive one if there is no other. */
   async latest(): Promise<readonly ListingVerdict[]> {
-    // Read before the verdicts, so that verdicts recorded in between are read again the next time.
+    // Read first, so that a verdict that is recorded meanwhile is read the next time.
     const { rows: versions } = await this.#pool.query<Row>(VERSION_SQL);
     const version = String(versions[0]?.["version"]);
     if (this.#read?.version === version) return this.#read.verdicts;
@@ -64,7 +66,7 @@ export class PostgresVerdictStore {
     return verdicts;
   }
 
-  /** The verdicts on one listing, newest first, at most 20. */
+  /** Newest first, at most `HISTORY_MAX`. */
   async history({ providerId, modelId }: ListingName): Promise<readonly ListingVerdict[]> {
     const { rows } = await this.#pool.query<Row>(HISTORY_SQL, [providerId, modelId, HISTORY_MAX]);
     return rows.map(verdictColumns.read);
@@ -75,7 +77,7 @@ export class PostgresVerdictStore {
     return rows.map(suspectColumns.read);
   }
 
-  /** Records a suspect listing; one that is suspect already is unchanged. */
+  /** Does nothing if the listing is suspect already. */
   async suspect({ providerId, modelId }: ListingName, breaches: LiveBreaches): Promise<void> {
     const values = [providerId, modelId, JSON.stringify(breaches)];
     await this.#changes.write(LIVE_CHECKS, async (client, note) => {
@@ -92,7 +94,6 @@ export type VerdictStore = Public<PostgresVerdictStore>;
 
 const LIVE_CHECKS = byGateway("live checks");
 
-/** The name of a listing in the change log. */
 function toTarget({ providerId, modelId }: ListingName): string {
   return `${providerId} ${modelId}`;
 }
@@ -119,7 +120,7 @@ const VERSION_SQL = "select version from verdict_version";
 
 const RECORD_SQL = `select record_verdicts($1, $2, $3, $4, $5, $6, $7, $8)`;
 
-/* An inconclusive run does not replace an earlier result. */
+/** An inconclusive run does not replace an earlier result. */
 const LATEST_SQL = `
   select distinct on (provider_id, model_id) ${verdictColumns.sql}
   from listing_verdict

@@ -17,7 +17,6 @@ import {
 import { type ListingName, listingKey } from "./verdict-store.ts";
 import type { KnownRuns, WatchedRunOutcome, WatchState } from "./watch-schedule.ts";
 
-/** Watched runs in PostgreSQL. */
 export class PostgresWatchStore {
   readonly #pool: Pool;
 
@@ -33,8 +32,8 @@ export class PostgresWatchStore {
 }
 
 /**
- * The only session among all processes, until it is closed or its process dies. Its connection only
- * holds the lock, so that a run survives the loss of the connection.
+ * There is one session among all processes, until it is closed or its process dies. Its connection
+ * only holds the lock, so a run survives the loss of the connection.
  */
 class PostgresWatchSession {
   readonly #pool: Pool;
@@ -66,7 +65,7 @@ class PostgresWatchSession {
     return { nowMs: first.now.getTime(), known, spentMicroUsd: microUsd(first.spent) };
   }
 
-  /** Records a run before its first request is sent. */
+  /** Records a run before its first request, so that its budget counts even if the process dies. */
   async begin({ providerId, modelId }: ListingName, budgetMicroUsd: MicroUsd): Promise<bigint> {
     await this.#pool.query(FORGET_SQL);
     const begun = [providerId, modelId, budgetMicroUsd];
@@ -111,7 +110,7 @@ const suspectColumns: Columns<{ suspectSinceMs: number }> = columns({
   suspectSinceMs: instantMs("since"),
 });
 
-/* Every verdict counts as a run, even an inconclusive one. */
+/** Every verdict counts as a run, even an inconclusive one. */
 const VERDICTS_SQL = `
   select distinct on (provider_id, model_id) provider_id, model_id, upstream_id, manifest_sha256,
     verdict <> 'inconclusive' as is_conclusive, checked_at
@@ -133,7 +132,7 @@ const NOW_SQL = `
     where started_at > now() - $1 * interval '1 millisecond'
   ), 0) as spent`;
 
-/* Kept for longer than the longest interval. */
+/** Runs are kept for longer than the longest interval. */
 const FORGET_SQL = "delete from watched_run where started_at < now() - interval '90 days'";
 
 const BEGIN_SQL = `

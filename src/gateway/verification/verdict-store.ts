@@ -1,38 +1,36 @@
-/** One provider's listing of one model, by the ids of the manifest. */
+/** One provider's listing of one model, by the ids in the provider's manifest. */
 export interface ListingName {
   readonly providerId: string;
   readonly modelId: string;
 }
 
-/** The listing's key in maps, which is also the id of its deployment. */
+/** The key of a listing in maps; also the id of its deployment. */
 export function listingKey({ providerId, modelId }: ListingName): string {
   return `${providerId}/${modelId}`;
 }
 
-/** One check of a recorded run, as in the run's report. */
 export interface RecordedCheck {
   readonly id: string;
   readonly status: "pass" | "warn" | "fail" | "skip" | "error";
   readonly title: string;
   readonly message: string;
   readonly ms: number;
-  /** Small values, no keys, no prompts. */
+  /** Small values, without keys or prompts. */
   readonly evidence?: unknown;
 }
 
-/** The finding of a conformance run about one listing. */
+/** The result of one conformance run for one listing. */
 export interface ListingVerdict extends ListingName {
   readonly upstreamModelId: string;
-  /** SHA-256 of the manifest that was tested, hexadecimal. */
   readonly manifestSha256: string;
   readonly verdict: "pass" | "warn" | "fail" | "inconclusive";
   readonly checkedAtMs: number;
-  /** `run`: on this installation; `import`: a signed report; `watch`: the scheduled one. */
+  /** A run on this installation, a signed report that was imported, or a scheduled run. */
   readonly source: "run" | "import" | "watch";
   readonly checks: readonly RecordedCheck[];
 }
 
-/** Counts of live answers that broke each promise of a listing, out of `answers`. */
+/** How many of `answers` live answers broke each promise of the listing. */
 export interface LiveBreaches {
   readonly answers: number;
   readonly substituted: number;

@@ -8,57 +8,53 @@ import {
 import type { VerdictStore } from "./postgres-verdict-store.ts";
 
 /**
- * - `verified`: the newest run passed, with this manifest and upstream id, within
- *   `VERIFIED_FOR_MS`.
- * - `verified_in_part`: the same, but some checks warned.
- * - `failed`: the newest run failed.
- * - `changed`, `expired`: a run that passed no longer counts.
- * - `unchecked`: no run has had a result.
+ * - `verified`: the newest conclusive run passed, with this manifest and upstream id, within
+ * `VERIFIED_FOR_MS`.
+ * - `verified_in_part`: likewise, but some checks warned.
+ * - `failed`: the newest conclusive run failed.
+ * - `changed`: it passed, but with another manifest or upstream id.
+ * - `expired`: it passed, but too long ago.
+ * - `unchecked`: no run was conclusive.
  */
 export type VerificationState =
   "verified" | "verified_in_part" | "failed" | "changed" | "expired" | "unchecked";
 
-/** True if a run of the current listing passed, in full or in part. */
 export function isPassed(state: VerificationState): boolean {
   return state === "verified" || state === "verified_in_part";
 }
 
 export interface ListingVerification {
   readonly state: VerificationState;
-  /** The run behind the state; absent if it is `unchecked`. */
+  /** The newest conclusive run, or else an inconclusive one; absent if there was no run. */
   readonly verdict?: ListingVerdict;
-  /** Live traffic shows that the listing breaks its promises. */
+  /** Set if live answers show that the listing breaks its promises. */
   readonly suspect?: SuspectListing;
 }
 
-/** The facts of a deployment that a verdict must match. */
 export interface VerifiedListing extends ListingName {
   readonly upstreamModelId: string;
   readonly manifestSha256: string;
 }
 
-/** A listing as the catalog has it. */
 export interface KnownListing extends VerifiedListing {
-  /** The provider's id, a slash, the model's. */
   readonly id: string;
 }
 
 const UNCHECKED: ListingVerification = Object.freeze({ state: "unchecked" });
 const DAY_MS = 86_400_000;
-/** How long a passed run counts, in milliseconds. */
 export const VERIFIED_FOR_MS: number = 30 * DAY_MS;
-/** The interval in milliseconds in which verdicts of other processes are read. */
+/** How often verdicts of other processes are read, in milliseconds. */
 const REFRESH_MS = 10_000;
 
 export interface VerificationOptions {
   readonly store: Pick<VerdictStore, "latest" | "suspects">;
   readonly clock: Pick<Clock, "nowMs">;
   readonly log: Pick<Logger, "warn">;
-  /** Called when a listing is no longer suspect, because it has passed a run. */
+  /** Called for each listing that is no longer suspect, because it has passed a run. */
   readonly onCleared?: (listingId: string) => void;
 }
 
-/** The trust in every listing, in this process; read again every few seconds. */
+/** The trust of this process in every listing, read again every `REFRESH_MS`. */
 export class Verification {
   readonly #options: VerificationOptions;
   #verdicts: ReadonlyMap<string, ListingVerdict> = new Map();
@@ -75,7 +71,6 @@ export class Verification {
     );
   }
 
-  /** Reads everything once, and from then on every few seconds. */
   async start(): Promise<void> {
     await this.refresh();
     this.#job.start();
@@ -85,7 +80,7 @@ export class Verification {
     return this.#job.close();
   }
 
-  /** Reads again. While the store does not answer, the known verdicts stay. Never rejects. */
+  /** Never rejects: while the store does not answer, the known verdicts stay. */
   refresh(): Promise<void> {
     return this.#job.runOnce();
   }
@@ -124,7 +119,6 @@ export class Verification {
   }
 }
 
-/** The meaning of a verdict for a listing as it is now. */
 export function judgeVerdict(
   verdict: ListingVerdict | undefined,
   { upstreamModelId, manifestSha256 }: VerifiedListing,
@@ -139,11 +133,12 @@ export function judgeVerdict(
   return verdict.verdict === "warn" ? "verified_in_part" : "verified";
 }
 
-/** The bound for percentages in signed reports of other programs. */
+/** Bounds what a signed report of another program can claim. */
 const PERCENT_MAX = 100_000;
 
 /**
- * The overbilling that the newest run found, in whole percent; null if none, or if it is not known.
+ * By how many percent the provider overbilled in the newest run; null if it did not, or if the run
+ * does not tell.
  */
 export function overbilledPercent(verdict: ListingVerdict | undefined): number | null {
   const { evidence } = verdict?.checks.find(({ id }) => id === "C4") ?? {};

@@ -17,12 +17,12 @@ type AskDeps = Pick<
   "catalog" | "connections" | "upstream" | "opensOwnKeys" | "clock" | "deadlines" | "videos"
 >;
 
-/** The facts that decide where and with which key a job is polled. */
 export type AskedJob = Pick<VideoJob, "deploymentId" | "connectionId" | "orgId" | "providerJobId">;
 
 /**
- * Finds the deployment of a job, with the key of its request. Undefined if it left the catalog, or
- * the connection was disabled meanwhile, so that it cannot be polled.
+ * Finds the deployment of a job, with the provider key with which the job was made. Undefined, so
+ * that the job cannot be polled, if the deployment left the catalog or the customer's connection
+ * was disabled.
  */
 export async function findDeployment(
   deps: AskDeps,
@@ -36,7 +36,6 @@ export async function findDeployment(
   return ownKeyDeployment(listed, { connectionId, orgId, sealedKey: connection.sealedKey });
 }
 
-/** Asks the provider once for the state of a job. */
 export function askAfter(
   deps: AskDeps,
   deployment: Deployment,
@@ -47,7 +46,7 @@ export function askAfter(
   );
 }
 
-/** Asks the provider once to cancel a job; it may not obey. */
+/** Asks the provider once to cancel a job; the provider may ignore it. */
 export function cancelJob(
   deps: AskDeps,
   deployment: Deployment,
@@ -78,7 +77,7 @@ export function toPollResult(
   return { kind: "reported", job: { ...job, served: readServedModel(deployment, job.model) } };
 }
 
-/** A longer record of a job is not read. */
+/** The most bytes of a provider's answer about a job that are read. */
 const RECORD_BYTES_MAX = 1_048_576;
 
 function fetchRecord(

@@ -9,27 +9,23 @@ import {
 import type { CloseRow } from "../../ledger/index.ts";
 import type { TakenJob, VideoErrorCode, VideoState } from "./video-job.ts";
 
-/** A provider's report about its job, and the model that it names. */
 export interface ReportedJob extends Omit<ProviderJob, "id" | "model"> {
   readonly served?: ServedModel | undefined;
 }
 
-/** One poll of the provider. */
 export type PollResult =
   | { readonly kind: "reported"; readonly job: ReportedJob }
-  /** The provider does not know the job. */
   | { readonly kind: "missing" }
   /** The poll had no result: time-out, 429, 5xx, or the job cannot be polled. */
   | { readonly kind: "failure"; readonly retryAfterMs?: number };
 
-/** The end of a job. */
 export interface EndedJob {
-  /** Null: completed. */
+  /** Null if the job completed. */
   readonly errorCode: VideoErrorCode | null;
   readonly costPicoUsd: PicoUsd | undefined;
   readonly expiresAtMs: number | undefined;
   readonly served?: ServedModel | undefined;
-  /** The HTTP status of the answer that ended it; null if no answer did. */
+  /** The HTTP status of the answer that ended the job; null if no answer did. */
   readonly upstreamStatus: number | null;
 }
 
@@ -37,25 +33,27 @@ export type JobVerdict =
   | { readonly kind: "continues"; readonly update: JobUpdate }
   | { readonly kind: "ended"; readonly ended: EndedJob };
 
-/** Milliseconds before each of the first polls; later polls use the maximum. */
+/** Milliseconds before each of the first polls; later polls use `SPACING_MS_MAX`. */
 const SPACINGS_MS = [5_000, 10_000, 15_000, 20_000, 30_000] as const;
 const SPACING_MS_MAX = 30_000;
 const JITTER = 0.2;
 const FAILURE_SPACING_MS = 10_000;
 const FAILURE_SPACING_MS_MAX = 60_000;
 const MISSING_MAX = 3;
-/** The progress of a running job, in percent, is never shown as complete. */
+/** A running job shows at most this progress, in percent, even if its provider reports 100. */
 export const RUNNING_PROGRESS_MAX = 99;
 
-/** Milliseconds from the acceptance of a job to its first poll. */
 export const firstPollMs: number = SPACINGS_MS[0];
-/** Polls that miss a job count only if at least this time in milliseconds is between them. */
+/**
+ * A poll in which the provider does not know the job counts only this many milliseconds after the
+ * last one that counted.
+ */
 export const MISSING_INTERVAL_MS = 60_000;
 
 /**
- * Returns the effect of a poll on a job: its end, or its update and the time of the next poll. The
- * provider's report precedes the deadline; a poll without a result ends a job only at the deadline.
- * `random` in [0, 1) spreads the polls.
+ * Returns the effect of a poll on a job: its end, or its update and the time of the next poll. An
+ * end that the provider reports counts even after the deadline; a poll without a result ends a job
+ * only at the deadline. `random` in [0, 1) spreads the polls.
  */
 export function evaluatePoll(job: TakenJob, poll: PollResult, random: number): JobVerdict {
   assert(job.completedAtMs === null, "only a running job is polled");
@@ -110,7 +108,10 @@ function reportedEnd(reported: ReportedJob): EndedJob | undefined {
   }
 }
 
-/** The number of polls that missed the job, including this one if it counts. */
+/**
+ * The number of counted polls in which the provider did not know the job, with this one if it
+ * counts.
+ */
 function missingPolls(job: TakenJob): number {
   const { missingPolls: before, missingAtMs, takenAtMs } = job;
   const counts = missingAtMs === null || takenAtMs - missingAtMs >= MISSING_INTERVAL_MS;
@@ -151,31 +152,28 @@ function nextPollMs(job: TakenJob, poll: PollResult, random: number): number {
 }
 
 /**
- * Adds jitter, which only lengthens the wait: an early poll would be refused or would not count.
+ * Adds jitter, which only lengthens the wait: a provider would refuse an earlier poll, or it would
+ * not count.
  */
 function waitAtLeast(ms: number, random: number): number {
   return Math.round(ms * (1 + JITTER * random));
 }
 
-/** Doubles with every successive poll without a result. */
 function failureSpacingMs(failuresBefore: number): number {
   return Math.min(FAILURE_SPACING_MS * 2 ** failuresBefore, FAILURE_SPACING_MS_MAX);
 }
 
-/** The update of a job that has not ended. */
 export interface JobUpdate {
   readonly state: Exclude<VideoState, "completed" | "failed">;
-  /** Never decreases: the store keeps the larger one. */
+  /**
+   * The store keeps the larger of this and the stored progress, so that progress never decreases.
+   */
   readonly progress: number;
-  /** The poll had no result: time-out, 5xx, 429. */
   readonly isFailure: boolean;
-  /** The provider did not know the job. */
   readonly isMissing: boolean;
-  /** Milliseconds until the next poll. */
   readonly nextPollMs: number;
 }
 
-/** How a job ended. */
 export interface JobEnd {
   readonly state: "completed" | "failed";
   readonly errorCode: VideoErrorCode | null;

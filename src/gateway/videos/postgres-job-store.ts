@@ -57,7 +57,6 @@ const jobProperties: ColumnsOf<VideoJob> = {
 
 const jobColumns: Columns<VideoJob> = columns(jobProperties);
 
-/** The columns of a job `j` whose lease is taken now. */
 const takenColumns: Columns<TakenJob> = columns<TakenJob>({
   ...jobProperties,
   takenAtMs: computed("now()", instantMs("taken_at")),
@@ -65,7 +64,7 @@ const takenColumns: Columns<TakenJob> = columns<TakenJob>({
   missingAtMs: orNull(instantMs("missing_at")),
 });
 
-/** The columns of a new job in JSON, with big integers as texts so that none is rounded. */
+/** Big integers are texts, so that no JSON parser rounds them. */
 function newJobJson(job: NewVideoJob): string {
   return JSON.stringify({
     job_id: job.jobId,
@@ -88,8 +87,8 @@ function newJobJson(job: NewVideoJob): string {
 }
 
 /**
- * Stores providers' jobs in the database of the ledger, so that their ends commit together. Leases
- * and deadlines use the database's clock.
+ * Stores providers' jobs in the database of the ledger, so that a job's end and the closing of its
+ * attempt commit together. Leases and deadlines use the database's clock.
  */
 export class PostgresJobStore {
   readonly #pool: Pool;
@@ -100,9 +99,9 @@ export class PostgresJobStore {
 
   /**
    * Stores an accepted job together with its attempt's provider job id, before the client is
-   * answered. False if recovery has closed the attempt, or will because a peer has declared its
-   * instance dead; then no job is stored. Repeating it with the same job changes nothing and
-   * returns the same, so a lost answer can be requested again.
+   * answered. False, and no job is stored, if recovery has closed the attempt, or will because a
+   * peer has declared this instance dead. May be repeated with the same job after a lost answer:
+   * the result is the same.
    */
   async accept(job: NewVideoJob): Promise<boolean> {
     assert(isRunning(job), "a job that is accepted has not ended");
@@ -111,7 +110,6 @@ export class PostgresJobStore {
     return row?.accepted === true;
   }
 
-  /** Undefined if the organization has no such job. */
   async find(orgId: OrgId, jobId: JobId): Promise<VideoJob | undefined> {
     const [row] = await this.#read<Row>(FIND_SQL, [jobId, orgId]);
     return row === undefined ? undefined : jobColumns.read(row);
@@ -142,7 +140,8 @@ export class PostgresJobStore {
   }
 
   /**
-   * Stores a poll of a job that continues, and releases its lease. Does nothing if it has ended.
+   * Stores a poll of a job that continues, and releases its lease. Does nothing if the job has
+   * ended meanwhile.
    */
   async keep(jobId: JobId, update: JobUpdate): Promise<void> {
     const { state, progress, isFailure, isMissing, nextPollMs } = update;
@@ -150,7 +149,7 @@ export class PostgresJobStore {
     await this.#read(KEEP_SQL, values);
   }
 
-  /** Ends the job and closes its attempt in one step. A second call changes nothing. */
+  /** Ends the job and closes its attempt in one transaction. A second call changes nothing. */
   async finish(jobId: JobId, end: JobEnd): Promise<VideoJob> {
     const { state, errorCode, expiresAtMs, reportedCostPicoUsd, close } = end;
     assert(state === "completed" || close.basis === "none", "a failed job costs nothing");
@@ -168,7 +167,7 @@ export class PostgresJobStore {
     return job;
   }
 
-  /** Every method may be repeated after a lost answer. */
+  /** May be repeated after a lost answer, like every method of this class. */
   async #read<R extends QueryResultRow>(written: string, values: unknown[]): Promise<readonly R[]> {
     const { rows } = await queryInTime<R>(this.#pool, { text: written, values });
     return rows;
@@ -187,7 +186,7 @@ const FIND_SQL = `select ${jobColumns.sql} from video_job where job_id = $1 and 
 
 const FREE_SQL = "completed_at is null and (lease_until is null or lease_until <= now())";
 
-/** $n milliseconds of the lease. */
+/** `leaseAt` is the placeholder ($n) of the lease in milliseconds. */
 function takeSql(due: string, leaseAt: string): string {
   const set = `lease_until = now() + ${leaseAt}::double precision * interval '1 millisecond'`;
   return takeRowsSql("video_job", "job_id", { due, set, returning: takenColumns.sqlOf("t") });
@@ -205,13 +204,16 @@ const TAKE_DUE_SQL = takeSql(
   "$2",
 );
 
-/* Polls that miss a job ($5) count only with at least $7 milliseconds between them. */
+/*
+ * $5: the provider did not know the job. The poll counts only $7 milliseconds after the last poll
+ * that counted.
+ */
 const COUNTS_SQL = `$5::boolean and (missing_at is null
       or missing_at <= now() - $7::double precision * interval '1 millisecond')`;
 
 /**
- * $4 is true for a poll without a result, which neither confirms nor refutes an earlier missing
- * job.
+ * $4: the poll had no result, so it neither confirms nor refutes that the provider does not know
+ * the job.
  */
 const KEEP_SQL = `
   update video_job set
@@ -227,6 +229,5 @@ const KEEP_SQL = `
     missing_at = case when ${COUNTS_SQL} then now() when $4 or $5 then missing_at end
   where job_id = $1 and completed_at is null`;
 
-/** The job's end, and the columns of its closing. */
 const FINISH_SQL = `
   select ${jobColumns.sql} from finish_job(${marks(5 + jobCloseColumns.cells.length)})`;

@@ -9,10 +9,13 @@ import { findVideo, VIDEO_ERRORS, type VideoReadDeps } from "./serve-video.ts";
 import type { VideoDeps } from "./video-deps.ts";
 import type { VideoJob } from "./video-job.ts";
 
-/** Longest silence of the provider of a file, in milliseconds. */
+/** The provider may be silent for this long while it sends a file, in milliseconds. */
 const CONTENT_IDLE_MS = 60_000;
 
-/** `GET /v1/videos/{id}/content`: passes the provider's file through. Counts one request. */
+/**
+ * `GET /v1/videos/{id}/content`: passes the provider's file through. Counts as one request against
+ * the limits.
+ */
 export async function serveVideoContent(
   deps: VideoReadDeps,
   exchange: ClientExchange,

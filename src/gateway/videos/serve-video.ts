@@ -13,12 +13,14 @@ import type { VideoDeps } from "./video-deps.ts";
 import type { VideoErrorCode, VideoJob } from "./video-job.ts";
 import type { VideoPoller } from "./video-poller.ts";
 
-/** The dependencies of the routes that read videos. */
 export interface VideoReadDeps extends VideoDeps {
   readonly poller: VideoPoller;
 }
 
-/** `GET /v1/videos/{id}`: the job, polled if its last poll is old. Free, and not counted. */
+/**
+ * `GET /v1/videos/{id}`: the job, polled if its last poll is old. Free, and not counted against
+ * limits.
+ */
 export async function serveVideo(
   deps: VideoReadDeps,
   exchange: ClientExchange,
@@ -27,13 +29,16 @@ export async function serveVideo(
   const found = await findVideo(deps, exchange, id);
   if (!found.ok) return exchange.refuse(found.refusal);
   const { job } = found;
-  // If the store fails now, the job that was read is returned.
+  // If the job store fails here, the client gets the job as it was read before.
   const polled = await deps.poller.refresh(job).catch(() => job);
   const { providerId } = polled;
   exchange.answer("application/json", { provider: providerId }, Buffer.from(videoBody(polled)));
 }
 
-/** Finds the job of the caller's organization; another's is answered like an unknown id. */
+/**
+ * Finds a job of the caller's organization. A job of another organization is answered like an
+ * unknown id.
+ */
 export async function findVideo(
   deps: Pick<VideoDeps, "jobs">,
   exchange: ClientExchange,
@@ -49,7 +54,7 @@ function noSuchVideo(): Refusal {
   return refusal("not_found", "no video has this id; send the id that POST /v1/videos returned");
 }
 
-/** The fields of a job that a client sees, also right after its acceptance. */
+/** The fields of a job that a client sees. All are known as soon as the job is accepted. */
 export type ShownVideo = Pick<
   VideoJob,
   | "jobId"
@@ -66,7 +71,6 @@ export type ShownVideo = Pick<
   | "requestId"
 >;
 
-/** The body of `POST /v1/videos` and of `GET /v1/videos/{id}`. */
 export function videoBody(job: ShownVideo): string {
   const { options, errorCode } = job;
   return printJson({
@@ -92,7 +96,7 @@ export function videoBody(job: ShownVideo): string {
   });
 }
 
-/** Our messages for a missing video; a provider's message is not passed on. */
+/** Our messages for a video that failed; a provider's message is not passed on. */
 export const VIDEO_ERRORS: Readonly<Record<VideoErrorCode, string>> = {
   video_generation_failed:
     "the provider could not make this video; nothing was charged, try again or change the prompt",

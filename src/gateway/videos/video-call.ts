@@ -23,12 +23,14 @@ import type { VideoDeps } from "./video-deps.ts";
 import type { NewVideoJob } from "./video-job.ts";
 import { RUNNING_PROGRESS_MAX } from "./job-state.ts";
 
-/** The call kind of videos, which stores the jobs that providers accept. */
 export function videoCall(deps: VideoDeps): CallKind<ParsedVideoRequest> {
   return { ...videos, accept: (accepted) => acceptVideo(deps, accepted) };
 }
 
-/** Stores the provider's job and answers the client. If it cannot be stored, cancels the job. */
+/**
+ * Stores the provider's job and answers the client. If the job cannot be stored, asks the provider
+ * to cancel it and refuses the request.
+ */
 async function acceptVideo(
   deps: VideoDeps,
   accepted: AcceptedJob,
@@ -105,7 +107,7 @@ function toFirstState({
 const STORE_TRIES = 3;
 const STORE_RETRY_MS = 500;
 
-/** Retries a store that fails, because the provider is already working on the job. */
+/** Retries if the store fails, because the provider is already working on the job. */
 async function isMadeDurable(deps: VideoDeps, job: NewVideoJob): Promise<boolean> {
   for (let left = STORE_TRIES - 1; ; left--) {
     try {

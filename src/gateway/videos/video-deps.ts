@@ -9,32 +9,27 @@ import type { VideoJob } from "./video-job.ts";
 export interface VideoSettings {
   /** Age at which a job is abandoned. */
   readonly deadlineMs: number;
-  /** Shortest time between two polls of one job. */
   readonly pollMinMs: number;
-  /** The interval between two sweeps over the due jobs. */
   readonly sweepMs: number;
   /** Longest wait for a provider's answer to a poll or a cancellation. */
   readonly answerTimeoutMs: number;
-  /** Longest wait of a client for a poll. */
+  /** How long a client's request waits for a poll; the poll then continues without it. */
   readonly clientWaitMs: number;
   /**
-   * How long a provider that did not answer is not polled, so that it does not delay the others.
+   * For how long a provider that did not answer is not polled, so that it does not delay polls of
+   * others.
    */
   readonly noAnswerPauseMs: number;
-  /** The largest file in bytes that is passed through. */
   readonly contentBytesMax: number;
 }
 
-/** The part of a pino logger that videos use. */
 export interface VideoLog {
   warn(detail: object, message: string): void;
   error(detail: object, message: string): void;
 }
 
-/** The dependencies of videos, besides those of every call. */
 export interface VideoDeps extends CallPorts {
   readonly jobs: JobStore;
-  /** Finds the customer's own provider key with which a job was made, for its polls. */
   readonly connections: Pick<ConnectionStore, "find">;
   readonly log: VideoLog;
   readonly videos: VideoSettings;
@@ -43,7 +38,6 @@ export interface VideoDeps extends CallPorts {
   readonly random: () => number;
 }
 
-/** Counters of the jobs of providers; the internal listener turns them into text. */
 export class VideoMetrics {
   /** `provider|result` (`reported`, `missing` or `failure`) to polls. */
   readonly polls: Map<string, number> = new Map();
@@ -53,7 +47,6 @@ export class VideoMetrics {
   readonly costMissing: Map<string, number> = new Map();
   /** `provider|model` to videos that cost more than their reserve; the platform pays the rest. */
   readonly costOverReserve: Map<string, number> = new Map();
-  /** Sweeps that could not read the jobs. */
   failedSweeps = 0;
 
   families(fold: ListingFold): readonly Family[] {

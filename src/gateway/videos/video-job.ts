@@ -42,19 +42,19 @@ export interface NewVideoJob {
   readonly state: VideoState;
   /** 0 to 100. */
   readonly progress: number;
-  /** Wall clock of the dispatch. */
+  /** Wall-clock time of the dispatch. */
   readonly startedAtMs: number;
-  /** How long it may take from its acceptance on. */
+  /** Time from acceptance after which the job is abandoned. */
   readonly deadlineMs: number;
 }
 
 export interface VideoJob extends Omit<NewVideoJob, "deadlineMs"> {
   readonly createdAtMs: number;
   readonly completedAtMs: number | null;
-  /** When the provider deletes the file, if it says so. */
+  /** When the provider deletes the file; null if the provider does not say. */
   readonly expiresAtMs: number | null;
   readonly errorCode: VideoErrorCode | null;
-  /** The debit; null until the end. */
+  /** The debit; null until the job has ended. */
   readonly costMicroUsd: MicroUsd | null;
   readonly deadlineAtMs: number;
   readonly polledAtMs: number | null;
@@ -66,9 +66,8 @@ export interface VideoJob extends Omit<NewVideoJob, "deadlineMs"> {
 
 /** A job whose poll was leased, with the facts that decide the effect of the poll. */
 export interface TakenJob extends VideoJob {
-  /** The time of the lease by the store's clock, which the deadline uses too. */
+  /** The time of the lease by the database's clock, like the deadline. */
   readonly takenAtMs: number;
-  /** How often it was polled before. */
   readonly polls: number;
   /** When `missingPolls` last grew; null if the provider knew the job when it last answered. */
   readonly missingAtMs: number | null;

@@ -23,9 +23,11 @@ import {
 import type { VideoDeps } from "./video-deps.ts";
 import type { TakenJob, VideoErrorCode, VideoJob } from "./video-job.ts";
 
-/** The most polls at once in a sweep. */
 const SWEEP_JOBS_MAX = 50;
-/** Milliseconds for a poll, a cancellation at the job's deadline, and storing the results. */
+/**
+ * Lease of a poll in milliseconds: enough for the poll, a cancellation at the job's deadline, and
+ * storing the results.
+ */
 const LEASE_MS = 30_000;
 
 /**
@@ -36,9 +38,12 @@ export class VideoPoller {
   readonly #deps: VideoDeps;
   readonly #running = new Set<Promise<unknown>>();
   readonly #fetches = new Set<RunningFetch<unknown>>();
-  /** The end of the pause of providers that asked for one, or did not answer. */
+  /**
+   * By polling account, the monotonic time until which it is not polled: its provider asked for a
+   * pause or did not answer.
+   */
   readonly #cooldownUntilMs = new Map<string, number>();
-  /** Listings whose jobs had an unknown state, which is logged once. */
+  /** Deployments for which an unknown job state was logged; it is logged once. */
   readonly #reportedUnknown = new Set<string>();
   readonly #job: Job;
 
@@ -57,19 +62,21 @@ export class VideoPoller {
     );
   }
 
-  /** Sweeps from now on, until `close`. */
   start(): void {
     this.#job.start();
   }
 
-  /** Ends the sweeps; running polls are aborted and their leases released. */
+  /** Ends the sweeps; running polls are aborted, and their jobs may be polled again at once. */
   async close(): Promise<void> {
     const swept = this.#job.close();
     for (const fetch of this.#fetches) fetch.abandon();
     await Promise.all([swept, ...this.#running]);
   }
 
-  /** False without this instance's lease, since it then sends nothing to providers. */
+  /**
+   * False while stopping, and without the ledger's lease: this instance then sends nothing to
+   * providers.
+   */
   get #mayPoll(): boolean {
     return !this.#job.isStopping && this.#deps.ledger.healthy;
   }
@@ -84,7 +91,7 @@ export class VideoPoller {
     const waited = new AbortController();
     const polled = await Promise.race([
       this.#tracked(this.#pollSafely(taken)),
-      // The poll continues without its client.
+      // The client is answered after this time; the poll continues.
       sleep(videos.clientWaitMs, undefined, { ref: false, signal: waited.signal }).catch(
         () => undefined,
       ),
@@ -93,7 +100,6 @@ export class VideoPoller {
     return polled ?? taken;
   }
 
-  /** One sweep: polls everything that is due, a batch at a time. */
   async #sweep(): Promise<void> {
     const { jobs } = this.#deps;
     for (let wasFull = true; wasFull && this.#mayPoll;) {
@@ -131,7 +137,8 @@ export class VideoPoller {
     this.#noteUnknown(job, poll);
     const verdict = evaluatePoll(job, poll, random());
     if (verdict.kind === "ended") {
-      // A poll that was aborted for a shutdown says nothing about a job, not even at its deadline.
+      // A poll that the shutdown aborted says nothing about the job, so it must not end it, even at
+      // its deadline.
       return this.#job.isStopping && poll.kind === "failure"
         ? job
         : await this.#finish(job, verdict.ended);
@@ -157,7 +164,6 @@ export class VideoPoller {
     return poll;
   }
 
-  /** Waits for the end of a fetch, which a shutdown aborts. */
   async #ended(fetch: RunningFetch<FetchedAnswer>): Promise<FetchedAnswer | undefined> {
     this.#fetches.add(fetch);
     if (this.#job.isStopping) fetch.abandon();
@@ -180,7 +186,10 @@ export class VideoPoller {
     if (deployment !== undefined) await this.#ended(cancelJob(this.#deps, deployment, job));
   }
 
-  /** Plans the next poll at the job's deadline if that is earlier. */
+  /**
+   * The next poll is at the job's deadline if that is earlier, and due at once if the shutdown
+   * aborted this one.
+   */
   #planNextPoll(job: TakenJob, update: JobUpdate): JobUpdate {
     const untilDeadlineMs = Math.max(0, job.deadlineAtMs - job.takenAtMs);
     const nextPollMs = this.#job.isStopping && update.isFailure ? 0 : update.nextPollMs;
@@ -233,7 +242,9 @@ const FLAG_LABELS = {
   costOverReserve: "a finished video cost more than its ceiling: the reserve was debited",
 } as const;
 
-/** The account for which a provider limits polls: a listing and its key. */
+/**
+ * The account for which a provider limits polls: a deployment and the key with which it is called.
+ */
 function toPollAccount({
   deploymentId,
   connectionId = "",
@@ -243,13 +254,13 @@ function toPollAccount({
 
 /** The longest duration that the journal can store; a job may wait for weeks until it is polled. */
 const DURATION_MS_MAX = 2_147_483_647;
-/** The year 10,000; a later instant is in other units. */
+/** The year 10,000. A provider that reports a later time uses another unit than expected. */
 const EXPIRES_AT_MS_MAX = 253_402_300_800_000;
 
 /**
  * Builds the end of a job and of its attempt. A completed job costs what the provider reports, by
  * the ledger's rule (rounded down, never above the reserve), and nothing if it reports nothing. A
- * failed job costs nothing, whatever is reported. `nowMs` is by the clock of `startedAtMs`.
+ * failed job costs nothing, whatever is reported. `nowMs` is by the same clock as `startedAtMs`.
  */
 export function endOfJob(job: VideoJob, ended: EndedJob, nowMs: number): JobEnd {
   const { errorCode, costPicoUsd, expiresAtMs } = ended;
@@ -283,7 +294,9 @@ function toCloseRow(job: VideoJob, ended: EndedJob, nowMs: number): CloseRow {
   };
 }
 
-/** The cost of the job; undefined if there is none to bill. */
+/**
+ * The cost to bill; undefined if there is none, `impossible` if it is too far above the reserve.
+ */
 function owedFor(
   job: VideoJob,
   { errorCode, costPicoUsd }: EndedJob,

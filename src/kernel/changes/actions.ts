@@ -1,9 +1,9 @@
 import { dayAndHour, dollars, type Facts, plain, quoted, roleName, Told } from "./change-words.ts";
 
 /**
- * Every action of the change log: the sentence that follows the actor's name, and who sees it.
- * `organization`: its owners see it in the console; `operator`: only operators do. An action that
- * is missing here cannot be recorded. Each command and route that writes has an action
+ * Every action of the change log: the sentence after the actor's name, and who sees it. Owners see
+ * actions with `organization` in the console; only operators see those with `operator`. An action
+ * that is missing here cannot be recorded. Each command and route that writes has an action
  * (`test/support/change-doors.ts`).
  */
 export const ACTIONS = {
@@ -162,14 +162,13 @@ export const ACTIONS = {
 export type ActionName = keyof typeof ACTIONS;
 
 export interface Action {
-  /** The change, after the actor's name: "… disabled the key “ci” permanently". */
+  /** The sentence after the actor's name: "… disabled the key “ci” permanently". */
   readonly says: string | ((told: Told) => string);
   readonly seenBy: "organization" | "operator";
-  /** Names of the facts that only operators see. */
+  /** Names of facts that only operators see. */
   readonly hides: readonly string[];
 }
 
-/** The names of the actions that organizations see. */
 export const SHOWN_ACTIONS: readonly ActionName[] = actionNames().filter(
   (name) => ACTIONS[name].seenBy === "organization",
 );
@@ -178,12 +177,12 @@ export function actionNames(): readonly ActionName[] {
   return Object.keys(ACTIONS) as ActionName[];
 }
 
-/** The action of this name; undefined for one that another version of this program recorded. */
+/** Returns undefined for an action that another version of this program recorded. */
 export function findAction(name: string): Action | undefined {
   return actionNames().some((each) => each === name) ? ACTIONS[name as ActionName] : undefined;
 }
 
-/** The sentence that follows the actor's name. `name` is the name of the changed thing, if it has one. */
+/** The sentence after the actor's name. `name` is the name of the changed thing, if it has one. */
 export function changeSentence(
   change: {
     readonly action: string;

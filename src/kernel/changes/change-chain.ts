@@ -5,31 +5,29 @@ import { asObject, tryParse } from "../json/json-edit.ts";
 import type { Facts } from "./change-words.ts";
 import type { ActorKind, RecordedChange } from "./change.ts";
 
-/** Selects changes. An absent member selects all of them. */
+/** Selects changes. An absent member does not restrict them. */
 export interface ChangeFilter {
   readonly orgId?: OrgId;
   readonly sinceMs?: number;
-  /** Selects the actions that begin with this text. */
   readonly actionPrefix?: string;
 }
 
-/** Selects entries of one organization's log. */
 export interface ChangePageFilter {
   readonly orgId: OrgId;
   readonly actionPrefix?: string;
-  /** The account that made the changes. */
+  /** Account id of the author. */
   readonly by?: string;
-  /** Selects only older changes. */
+  /** Exclusive upper bound: selects only older changes. */
   readonly untilMs?: number;
 }
 
-/** The `prev` of the first line. */
+/** The `prev` field of the first line of an export. */
 const NO_LINE = "0".repeat(64);
 const LINE_END = /,"hash":"([0-9a-f]{64})"\}$/;
 const SEAL_END = /,"hash":"([0-9a-f]{64})","signature":"([A-Za-z0-9+/=]{88})"\}$/;
 const PROBLEMS_MAX = 100;
 
-/** The lines of an export, in the order of the changes; the last one is the seal. */
+/** Yields the lines of an export, in the order of the changes. The last line is the seal. */
 export async function* exportLines(
   blocks: AsyncIterable<readonly RecordedChange[]>,
   of: {
@@ -95,24 +93,21 @@ function sha256(text: string): string {
   return createHash("sha256").update(text).digest("hex");
 }
 
-/** The problem of a line of an export, by its number in the file. */
 export interface ChainProblem {
   readonly line: number;
   readonly problem: string;
 }
 
 export interface ChainCheck {
-  /** Lines before the seal. */
   readonly changes: number;
-  /** Undefined if there is none. */
   readonly seal: ExportSeal | undefined;
-  /** At most a hundred; empty if nothing was removed, reordered or edited. */
+  /** At most 100. Empty if no line was removed, reordered or edited. */
   readonly problems: readonly ChainProblem[];
 }
 
 /**
- * Checks an export: each line matches its hash and follows the line before it, and the last line is
- * the seal, signed by this key. Reports each line that fails, up to a hundred.
+ * Checks an export: each line must match its hash and follow the line before it, and the last line
+ * must be a seal that is signed by this key.
  */
 export async function checkChain(
   lines: AsyncIterable<string> | Iterable<string>,
@@ -160,24 +155,20 @@ export async function checkChain(
 
 /**
  * One line of `tokenmarket changes export` (NDJSON, in the order of the positions). The line is the
- * JSON text of these fields in this order; `hash` is the SHA-256, in hexadecimal, of the text of
- * the line without its last member (`,"hash":"…"` cut out), and `prev` is the `hash` of the line
- * before, 64 zeros on the first. These actions close or lower something, and a reader may rely on
- * them:
- *
- * | `action` | `target` | `after` |
- * | --- | --- | --- |
- * | `key.disable` | key id | `disabled_at` |
- * | `key.cap`, `org.cap` | key id, organization id | `cap_usd` (null: none; `before` has the old
- * one) |
- * | `connection.disable` | connection id | `disabled_at` |
- * | `endpoint.remove` | endpoint id | null (`before`: `provider`, and the limits) |
- * | `limit.change` | key id (a managed key by its part) or organization id | `scope`, `model`,
- * `source`, `rpm`, `tpm`, `concurrency` (all; null: none) |
- * | `hold.place` | organization id | `kind`, `state` (`limited`, `restricted`), `until` (null: no
- * end), `reason` |
- * | `org.keys-may-set-limits` | organization id | `allowed` |
- * | `org.policy` | organization id | the whole policy |
+ * JSON text of these fields in this order. `hash` is the SHA-256, in hexadecimal, of the line
+ * without its last member (`,"hash":"…"` cut out). `prev` is the `hash` of the line before, and 64
+ * zeros on the first line. These actions close or lower something, and readers may rely on their
+ * `target` and `after`:
+ * - `key.disable`: key id; `disabled_at`
+ * - `key.cap`, `org.cap`: key id, organization id; `cap_usd` (null: none; `before` has the old cap)
+ * - `connection.disable`: connection id; `disabled_at`
+ * - `endpoint.remove`: endpoint id; null (`before` has `provider` and the limits)
+ * - `limit.change`: key id (a managed key by its part) or organization id; `scope`, `model`,
+ *   `source`, `rpm`, `tpm`, `concurrency` (always all; null: none)
+ * - `hold.place`: organization id; `kind`, `state` (`limited`, `restricted`), `until` (null: no
+ *   end), `reason`
+ * - `org.keys-may-set-limits`: organization id; `allowed`
+ * - `org.policy`: organization id; the whole policy
  */
 export interface ExportedChange {
   readonly position: number;
@@ -185,7 +176,7 @@ export interface ExportedChange {
   readonly at: string;
   readonly actor_kind: ActorKind;
   readonly actor_id: string;
-  /** Null for a change of the installation. */
+  /** Null for a change that concerns the whole installation. */
   readonly org_id: string | null;
   readonly action: string;
   readonly target: string;
@@ -197,18 +188,17 @@ export interface ExportedChange {
   readonly hash: string;
 }
 
-/** The last line: the number of changes, the filter of the export, and the signature over all lines. */
+/** The last line: the number of changes, the filter of the export, and a signature. */
 interface ExportSeal {
   readonly sealed: true;
-  /** Lines before this one. */
   readonly changes: number;
-  /** With the next two members the filter: the seal proves nothing about changes outside it. */
+  /** `since`, `org_id` and `action_prefix` are the filter: the seal proves nothing beyond it. */
   readonly since: string;
   readonly org_id: string | null;
   readonly action_prefix: string | null;
   readonly exported_at: string;
   readonly prev: string;
   readonly hash: string;
-  /** Ed25519 with the key of the exported days, over the text of `hash`; base64. */
+  /** Ed25519 over the text of `hash`, in base64, with the key that also signs exported days. */
   readonly signature: string;
 }

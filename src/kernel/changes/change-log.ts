@@ -9,10 +9,9 @@ import { inTransaction } from "../storage/transaction.ts";
 import type { Change, ChangedBy, RecordedChange } from "./change.ts";
 import type { Facts } from "./change-words.ts";
 
-/** Adds a change to those that the running transaction will record. */
+/** Notes a change, which the running transaction records at its end. */
 export type Note = (change: Change) => void;
 
-/** The result of a transaction, and its author. */
 export interface Changed<T> {
   readonly outcome: T;
   readonly by: ChangedBy;
@@ -24,7 +23,7 @@ interface Written<T> {
   readonly recorded: readonly RecordedChange[];
 }
 
-/** Runs transactions that record what they change: both are committed, or neither. */
+/** Runs transactions that record what they change: both are committed, or neither is. */
 export class ChangeLog {
   readonly #pool: Pool;
   readonly #log: Pick<Logger, "info">;
@@ -35,12 +34,11 @@ export class ChangeLog {
     this.#log = log;
   }
 
-  /** Number of changes that this process has committed, by action. */
   get counts(): ReadonlyMap<string, number> {
     return this.#counts;
   }
 
-  /** Runs `work` in one transaction, whose last step records the changes that `work` has noted. */
+  /** Runs `work` in one transaction, which then records the changes that `work` has noted. */
   async write<T>(
     by: ChangedBy,
     work: (client: PoolClient, note: Note) => Promise<T>,
@@ -54,7 +52,7 @@ export class ChangeLog {
     return await this.writeBy(noting, answerTimeoutMs);
   }
 
-  /** Writes changes whose author is only known inside the transaction. */
+  /** Like `write`, for a transaction that finds out who makes the changes. */
   async writeBy<T>(
     work: (client: PoolClient) => Promise<Changed<T>>,
     answerTimeoutMs?: number,
@@ -68,7 +66,7 @@ export class ChangeLog {
     return outcome;
   }
 
-  /** Logs one line for each change. Call it after the commit. */
+  /** Logs one line per change. Call it after the commit. */
   announce(recorded: readonly RecordedChange[]): void {
     for (const { position, by, action, orgId, target, before, after } of recorded) {
       this.#counts.set(action, (this.#counts.get(action) ?? 0) + 1);
@@ -80,14 +78,13 @@ export class ChangeLog {
   }
 }
 
-/** A policy or a list may be long; of longer facts only a digest is kept. */
+/** Policies and lists may be long. For longer facts, only a digest is recorded. */
 const FACTS_CHARS_MAX = 8_000;
 const ID_CHARS_MAX = 200;
 
 /**
- * Writes changes as the last step of the caller's transaction, so that a rollback undoes both.
- * Returns the written changes, which the caller announces after the commit. Changes without a
- * difference are skipped.
+ * Records changes as the last step of the caller's transaction, so that a rollback undoes both. The
+ * caller must pass the result to `announce` after the commit. Skips changes without a difference.
  */
 export async function recordChanges(
   client: Pick<PoolClient, "query">,
@@ -129,7 +126,7 @@ function safeChange(change: Change): Change {
   };
 }
 
-/** Redacts keys, because people paste them into fields for names. */
+/** People paste keys into fields for names, so keys are redacted. */
 function safeFacts(facts: Facts | null): Facts | null {
   if (facts === null) return null;
   const text = safeText(JSON.stringify(facts));
@@ -137,12 +134,12 @@ function safeFacts(facts: Facts | null): Facts | null {
   return { too_long_sha256: createHash("sha256").update(text).digest("hex") };
 }
 
-/** Compares before secrets are redacted: two different secrets are a change too. */
+/** Called before secrets are redacted, because one secret replaced by another is a change. */
 function hasChanged({ before, after, isMaskedChange = false }: Change): boolean {
   return isMaskedChange || JSON.stringify(before) !== JSON.stringify(after);
 }
 
-/** Redacts keys. Neither they nor their replacement contain a quote, so JSON stays valid. */
+/** Redacts keys. Neither a key nor its replacement contains a quote, so JSON stays valid. */
 function safeText(text: string): string {
   return withoutVirtualKeys(text).replaceAll(PROVIDER_KEY, "[redacted]");
 }

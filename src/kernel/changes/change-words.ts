@@ -1,44 +1,43 @@
 import { ROLES, ROLE_WORDS } from "../core/roles.ts";
 
 /**
- * Recorded values by name. Dollars are decimal strings, instants ISO 8601. Never a key, a token or
- * a link.
+ * Recorded values by name. Dollars are decimal strings, instants ISO 8601. Must never contain a
+ * key, a token or a link.
  */
 export type Facts = Readonly<
   Record<string, string | number | boolean | null | readonly string[] | undefined>
 >;
 
-/** Turns the facts of a change into words of a sentence, without names of fields and without ids. */
+/** Turns the facts of a change into parts of a sentence for people, without field names or ids. */
 export class Told {
   readonly #before: Facts;
   readonly #after: Facts;
   readonly #name: string | null;
 
-  /** `name` is the changed thing's name for people; null if it has none, or none is stored any more. */
+  /** `name` is what people call the changed thing; null if it has none that is still stored. */
   constructor(before: Facts | null, after: Facts | null, name: string | null) {
     this.#before = before ?? {};
     this.#after = after ?? {};
     this.#name = name;
   }
 
-  /** `the key “production”`, or `a key` where no name is known. */
+  /** Returns `the key “production”`, or `a key` if no name is known. */
   thing(kind: string): string {
     const known = this.#name ?? this.#text("name");
     return known === undefined ? `a ${kind}` : `the ${kind} “${known}”`;
   }
 
-  /** The name or e-mail address of the changed person; `otherwise` if neither was recorded. */
   person(otherwise: string): string {
     return this.#name ?? this.#text("email") ?? otherwise;
   }
 
-  /** A fact with a word before it: ` to “ci”`; empty if it was not recorded. */
+  /** Returns for example ` to “ci”`; "" if the fact was not recorded. */
   with(before: string, fact: string, show: (text: string) => string = quoted): string {
     const text = this.#text(fact);
     return text === undefined ? "" : ` ${before} ${show(text)}`;
   }
 
-  /** ` from $5.00 to $10.00`, ` to $10.00`, or ` from $5.00 to none`. */
+  /** Returns ` from $5.00 to $10.00` or ` to $10.00`; "" if the fact was not recorded. */
   move(fact: string, show: (text: string) => string = plain, none = "none"): string {
     const [was, is] = [toText(this.#before[fact]), toText(this.#after[fact])];
     if (!(fact in this.#after)) return "";
@@ -46,7 +45,7 @@ export class Told {
     return was === undefined ? to : ` from ${show(was)}${to}`;
   }
 
-  /** The numbers that have changed: ` to 60 requests per minute`. */
+  /** Lists the numbers that changed: ` to 60 requests per minute`. */
   values(names: Readonly<Record<string, string>>): string {
     const changed = Object.entries(names).flatMap(([fact, words]) => {
       const is = toText(this.#after[fact]);
@@ -56,7 +55,7 @@ export class Told {
     return changed.length === 0 ? "" : ` to ${changed.join(", ")}`;
   }
 
-  /** The fact after the change; null if it was removed, undefined if it was not recorded. */
+  /** Returns null if the value was removed, undefined if it was not recorded. */
   now(fact: string): Facts[string] {
     return this.#after[fact];
   }
@@ -65,7 +64,6 @@ export class Told {
     return this.#before[fact];
   }
 
-  /** True if the changed thing no longer exists. */
   get isRemoved(): boolean {
     return Object.keys(this.#after).length === 0 && Object.keys(this.#before).length > 0;
   }
@@ -94,8 +92,8 @@ export function quoted(text: string): string {
 }
 
 /**
- * Dollars in a sentence: to the cent, rounded towards zero, since a balance must not look larger
- * than it is. Less than a cent keeps its digits.
+ * Formats dollars for a sentence, to the cent. Rounds towards zero, because a balance must not look
+ * larger than it is. An amount below a cent keeps its digits.
  */
 export function dollars(amount: string): string {
   const [, sign = "", whole = "0", cents = "00", rest = ""] =
@@ -110,7 +108,7 @@ export function roleName(role: string): string {
   return known === undefined ? role : ROLE_WORDS[known].name;
 }
 
-/** `31 January 2027, 09:00 (UTC)`. */
+/** Formats as `31 January 2027, 09:00 (UTC)`. */
 export function dayAndHour(at: string): string {
   const date = new Date(at);
   return Number.isNaN(date.getTime()) ? at : `${CLOCK.format(date)} (UTC)`;

@@ -3,24 +3,24 @@ import type { OrgId } from "../core/ids.ts";
 import type { ActionName } from "./actions.ts";
 import type { Facts } from "./change-words.ts";
 
-/** An operator at a command line. `user` is the user of the machine. */
+/** An operator at a command line. `user` is the operating system's user. */
 export function byOperator(user: string): ChangedBy {
   return { kind: "operator", id: user, requestId: null, clientNetwork: null };
 }
 
-/** This program itself. `part` is the part of it that made the change. */
+/** This program itself. `part` is the component that made the change. */
 export function byGateway(part: string): ChangedBy {
   return { kind: "gateway", id: part, requestId: null, clientNetwork: null };
 }
 
-/** A payment provider that has reported something, in a webhook or in an answer. */
+/** A payment provider that reported something, in a webhook or in an answer. */
 export function byProviderNews(provider: string): ChangedBy {
   return { kind: "provider_news", id: provider, requestId: null, clientNetwork: null };
 }
 
 /**
- * A person with a console session, or a program with a virtual key. `operator`: an operator on the
- * console's operator pages, by account id.
+ * A person with a console session, a program with a virtual key, or an operator on the console's
+ * operator pages (by account id).
  */
 export function byCaller(caller: {
   readonly kind: "account" | "key" | "operator";
@@ -33,8 +33,8 @@ export function byCaller(caller: {
 }
 
 /**
- * The network of an address, too wide to identify a household: /24 for IPv4, /48 for IPv6. Null if
- * there is no address.
+ * The network of an address, wide enough to identify no household: /24 for IPv4, /48 for IPv6. Null
+ * if there is no valid address.
  */
 export function wideNetwork(address: string | undefined): string | null {
   const ip = address === undefined ? undefined : parseIp(address);
@@ -44,33 +44,29 @@ export function wideNetwork(address: string | undefined): string | null {
   return `${groups.join(":")}::/48`;
 }
 
-/** Masks an e-mail address, but leaves enough to tell two of them apart: `a…@example.com`. */
+/** Masks as `a…@example.com`, which still distinguishes most addresses. */
 export function maskedEmail(email: string): string {
   const at = email.lastIndexOf("@");
   return at < 1 ? "…" : `${email.slice(0, 1)}…${email.slice(at)}`;
 }
 
-/** `provider_news`: reported by the payment provider. `gateway`: by this program itself. */
+/** `provider_news`: reported by a payment provider. `gateway`: made by this program itself. */
 export type ActorKind = "operator" | "account" | "key" | "provider_news" | "gateway";
 
-/** The author of a change. */
 export interface ChangedBy {
   readonly kind: ActorKind;
-  /**
-   * An id of an account or a key, a user of the machine, a payment provider or a part of this
-   * program.
-   */
+  /** Id of the account or key, user of the operating system, payment provider, or component. */
   readonly id: string;
-  /** Null for a command, and for this program itself. */
+  /** Null if no request made the change. */
   readonly requestId: string | null;
-  /** The network of the client's address, never the address: /24 of IPv4, /48 of IPv6. */
+  /** The client's network (/24 of IPv4, /48 of IPv6), never its address. */
   readonly clientNetwork: string | null;
 }
 
-/** One change of one target. It leaves no row if `before` equals `after`. */
+/** A change of one target. It is not recorded if `before` equals `after`. */
 export interface Change {
   readonly action: ActionName;
-  /** Null for a change of the installation. */
+  /** Null for a change that concerns the whole installation. */
   readonly orgId: OrgId | null;
   /** Id of the key, connection, organization, period, … that was changed. */
   readonly target: string;
@@ -78,13 +74,12 @@ export interface Change {
   readonly before: Facts | null;
   /** Only the changed fields; null if the target was removed. */
   readonly after: Facts | null;
-  /** True if masked values differ although they read the same: that is a change too. */
+  /** Set if values differ that look the same after masking: the change is recorded nevertheless. */
   readonly isMaskedChange?: boolean;
 }
 
-/** A change as a row of the log. */
 export interface RecordedChange {
-  /** Grows in the order of the commits. */
+  /** Ascends in the order of the commits. */
   readonly position: number;
   readonly atMs: number;
   readonly by: ChangedBy;
@@ -97,10 +92,7 @@ export interface RecordedChange {
 
 const ACCOUNT_PREFIX = "acct_";
 
-/**
- * Returns the ids of the accounts that made these changes and of those that were changed, each
- * once.
- */
+/** The accounts that made these changes or were changed by them, without duplicates. */
 export function accountsIn(
   changes: readonly Pick<RecordedChange, "by" | "target">[],
 ): readonly string[] {

@@ -23,7 +23,6 @@ const BLOCK_ROWS = 500;
 const LISTED_MAX = 10_000;
 const RETIRED_AT_ONCE = 10_000;
 
-/** Reads the change log, and deletes its old rows. */
 export class PostgresChangeStore {
   readonly #pool: Pool;
   readonly #changes: ChangeLog;
@@ -33,7 +32,7 @@ export class PostgresChangeStore {
     this.#changes = changes;
   }
 
-  /** Lists changes, newest first. `before` is a position: only older changes are listed. */
+  /** Lists changes, newest first. `before` is a position, exclusive. */
   async list(
     filter: ChangeFilter & { readonly before?: number; readonly limit: number },
   ): Promise<readonly RecordedChange[]> {
@@ -43,7 +42,7 @@ export class PostgresChangeStore {
     return await this.#read(`${WHERE_SQL} ${older} order by position desc limit $5`, values);
   }
 
-  /** Yields changes in blocks, oldest first. Each block has what was committed when it was read. */
+  /** Yields changes in blocks, oldest first. Each block is read when it is requested. */
   async *blocks(filter: ChangeFilter): AsyncGenerator<readonly RecordedChange[]> {
     for (let after = 0; ;) {
       const values = [...filterValues(filter), after, BLOCK_ROWS];
@@ -56,8 +55,8 @@ export class PostgresChangeStore {
   }
 
   /**
-   * Reads one organization's log, newest first, without entries that only operators see. `before`
-   * is a position: only older changes are read.
+   * Reads one organization's log, newest first, without what only operators may see. `before` is a
+   * position, exclusive.
    */
   async page(
     of: ChangePageFilter & { readonly before?: number; readonly limit: number },
@@ -70,12 +69,12 @@ export class PostgresChangeStore {
     return rows.map(asSeenByOrganization);
   }
 
-  /** Records that somebody was shown something: the log is all that changes. */
+  /** Records that someone saw something, although nothing else changes. */
   async record(change: Change, by: ChangedBy): Promise<void> {
     await this.#changes.write(by, async (_client, note) => note(change));
   }
 
-  /** Deletes rows older than `days`, records that as a change, and returns the number of rows. */
+  /** Deletes rows older than `days`, records the deletion, and returns the number of rows. */
   async retire(days: number, by: ChangedBy): Promise<number> {
     let retired = 0;
     for (;;) {
@@ -101,7 +100,7 @@ export class PostgresChangeStore {
 
 export type ChangeStore = Public<PostgresChangeStore>;
 
-/** Hides the names of operators and the facts that only operators may see. */
+/** Hides who an operator is, and the facts that only operators may see. */
 function asSeenByOrganization(change: RecordedChange): RecordedChange {
   const { by, before, after } = change;
   const hides = findAction(change.action)?.hides ?? [];
@@ -149,7 +148,6 @@ function readChangeRow(row: Row): RecordedChange {
   return { ...rest, position: Number(position), by: { kind, id, requestId, clientNetwork } };
 }
 
-/** $1 organization, $2 since, $3 start of the action, $4 after this position, $5 how many. */
 const WHERE_SQL = `
   where ($1::text is null or org_id = $1) and ($2::timestamptz is null or at >= $2)
     and ($3::text is null or starts_with(action, $3)) and ($4::bigint is null or position > $4)`;

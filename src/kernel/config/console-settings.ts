@@ -104,7 +104,6 @@ export const CONSOLE_SETTINGS = {
   termsUrl: text("terms_url", "", "Your terms, linked from the sign-in page."),
 };
 
-/** Settings of the console: who signs in how, and how credit is bought. */
 export type ConsoleConfig = ConfigOf<typeof CONSOLE_SETTINGS>;
 
 const WELCOME_USD = /^\d{1,3}(\.\d{1,6})?$/;
@@ -114,7 +113,6 @@ function welcomeProblem(value: string): string | undefined {
   return "must be an amount in dollars below 1000, such as 1.00";
 }
 
-/** Stripe's minimum for one payment. */
 const LEAST_USD = "0.50";
 const MOST_USD = "999999.99";
 
@@ -124,7 +122,6 @@ function purchaseProblem(value: string): string | undefined {
   return `must be dollars from ${LEAST_USD} to ${MOST_USD}, not ${value}`;
 }
 
-/** The problem of the minimum and the maximum together; undefined if there is none. */
 export function purchasesProblem(of: ConsoleConfig): string | undefined {
   const [min = 0n, max = 0n] = [of.purchaseMinUsd, of.purchaseMaxUsd].map(parseUsd);
   return min > max ? "billing.purchase_min_usd is above billing.purchase_max_usd" : undefined;
@@ -152,7 +149,6 @@ export const ISSUER_SETTINGS = {
   },
 };
 
-/** The operator's company, as statements and receipts show it. */
 export type IssuerConfig = ConfigOf<typeof ISSUER_SETTINGS>;
 
 function bounded(path: string, doc: string): Setting<string> {
@@ -164,7 +160,6 @@ function lineProblem(value: string): string | undefined {
   return /\p{Cc}/u.test(value) ? "must be one line without control characters" : undefined;
 }
 
-/** The people who may open the operator pages of the console. */
 export const OPERATOR_SETTINGS = {
   operators: text(
     "operators",
@@ -175,7 +170,6 @@ export const OPERATOR_SETTINGS = {
   ),
 };
 
-/** Splits a list of addresses at its commas; empty parts are dropped. */
 export function splitAddresses(list: string): readonly string[] {
   return list
     .split(",")
@@ -218,10 +212,9 @@ export const MAIL_SETTINGS = {
   ),
 };
 
-/** The SMTP server that e-mail goes through. */
 export type MailConfig = ConfigOf<typeof MAIL_SETTINGS>;
 
-/** The problem of a mail server without a sender; undefined if e-mail can be sent, or is off. */
+/** Says that a sender is missing; undefined if there is one, or if e-mail is off. */
 export function mailProblem(mail: MailConfig): string | undefined {
   const { smtpHost, smtpUser, smtpFrom } = mail;
   if (smtpHost === "" || smtpFrom !== "" || smtpUser.includes("@")) return undefined;

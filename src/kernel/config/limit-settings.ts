@@ -61,10 +61,9 @@ export const LIMIT_SETTINGS = {
   ),
 };
 
-/** The limits of organizations and keys that have no limits of their own. */
 export type LimitConfig = ConfigOf<typeof LIMIT_SETTINGS>;
 
-/** Bounds memory: each address is remembered for the window. */
+/** Bounds memory: every address is remembered for the whole window. */
 const CLIENT_ADDRESSES_MAX = 1_000;
 
 export const UNUSUAL_USE_SETTINGS = {
@@ -129,5 +128,4 @@ export const UNUSUAL_USE_SETTINGS = {
   ),
 };
 
-/** The thresholds for unusual use on trial credit, and the consequences. */
 export type UnusualUseConfig = ConfigOf<typeof UNUSUAL_USE_SETTINGS>;

@@ -1,6 +1,6 @@
 import { flag, integer, text } from "./setting.ts";
 
-/** Parses `name=value,name=value` with percent-encoded values; undefined for anything else. */
+/** Parses `name=value,name=value` with percent-encoded values; undefined if a pair is malformed. */
 export function readPairList(list: string): ReadonlyMap<string, string> | undefined {
   const pairs = new Map<string, string>();
   for (const part of list.split(",")) {
@@ -14,17 +14,14 @@ export function readPairList(list: string): ReadonlyMap<string, string> | undefi
   return pairs;
 }
 
-/**
- * The problem of a text that is not a list of names and values; undefined if it is one. It contains
- * no value, since a value may be secret.
- */
+/** The message never quotes a value, which may be secret. Undefined if the list is valid. */
 export function pairListProblem(list: string): string | undefined {
   return readPairList(list) === undefined
     ? "must be name=value, separated by commas, with values percent-encoded"
     : undefined;
 }
 
-/** As `pairListProblem`, for headers: names and values must also be valid in HTTP. */
+/** Like `pairListProblem`, but names and values must also be valid in an HTTP header. */
 export function headerListProblem(list: string): string | undefined {
   const pairs = [...(readPairList(list) ?? [])];
   const isSendable = pairs.every(
@@ -44,7 +41,6 @@ function decoded(encoded: string): string | undefined {
   }
 }
 
-/** The operator's settings for the listings that customers see. */
 export const LISTING_SETTINGS = {
   listingsPublicFigures: flag(
     "listings.public_figures",
@@ -92,7 +88,7 @@ export const LISTING_SETTINGS = {
 
 const SOURCES = new Set(["litellm", "models.dev", "openrouter", "genai-prices"]);
 
-/** Parses `12h` and `2d` into hours; undefined for anything else. */
+/** Parses `12h` or `2d`; undefined for anything else. */
 export function refreshHours(every: string): number | undefined {
   const [, count = "", unit] = /^([1-9]\d{0,3})([hd])$/.exec(every) ?? [];
   return count === "" ? undefined : Number(count) * (unit === "d" ? 24 : 1);

@@ -11,23 +11,21 @@ import {
 } from "./settings.ts";
 
 export interface ConfigSources {
-  /** Values of the command line by setting name. They win over all other sources. */
   readonly flags: Partial<Record<SettingName, string | number | boolean | undefined>>;
   readonly env: Readonly<Record<string, string | undefined>>;
-  /** By variable, why the file that its `_FILE` variable names cannot be read. */
+  /** Reasons why a file that `X_FILE` names cannot be read, by variable `X`. */
   readonly fileProblems?: ReadonlyMap<string, string>;
-  /** Text of `tokenmarket.yaml`; undefined when there is none. */
   readonly yamlText?: string;
 }
 
 export type ConfigOutcome =
   | { readonly kind: "loaded"; readonly config: Config }
-  /** All problems; each names its place and the right form. */
+  /** Every problem names its place and the right form. */
   | { readonly kind: "invalid"; readonly problems: readonly string[] };
 
 const LOG_LEVELS = ["trace", "debug", "info", "warn", "error", "fatal", "silent"];
 
-/** Flags win over the environment, the environment over the file, the file over the defaults. */
+/** The command line wins over the environment, which wins over the file, then the defaults. */
 export function loadConfig(sources: ConfigSources): ConfigOutcome {
   const problems: string[] = [];
   const file = readYaml(sources.yamlText, problems);
@@ -62,8 +60,8 @@ export function loadConfig(sources: ConfigSources): ConfigOutcome {
 }
 
 /**
- * Reports variables whose names nearly match a setting, since they would silently have no effect.
- * Other unknown names that begin with TM_ are ignored: guides and other tools use that prefix too.
+ * Reports variables whose names nearly match a setting, because they would silently have no effect.
+ * Other unknown names with TM_ are ignored: guides and other tools use that prefix too.
  */
 function misspelledProblems(env: ConfigSources["env"]): readonly string[] {
   const settings: readonly Setting<unknown>[] = Object.values(SETTINGS);
@@ -84,9 +82,7 @@ function misspelledProblems(env: ConfigSources["env"]): readonly string[] {
 /** A shorter name (`TM_DATA`) may differ from another real word by only one character. */
 const SHORT_NAME_CHARS = 8;
 
-/**
- * True if the names differ by one added, missing or replaced character, or by two exchanged ones.
- */
+/** True if one character is added, missing or replaced, or if two neighbors are swapped. */
 function isNearly(name: string, other: string): boolean {
   if (Math.abs(name.length - other.length) > 1) return false;
   let start = 0;

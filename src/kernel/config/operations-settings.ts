@@ -5,7 +5,6 @@ import { atMost, flag, integer, text } from "./setting.ts";
 import { STORE_SETTINGS } from "./store-settings.ts";
 import { TELEMETRY_SETTINGS } from "./telemetry-settings.ts";
 
-/** The operator's settings for the books. */
 const BOOKS_SETTINGS = {
   booksGoneBack: text(
     "books.gone_back",
@@ -21,7 +20,6 @@ const BOOKS_SETTINGS = {
   ),
 };
 
-/** Which listings are trusted. */
 const CONFORMANCE_SETTINGS = {
   requireVerified: flag(
     "catalog.require_verified",
@@ -50,7 +48,6 @@ const CONFORMANCE_SETTINGS = {
   ),
 };
 
-/** The settings for `/metrics`. */
 const METRICS_SETTINGS = {
   metricsListingsMax: integer(
     "metrics.listings_max",
@@ -66,7 +63,6 @@ const METRICS_SETTINGS = {
   ),
 };
 
-/** The operator's settings for starts and stops. */
 export const OPERATIONS_SETTINGS = {
   autoMigrate: flag(
     "auto_migrate",

@@ -1,25 +1,23 @@
-/** One setting: the places it is read from, its meaning and its default. */
 export interface Setting<T> {
-  /** Path in `tokenmarket.yaml`. `environmentName` derives the environment variable from it. */
+  /** Path in `tokenmarket.yaml`; `environmentName` derives the variable from it. */
   readonly path: string;
-  /** Further environment variables that are read if the derived one is not set. */
+  /** Other environment variables, read if the derived one is not set. */
   readonly alsoEnv?: readonly string[];
   readonly kind: "string" | "integer" | "boolean" | "level";
   readonly fallback: T;
   readonly min?: number;
   readonly max?: number;
   readonly secret?: boolean;
-  /** The problem of a value that has the right kind; undefined if it is valid. */
+  /** Says what is wrong with a value of the right kind; undefined if it is valid. */
   problem?(value: T): string | undefined;
   readonly doc: string;
 }
 
-/** Derives the environment variable: `TM_TIMEOUTS_KEEPALIVE_MS` for `timeouts.keepalive_ms`. */
+/** Turns `timeouts.keepalive_ms` into `TM_TIMEOUTS_KEEPALIVE_MS`. */
 export function environmentName(path: string): string {
   return `TM_${path.replaceAll(".", "_").toUpperCase()}`;
 }
 
-/** The optional members of a setting. */
 type More<T> = Partial<Omit<Setting<T>, "path" | "fallback" | "doc">>;
 
 export function integer(path: string, fallback: number, min: number, doc: string): Setting<number> {
@@ -43,5 +41,4 @@ export function flag(path: string, doc: string, fallback = false): Setting<boole
   return { path, kind: "boolean", fallback, doc };
 }
 
-/** The values of a table of settings. */
 export type ConfigOf<R> = { readonly [K in keyof R]: R[K] extends Setting<infer T> ? T : never };

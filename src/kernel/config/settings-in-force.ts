@@ -1,9 +1,8 @@
 import { SETTINGS, type Config, type SettingName } from "./settings.ts";
 
 /**
- * The settings that a running server follows. Each function returns the decision that the value
- * makes at a start: if a new value would change that decision, it waits for a restart, as other
- * settings do.
+ * Settings that take effect without a restart. Each function returns the decision that the value
+ * makes at startup: a new value that would change this decision waits for a restart.
  */
 const FOLLOWED: Readonly<Partial<Record<SettingName, (config: Config) => unknown>>> = {
   logLevel: () => true,
@@ -12,26 +11,22 @@ const FOLLOWED: Readonly<Partial<Record<SettingName, (config: Config) => unknown
   stripeWebhookSecret: ({ stripeWebhookSecret }) => stripeWebhookSecret !== "",
 };
 
-/** Settings that only commands read, each time they start: a change of them waits for no restart. */
+/** Settings that only commands read, at each start: a change never waits for a restart. */
 const OF_COMMANDS: ReadonlySet<SettingName> = new Set([
   "retentionAttemptsDays",
   "retentionChangesDays",
 ]);
 
-/** The comparison of newly read settings with those in force. */
 export interface ReadSettings {
-  /**
-   * The configuration that would apply now. Settings that wait for a restart have their value of
-   * the start.
-   */
+  /** The settings after `use`. Those that need a restart keep their old value. */
   readonly config: Config;
-  /** Paths of the settings that differ from those in force, and take effect now. */
+  /** Paths of settings that take effect now. */
   readonly changed: readonly string[];
-  /** Paths of the settings that differ from those at the start, and wait for a restart. */
+  /** Paths of settings that wait for a restart. */
   readonly waiting: readonly string[];
 }
 
-/** The settings of a running server: those of its start, except for the few that it follows. */
+/** The settings of a running server: those of its start, except for the few in `FOLLOWED`. */
 export class SettingsInForce {
   #current: Config;
   #waiting: readonly string[] = [];
@@ -44,12 +39,11 @@ export class SettingsInForce {
     return this.#current;
   }
 
-  /** Paths of the settings that were changed since the start and wait for a restart. */
   get waiting(): readonly string[] {
     return this.#waiting;
   }
 
-  /** Compares `next` with the settings in force. Nothing changes before `use`. */
+  /** Compares `next` with the settings in force. Changes nothing; `use` does. */
   compare(next: Config): ReadSettings {
     const names = Object.keys(SETTINGS) as SettingName[];
     const differing = names.filter((name) => next[name] !== this.#current[name]);
@@ -69,7 +63,7 @@ export class SettingsInForce {
   }
 }
 
-/** True if a key of the payment provider moves real money. */
+/** True if a Stripe key moves real money. */
 export function isLiveKey(stripeSecretKey: string): boolean {
   return /^[a-z]+_live_/.test(stripeSecretKey);
 }

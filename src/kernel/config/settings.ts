@@ -13,7 +13,7 @@ import { atMost, type ConfigOf, flag, integer, text } from "./setting.ts";
 
 export { environmentName, type Setting } from "./setting.ts";
 
-/** Refuses a path: the console's pages, cookies and sign-in work only at the root of an origin. */
+/** Refuses a path, because pages, cookies and sign-in work only at the root of an origin. */
 function consoleUrlProblem(value: string): string | undefined {
   if (value === "") return undefined;
   const url = URL.canParse(value) ? new URL(value) : undefined;
@@ -23,8 +23,8 @@ function consoleUrlProblem(value: string): string | undefined {
 }
 
 /**
- * All settings. The configuration reader, the environment variables and the reference page derive
- * from this table. Paths of settings in milliseconds end in `_ms`.
+ * All settings. The reader, the environment variables and the reference page derive from this
+ * table. Paths of settings in milliseconds end in `_ms`.
  */
 export const SETTINGS = {
   port: integer("port", 8080, 0, "Gateway port; 0 picks a free one."),
@@ -202,7 +202,7 @@ export const SETTINGS = {
   ...CONSOLE_SETTINGS,
 };
 
-/** The whole configuration, typed; `loadConfig` freezes it. Time limits are milliseconds. */
+/** The whole configuration, frozen. Time limits are in milliseconds. */
 export type Config = ConfigOf<typeof SETTINGS>;
 
 export type SettingName = keyof Config;

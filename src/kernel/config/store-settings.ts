@@ -2,7 +2,6 @@ import { flag, integer, text } from "./setting.ts";
 
 const REDIS_MODES: readonly string[] = ["auto", "single", "cluster", "sentinel"];
 
-/** Further addresses of the database, and the kind of Redis. */
 export const STORE_SETTINGS = {
   databaseDirectUrl: text(
     "database_direct_url",

@@ -3,7 +3,6 @@ import { atMost, integer, text } from "./setting.ts";
 
 const INCOMING: ReadonlySet<string> = new Set(["continue", "restart"]);
 
-/** Which traces are kept, and where they go. */
 export const TELEMETRY_SETTINGS = {
   telemetryEndpoint: text(
     "telemetry.endpoint",

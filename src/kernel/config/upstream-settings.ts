@@ -2,10 +2,9 @@ import { type ConfigOf, integer, text } from "./setting.ts";
 
 const BY_PROVIDER = "For some providers: `provider=value` pairs after it, separated by commas.";
 
-/** The empty text matches too: no name server is set. */
+/** Also matches the empty string, which sets no name server. */
 const NAME_SERVER = /^((\d{1,3}(\.\d{1,3}){3}|\[[\da-f:.]+\])(:\d{1,5})?|[\da-f]*:[\da-f:.]+)?$/i;
 
-/** How providers are reached. */
 export const UPSTREAM_SETTINGS = {
   upstreamIdleMs: integer(
     "timeouts.upstream_idle_ms",
@@ -67,7 +66,7 @@ export const UPSTREAM_SETTINGS = {
   ),
 };
 
-/** Parses `value,provider=value,…`. */
+/** Parses `value,provider=value,…`. Of several values without a provider, the last one counts. */
 export function readByProvider(value: string): {
   readonly all: string;
   readonly byProvider: ReadonlyMap<string, string>;
@@ -141,5 +140,4 @@ export const TIMEOUT_SETTINGS = {
   decisionsTimeoutMs: integer("timeouts.decisions_ms", 60_000, 1, "Maximum wait for a decision."),
 };
 
-/** Time limits of calls, in milliseconds. */
 export type TimeoutConfig = ConfigOf<typeof TIMEOUT_SETTINGS>;

@@ -1,24 +1,24 @@
 import { assert } from "./assert.ts";
 import { POOL_BYTES_MAX, POOLED_BYTES_MAX, POOLED_BYTES_MIN } from "./constants.ts";
 
-/** A buffer on loan. Its borrower ends the loan once, by `giveBack` or `leave`. */
+/** A buffer on loan from a `BufferPool`. Its borrower must call `giveBack` or `leave`, once. */
 export interface LentBuffer {
-  /** The requested number of bytes. They may still contain what an earlier borrower wrote. */
+  /** As many bytes as requested. They may still contain what an earlier borrower wrote. */
   readonly bytes: Buffer;
-  /** Returns the memory to the pool, to be lent again. Nothing may read the bytes after this. */
+  /** Returns the memory to the pool, which lends it again. Nothing may read `bytes` after this. */
   giveBack(): void;
-  /** Leaves the memory to the garbage collector, because something may still read the bytes. */
+  /** Gives the memory to the garbage collector; use it if something may still read `bytes`. */
   leave(): void;
 }
 
 /**
- * Reusable buffers of 1 KiB to 4 MiB. Memory outside the heap triggers garbage collection: with
- * one allocation less for each request, collections are rarer. Lent and idle memory together are
- * bounded. If a buffer does not fit, none is lent, and the borrower allocates.
+ * Lends reusable buffers of 1 KiB to 4 MiB. Memory outside the heap triggers garbage collection, so
+ * one allocation less per request makes collections rarer. Lent and idle memory together stay
+ * within `bytesMax`. If a length does not fit, `lend` returns undefined and the caller allocates.
  */
 export class BufferPool {
   readonly #bytesMax: number;
-  /** Idle memory by size class; class n has buffers of 2 ** n bytes. */
+  /** Idle buffers by size class: class n has buffers of 2 ** n bytes. */
   readonly #idle: Buffer[][] = [];
   #idleBytes = 0;
   #lentBytes = 0;
@@ -45,7 +45,7 @@ export class BufferPool {
     return new Loan(this, memory, length);
   }
 
-  /** Called by a loan that ends. `memory` is undefined if it does not come back. */
+  /** Called by a loan that ends. `memory` is undefined if the borrower called `leave`. */
   ended(bytes: number, memory: Buffer | undefined): void {
     this.#lentBytes -= bytes;
     assert(this.#lentBytes >= 0, "no loan ends twice");
@@ -54,17 +54,13 @@ export class BufferPool {
     (this.#idle[32 - Math.clz32(bytes - 1)] ??= []).push(memory);
   }
 
-  /**
-   * Takes the most recently returned buffer, as it is the most likely to be in the processor's
-   * cache.
-   */
+  /** Takes the buffer returned last, which is most likely still in the processor's cache. */
   #takeIdle(sizeClass: number): Buffer | undefined {
     const memory = this.#idle[sizeClass]?.pop();
     if (memory !== undefined) this.#idleBytes -= memory.length;
     return memory;
   }
 
-  /** Allocates memory; drops idle memory of other classes if the bound requires it. */
   #allocate(bytes: number): Buffer | undefined {
     if (this.#lentBytes + bytes > this.#bytesMax) return undefined;
     for (const idle of this.#idle.toReversed()) {

@@ -2,21 +2,20 @@ import { assert } from "./assert.ts";
 import { usdOrNull } from "./json-values.ts";
 import { type MicroUsd } from "./money.ts";
 
-/** Periods of a key's caps: the UTC month, the UTC week (from Monday on), the UTC day. */
+/** Periods of a spend cap, all in UTC. A week begins on Monday. */
 export const CAP_PERIODS = ["month", "week", "day"] as const;
 export type CapPeriod = (typeof CAP_PERIODS)[number];
 
-/** Reads the period of a cap from a row. */
 export function parseCapPeriod(text: string | null | undefined): CapPeriod {
   const period = CAP_PERIODS.find((each) => each === text);
   assert(period !== undefined, "a cap is of a day, a week or a month");
   return period;
 }
 
-/** One value for each period; where the values are amounts, null means no cap. */
+/** One value for each period. If the values are amounts, null means that there is no cap. */
 export type Caps<T = MicroUsd | null> = Readonly<Record<CapPeriod, T>>;
 
-/** The field of each cap in JSON; flags and columns are named after it. */
+/** The JSON field of each cap. Flags and columns are named after it. */
 export const CAP_FIELDS = {
   month: "cap_usd",
   week: "cap_week_usd",
@@ -36,24 +35,22 @@ export function byCapField<T>(make: (period: CapPeriod) => T): Readonly<Record<C
   ) as Record<CapField, T>;
 }
 
-/** Formats caps as decimal dollars, under their field names in answers and files. */
 export function capsInUsd(caps: Caps): Readonly<Record<CapField, string | null>> {
   return byCapField((period) => usdOrNull(caps[period]));
 }
 
 const DAY_MS = 86_400_000;
 
-/** The UTC day of an instant, as days since 1970. */
+/** Days since 1970-01-01. */
 export function utcDay(nowMs: number): number {
   return Math.floor(nowMs / DAY_MS);
 }
 
-/** The Monday of a day's week; 1970 began on a Thursday. */
+/** The Monday of the week of `day`. Both are days since 1970-01-01, which was a Thursday. */
 export function mondayOf(day: number): number {
   return day - ((((day + 3) % 7) + 7) % 7);
 }
 
-/** The instant at which the current period ends and the next one begins. */
 export function periodEndMs(period: CapPeriod, nowMs: number): number {
   const day = utcDay(nowMs);
   switch (period) {

@@ -1,11 +1,11 @@
 import { BlockList, isIP } from "node:net";
 
 const NETWORKS_MAX = 256;
-/** A request passes a few proxies only: earlier entries come from the client, and are not read. */
+/** Requests pass few proxies. Entries before the last 32 come from the client and are ignored. */
 const HOPS_MAX = 32;
 const HEADER_CHARS_MAX = 2_048;
 
-/** The problem of a list of networks (`10.0.0.0/8, 2001:db8::/32`); undefined if it is valid. */
+/** Says what is wrong with a list of networks (`10.0.0.0/8, ::1`); undefined if it is valid. */
 export function networksProblem(text: string): string | undefined {
   if (text.trim() === "") return undefined;
   const entries = splitEntries(text);
@@ -25,12 +25,11 @@ export class ClientAddresses {
   readonly #trusted = new IpNetworks();
   readonly #trustsAny: boolean;
 
-  /** `networks` is a list for which `networksProblem` finds no problem. */
   constructor(networks: string) {
     this.#trustsAny = splitEntries(networks).filter((entry) => this.#trusted.add(entry)).length > 0;
   }
 
-  /** `peer` is the other end of the connection, `forwarded` the header of its request. */
+  /** `peer` is the address that opened the connection, `forwarded` its `x-forwarded-for` header. */
   of(peer: string | undefined, forwarded: string | undefined): string | undefined {
     if (!this.#trustsAny || peer === undefined || forwarded === undefined) return peer;
     let client = bareAddress(peer) ?? peer;
@@ -44,7 +43,7 @@ export class ClientAddresses {
   }
 }
 
-/** Returns the last entries of the header, without an entry that the length bound has cut. */
+/** Returns the last entries of the header, without the entry that the length bound cuts in two. */
 function lastHops(forwarded: string): string[] {
   const entries = forwarded.slice(-HEADER_CHARS_MAX).split(",");
   if (forwarded.length > HEADER_CHARS_MAX) entries.shift();
@@ -75,7 +74,7 @@ export function parseIp(text: string): readonly number[] | undefined {
   const [bare = ""] = text.split("%");
   const family = isIP(bare);
   if (family !== 6) return family === 4 ? bare.split(".").map(Number) : undefined;
-  // A URL normalises the host: hexadecimal groups only, with the longest run of zeros as `::`.
+  // URL normalizes the host to hexadecimal groups, with the longest run of zeros as `::`.
   const [before = [], after = []] = new URL(`http://[${bare}]`).hostname
     .slice(1, -1)
     .split("::")
@@ -86,12 +85,10 @@ export function parseIp(text: string): readonly number[] | undefined {
   return isMapped ? groups.slice(6).flatMap((group) => [group >> 8, group & 0xff]) : groups;
 }
 
-/** A set of networks (`10.0.0.0/8`, `2001:db8::/32`) and single addresses. */
 export class IpNetworks {
-  // A list for each family: one list would match IPv4 addresses, mapped, against IPv6 networks.
+  // One list per family: a single BlockList would match IPv4 addresses against IPv6 networks.
   readonly #lists = { ipv4: new BlockList(), ipv6: new BlockList() };
 
-  /** Adds a network or an address; returns false if the text is neither. */
   add(text: string): boolean {
     const [first = "", length, ...more] = text.split("/");
     const parts = parseIp(first);

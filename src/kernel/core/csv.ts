@@ -1,7 +1,4 @@
-/**
- * Formats one line of RFC 4180, without its line end. Null is written as nothing, an empty text as
- * `""`.
- */
+/** Formats one line of RFC 4180, without its line end. Null is an empty field, "" becomes `""`. */
 export function csvLine(fields: readonly (string | null)[]): string {
   let line = "";
   for (let at = 0; at < fields.length; at++) {
@@ -13,14 +10,14 @@ export function csvLine(fields: readonly (string | null)[]): string {
 }
 
 /**
- * Puts an apostrophe before a text that a spreadsheet would run as a formula. It changes the value,
- * so use it only for files that people open.
+ * Puts an apostrophe before a text that a spreadsheet would run as a formula. This changes the
+ * value, so use it only for files that people open.
  */
 export function plainCell(text: string): string {
   return BEGINS_FORMULA.test(text) ? `'${text}` : text;
 }
 
-/* Spreadsheets with East Asian input accept the full-width signs too. */
+/* Spreadsheets with East Asian input also accept full-width signs as the start of a formula. */
 const BEGINS_FORMULA = /^[\s\0]*[=+\-@＝＋－＠]|^[\t\r\n\0]/;
 const NEEDS_QUOTES = /[",\r\n]|^\s|\s$/;
 
@@ -32,12 +29,11 @@ function quoteField(field: string): string {
   return `"${field.replaceAll('"', '""')}"`;
 }
 
-/** Thrown for a text that `csvLine` cannot have written. */
 export class CsvFault extends Error {
   override readonly name = "CsvFault";
 }
 
-/** The fields of a line; null if nothing is between two commas. */
+/** A null field means that there is nothing between two commas. */
 export type CsvRow = readonly (string | null)[];
 
 const QUOTE = 0x22;
@@ -45,15 +41,15 @@ const COMMA = 0x2c;
 const LINE_END = 0x0a;
 
 /**
- * Reads lines that `csvLine` wrote, each ended by `\n`, from pieces of any size. Nulls and empty
- * texts are told apart.
+ * Reads what `csvLine` wrote, with `\n` after each line, from chunks of any size. Null and the
+ * empty string stay distinct.
  */
 export class CsvReader {
   #row: (string | null)[] = [];
   #field = "";
   #at: "start" | "bare" | "quoted" | "behind quote" = "start";
 
-  /** Returns the rows that end in this piece. Throws `CsvFault`. */
+  /** Returns the rows that end in this chunk. Throws `CsvFault`. */
   push(text: string): CsvRow[] {
     const rows: CsvRow[] = [];
     let from = 0;
@@ -71,7 +67,6 @@ export class CsvReader {
         if (unit === LINE_END) rows.push(this.#row.splice(0));
       } else if (unit === QUOTE) {
         if (this.#at === "bare") throw new CsvFault("a quote inside a bare field");
-        // The second of two quotes is a literal quote.
         if (this.#at === "behind quote") this.#field += '"';
         this.#at = "quoted";
         from = i + 1;
@@ -85,7 +80,7 @@ export class CsvReader {
     return rows;
   }
 
-  /** Call it after the last piece. Throws `CsvFault` if a row has not ended. */
+  /** Call it after the last chunk. Throws `CsvFault` if the last row has no line end. */
   end(): void {
     if (this.#at !== "start" || this.#row.length > 0)
       throw new CsvFault("the last row is incomplete");

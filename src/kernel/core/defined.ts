@@ -1,7 +1,4 @@
-/**
- * Drops the fields that are undefined. Fields that may be undefined are optional in the result's
- * type.
- */
+/** Drops the fields that are undefined; the result's type makes these fields optional. */
 export function defined<T extends object>(fields: T): Defined<T> {
   const known = Object.entries(fields).filter(([, value]) => value !== undefined);
   return Object.fromEntries(known) as Defined<T>;

@@ -4,10 +4,9 @@ export function monthName(month: string): string {
   return at.toLocaleDateString("en-US", { month: "long", year: "numeric", timeZone: "UTC" });
 }
 
-/** The lines of a receipt without its amounts, shared by its page and its PDF file. */
+/** The rows of a receipt, without its amounts. Its page and its PDF file share them. */
 export function receiptFacts(of: {
   readonly number: string;
-  /** The day of the payment, formatted for the document. */
   readonly paid: string;
   readonly method: string | null;
   readonly reference: string | null;

@@ -2,15 +2,15 @@ const LOCAL_CHARS_MAX = 64;
 const DOMAIN_CHARS_MAX = 253;
 
 /*
- * Atoms of RFC 5321, separated by single dots. Quoted parts and characters that mail programs parse
- * are refused.
+ * Atoms of RFC 5321, separated by single dots. Quoted local parts are refused, and so are
+ * characters that mail programs interpret.
  */
 const LOCAL = /^[A-Za-z0-9!#$%&'*+/=?^_`{|}~-]+(?:\.[A-Za-z0-9!#$%&'*+/=?^_`{|}~-]+)*$/;
 const LABEL = /^[A-Za-z0-9](?:[A-Za-z0-9-]{0,61}[A-Za-z0-9])?$/;
 
 /**
- * True for an e-mail address in ASCII, so that two addresses that look equal are equal. A domain in
- * another script must be in its `xn--` form. Does not check that the mailbox exists.
+ * True for an e-mail address in ASCII only, because two addresses that look equal must be equal. A
+ * domain in another script must be in its `xn--` form. Does not check that the mailbox exists.
  */
 export function isEmail(text: string): boolean {
   const at = text.lastIndexOf("@");
@@ -19,7 +19,7 @@ export function isEmail(text: string): boolean {
   return LOCAL.test(local) && domain.split(".").every((label) => LABEL.test(label));
 }
 
-/** Trims an address and turns A to Z into lower case, so that its spellings become equal. */
+/** Trims an address and lowers A to Z, so that its spellings compare equal. */
 export function normaliseEmail(email: string): string {
   return email.trim().replaceAll(/[A-Z]/g, (letter) => letter.toLowerCase());
 }

@@ -7,7 +7,7 @@ interface Entry<T> {
 
 /**
  * A bounded cache whose values expire a fixed time after they were read. All values live equally
- * long, so insertion order is expiry order, and the oldest are dropped first.
+ * long, so insertion order is expiry order. A full cache drops its oldest values.
  */
 export class ExpiringCache<T> {
   readonly #entries = new Map<string, Entry<T>>();
@@ -29,14 +29,13 @@ export class ExpiringCache<T> {
     return entry !== undefined && nowMs < entry.untilMs ? entry.value : undefined;
   }
 
-  /** Replaces the value of `key` by `value`, which was read at `readAtMs`. */
+  /** `readAtMs` is when `value` was read from its source, not when it is cached. */
   set(key: string, value: T, readAtMs: number): void {
     this.#entries.delete(key);
     this.#dropOldest(readAtMs);
     this.#entries.set(key, { value, untilMs: readAtMs + this.#liveMs });
   }
 
-  /** Removes every value for which `isStale` returns true. */
   drop(isStale: (value: T) => boolean): void {
     for (const [key, { value }] of this.#entries) {
       if (isStale(value)) this.#entries.delete(key);

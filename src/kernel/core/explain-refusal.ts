@@ -1,6 +1,6 @@
 import type { RefusalClass } from "./refusals.ts";
 
-/** Names of the headers that an answer carries and the page of its request shows. */
+/** Headers that an answer carries and that the page of its request shows. */
 export const ANSWER_HEADERS = {
   provider: "x-tm-provider",
   attempts: "x-tm-attempts",
@@ -17,7 +17,6 @@ export const ANSWER_HEADERS = {
   retryAfter: "retry-after",
 } as const;
 
-/** Explains a class of refusal or failure to the customer, with the next step. */
 export function explainRefusal(errorClass: string): string {
   return Object.hasOwn(WORDS, errorClass)
     ? WORDS[errorClass as RefusalClass]

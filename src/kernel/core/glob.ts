@@ -1,6 +1,6 @@
 /**
- * Matches `*` with any characters and `?` with one. The time is bounded by the product of both
- * lengths.
+ * Matches a whole text: `*` is any characters, `?` is one. The time is at most proportional to the
+ * product of both lengths.
  */
 export function matchesGlob(glob: string, text: string): boolean {
   let at = 0;

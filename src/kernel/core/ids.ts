@@ -1,6 +1,6 @@
 import { randomFillSync } from "node:crypto";
 
-/* Ids are branded by kind, so that the compiler refuses one kind in place of another. */
+/* Ids are branded by kind, so that one kind cannot be passed as another. */
 export type OrgId = string & { readonly __id: "org" };
 export type KeyId = string & { readonly __id: "key" };
 export type ModelId = string & { readonly __id: "model" };
@@ -26,7 +26,6 @@ function takeRandom(bytes: number): number {
   return start;
 }
 
-/** Makes a new request id for the wall-clock instant `nowMs`. */
 export function createRequestId(nowMs: number): RequestId {
   const at = takeRandom(10);
   const time = nowMs.toString(16).padStart(12, "0");
@@ -35,29 +34,24 @@ export function createRequestId(nowMs: number): RequestId {
   return `${time.slice(0, 8)}-${time.slice(8)}-7${random.slice(0, 3)}-${variant.toString(16)}${random.slice(3, 5)}-${random.slice(5, 17)}` as RequestId;
 }
 
-/** Parses a request id; undefined for a text of another form. */
 export function parseRequestId(text: string): RequestId | undefined {
   return /^[0-9a-f]{8}-[0-9a-f]{4}-7[0-9a-f]{3}-[89ab][0-9a-f]{3}-[0-9a-f]{12}$/.test(text)
     ? (text as RequestId)
     : undefined;
 }
 
-/** Makes the id of a span: 8 random bytes in hexadecimal. */
 export function createSpanId(): string {
   const at = takeRandom(8);
   return randomPool.toString("hex", at, at + 8);
 }
 
-/** Makes a random identifier such as `org_9f2c…`: the prefix and 24 hexadecimal characters. */
+/** Makes a random id such as `org_9f2c…`, with 24 hexadecimal characters. */
 export function createRecordId(prefix: string): string {
   const at = takeRandom(12);
   return `${prefix}_${randomPool.toString("hex", at, at + 12)}`;
 }
 
-/**
- * Id of the organization that `tokenmarket dev` creates. It is found by this id, since people may
- * rename it.
- */
+/** The organization that `tokenmarket dev` creates, found by id because people may rename it. */
 export const DEVELOPMENT_ORG_ID = "org_development" as OrgId;
 
 export function createOrgId(): OrgId {
@@ -68,18 +62,15 @@ export function createKeyId(): KeyId {
   return createRecordId("key") as KeyId;
 }
 
-/** Parses a key id; undefined for a text of another form. */
 export function parseKeyId(text: string): KeyId | undefined {
   return /^key_\w{1,60}$/.test(text) ? (text as KeyId) : undefined;
 }
 
-/** Makes the id of a new video job. */
 export function createJobId(): JobId {
   const at = takeRandom(16);
   return `video_${randomPool.toString("hex", at, at + 16)}` as JobId;
 }
 
-/** Parses a job id; undefined for a text of another form. */
 export function parseJobId(text: string): JobId | undefined {
   return /^video_[0-9a-f]{32}$/.test(text) ? (text as JobId) : undefined;
 }
@@ -88,24 +79,21 @@ const ATTEMPT_EPOCH_MS = 1_735_689_600_000; // 2025-01-01T00:00:00Z
 const SEQUENCE_BITS = 12n;
 const INSTANCE_BITS = 10n;
 
-/**
- * Reads the instant in an attempt id, in milliseconds since 1970: when the ledger admitted the
- * attempt.
- */
+/** Returns when the ledger admitted the attempt, in milliseconds since 1970. */
 export function attemptInstantMs(id: AttemptId): number {
   return Number(id >> (INSTANCE_BITS + SEQUENCE_BITS)) + ATTEMPT_EPOCH_MS;
 }
 
 const SEQUENCES_PER_MS = 1 << Number(SEQUENCE_BITS);
 
-/** Returns the lowest attempt id of an instant. */
+/** The lowest attempt id of a millisecond, for range queries. */
 export function attemptIdFrom(atMs: number): bigint {
   return BigInt(atMs - ATTEMPT_EPOCH_MS) << (INSTANCE_BITS + SEQUENCE_BITS);
 }
 
 /**
- * Returns a function that makes attempt ids for one instance (0 to 1023). Ids grow strictly. If the
- * wall clock steps back, they keep the last millisecond and go on counting.
+ * Returns a function that makes attempt ids for one instance (0 to 1023). Each id is greater than
+ * the one before: if the wall clock steps back, ids keep the last millisecond and go on counting.
  */
 export function attemptIdMaker(instance: number): (nowMs: number) => AttemptId {
   let lastMs = 0;

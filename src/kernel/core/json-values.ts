@@ -1,8 +1,8 @@
 import { formatExactUsd, formatUsd, type MicroUsd, type PicoUsd, usdJsonNumber } from "./money.ts";
 
 /**
- * A piece of finished JSON text that `printJson` writes unchanged. Dollar amounts use it: their
- * digits come from an integer, never from a float.
+ * Finished JSON text that `printJson` writes unchanged. Dollar amounts use it, because their digits
+ * come from an integer and must not pass through a float.
  */
 export class Raw {
   readonly text: string;
@@ -11,11 +11,10 @@ export class Raw {
   }
 }
 
-/** Formats dollars as a JSON number, exact to the micro-dollar. */
 export function usd(amount: MicroUsd): Raw {
   return new Raw(usdJsonNumber(amount));
 }
-/** Writes a value as JSON. A bigint becomes an integer, and a `Raw` its own text. */
+/** Prints like JSON.stringify, but a bigint becomes an integer and a `Raw` its own text. */
 export function printJson(value: unknown): string {
   if (value instanceof Raw) return value.text;
   if (typeof value === "bigint") return value.toString();
@@ -29,12 +28,10 @@ export function printJson(value: unknown): string {
   return JSON.stringify(value) ?? "null";
 }
 
-/** Formats an instant as ISO 8601 in UTC, with milliseconds. */
 export function instant(ms: number): string {
   return new Date(ms).toISOString();
 }
 
-/** As `instant`, but null for a missing instant. */
 export function instantOrNull(ms: number | null | undefined): string | null {
   return ms === null || ms === undefined ? null : instant(ms);
 }

@@ -1,12 +1,9 @@
 import { KEY_TAGS_MAX } from "./constants.ts";
 
-/**
- * Allows 1 to 32 letters, digits and `. _ - : /`, so that a tag is one word on a command line and
- * in a CSV file.
- */
+/** A tag must be one word on a command line and in a CSV file. */
 const TAG = /^[A-Za-z0-9._:/-]{1,32}$/;
 
-/** Checks the tags of a key. Returns them sorted, each once, or the problem. */
+/** Checks the tags of a key. Returns them sorted and without duplicates, or the problem. */
 export function readTags(
   tags: readonly string[],
 ):

@@ -1,4 +1,4 @@
-/** Where parts of the program report to the operator. A pino logger has this shape. */
+/** How the program reports to its operator. A pino logger has this shape. */
 export interface Logger {
   info(detail: object, message: string): void;
   warn(detail: object, message: string): void;

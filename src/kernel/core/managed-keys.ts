@@ -1,6 +1,6 @@
 import type { KeyId } from "./ids.ts";
 
-/** Parts of the marketplace that call models with managed keys. These are billed, and never displayed. */
+/** Features that call models with managed keys. Their calls are billed, the keys never shown. */
 export const MANAGED_ORIGINS = ["playground", "optimize"] as const;
 
 export type ManagedOrigin = (typeof MANAGED_ORIGINS)[number];
@@ -9,7 +9,7 @@ export function isManagedOrigin(origin: string): origin is ManagedOrigin {
   return (MANAGED_ORIGINS as readonly string[]).includes(origin);
 }
 
-/** Returns what people see of a key: a managed key by its part, any other by its id. */
+/** The name of a key for people: a managed key shows its feature, any other key its id. */
 export function presentKeyId({
   keyOrigin,
   keyId,

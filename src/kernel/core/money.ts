@@ -25,25 +25,24 @@ export function picoUsd(amount: bigint): PicoUsd {
   return amount as PicoUsd;
 }
 
-/** Rounds a reserve: the smallest whole micro-dollar amount not below the exact one. */
+/** Rounds a reserve up to whole micro-dollars. */
 export function ceilToMicroUsd(exact: PicoUsd): MicroUsd {
   const floor = exact / PICO_PER_MICRO;
   return (floor * PICO_PER_MICRO === exact ? floor : floor + 1n) as MicroUsd;
 }
 
-/** Rounds a debit: the largest whole micro-dollar amount not above the exact one. */
+/** Rounds a debit down to whole micro-dollars. */
 export function floorToMicroUsd(exact: PicoUsd): MicroUsd {
   return (exact / PICO_PER_MICRO) as MicroUsd;
 }
 
-/** The part of an exact amount that rounding down to micro-dollars drops. */
 export function fractionBelowMicroUsd(exact: PicoUsd): PicoUsd {
   return (exact - floorToMicroUsd(exact) * PICO_PER_MICRO) as PicoUsd;
 }
 
 /**
- * Parses a decimal USD string ("12", "0.5", "-3.000001") exactly into micro-dollars.
- * Returns undefined if it is not a decimal with at most six fraction digits.
+ * Parses a decimal USD string ("12", "0.5", "-3.000001") exactly into micro-dollars; undefined if
+ * it is not a decimal, or has more than six fraction digits.
  */
 export function parseUsd(text: string): MicroUsd | undefined {
   const match = /^(-?)(\d{1,15})(?:\.(\d{1,6}))?$/.exec(text);
@@ -53,7 +52,7 @@ export function parseUsd(text: string): MicroUsd | undefined {
   return (sign === "-" ? 0n - amount : amount) as MicroUsd;
 }
 
-/** Prints micro-dollars as a decimal USD string with six fraction digits: `"0.001932"`. */
+/** Prints a decimal USD string with six fraction digits: `"0.001932"`. */
 export function formatUsd(amount: MicroUsd): string {
   const magnitude = amount < 0n ? 0n - amount : amount;
   const whole = magnitude / MICRO_PER_USD;
@@ -61,18 +60,16 @@ export function formatUsd(amount: MicroUsd): string {
   return `${amount < 0n ? "-" : ""}${whole}.${fraction}`;
 }
 
-/**
- * Prints micro-dollars as a JSON number without trailing zeros and without an exponent
- * ("0.001932", "12").
- */
+/** Prints dollars as a JSON number, without trailing zeros or exponent: `0.001932`, `12`. */
 export function usdJsonNumber(amount: MicroUsd): string {
   return formatUsd(amount).replace(/\.?0+$/, "");
 }
 
 /**
- * Parses a provider's own cost in USD from the text of a JSON number ("0.00012", "1.5e-05") into
- * pico-dollars, without a float; digits below a pico-dollar are cut off. Returns undefined for
- * anything but a JSON number that is not negative and below about 10^27 dollars.
+ * Parses a cost that a provider reports, in USD, from the text of a JSON number ("0.00012",
+ * "1.5e-05") into pico-dollars, without a float. Digits below a pico-dollar are cut off. Undefined
+ * for a negative number, one of about 10^27 dollars or more, and anything that is not a JSON
+ * number.
  */
 export function parseUsdToPico(text: string): PicoUsd | undefined {
   const match = /^(\d{1,15})(?:\.(\d{1,40}))?(?:[eE]([+-]?\d{1,3}))?$/.exec(text);
@@ -85,8 +82,8 @@ export function parseUsdToPico(text: string): PicoUsd | undefined {
 }
 
 /**
- * Parses an amount of another party's books ("12", "-0.5", "1.5e-05") exactly into pico-dollars.
- * Returns undefined for anything else, and for an amount with digits below a pico-dollar.
+ * Parses an amount from another company's books ("12", "-0.5", "1.5e-05") exactly into
+ * pico-dollars; undefined for anything else, and for an amount with digits below a pico-dollar.
  */
 export function parseExactUsd(text: string): PicoUsd | undefined {
   const match = /^(-?)(\d{1,15})(?:\.(\d{1,40}))?(?:[eE]([+-]?\d{1,2}))?$/.exec(text);
@@ -101,7 +98,7 @@ export function parseExactUsd(text: string): PicoUsd | undefined {
   return (sign === "-" ? 0n - amount : amount) as PicoUsd;
 }
 
-/** Prints pico-dollars as a decimal USD string with twelve fraction digits. */
+/** Prints a decimal USD string with twelve fraction digits. */
 export function formatExactUsd(amount: PicoUsd): string {
   const magnitude = amount < 0n ? 0n - amount : amount;
   const digits = magnitude.toString().padStart(PICO_DIGITS + 1, "0");
@@ -109,17 +106,17 @@ export function formatExactUsd(amount: PicoUsd): string {
   return `${amount < 0n ? "-" : ""}${digits.slice(0, point)}.${digits.slice(point)}`;
 }
 
-/** A million dollars: a reported cost that exceeds its hold by more is not believed. */
+/** A million dollars: a reported cost that exceeds the reserve by more is ignored. */
 const REPORTED_COST_MAX = picoUsd(10n ** 18n);
 
-/** True if `cost` exceeds `reserve`, the amount held for it, by at most a million dollars. */
+/** True if `cost` exceeds `reserve` by at most a million dollars. */
 export function isWithinExcess(cost: PicoUsd, reserve: MicroUsd): boolean {
   return cost <= reserve * PICO_PER_MICRO + REPORTED_COST_MAX;
 }
 
 /**
  * An exact decimal of any size. `digits` has no leading and no trailing zero, and is "" for zero.
- * `point` is the place of the decimal point, counted from the left of `digits`: 0.0832 is
+ * `point` is the position of the decimal point, counted from the left of `digits`: 0.0832 is
  * `{ digits: "832", point: -1 }`.
  */
 export interface Decimal {
@@ -130,7 +127,7 @@ export interface Decimal {
 
 const NUMBER = /^(-?)(\d+)(?:\.(\d+))?(?:[eE]([+-]?\d+))?$/;
 
-/** Parses a number in JSON's form ("2e-07", "-0.5"); undefined for everything else. */
+/** Parses a number in JSON's form ("2e-07", "-0.5"); undefined for anything else. */
 export function parseDecimal(raw: string): Decimal | undefined {
   const match = NUMBER.exec(raw);
   if (match === null) return undefined;
@@ -138,17 +135,15 @@ export function parseDecimal(raw: string): Decimal | undefined {
   const written = whole + fraction;
   const significant = written.replace(/^0+/, "");
   const digits = withoutLastZeros(significant);
-  // An exponent too large for an exact number is beyond every bound of the callers.
+  // An exponent that a float cannot hold exactly is beyond every bound that callers check.
   const point = significant.length - fraction.length + Number(exponent);
   return { negative: sign === "-" && digits !== "", digits, point: digits === "" ? 0 : point };
 }
 
-/** Multiplies by 10^`places`. */
 export function shiftDecimal(decimal: Decimal, places: number): Decimal {
   return decimal.digits === "" ? decimal : { ...decimal, point: decimal.point + places };
 }
 
-/** Counts the digits before and after the decimal point. */
 export function decimalSize({ digits, point }: Decimal): {
   readonly whole: number;
   readonly fraction: number;
@@ -158,7 +153,8 @@ export function decimalSize({ digits, point }: Decimal): {
 
 /**
  * Formats as plain text ("0.0832") without sign, with at most `fractionDigitsMax` digits after the
- * point; further ones are cut off. All digits before the point are written: the caller bounds them.
+ * point; further digits are cut off. The caller must bound the digits before the point: all are
+ * written.
  */
 export function plainDecimal({ digits, point }: Decimal, fractionDigitsMax: number): string {
   if (point <= -fractionDigitsMax) return "0";
@@ -168,7 +164,7 @@ export function plainDecimal({ digits, point }: Decimal, fractionDigitsMax: numb
   return kept === "" ? whole : `${whole}.${kept}`;
 }
 
-/** A loop, because a regular expression would try every run of zeros in the number. */
+/** A loop: a regular expression such as /0+$/ would try every run of zeros in the number. */
 function withoutLastZeros(digits: string): string {
   let end = digits.length;
   while (end > 0 && digits[end - 1] === "0") end -= 1;

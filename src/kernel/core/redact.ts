@@ -1,4 +1,4 @@
-/** Returns a function that replaces virtual keys, by their form, and `secrets`, by their value. */
+/** Returns a function that replaces virtual keys (by their form) and `secrets` (by their value). */
 export function redactor(secrets: readonly string[]): (text: string) => string {
   const values = secrets.filter((secret) => secret.length >= SECRET_CHARS_MIN);
   return (text) => {
@@ -9,5 +9,5 @@ export function redactor(secrets: readonly string[]): (text: string) => string {
 }
 
 const VIRTUAL_KEY = /tm_vk_[0-9a-f]{8,}/g;
-/** A shorter secret is not replaced: it would blank out ordinary text. */
+/** Shorter secrets are not replaced, because that would blank out ordinary text. */
 const SECRET_CHARS_MIN = 8;

@@ -5,8 +5,8 @@ import { instant } from "./json-values.ts";
 import type { MicroUsd } from "./money.ts";
 
 /**
- * The classes of refusals, from the specification's "Errors". A refusal is a value that functions
- * return; `http` writes it in the form of the caller's wire.
+ * The classes of refusals, from the specification's "Errors". Functions return a refusal as a
+ * value; the HTTP layer writes it in the client's wire format.
  */
 export type RefusalClass =
   | "auth"
@@ -44,13 +44,13 @@ export type LimitKind =
   | "models";
 
 interface RefusalRow {
-  /** HTTP status of a refusal that gives no other. */
+  /** The HTTP status, unless the refusal itself has another. */
   readonly status: number;
   /** `error.type` on wire_b. */
   readonly wireBType: string;
   /** `error.type` on wire_a. It is generic: clients should not branch on it. */
   readonly wireAType: string;
-  /** The default of `metadata.retryable`. */
+  /** The default of `metadata.retryable` in the error body. */
   readonly retryable: boolean;
   readonly condition: string;
   readonly advice: string;
@@ -195,20 +195,19 @@ export interface LimitDetail {
   readonly id?: string;
 }
 
-/** The figures that a limit compared when it refused a request. Money is in micro-dollars. */
 export interface RefusalFigures {
-  /** The limit, in requests or tokens. */
+  /** `limit`, `used` and `asked` are in requests or in tokens. */
   readonly limit?: number;
-  /** The use under that limit when the request came, and the amount that the request adds. */
+  /** `used` is the use under the limit when the request came, `asked` what the request adds. */
   readonly used?: number;
   readonly asked?: number;
   readonly cap?: MicroUsd;
   /** Spent under the cap in its current period. */
   readonly spent?: MicroUsd;
-  /** Held by running requests, under the cap or from the balance. */
+  /** Reserved by running requests, under the cap or from the balance. */
   readonly inFlight?: MicroUsd;
   readonly available?: MicroUsd;
-  /** The highest cost of this request. */
+  /** The maximum cost of this request. */
   readonly needed?: MicroUsd;
 }
 
@@ -218,35 +217,32 @@ export interface Refusal {
   /** One sentence: the problem, its place and the next step. Contains no secret. */
   readonly message: string;
   readonly retryable: boolean;
-  /** Absent if the form of the request was the problem. */
+  /** Absent if the refusal is about the form of the request. */
   readonly origin?: RefusalOrigin;
   readonly limit?: LimitDetail;
-  /** The amounts in `message`, for records. */
   readonly figures?: RefusalFigures;
-  /** Seconds for `retry-after`, at most 60. */
+  /** The `retry-after` header, at most 60. */
   readonly retryAfterSeconds?: number;
-  /** Wall-clock instant for `metadata.retry_at`. */
+  /** `metadata.retry_at` of the error body, in milliseconds since 1970. */
   readonly retryAtMs?: number;
-  /** First instant of the next UTC month, week or day. Only for a spend cap. */
+  /** When the spend cap resets: the first instant of its next period. Absent for other limits. */
   readonly capResetAtMs?: number;
-  /** The period of a spend cap that is not monthly. */
+  /** Present only for a spend cap that is not monthly. */
   readonly capPeriod?: Exclude<CapPeriod, "month">;
-  /** `error.details.error_code` of wire_b, on which an official client acts by itself. */
+  /** `error.details.error_code` of wire_b. An official client reacts to it without its user. */
   readonly errorCode?: "thread_unsupported_request";
-  /** The provider's HTTP status, if a provider answered. */
   readonly upstreamStatus?: number;
 }
 
 export type RefusalDetail = Partial<Omit<Refusal, "class" | "message">>;
 
-/** Makes a refusal of `cls`; status and retryability come from the table unless given. */
+/** Makes a refusal. Status and `retryable` come from the table unless `detail` has them. */
 export function refusal(cls: RefusalClass, message: string, detail: RefusalDetail = {}): Refusal {
   const row = REFUSALS[cls];
   const { status = row.status, retryable = row.retryable } = detail;
   return { ...retryAfter(status, retryable), ...detail, status, retryable, class: cls, message };
 }
 
-/** Returns the origin and the limit of a refusal, under their names in JSON. */
 export function refusalGround({ origin, limit }: Pick<Refusal, "origin" | "limit">): {
   readonly origin?: string;
   readonly limit_scope?: string;
@@ -261,7 +257,6 @@ export function refusalGround({ origin, limit }: Pick<Refusal, "origin" | "limit
   });
 }
 
-/** Returns when a retry may pass and when a cap starts anew, under their names in JSON. */
 export function refusalTimes({
   retryAtMs,
   capResetAtMs,
@@ -275,18 +270,21 @@ export function refusalTimes({
   };
 }
 
-/** Every 429 and 503 says when to retry; after the longest wait if waiting does not help. */
+/** Every 429 and 503 has a `retry-after`, the longest one if waiting does not help. */
 function retryAfter(status: number, retryable: boolean): { readonly retryAfterSeconds?: number } {
   if (status !== 429 && status !== 503) return {};
   return { retryAfterSeconds: retryable ? JOURNAL_RETRY_AFTER_SECONDS : RETRY_AFTER_SECONDS_MAX };
 }
 
-/** Refuses the form of a request. It has no origin, as the specification requires. */
+/** Refuses the form of a request. Such a refusal has no origin, as the specification requires. */
 export function invalidRequest(message: string): Refusal {
   return refusal("invalid_request", message);
 }
 
-/** Returns `error.type` on wire_b; for a provider's 400 or 422 that of an invalid request. */
+/**
+ * Returns `error.type` on wire_b. If a provider answered 400 or 422, the request is to blame, so
+ * the type is that of an invalid request.
+ */
 export function wireBErrorType({ class: cls, status }: Refusal): string {
   const isBlamed = cls === "upstream_error" && (status === 400 || status === 422);
   return REFUSALS[isBlamed ? "invalid_request" : cls].wireBType;

@@ -1,7 +1,7 @@
 import type { RefusalClass } from "./refusals.ts";
 
 /**
- * The statuses of requests in filters, badges, charts and files. Every request has exactly one. A
+ * The statuses of requests in filters, badges, charts and files. Every request has exactly one; a
  * rejected request never counts as failed.
  */
 export const REQUEST_STATUSES = {
@@ -24,7 +24,7 @@ export const REQUEST_STATUSES = {
 
 export type RequestStatus = keyof typeof REQUEST_STATUSES;
 
-/** The ends of an attempt at a provider, under their names in the generation record. */
+/** How an attempt at a provider can end, as named in the generation record. */
 export const ATTEMPT_OUTCOMES = [
   "completed",
   "refused",
@@ -40,10 +40,9 @@ export const ATTEMPT_OUTCOMES = [
 
 export type AttemptEnd = (typeof ATTEMPT_OUTCOMES)[number];
 
-/** Recorded in place of an error class if the client left before anything was sent. */
+/** The error class if the client disconnected before anything was sent to a provider. */
 export const CLIENT_LEFT = "client_left";
 
-/** The status of a request, by the outcome of its last attempt. */
 const STATUS_OF_OUTCOME: Readonly<Record<AttemptEnd, RequestStatus>> = {
   completed: "succeeded",
   refused: "rejected_by_provider",
@@ -57,7 +56,7 @@ const STATUS_OF_OUTCOME: Readonly<Record<AttemptEnd, RequestStatus>> = {
   lost_in_restore: "failed",
 };
 
-/** Classes with which a provider rejects the request itself, whatever its status and however late. */
+/** Error classes that blame the request itself, whatever the provider's HTTP status. */
 const BLAMES_REQUEST: ReadonlySet<string> = new Set<RefusalClass>([
   "content_policy",
   "context_overflow",
@@ -65,7 +64,7 @@ const BLAMES_REQUEST: ReadonlySet<string> = new Set<RefusalClass>([
   "request_too_large",
 ]);
 
-/** Returns the status of a request by its last attempt; without an attempt, the gateway rejected it. */
+/** A request without attempts was rejected by the gateway, unless its client disconnected first. */
 export function toRequestStatus(ended: {
   readonly attempts: number;
   readonly outcome: AttemptEnd;

@@ -1,6 +1,5 @@
 import type { Refusal } from "./refusals.ts";
 
-/** The result of a function that can refuse. The caller distinguishes it by `ok`. */
 export type Result<T extends object> = ({ readonly ok: true } & T) | Refused;
 
 export interface Refused {
@@ -12,7 +11,7 @@ export function refused(refusal: Refusal): Refused {
   return { ok: false, refusal };
 }
 
-/** Returns a function that gives `make(text())`, and calls `make` only if the text has changed. */
+/** The returned function returns `make(text())`, and calls `make` only if the text has changed. */
 export function memoizeByText<T>(text: () => string, make: (text: string) => T): () => T {
   let before = text();
   let made = make(before);
@@ -24,5 +23,5 @@ export function memoizeByText<T>(text: () => string, make: (text: string) => T):
   };
 }
 
-/** The public members of a class, as a port: their docstrings are on the class. */
+/** The public members of a class, as an interface that a test can implement. */
 export type Public<C> = Pick<C, keyof C>;

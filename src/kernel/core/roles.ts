@@ -1,18 +1,14 @@
-/** The roles of an organization's members. */
 export const ROLES = ["owner", "developer", "billing", "viewer"] as const;
 
 export type Role = (typeof ROLES)[number];
 
 interface RoleWords {
-  /** As a title, on pages and in mails. */
   readonly name: string;
   readonly one: string;
   readonly plural: string;
-  /** Shown where a role is chosen. */
   readonly meaning: string;
 }
 
-/** The roles in words for people. */
 export const ROLE_WORDS: Readonly<Record<Role, RoleWords>> = {
   owner: {
     name: "Owner",
@@ -41,16 +37,18 @@ export const ROLE_WORDS: Readonly<Record<Role, RoleWords>> = {
 };
 
 /**
- * The rights that routes require of their callers' roles. `account`: the caller's own account and
- * membership; `read`: everything but secrets; `keys`: keys, limits, provider keys, and calls that
- * spend credit; `billing`: credit, alerts and caps of the organization; `members`: its members;
- * `organization`: its name and rules.
+ * The rights that routes require of their callers' roles.
+ * - `account`: the caller's own account and membership
+ * - `read`: everything but secrets
+ * - `keys`: keys, limits, provider keys, and calls that spend credit
+ * - `billing`: credit, alerts and caps of the organization
+ * - `members`: the organization's members
+ * - `organization`: its name and rules
  */
 export const NEEDS = ["account", "read", "keys", "billing", "members", "organization"] as const;
 
 export type Need = (typeof NEEDS)[number];
 
-/** The rights of each role. */
 export const MAY: Readonly<Record<Role, readonly Need[]>> = {
   owner: ["account", "read", "keys", "billing", "members", "organization"],
   developer: ["account", "read", "keys"],
@@ -66,7 +64,6 @@ export function rolesWith(need: Need): readonly Role[] {
   return ROLES.filter((role) => mayRole(role, need));
 }
 
-/** `"Only owners and developers can create keys. You are a viewer, and an owner can change that."` */
 export function roleNote(need: Need, what: string, role: Role): string {
   const who = AND.format(rolesWith(need).map((each) => ROLE_WORDS[each].plural));
   return `Only ${who} can ${what}. You are ${ROLE_WORDS[role].one}, and an owner can change that.`;

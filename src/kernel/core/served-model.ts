@@ -1,23 +1,20 @@
 import { isDay } from "./time.ts";
 
-/** The model that a provider claims to have answered with. */
 export interface ServedModel {
-  /** The reported name, cut to 200 characters, without invisible characters and addresses. */
+  /** The reported name, without invisible characters, and without addresses if substituted. */
   readonly name: string;
-  /** True if the listing does not allow this model. */
+  /** True if the listing does not allow this model, so the provider used another one. */
   readonly isSubstituted: boolean;
 }
 
-/** The names that a listing's endpoint may report. */
 export interface ModelNames {
   readonly upstreamModelId: string;
   readonly resolvesTo: readonly string[];
 }
 
-/** Longer than any id that a listing can have. */
 const NAME_CHARS_MAX = 200;
 
-/** Reads the reported model; undefined if the provider reported no name. */
+/** Reads the model that a provider reports; undefined if it reports no name. */
 export function readServedModel(names: ModelNames, reported: unknown): ServedModel | undefined {
   if (typeof reported !== "string") return undefined;
   const name = withoutInvisible(reported.slice(0, 2 * NAME_CHARS_MAX));
@@ -27,8 +24,9 @@ export function readServedModel(names: ModelNames, reported: unknown): ServedMod
 }
 
 /**
- * Allows the requested id, a dated snapshot of it, and the ids that the listing declares. Hosts
- * that choose a variant by a suffix (`:fast`) report the id with or without it.
+ * Allows the requested id, a dated snapshot of it, and the ids that the listing declares. A
+ * provider that chooses a variant by a suffix (`:fast`) may report the id with or without that
+ * suffix.
  */
 function isAllowed({ upstreamModelId, resolvesTo }: ModelNames, name: string): boolean {
   if (name === upstreamModelId || resolvesTo.includes(name)) return true;
@@ -46,7 +44,7 @@ function withoutInvisible(text: string): string {
   return seen.slice(0, NAME_CHARS_MAX).replace(/[\uD800-\uDBFF]$/, "");
 }
 
-/** Removes resource names, which contain an account, and addresses: customers must not see either. */
+/** Removes URLs, and ARNs (they contain an account): customers must not see either. */
 function withoutAddresses(name: string): string {
   return name.replaceAll(/\barn:\S+|\b[a-z][a-z0-9+.-]*:\/\/\S+/gi, "[removed]");
 }

@@ -1,4 +1,3 @@
-/** Faults that a store has marked as its own: it does not answer. */
 const faults = new WeakSet();
 
 /** Marks a fault as the store's, not the request's, and returns it. */
@@ -7,7 +6,7 @@ export function asStoreFault(fault: unknown): unknown {
   return fault;
 }
 
-/** True if a store did not answer: the same request may succeed in a moment. Follows five causes. */
+/** True if a store did not answer: a retry may succeed. Follows `cause` up to five levels. */
 export function isStoreFault(fault: unknown): boolean {
   for (let each = fault, depth = 0; depth < CAUSES_MAX; depth += 1) {
     if (typeof each !== "object" || each === null) return false;

@@ -1,4 +1,4 @@
-/** Kinds of tax ids. Only the form of an id is checked, not that it exists. */
+/** Types of tax ids. Only the form of an id is checked, not that the id exists. */
 export const TAX_ID_TYPES = [
   "eu_vat",
   "gb_vat",

@@ -3,23 +3,23 @@ import { setImmediate } from "node:timers/promises";
 import { assert } from "./assert.ts";
 
 /**
- * The two clocks of the program. They are passed as a value, so that a test or the simulation can
+ * The two clocks of the program. They are passed as a value so that tests and the simulation can
  * replace them; only this file calls `Date.now` and `performance.now`.
  */
 export interface Clock {
   /** Wall clock, in milliseconds since 1970. For display, ids and windows, never for timeouts. */
   nowMs(): number;
-  /** Monotonic clock, in milliseconds. For timeouts and durations. */
+  /** Monotonic clock, for timeouts and durations. */
   monotonicMs(): number;
 }
 
-/** True for a day of the calendar, `2026-02-28`. `Date.parse` reads 30 February as 2 March. */
+/** True for a date that exists. `Date.parse` would read 2026-02-30 as 2 March. */
 export function isDay(text: string): boolean {
   const ms = /^\d{4}-\d\d-\d\d$/.test(text) ? Date.parse(text) : Number.NaN;
   return !Number.isNaN(ms) && new Date(ms).toISOString().startsWith(text);
 }
 
-/** Returns the day `days` days earlier, `2026-02-28`; an empty text if `day` is not a day. */
+/** Returns a date such as `2026-02-28`, `days` days before `day`; "" if `day` is not a date. */
 export function daysBefore(day: string, days: number): string {
   const atMs = Date.parse(`${day}T00:00:00Z`) - days * 86_400_000;
   return Number.isNaN(atMs) ? "" : new Date(atMs).toISOString().slice(0, 10);
@@ -30,24 +30,24 @@ export const systemClock: Clock = {
   monotonicMs: () => performance.now(),
 };
 
-/** One watched piece of work. `dueMs` may be changed at any time; Infinity means never. */
+/** Work with a deadline. `dueMs` may be changed at any time; Infinity means never. */
 export interface Deadline {
-  /** Monotonic milliseconds at which `onDue` is called once; it may set a new `dueMs`. */
+  /** When `onDue` is called, once, in monotonic milliseconds. `onDue` may set a new `dueMs`. */
   dueMs: number;
-  /** Its index among the watched, set by `Deadlines`; -1 while it is not watched. */
+  /** Set by `Deadlines`: the index in its array, or -1 while this is not watched. */
   watchedAt: number;
   onDue(nowMs: number): void;
-  /** Ends the work at once, because the program is shutting down. */
+  /** Ends the work at once, because the program shuts down. */
   cut?(): void;
 }
 
 const TICK_MS = 50;
 
 /**
- * One coarse timer for all running requests, in place of a timer for each. Due work is notified at
- * most one tick (50 ms) late, never early.
+ * One coarse timer for all running requests, instead of one timer each. `onDue` is called at most
+ * one tick (50 ms) late, never early.
  *
- * The watched work is in a dense array, and each piece has its index. A Set would keep ended
+ * Watched work is in a dense array in which each entry has its own index. A Set would keep ended
  * requests in memory: the old tables of a busy Set reference each other until a full garbage
  * collection.
  */
@@ -73,7 +73,6 @@ export class Deadlines {
     }
   }
 
-  /** Does nothing if the deadline is not watched. */
   unwatch(deadline: Deadline): void {
     const at = deadline.watchedAt;
     if (at === -1) return;
@@ -84,9 +83,8 @@ export class Deadlines {
     last.watchedAt = at;
   }
 
-  /** Calls `cut` of all watched work that has it. */
   cutAll(): void {
-    // Iterates over a copy, because a cut deadline removes itself.
+    // A copy, because work that is cut unwatches itself.
     for (const deadline of this.#watched.slice()) deadline.cut?.();
   }
 
@@ -99,7 +97,7 @@ export class Deadlines {
     const nowMs = this.#clock.monotonicMs();
     const due = this.#watched.filter((deadline) => deadline.dueMs <= nowMs);
     for (const deadline of due) {
-      // Work that was notified earlier in this sweep may have ended this one.
+      // An earlier `onDue` of this sweep may have unwatched or postponed this one.
       if (deadline.watchedAt === -1 || deadline.dueMs > nowMs) continue;
       deadline.dueMs = Number.POSITIVE_INFINITY;
       deadline.onDue(nowMs);
@@ -107,15 +105,10 @@ export class Deadlines {
   }
 }
 
-/** How long a turn of `mapInTurns` lasts before other requests are served. */
 const TURN_MS = 10;
-/** Items between two reads of the clock. */
 const CHECKED_EVERY = 16;
 
-/**
- * Maps many items in several turns of the event loop, so that other requests are not delayed.
- * Mapping a single item must be fast.
- */
+/** Maps many items in turns of 10 ms, between which the event loop serves requests. */
 export async function mapInTurns<T, R>(
   items: readonly T[],
   make: (item: T) => R,
@@ -131,7 +124,7 @@ export async function mapInTurns<T, R>(
   return made;
 }
 
-/** Writes a list as JSON between the texts of `frame`, in turns, as pieces of at least 64 KiB. */
+/** Writes a list as JSON between the texts of `frame`, in chunks of about 64 KiB and in turns. */
 export async function listPieces<T>(
   items: readonly T[],
   textOf: (item: T) => string,
@@ -154,9 +147,9 @@ export async function listPieces<T>(
 const PIECE_CHARS = 65_536;
 
 /**
- * Repeats work in this process, a fixed time after the previous round has ended. Every process runs
- * it; if only one may do a piece of the work, the store chooses that process by a lease, a turn or
- * a lock. A job never keeps the process alive.
+ * Repeats work in this process: a round begins a fixed time after the previous one ended. Every
+ * process runs it; where only one may do the work, the store chooses that process by a lease, a
+ * turn or a lock. A job never keeps the process alive.
  */
 export class Job {
   readonly #everyMs: number;
@@ -166,7 +159,7 @@ export class Job {
   #running: Promise<void> = Promise.resolve();
   #isStopping = false;
 
-  /** `failed` is called for a round that fails, for example while the database is away. */
+  /** `failed` is called if a round throws, for example while the database is down. */
   constructor(
     everyMs: number,
     work: (isStopping: () => boolean) => Promise<unknown>,
@@ -177,24 +170,23 @@ export class Job {
     this.#failed = failed;
   }
 
-  /** True once `close` was called. Long work checks this between two pieces. */
+  /** True after `close` was called. Long work checks this between two items. */
   get isStopping(): boolean {
     return this.#isStopping;
   }
 
-  /** Starts the rounds; the first one begins after `everyMs`. */
+  /** Starts the rounds. The first begins after `everyMs`. */
   start(): void {
     if (this.#isStopping) return;
     this.#timer = setTimeout(() => this.startNow(), this.#everyMs);
     this.#timer.unref();
   }
 
-  /** Starts the rounds; the first one begins at once. */
   startNow(): void {
     this.#running = this.runOnce().finally(() => this.start());
   }
 
-  /** Runs a round in addition to those of the timer. Never rejects. */
+  /** Runs one round in addition to the timer's. Never rejects. */
   async runOnce(): Promise<void> {
     try {
       await this.#work(() => this.#isStopping);
@@ -203,7 +195,7 @@ export class Job {
     }
   }
 
-  /** Stops the rounds. Resolves when the running one has ended. */
+  /** Stops the rounds, and resolves when a round that is running has ended. */
   async close(): Promise<void> {
     this.#isStopping = true;
     clearTimeout(this.#timer);
@@ -212,9 +204,9 @@ export class Job {
 }
 
 /**
- * Works on the items, one after the other, and goes on after an item that fails. Ends early after
- * `failuresMax` failures in a row, which mean that something they all need is down, or after a
- * stop; returns false then.
+ * Works on the items one after the other, and goes on after an item that fails. Returns false if it
+ * ends early: when stopping, or after `failuresMax` failures in a row, because then something that
+ * all items need is down.
  */
 export async function workOnEach<T>(
   items: AsyncIterable<T> | Iterable<T>,
@@ -241,10 +233,10 @@ export async function workOnEach<T>(
   return true;
 }
 
-/* `Date.parse` alone is too lenient: it accepts "-1" as a day in 2001. */
+/* Stricter than `Date.parse`, which accepts "-1" as a day in 2001. */
 const ISO_INSTANT = /^\d{4}-\d\d-\d\d(T\d\d:\d\d(:\d\d(\.\d{1,9})?)?(Z|[+-]\d\d:\d\d))?$/;
 
-/** Parses Unix seconds, or an ISO date or instant, into milliseconds since 1970; else undefined. */
+/** Parses Unix seconds or ISO 8601 into milliseconds since 1970; undefined for anything else. */
 export function parseMoment(text: string): number | undefined {
   const ms = /^\d{1,11}$/.test(text)
     ? Number(text) * 1000

@@ -1,4 +1,4 @@
-/** Reasons why automatic top-up is off until a person turns it on again. */
+/** Why automatic top-up is off until a person turns it on again. */
 export const PAUSE_REASONS = [
   "card_declined",
   "card_expired",
@@ -11,7 +11,6 @@ export const PAUSE_REASONS = [
 ] as const;
 export type PauseReason = (typeof PAUSE_REASONS)[number];
 
-/** Explains a pause to a person, with the next step. */
 export function pauseSentence(reason: PauseReason): string {
   return `Automatic top-up is paused: ${WORDS[reason]}`;
 }

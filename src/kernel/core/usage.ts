@@ -1,23 +1,20 @@
 /**
- * The buckets of tokens that have a price: their names in code, and in columns, JSON and listings.
- * They are disjoint, and their sum is the number of tokens that the provider counted.
+ * The token buckets that have a price, by their name in code, with their name in columns, JSON and
+ * listings. Buckets are disjoint, and their sum is the number of tokens that the provider counted.
  */
 export const TOKEN_BUCKETS = {
-  /** Prompt tokens read without the cache. */
+  /** Prompt tokens that did not come from the cache. */
   prompt: "prompt",
-  /** Prompt tokens read from the provider's cache. */
   cachedPrompt: "cached_prompt",
-  /** Prompt tokens written into the provider's cache. */
   cacheWrite: "cache_write",
   /** Output tokens without reasoning. */
   completion: "completion",
-  /** Reasoning ("thinking") output tokens. */
   internalReasoning: "internal_reasoning",
 } as const;
 export type TokenBucket = keyof typeof TOKEN_BUCKETS;
 export const TOKEN_BUCKET_NAMES = Object.keys(TOKEN_BUCKETS) as readonly TokenBucket[];
 
-/** The buckets, and the part of `cacheWrite` that is cached for an hour, at its own price. */
+/** The buckets, and the part of `cacheWrite` that is cached for an hour at its own price. */
 export const SKU_NAMES = { ...TOKEN_BUCKETS, cacheWrite1h: "cache_write_1h" } as const;
 export type Sku = keyof typeof SKU_NAMES;
 export type SkuName = (typeof SKU_NAMES)[Sku];
@@ -25,13 +22,11 @@ export const HOUR_SKU = "cacheWrite1h";
 export const HOUR_SKU_NAME = SKU_NAMES[HOUR_SKU];
 type HourSku = typeof HOUR_SKU;
 
-/** A value for each bucket, and for hour-long cache writes if there are any. */
 export type BySku<T> = Readonly<Record<TokenBucket, T>> & Readonly<Partial<Record<HourSku, T>>>;
 export type BySkuName<T> = { readonly [B in TokenBucket as (typeof SKU_NAMES)[B]]: T } & {
   readonly [H in HourSku as (typeof SKU_NAMES)[H]]?: T;
 };
 
-/** The observed tokens of one attempt. */
 export type Usage = BySku<number>;
 
 export function byBucket<T>(make: (bucket: TokenBucket) => T): Readonly<Record<TokenBucket, T>> {
@@ -42,7 +37,7 @@ export function eachSku<T>(make: (sku: Sku) => T): Readonly<Record<Sku, T>> {
   return buildRecord(Object.keys(SKU_NAMES) as Sku[], make);
 }
 
-/** Renames to the SKU names of JSON. Absent hour-long cache writes stay absent. */
+/** Renames buckets to their JSON names. Hour-long cache writes stay absent if there are none. */
 export function bySkuName<T, U>(of: BySku<T>, show: (value: T) => U): BySkuName<U> {
   return Object.fromEntries(
     Object.entries(SKU_NAMES).flatMap(([sku, name]) => {
@@ -52,9 +47,7 @@ export function bySkuName<T, U>(of: BySku<T>, show: (value: T) => U): BySkuName<
   ) as BySkuName<U>;
 }
 
-/**
- * Reads a value for each SKU name. Only for hour-long cache writes may `read` return undefined.
- */
+/** Reads a value for each SKU name. `read` may return undefined only for hour-long cache writes. */
 export function fromSkuNames<T>(read: (name: SkuName) => T | undefined): BySku<T> {
   return Object.fromEntries(
     Object.entries(SKU_NAMES).flatMap(([sku, name]) => {
@@ -79,7 +72,7 @@ export function sumUsage(usages: readonly Usage[]): Usage {
   };
 }
 
-/** Drops the hour-long part: those tokens then count as ordinary cache writes. */
+/** Drops the hour-long cache writes: their tokens then cost as much as other cache writes. */
 export function withoutHourWrites(usage: Usage): Usage {
   const { [HOUR_SKU]: _hour, ...buckets } = usage;
   return buckets;

@@ -6,32 +6,29 @@ import { parseRequestId } from "../core/ids.ts";
 import { visibleText } from "../core/visible-text.ts";
 import { asObject } from "./json-edit.ts";
 
-/** A problem of a value that does not match its schema. */
 export interface SchemaFault {
-  /** The place of the problem, relative to the checked value. */
+  /** The path to the value at fault, relative to the checked value. */
   readonly path: readonly (string | number)[];
-  /** The sentence that follows the path: "must be text". */
+  /** Continues a sentence that begins with the path: "must be text". */
   readonly message: string;
 }
 
-/** Returns the first fault of a value; undefined if it matches. */
 export type SchemaCheck = (value: unknown) => SchemaFault | undefined;
 
-/** The words of messages about one kind of data. */
 export interface SchemaWords {
-  /** The sentence for a missing field. The field's `title` follows it, if there is one. */
+  /** The message for a missing field. The field's `title` follows it, if there is one. */
   readonly missing: string;
-  /** The sentence for a field that is not allowed; `{names}` is replaced by those that are. */
+  /** The message for an unknown field; `{names}` is replaced by the allowed names. */
   readonly unknown: string;
-  /** If present, a text is converted where the schema requires a number, as in a query. */
+  /** If present, text is converted where the schema requires a number, as a query needs. */
   readonly readsText?: true;
 }
 
 /**
- * Returns the check of a schema, which is compiled at its first use. The schema contains its
- * messages: `description` of a value continues "must be …", `title` of a field describes it if it
- * is missing, and `title` of entries is their noun in counts. If `description` is written for
- * readers, `says` is the whole message after the path.
+ * Returns a function that returns the first fault of a value, or undefined. The schema is compiled
+ * at the first call and contains the messages: `description` of a value continues "must be …",
+ * `title` of a field describes it if it is missing, `title` of entries is their noun in counts. If
+ * `description` is meant for readers of the API, `says` is the whole message.
  */
 export function schemaCheck(schema: TSchema, words: SchemaWords): SchemaCheck {
   const validator = compiled(words.readsText === true ? TEXTS : VALUES, schema);
@@ -45,13 +42,12 @@ export function schemaCheck(schema: TSchema, words: SchemaWords): SchemaCheck {
   };
 }
 
-/** Returns a check for data whose problems are not reported to anyone. */
+/** Returns a type guard, for data whose problems are reported to no one. */
 export function conforms<S extends TSchema>(schema: S): (value: unknown) => value is Static<S> {
   const validator = compiled(VALUES, schema);
   return (value): value is Static<S> => validator()(value);
 }
 
-/** As `schemaCheck`, but the check returns all faults of a value. */
 export function schemaFaults(
   schema: TSchema,
   words: SchemaWords,
@@ -66,13 +62,13 @@ export function schemaFaults(
 
 function compiled(ajv: Ajv, schema: TSchema): () => ValidateFunction {
   let validate: ValidateFunction | undefined;
-  // Compiles a copy: for `nullable` ajv writes into the list of types, which schemas may share.
+  // A copy, because ajv writes `nullable` into the list of types, which schemas may share.
   return () => (validate ??= ajv.compile(JSON.parse(JSON.stringify(schema)) as TSchema));
 }
 
 const STEP_CHARS_MAX = 64;
 
-/** Formats a path: `state.items[2]`. A long step is cut. */
+/** Formats a path as `state.items[2]`. Steps are cut to 64 characters. */
 export function pathText(path: SchemaFault["path"]): string {
   return path
     .map((step) => (typeof step === "number" ? `[${step}]` : `.${step.slice(0, STEP_CHARS_MAX)}`))
@@ -82,7 +78,7 @@ export function pathText(path: SchemaFault["path"]): string {
 
 /** An object whose member `type` decides which other members it has. */
 export function byType(types: Readonly<Record<string, TProperties>>): TSchema {
-  // Types with the same fields share a case, because each case costs time to compile.
+  // Types with the same fields share one case, because each case takes time to compile.
   const cases = new Map<TProperties, string[]>();
   for (const [name, fields] of Object.entries(types)) {
     cases.set(fields, [...(cases.get(fields) ?? []), name]);
@@ -94,7 +90,6 @@ export function byType(types: Readonly<Record<string, TProperties>>): TSchema {
   return Type.Unsafe({ type: "object", discriminator: { propertyName: "type" }, oneOf, title });
 }
 
-/** An object with these fields and no others. */
 export function closed(fields: TProperties, options: object = {}): TSchema {
   return Type.Object(fields, { ...options, additionalProperties: false });
 }
@@ -105,7 +100,7 @@ const OPTIONS = {
   strict: true,
   strictTypes: false,
   discriminator: true,
-  // The schemas are built by functions with types; checking them again would take 100 ms.
+  // Schemas are built by typed functions; validating them again would take 100 ms.
   meta: false,
   validateSchema: false,
   code: { optimize: false },
@@ -135,12 +130,11 @@ interface Checked {
 
 function toSchemaFault(outer: ErrorObject, all: readonly ErrorObject[], of: Checked): SchemaFault {
   const path = [...parsePointer(outer, of.value), ...stepInside(outer)];
-  // ajv reports the problem of a name first, and then that a name has a problem.
+  // ajv reports the fault inside a property name first, then that a name is at fault.
   const cause = outer.keyword === "propertyNames" ? (all.at(-2) ?? outer) : outer;
   return { path, message: describeError(cause, all, of.words) };
 }
 
-/** Splits a pointer into steps; a step into an array becomes a number. */
 function parsePointer({ instancePath }: ErrorObject, value: unknown): (string | number)[] {
   let container = value;
   return instancePath
@@ -154,7 +148,7 @@ function parsePointer({ instancePath }: ErrorObject, value: unknown): (string | 
     });
 }
 
-/** Returns the step to the member or entry that an error of its container is about. */
+/** ajv reports some errors at the container: returns the step from there to the member at fault. */
 function stepInside({ keyword, params }: ErrorObject): readonly (string | number)[] {
   const name = STEP_PARAMS[keyword];
   const step: unknown = name === undefined ? undefined : params[name];
@@ -215,7 +209,6 @@ const SPECIAL_WORDS: Readonly<Record<string, Words>> = {
   },
 };
 
-/** Matches a text that contains more than white space. */
 export const NOT_BLANK = String.raw`\S`;
 const ONE_LINE =
   "must be one line, without characters that are not seen or that change the direction of text";
@@ -227,7 +220,7 @@ function findNoun({ parentSchema }: ErrorObject): string | undefined {
   return typeof noun === "string" ? noun : undefined;
 }
 
-/** Describes a wrong number of entries, if they have a noun: `1 option, at least 2 needed`. */
+/** Describes a wrong number of entries if the schema names them: `1 option, at least 2 needed`. */
 function countWords(error: ErrorObject): string | undefined {
   const { keyword, params, data } = error;
   const noun = /^(?:min|max)(?:Items|Properties)$/.test(keyword) ? findNoun(error) : undefined;
@@ -239,7 +232,6 @@ function countWords(error: ErrorObject): string | undefined {
     : `at most ${limit} accepted`;
   return `${count} ${noun}${count === 1 ? "" : "s"}, ${bound}`;
 }
-/** Describes the type, the length or the size that a value must have. */
 function boundWords({ keyword, params }: ErrorObject): string | undefined {
   if (keyword === "type") return `must be ${typeWords(params["type"])}`;
   const limit: unknown = params["limit"];

@@ -1,14 +1,13 @@
 type Json = Readonly<Record<string, unknown>>;
 
-/** A document with descriptions, and the keys of `words` that matched no field. */
 export interface DescribedDocument {
   readonly document: object;
   readonly unusedWords: readonly string[];
 }
 
 /**
- * Copies a document and adds a description to every field and parameter that has none: the words
- * for `parent.name`, else for the name. A parent is a field or a named schema.
+ * Copies an OpenAPI document, and adds a description to every field and parameter without one: the
+ * words for `parent.name`, else for `name`. A parent is a field or a named schema.
  */
 export function describeFields(
   document: object,
@@ -26,7 +25,6 @@ export function describeFields(
     return Object.fromEntries(entries) as object;
   }
 
-  /** Describes an entry of a list that is a parameter: its name is a member, not its key. */
   function walkEntry(value: unknown, parent: string): unknown {
     const inner = walk(value, parent);
     const { in: place, name, description } = Object(inner) as Json;
@@ -59,7 +57,7 @@ function withWords(value: Json, description: unknown): Json {
   return description === undefined ? value : { ...value, description };
 }
 
-/** Named schemas begin with a capital letter, unlike the keywords of JSON Schema. */
+/** Named schemas begin with a capital letter; keywords of JSON Schema do not. */
 function nameOf(name: string, parent: string): string {
   return /^[A-Z][a-z]/.test(name) ? name : parent;
 }

@@ -1,13 +1,13 @@
 import type { JsonText } from "./json-text.ts";
 import type { WordTable } from "./json-keys.ts";
 
-/** The index of a node on the tape of a document. The root is 0. */
+/** Index of a node on the tape of a document. The root is 0. */
 export type JsonNode = number;
 
-/** Returned by look-ups for a member that the object does not have. */
+/** Means that the object has no such member. */
 export const ABSENT: JsonNode = -1;
 
-/** Tape entries of one node: kind and flags, start, end, next sibling (for a key: its word id). */
+/** Tape entries of a node: kind and flags, start, end, next sibling (for a key: its word id). */
 export const NODE_SIZE = 4;
 
 export const OBJECT_KIND = 1;
@@ -26,12 +26,11 @@ export const NULL_KIND = 7;
 const KIND_MASK = 7;
 /** Set on strings and keys that contain a backslash. */
 export const ESCAPED_FLAG = 8;
-/** Set on keys, whose fourth entry is a word id. */
 export const KEY_FLAG = 16;
 
 /**
- * A checked JSON body: its bytes, and a tape with the position of each value. A value is decoded
- * only when it is read. The children of an object are key, value, key, …
+ * A checked JSON body: its bytes, and a tape with the position of each value. Values are decoded
+ * only when read. The children of an object are key, value, key, value, …
  */
 export class JsonDocument {
   readonly body: Buffer;
@@ -68,38 +67,38 @@ export class JsonDocument {
     return this.kind(node) === TRUE_KIND;
   }
 
-  /** Offset of the first byte of the value; for a string, of its opening quote. */
+  /** Offset of the first byte. A string starts at its opening quote. */
   start(node: JsonNode): number {
     return this.#entry(node + 1);
   }
 
-  /** Offset after the last byte of the value. */
+  /** Offset after the last byte. */
   end(node: JsonNode): number {
     return this.#entry(node + 2);
   }
 
-  /** The node that follows this value and all its children. Not for keys. */
+  /** The node after this value and all its children. Not for keys. */
   next(node: JsonNode): JsonNode {
     return this.#entry(node + 3);
   }
 
-  /** Counts this value and the keys and values in it; a container too deep for the tape counts as one. */
+  /** Counts this value and everything in it; a container too deep for the tape counts as one. */
   count(node: JsonNode): number {
     return (this.next(node) - node) / NODE_SIZE;
   }
 
-  /** The word id of a key, after its escapes are decoded; 0 if it is not a known word. */
+  /** The word id of a key, compared after its escapes are decoded; 0 for an unknown word. */
   keyWord(key: JsonNode): number {
     return this.#entry(key + 3);
   }
 
-  /** The word id of a string value; 0 if it is not a known word. */
+  /** The word id of a string value; 0 for an unknown word. */
   word(node: JsonNode): number {
     if ((this.#entry(node) & ESCAPED_FLAG) !== 0) return this.#words.findId(this.text(node));
     return this.#words.find(this.body, this.start(node) + 1, this.end(node) - 1);
   }
 
-  /** The value of the first member whose key is this word, or `ABSENT`. */
+  /** Returns the value of the first member with this key, or `ABSENT`. */
   member(object: JsonNode, wordId: number): JsonNode {
     const end = this.next(object);
     let key = object + NODE_SIZE;
@@ -110,13 +109,12 @@ export class JsonDocument {
     return ABSENT;
   }
 
-  /** As `member`, but `ABSENT` for a null value too. */
+  /** Like `member`, but also `ABSENT` if the value is null. */
   present(object: JsonNode, wordId: number): JsonNode {
     const node = this.member(object, wordId);
     return node === ABSENT || this.isNull(node) ? ABSENT : node;
   }
 
-  /** The elements of an array. */
   items(array: JsonNode): JsonNode[] {
     const items: JsonNode[] = [];
     const end = this.next(array);
@@ -124,7 +122,6 @@ export class JsonDocument {
     return items;
   }
 
-  /** The key nodes of an object. */
   keys(object: JsonNode): JsonNode[] {
     const keys: JsonNode[] = [];
     const end = this.next(object);
@@ -132,12 +129,10 @@ export class JsonDocument {
     return keys;
   }
 
-  /** The value of a key node. */
   valueOf(key: JsonNode): JsonNode {
     return key + NODE_SIZE;
   }
 
-  /** The decoded text of a string or key. */
   text(node: JsonNode): string {
     const start = this.start(node);
     const end = this.end(node);
@@ -150,12 +145,12 @@ export class JsonDocument {
     return Number(this.body.toString("latin1", this.start(node), this.end(node)));
   }
 
-  /** The text of the value as it was sent. */
+  /** The bytes of the value as the client sent them. */
   raw(node: JsonNode): JsonText {
     return this.body.toString("latin1", this.start(node), this.end(node)) as JsonText;
   }
 
-  /** Parses the value. For small values that are read as a whole. */
+  /** Parses the whole value, so use it only for small ones. */
   value(node: JsonNode): unknown {
     return JSON.parse(this.body.toString("utf8", this.start(node), this.end(node)));
   }

@@ -5,21 +5,21 @@ import {
   PARSED_VALUES_MAX,
 } from "./json-limits.ts";
 
-/** Half-open range of a value inside a JSON text. */
+/** Half-open range of offsets in a JSON text. */
 export interface Span {
   readonly start: number;
   readonly end: number;
 }
 
 /**
- * Finds the value of `key` in the object that starts at `objectAt`; the last one if the key is
- * repeated, as in JSON.parse. The text must be valid JSON: parse it first.
+ * Finds the value of `key` in the object at offset `objectAt`; the last one if the key is repeated,
+ * as in JSON.parse. The text must be valid JSON, so parse it first.
  */
 export function findMember(text: string, objectAt: number, key: string): Span | undefined {
   return findMembers(text, objectAt, [key])[0];
 }
 
-/** As `findMember`, for several keys in one pass. The results are in the order of the keys. */
+/** Like `findMember`, for several keys in one pass. Results are in the order of `keys`. */
 export function findMembers(
   text: string,
   objectAt: number,
@@ -40,7 +40,6 @@ export function findMembers(
   return found;
 }
 
-/** Finds the first `countMax` elements of the array that starts at `arrayAt`. */
 export function findElements(text: string, arrayAt: number, countMax = Infinity): Span[] {
   const spans: Span[] = [];
   let at = skipSpace(text, arrayAt + 1);
@@ -54,7 +53,6 @@ export function findElements(text: string, arrayAt: number, countMax = Infinity)
   return spans;
 }
 
-/** Follows a path of keys down from the text's top-level object. */
 export function findPath(text: string, ...keys: readonly string[]): Span | undefined {
   let span: Span | undefined = { start: skipSpace(text, 0), end: text.length };
   for (const key of keys) {
@@ -64,7 +62,7 @@ export function findPath(text: string, ...keys: readonly string[]): Span | undef
   return span;
 }
 
-/** Returns the text with `json` as the value of the object's member `key`, which is added if missing. */
+/** Sets the value of a member to the JSON text `json`; adds the member if it is missing. */
 export function withMember(
   text: string,
   object: Span,
@@ -78,7 +76,6 @@ export function withMember(
   return text.slice(0, object.start + 1) + added + text.slice(object.start + 1);
 }
 
-/** Returns the text without the object's member `key` and its comma. */
 export function withoutMember(text: string, object: Span, key: string): string {
   const value = findMember(text, object.start, key);
   if (value === undefined) return text;
@@ -90,7 +87,6 @@ export function withoutMember(text: string, object: Span, key: string): string {
   return text.slice(0, from) + text.slice(value.end);
 }
 
-/** Finds the opening quote of the key of the value at `valueAt`. */
 function keyStart(text: string, valueAt: number): number {
   const closing = lastPlain(text, lastPlain(text, valueAt));
   let at = text.lastIndexOf('"', closing - 1);
@@ -98,7 +94,6 @@ function keyStart(text: string, valueAt: number): number {
   return at;
 }
 
-/** Finds the last position before `from` that is not a blank. */
 function lastPlain(text: string, from: number): number {
   let at = from - 1;
   while (isSpace(text.charCodeAt(at))) at -= 1;
@@ -109,14 +104,13 @@ function isEscaped(text: string, at: number): boolean {
   return countBackslashes(text, at) % 2 === 1;
 }
 
-/** Counts the backslashes right before `at`. */
 function countBackslashes(text: string, at: number): number {
   let count = 0;
   while (text.charCodeAt(at - 1 - count) === BACKSLASH) count += 1;
   return count;
 }
 
-/** Drops the blanks between the tokens of JSON text; strings and digits stay as they are. */
+/** Drops white space between tokens; strings and the digits of numbers stay as they are. */
 export function compactJson(text: string): string {
   if (!/[ \t\r\n]/.test(text)) return text;
   let compact = "";
@@ -132,7 +126,6 @@ export function compactJson(text: string): string {
   return compact + text.slice(from);
 }
 
-/** Returns the value if it is an object, neither null nor an array. */
 export function asObject(value: unknown): Readonly<Record<string, unknown>> | undefined {
   return typeof value === "object" && value !== null && !Array.isArray(value)
     ? (value as Record<string, unknown>)
@@ -148,8 +141,8 @@ export function asNumber(value: unknown): number | undefined {
 }
 
 /**
- * Parses text from outside; undefined if it is not JSON or exceeds the bounds. Pass one budget for
- * all texts of one answer.
+ * Parses text from outside, such as a provider's answer; undefined if it is not JSON or exceeds the
+ * budget. Pass one budget for all texts of one answer.
  */
 export function tryParse(
   text: string,
@@ -162,7 +155,7 @@ export function tryParse(
   }
 }
 
-/** Prints a value as JSON; undefined if it is nested too deep to be printed. */
+/** Undefined if the value is nested too deep for JSON.stringify. */
 export function tryPrint(value: unknown): string | undefined {
   try {
     return JSON.stringify(value);
@@ -171,7 +164,6 @@ export function tryPrint(value: unknown): string | undefined {
   }
 }
 
-/** Returns the value if it is a string, else an empty text. */
 export function textOf(value: unknown): string {
   return typeof value === "string" ? value : "";
 }
@@ -192,7 +184,6 @@ function isSpace(code: number): boolean {
   return code === 32 || code === 10 || code === 13 || code === 9;
 }
 
-/** Finds the first position from `from` on that is not a blank. */
 export function skipSpace(text: string, from: number): number {
   let at = from;
   while (isSpace(text.charCodeAt(at))) at += 1;
@@ -232,9 +223,9 @@ function endsScalar(code: number): boolean {
 }
 
 /**
- * Bounds the time to parse text from outside: `JSON.parse` has no bound, and 30 MiB of brackets
- * keep it busy for seconds. Several texts of one answer share a budget. It does not check that the
- * text is JSON, and skips long strings without reading them.
+ * Bounds the time to parse text from outside: `JSON.parse` has no bound, and takes seconds for 30
+ * MiB of brackets. Several texts of one answer share a budget. It does not check that the text is
+ * JSON, and skips long strings without reading them.
  */
 export class JsonBudget {
   readonly #valuesMax: number;
@@ -248,11 +239,11 @@ export class JsonBudget {
     this.#valuesMax = valuesMax;
   }
 
-  /** Charges a text to the budget; false if it is nested too deep or the budget does not suffice. */
+  /** Charges a text to the budget; false if it is nested too deep or the budget is used up. */
   allows(text: string): boolean {
     let depth = 0;
     let at = 0;
-    // The position at which the steps run out. It moves on by the length of skipped strings.
+    // The offset at which the steps run out. Skipped strings cost no steps, so they move it on.
     let endAt = this.#stepsLeft;
     while (at < text.length) {
       if (at >= endAt) return false;
@@ -275,7 +266,6 @@ export class JsonBudget {
     return true;
   }
 
-  /** Finds the position after the closing quote of the string whose text starts at `from`. */
   #behindString(text: string, from: number): number {
     for (let at = text.indexOf('"', from); at !== -1; at = text.indexOf('"', at + 1)) {
       const slashes = countBackslashes(text, at);

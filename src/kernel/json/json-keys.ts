@@ -1,44 +1,36 @@
-/** Keys that some parsers act on. They are refused at any depth, if the word table contains them. */
+/** Keys that some JSON parsers act on. They are refused at any depth. */
 export const FORBIDDEN_KEYS: readonly string[] = ["__proto__", "constructor", "prototype"];
-/**
- * The keys that are forbidden even in places where customers choose names: states and tool
- * arguments.
- */
+/** Keys that are refused even in free data, where customers choose the names. */
 export const FREE_DATA_FORBIDDEN_KEYS: readonly string[] = ["__proto__"];
 
-/** The keys that a scan refuses, and the exceptions. */
 export interface KeyRules {
   readonly forbidden: readonly string[];
   /**
-   * Paths to free data, where customers choose names: keys from the root on, `""` for any item of
-   * an array.
+   * Paths to free data (states, tool arguments), where customers choose the names: keys from the
+   * root on, `""` for any item of an array.
    */
   readonly freeData?: readonly (readonly string[])[];
-  /** The top-level member that clients send again with the same bytes, such as `tools`. */
+  /** A top-level member that clients send again and again with the same bytes, such as `tools`. */
   readonly repeated?: string;
 }
 
 export const defaultRules: KeyRules = { forbidden: FREE_DATA_FORBIDDEN_KEYS };
 
-/** Key rules as word ids of one table. */
 export interface RuleWords {
   readonly table: WordTable;
   readonly forbidden: readonly number[];
   readonly forbiddenInFreeData: readonly number[];
   readonly freeData: readonly (readonly number[])[];
-  /** The repeated member; 0 if there is none. */
+  /** 0 if there is no repeated member. */
   readonly repeated: number;
 }
 
-/** Stands for any item of an array in a path of word ids. */
+/** Matches any item of an array in a path of word ids. */
 export const ARRAY_ITEM = -1;
 
 const knownRules = new WeakMap<KeyRules, RuleWords>();
 
-/*
- * Rules are constants, so they are compiled once: doing it for each body took nearly half the time
- * of a 1 KB scan.
- */
+/* Cached, because compiling the rules for each body took nearly half the time of a 1 KB scan. */
 export function compileRules(rules: KeyRules, table: WordTable): RuleWords {
   const known = knownRules.get(rules);
   if (known?.table === table) return known;
@@ -56,8 +48,8 @@ export function compileRules(rules: KeyRules, table: WordTable): RuleWords {
 }
 
 /**
- * Recognizes a fixed list of names in raw bytes without creating strings. Word ids are 1, 2, … in
- * the order of the list; 0 stands for all other bytes.
+ * Recognizes a fixed list of names in raw bytes, without creating strings. Word ids are 1, 2, … in
+ * the order of the list; 0 means that the bytes are no known name.
  */
 export class WordTable {
   readonly size: number;
@@ -76,7 +68,6 @@ export class WordTable {
     }
   }
 
-  /** The id of the word in `body` from `start` to `end`. */
   find(body: Uint8Array, start: number, end: number): number {
     if (start === end) return 0;
     let slot = hashName(body, start, end);
@@ -87,13 +78,11 @@ export class WordTable {
     }
   }
 
-  /** The id of `text`. */
   findId(text: string): number {
     const bytes = Buffer.from(text);
     return this.find(bytes, 0, bytes.length);
   }
 
-  /** The name of a word id; undefined for 0. */
   nameOf(id: number): string | undefined {
     return this.#names[id - 1];
   }
@@ -106,10 +95,10 @@ export class WordTable {
   }
 }
 
-/** A power of two, several times the number of entries, so that lookups stay short. */
+/** A power of two, several times the number of names, so that look-ups stay short. */
 const SLOTS = 2048;
 
-/** Hashes the length and three bytes, which distinguish field names well enough. */
+/** Three bytes and the length distinguish field names well enough. */
 function hashName(body: Uint8Array, start: number, end: number): number {
   const length = end - start;
   const first = body[start] ?? 0;
@@ -125,8 +114,8 @@ interface Level {
 }
 
 /**
- * Finds the dotted path of the key that starts at `offset`, for a message. The bytes before it must
- * be well-formed. It walks from the start of the body, so use it for refusals only.
+ * Finds the dotted path of the key at `offset`, for a message. The bytes before it must be
+ * well-formed. Walks from the start of the body, so use it for refusals only.
  */
 export function pathOfKey(body: Buffer, offset: number): string {
   const levels: Level[] = [];

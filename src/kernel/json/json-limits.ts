@@ -4,42 +4,43 @@ export const JSON_DEPTH_MAX: number = 64;
 
 export const JSON_KEYS_MAX: number = 50_000;
 
-/** Values and keys of one body that a tape may have: bounds the memory of a scan. */
+/** Bounds the memory of a scan: values and keys of one body. */
 export const JSON_VALUES_MAX = 250_000;
 
-/** Unknown names in one object whose names are checked. Each costs far more time than a known key. */
+/** Unknown names in one object that are checked. Each costs far more time than a known name. */
 export const UNKNOWN_FIELDS_MAX = 1_000;
 
-/** Values and keys of a part that is passed on unread. So many are checked in less than 0.1 s. */
+/** Values and keys of an answer's part that is passed on unread; checking them takes < 0.1 s. */
 export const PASSED_VALUES_MAX = 1_200_000;
 
 /**
- * Containers nested deeper than this are checked, but are one value on the tape. The gateway reads
- * nothing deeper: an image inside a document inside a tool result is at 10.
+ * Containers nested deeper are checked, but each is a single value on the tape. The gateway reads
+ * nothing deeper than an image in a document in a tool result, which is at 10.
  */
 export const READ_DEPTH_MAX = 10;
 
 /**
- * Values of a text from outside that is parsed as a whole, such as a provider's answer. With the
- * next two bounds it limits parsing to about 0.1 s, and still allows an answer of 1,600 tokens with
- * twenty alternatives each.
+ * Values of one text from outside that is parsed as a whole, such as a provider's answer. With the
+ * next two bounds, parsing takes about 0.1 s, and an answer of 1,600 tokens with twenty
+ * alternatives each still passes.
  */
 export const PARSED_VALUES_MAX = 400_000;
-/** Keys of such a text. They cost most time, since each may be a new name. */
+/** Keys of one text that is parsed as a whole. Each may be a new name, which takes most time. */
 export const PARSED_KEYS_MAX = 120_000;
-/** Characters outside strings, and escaped quotes inside them: every later pass stops at each. */
+/**
+ * Characters outside strings, and escaped quotes inside them, of one text that is parsed as a
+ * whole. Later passes stop at each of them.
+ */
 export const PARSED_STEPS_MAX = 4_000_000;
 
-/** The reason why a scan refuses a body, and its place. */
 export interface JsonFault {
   readonly fault: "syntax" | "depth" | "keys" | "values" | "encoding" | "forbidden_key";
-  /** In bytes from the start of the body. */
+  /** Bytes from the start of the body. */
   readonly offset: number;
-  /** Path of the forbidden key. */
+  /** The dotted path of a forbidden key; absent for other faults. */
   readonly path?: string;
 }
 
-/** Describes a fault to the caller: the problem, its place and the next step. */
 export function describeFault(fault: JsonFault): string {
   const where = `at byte ${fault.offset}`;
   switch (fault.fault) {

@@ -1,13 +1,13 @@
 import { cutText } from "../core/visible-text.ts";
 
-/** Formats a path as a JSON pointer (RFC 6901). The empty path means the whole document. */
+/** Formats a JSON pointer (RFC 6901); "" is the whole document. */
 export function pointerTo(path: readonly (string | number)[]): string {
   return path
     .map((step) => `/${String(step).replaceAll("~", "~0").replaceAll("/", "~1")}`)
     .join("");
 }
 
-/** Names the place of a pointer for people: `base_url`, `pricing[1]`, `the manifest`. */
+/** The last step of a pointer, for people: `base_url`, `pricing[1]`, `the manifest`. */
 export function placeName(pointer: string): string {
   const steps = pointer.split("/").slice(1);
   const last = steps.at(-1);

@@ -1,20 +1,16 @@
 const QUOTE = 34;
 const BACKSLASH = 92;
 
-/**
- * Follows the JSON text of an object as it arrives in fragments, and reports when it is whole. Text
- * after a whole object is not accepted.
- */
+/** Finds the end of a JSON object that arrives in fragments. Text after the end is dropped. */
 export class JsonProgress {
   #depth = 0;
   #isInString = false;
   #isEscaped = false;
   #isObject: boolean | undefined;
 
-  /** True once the object is closed. Never true for text that is not an object. */
+  /** True after the object's closing brace. Never true for text that is not an object. */
   isWhole = false;
 
-  /** Returns the part of the fragment that belongs to the object. */
   accept(fragment: string): string {
     if (this.isWhole) return "";
     for (let at = 0; at < fragment.length; at++) {

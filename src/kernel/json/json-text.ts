@@ -1,32 +1,31 @@
 import { isUtf8 } from "node:buffer";
 
 /**
- * JSON text with one character for each byte of its UTF-8 form. It is cut from one body and
- * inserted into another without decoding, so digits, escapes and lone surrogates stay unchanged.
+ * JSON text with one character for each byte of its UTF-8 form (latin1). It is cut from one body
+ * and inserted into another without decoding, so digits, escapes and lone surrogates stay
+ * unchanged.
  */
 export type JsonText = string & { readonly __text: "json" };
 
-/** Writes `text` as a JSON string token. */
+/** Quotes `text` as a JSON string. */
 export function textToken(text: string): JsonText {
   return Buffer.from(JSON.stringify(text)).toString("latin1") as JsonText;
 }
 
-/** Decodes a JSON string token. */
 export function tokenText(token: JsonText): string {
   return JSON.parse(Buffer.from(token, "latin1").toString()) as string;
 }
 
-/** Writes the JSON text `value` into a JSON string token. */
+/** Quotes a JSON text as a JSON string that contains it. */
 export function quoteText(value: JsonText): JsonText {
   return JSON.stringify(value) as JsonText;
 }
 
-/** Joins JSON string tokens into one, with `separator` (already escaped) between them. */
+/** Joins JSON strings into one. `separator` must already be escaped. */
 export function joinTokens(tokens: readonly JsonText[], separator: string): JsonText {
   return `"${tokens.map((token) => token.slice(1, -1)).join(separator)}"` as JsonText;
 }
 
-/** True if the token's text is empty or only white space. */
 export function isBlankToken(token: JsonText): boolean {
   // A loop, because a regular expression would overflow the stack on megabytes of blanks.
   let at = 1;
@@ -39,7 +38,6 @@ export function isBlankToken(token: JsonText): boolean {
   return true;
 }
 
-/** Writes a JSON object of these members; undefined ones are left out. */
 export function objectText(members: Readonly<Record<string, string | undefined>>): JsonText {
   let text = "";
   for (const [name, value] of Object.entries(members)) {
@@ -52,20 +50,18 @@ export function arrayText(items: readonly string[]): JsonText {
   return `[${items.join(",")}]` as JsonText;
 }
 
-/** The bytes of a JSON text. */
 export function textBytes(text: JsonText): Buffer {
   return Buffer.from(text, "latin1");
 }
 
 /**
  * Finds the end of a plain run in a JSON string: the next quote, backslash or control character.
- * Prompts are mostly plain, so the run is read four bytes at a time, without alignment. For 200 KB
- * of prose that takes a third of the time of an aligned loop.
+ * Prompts are mostly plain, so it reads four bytes at a time, without alignment: for 200 KB of
+ * prose a third of the time of an aligned loop.
  */
 export class PlainRun {
   readonly #body: Buffer;
   readonly #view: DataView;
-  /** The last offset from which eight bytes can be read. */
   readonly #lastPair: number;
 
   constructor(body: Buffer) {
@@ -74,7 +70,7 @@ export class PlainRun {
     this.#lastPair = body.length - 2 * WORD_BYTES;
   }
 
-  /** Returns the offset of the first byte from `start` on that is not plain, or the body's length. */
+  /** Returns the offset of the next byte that is not plain, or the body's length. */
   end(start: number): number {
     const view = this.#view;
     const lastPair = this.#lastPair;
@@ -99,16 +95,16 @@ export class PlainRun {
 
 const WORD_BYTES = 4;
 
-/** 1 for the bytes that end the plain part of a string: quote, backslash, control characters. */
+/** 1 for each byte value that ends a plain run. */
 const stops = new Uint8Array(256);
 stops.fill(1, 0, 0x20);
 stops['"'.charCodeAt(0)] = 1;
 stops["\\".charCodeAt(0)] = 1;
 
 /**
- * Sets the highest bit of each of four bytes that is a stop. Only the lowest mark is reliable.
- * Flipping 0x02 turns the quote into 0x20, so that "below 0x21" finds it together with the control
- * characters; the other half finds the backslash.
+ * Sets the highest bit of each of four bytes that ends a plain run; only the lowest mark is
+ * reliable. XOR with 0x02 turns the quote into 0x20, so that "below 0x21" finds the quote and the
+ * control characters; `zero` finds the backslash.
  */
 function stopsIn(word: number): number {
   const flipped = word ^ 0x02_02_02_02;
@@ -118,12 +114,12 @@ function stopsIn(word: number): number {
   return (low | zero) & 0x80_80_80_80;
 }
 
-/** Returns the index, 0 to 3, of the lowest marked byte. */
+/** Returns the index (0 to 3) of the lowest marked byte. */
 function firstMarked(marks: number): number {
   return (31 - Math.clz32(marks & -marks)) >> 3;
 }
 
-/** Returns the offset of the first byte that is not UTF-8: bisects to a few bytes, then steps back. */
+/** Finds the first byte that is not UTF-8: bisects to a few bytes, then steps back. */
 export function firstBadByte(body: Buffer): number {
   let good = 0;
   let bad = body.length;
@@ -136,7 +132,7 @@ export function firstBadByte(body: Buffer): number {
   return good;
 }
 
-/** True if the prefix is UTF-8, apart from up to three last bytes of a character that it cuts. */
+/** True if the prefix is UTF-8 but for a last character that the cut leaves incomplete. */
 function isGoodPrefix(body: Buffer, length: number): boolean {
   for (let cut = 0; cut <= 3 && cut <= length; cut++) {
     if (isUtf8(body.subarray(0, length - cut))) return true;
@@ -144,7 +140,7 @@ function isGoodPrefix(body: Buffer, length: number): boolean {
   return false;
 }
 
-/** Counts the bytes of an escape after its backslash; 0 if it is not a valid escape. */
+/** Counts the bytes of the escape at `at`, without its backslash; 0 if the escape is not valid. */
 export function escapeLength(body: Buffer, at: number): number {
   const letter = body[at];
   if (letter === 0x75) {
@@ -173,7 +169,6 @@ function isHex(byte: number | undefined): boolean {
   );
 }
 
-/** Returns the offset after the digits at `start`. */
 export function digitsEnd(body: Buffer, start: number): number {
   let at = start;
   for (;;) {

@@ -7,7 +7,6 @@ import { scanJson } from "./scan-json.ts";
 
 const defaultRules: KeyRules = { forbidden: FORBIDDEN_KEYS };
 
-/** Reads a request body that must be one JSON object, or refuses it with a 400. */
 export function readJsonObject(
   body: Buffer,
   words: WordTable,

@@ -1,6 +1,6 @@
 import { pointerTo } from "./json-pointer.ts";
 
-/** The place where a text stops being JSON. Line and column count from 1, columns in UTF-16 units. */
+/** Where a text stops being JSON. Lines and columns count from 1, columns in UTF-16 units. */
 export interface JsonFlaw {
   readonly rule: "json-syntax" | "json-depth" | "json-size";
   readonly line: number;
@@ -12,15 +12,15 @@ export type JsonReading =
   | { readonly ok: true; readonly value: unknown; readonly duplicateKeys: readonly string[] }
   | { readonly ok: false; readonly flaw: JsonFlaw };
 
-/** Maximum nesting of a document. A manifest needs six levels. */
+/** A manifest needs six levels. */
 export const JSON_DEPTH_MAX: number = 32;
 
-/** Maximum number of values in a document: enough for well over a thousand listings. */
+/** Enough for well over a thousand listings. */
 export const JSON_VALUES_MAX: number = 100_000;
 
 /**
- * Parses JSON, and reports what `JSON.parse` does not: the line and column of the first flaw,
- * without quoting the text (it may contain a secret), and the pointers of keys that occur twice.
+ * Parses JSON and reports what `JSON.parse` does not: the pointers of duplicate keys, and the line
+ * and column of the first flaw. The report does not quote the text, which may contain a secret.
  */
 export function readJson(text: string): JsonReading {
   const scan = new JsonScan(text, JSON_VALUES_MAX);
@@ -29,7 +29,7 @@ export function readJson(text: string): JsonReading {
   return { ok: true, value: JSON.parse(text), duplicateKeys: scan.duplicateKeys };
 }
 
-/** A number as it is written in the text: "2e-07". */
+/** The text of a number as written: "2e-07". */
 export class RawNumber {
   readonly raw: string;
   constructor(raw: string) {
@@ -39,14 +39,14 @@ export class RawNumber {
 
 export type RawObject = ReadonlyMap<string, RawJson>;
 
-/** Parsed JSON that keeps the digits of numbers. Objects are maps, so no key can change a prototype. */
+/** Parsed JSON that keeps the digits of numbers. Objects are maps: no key changes a prototype. */
 export type RawJson = string | boolean | null | RawNumber | readonly RawJson[] | RawObject;
 
 export type RawReading =
   | { readonly ok: true; readonly value: RawJson; readonly duplicateKeys: readonly string[] }
   | { readonly ok: false; readonly flaw: JsonFlaw };
 
-/** As `readJson`, but keeps numbers as they are written, and with the caller's bound of values. */
+/** Like `readJson`, but keeps numbers as written. The caller bounds the number of values. */
 export function readRawJson(text: string, valuesMax: number): RawReading {
   const scan = new JsonScan(text, valuesMax);
   let value: RawJson = null;
@@ -85,7 +85,7 @@ function locate(text: string, flaw: Flaw): JsonFlaw {
 }
 
 const BLANK = /[ \t\n\r]*/y;
-/** `unescaped` of RFC 8259: all but the quote, the backslash and the control characters. */
+/** `unescaped` of RFC 8259: everything but quote, backslash and control characters. */
 const PLAIN_TEXT = /[\x20\x21\x23-\x5b\x5d-\uffff]*/y;
 const ESCAPE = /\\(?:["\\/bfnrt]|u[0-9a-fA-F]{4})/y;
 const NUMBER = /-?(?:0|[1-9][0-9]*)(?:\.[0-9]+)?(?:[eE][+-]?[0-9]+)?/y;
@@ -205,7 +205,7 @@ class JsonScan {
     this.#offset += 1;
   }
 
-  /** Moves past a match of the pattern and returns it; undefined if nothing matches here. */
+  /** Moves past a match at the current offset; undefined if the pattern does not match there. */
   #take(pattern: RegExp): string | undefined {
     pattern.lastIndex = this.#offset;
     const found = pattern.exec(this.#text)?.[0];

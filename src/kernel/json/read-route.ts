@@ -4,8 +4,8 @@ import type { MicroUsd } from "../core/money.ts";
 import type { Raw } from "../core/json-values.ts";
 
 /**
- * The contract of one read route of the gateway. In its schemas `description` is written for
- * readers, and `says` is the message about a refused value.
+ * The contract of a route that reads. In its schemas, `description` is for the API reference, and
+ * `says` is the message about a refused value.
  */
 export interface ReadRoute {
   readonly summary: string;
@@ -14,11 +14,10 @@ export interface ReadRoute {
   readonly query?: TObject;
   readonly body?: TSchema;
   readonly answer: TSchema;
-  /** Present if the route can answer `text/csv` too. */
+  /** Present if the route can also answer `text/csv`. */
   readonly hasFile?: true;
 }
 
-/** Dollars as a JSON number. */
 export const UsdNumber = Type.Unsafe<Raw>({
   type: "number",
   description: "US dollars, exact to the micro-dollar",
@@ -27,13 +26,11 @@ export const MicroUsdNumber = Type.Unsafe<MicroUsd>({
   type: "integer",
   description: "millionths of a dollar",
 });
-/** A query parameter that must be one of these words. */
 export function Word<const T extends readonly string[]>(words: T, description: string) {
   const says = `must be one of ${words.join(", ")}, not {value}`;
   return Type.Unsafe<T[number]>(Type.String({ enum: [...words], description, says }));
 }
 
-/** A query parameter that must be a whole number in these bounds. */
 export function Whole(minimum: number, maximum: number, description: string) {
   const says = `must be a whole number from ${minimum} to ${maximum}, not {value}`;
   return Type.Integer({ minimum, maximum, description, says });

@@ -1,38 +1,35 @@
 import { KEY_FLAG, NODE_SIZE } from "./json-document.ts";
 import type { RuleWords } from "./json-keys.ts";
 
-/** A smaller part is scanned as fast as it is looked up. */
+/** Smaller parts are scanned as fast as they are looked up. */
 const PART_BYTES_MIN = 4_096;
-/** Bytes of all remembered parts with their tapes. */
+/** Bytes of all remembered parts and their tapes. */
 const KEPT_BYTES_MAX = 16_777_216;
 const PARTS_MAX = 32;
 const SEEN_SLOTS = 256;
 const SAMPLES = 16;
 
-/** A value that has come before, with its tape. */
 export interface RepeatedPart {
   readonly bytes: Buffer;
-  /** Offsets count from the value's first byte, indexes of nodes from its own node. */
+  /** Relative: offsets to the value's first byte, node indexes to the value's own node. */
   readonly tape: Int32Array;
-  /** Number of keys in it, including those too deep for the tape. */
+  /** The number of keys, with those too deep for the tape. */
   readonly keys: number;
-  /** The rules under which it was checked. */
+  /** The rules under which the part was checked; it is valid only for these. */
   readonly rules: RuleWords;
 }
 
 /**
- * Remembers parts of bodies that come again byte for byte, such as the tools of a conversation,
- * which are in each of its requests. Comparing them costs a fiftieth of scanning them. A part is
- * remembered when it comes the second time; all parts together are bounded.
+ * Remembers parts of bodies that recur byte for byte, such as the tools that every request of a
+ * conversation repeats. Comparing a part costs a fiftieth of scanning it. A part is remembered at
+ * its second occurrence; the bytes of all parts are bounded.
  */
 export class RepeatedParts {
-  /** The most recently used part comes first. */
+  /** The most recently used part is first, and the last one is dropped. */
   readonly #parts: RepeatedPart[] = [];
-  /** Fingerprints of parts that came once. */
   readonly #seen = new Int32Array(SEEN_SLOTS);
   #keptBytes = 0;
 
-  /** Returns the remembered part that is at `start` in these bytes. */
   find(body: Buffer, start: number, rules: RuleWords): RepeatedPart | undefined {
     const at = this.#parts.findIndex((part) => part.rules === rules && isAt(part, body, start));
     const found = this.#parts[at];
@@ -43,7 +40,7 @@ export class RepeatedParts {
     return found;
   }
 
-  /** Notes a part that was scanned. `tape` is called only if the part is to be remembered. */
+  /** Notes a part that was just scanned. `tape` is called only if the part is remembered. */
   note(
     body: Buffer,
     { start, end }: { readonly start: number; readonly end: number },
@@ -68,7 +65,7 @@ export class RepeatedParts {
   }
 }
 
-/** Writes a part's tape to `target` from `top` on, for a value that starts at `start`. */
+/** Copies the tape of a part to index `top` of `target`, for a value at byte `start`. */
 export function writePart(
   { tape }: RepeatedPart,
   target: Int32Array,
@@ -79,7 +76,7 @@ export function writePart(
 
 function relative(tape: Int32Array, start: number): Int32Array {
   const made = new Int32Array(tape.length);
-  // The first node is the value itself, so its next sibling tells where the tape began.
+  // Node 0 is the value itself; its next-sibling index minus the length is where the tape began.
   const node = (tape[3] ?? 0) - tape.length;
   moveTape(tape, made, { to: 0, bytes: -start, places: -node });
   return made;
@@ -97,7 +94,7 @@ function moveTape(
     target[to + at] = kind;
     target[to + at + 1] = (tape[at + 1] ?? 0) + bytes;
     target[to + at + 2] = (tape[at + 2] ?? 0) + bytes;
-    // For a key, the fourth entry is its word id.
+    // The fourth entry of a key is its word id, not an index.
     target[to + at + 3] = (kind & KEY_FLAG) === 0 ? next + places : next;
   }
 }

@@ -34,8 +34,8 @@ import { digitsEnd, escapeLength, firstBadByte, PlainRun } from "./json-text.ts"
 import { RepeatedParts, writePart } from "./repeated-parts.ts";
 
 /**
- * Checks bytes against the JSON grammar (RFC 8259) in one pass, and records the position of each
- * value. Never throws and never recurses, whatever the bytes are.
+ * Checks bytes against the JSON grammar (RFC 8259) in one pass, and records where each value is.
+ * Never throws and never recurses, whatever the bytes are.
  */
 export function scanJson(
   body: Buffer,
@@ -52,8 +52,8 @@ export function scanJson(
 }
 
 /**
- * Finds the end of the JSON value at `start` in UTF-8 text; undefined if it is not valid or exceeds
- * the bounds. Nothing is recorded, so the value may be far larger than a document.
+ * Finds the end of the JSON value at `start` in UTF-8 text; undefined if the value is invalid or
+ * exceeds the bounds. Records nothing, so the value may be far larger than a document.
  */
 export function valueEndIn(body: Buffer, start: number): number | undefined {
   return new Scan(body, NO_WORDS, compileRules(defaultRules, NO_WORDS), NOTHING).endOfValue(start);
@@ -63,12 +63,11 @@ export type ScannedJson =
   | { readonly ok: true; readonly doc: JsonDocument }
   | { readonly ok: false; readonly fault: JsonFault };
 
-/** The values of a body that are recorded on the tape, and the bounds. */
 interface Kept {
-  /** Number of open containers around the deepest recorded values. */
+  /** The largest number of open containers around a value that is recorded. */
   readonly deepest: number;
   readonly keysMax: number;
-  /** Bound of values and keys that are checked without being recorded. */
+  /** Bound on values and keys that are checked but not recorded. */
   readonly othersMax: number;
 }
 
@@ -82,12 +81,12 @@ const NO_WORDS = new WordTable([]);
 
 const SCRATCH_ENTRIES = 1 << 14;
 const SCRATCH_KEPT_ENTRIES = 1 << 18;
-/** Scans are synchronous, so all of them share one growing tape and copy out their part of it. */
+/** Scans are synchronous, so they share one growing tape, and each copies out its part. */
 let scratch = new Int32Array(SCRATCH_ENTRIES);
 const parts = new RepeatedParts();
 const openNodes = new Int32Array(JSON_DEPTH_MAX + 2);
 const openKinds = new Uint8Array(JSON_DEPTH_MAX + 2);
-/** For each open container, the word of its key, or `ARRAY_ITEM`. */
+/** The key word of each open container, or `ARRAY_ITEM`. */
 const openWords = new Int32Array(JSON_DEPTH_MAX + 2);
 
 const QUOTE = 0x22;
@@ -111,10 +110,10 @@ class Scan {
   #keys = 0;
   #others = 0;
   #lastKey = 0;
-  /** The node of the repeated member's value while it is scanned; -2 if there is none. */
+  /** The node of the repeated member's value during its scan; -2 if there is none. */
   #partNode = -2;
   #keysBefore = 0;
-  /** True if the last skipped string contains a backslash. */
+  /** True if the string that was skipped last contains a backslash. */
   #escaped = false;
   #fault: JsonFault | undefined;
 
@@ -132,10 +131,7 @@ class Scan {
     return tape;
   }
 
-  /**
-   * Scans the body. Each step reads a value or what follows it; a step that returns false is the
-   * last.
-   */
+  /** Each step reads a value or what follows one; a step that returns false is the last. */
   run(): JsonFault | undefined {
     let more = this.#value();
     while (more) more = this.#depth === 0 ? this.#onlySpaceLeft() : this.#afterValue();
@@ -149,7 +145,7 @@ class Scan {
     return this.#fault === undefined ? this.#at : undefined;
   }
 
-  /** Reads one value; for a container, its opening bracket and, unless it is empty, its first value. */
+  /** Reads one value. A container is read up to its first value, or to its end if it is empty. */
   #value(): boolean {
     const first = this.#skipSpace();
     const start = this.#at;
@@ -204,7 +200,7 @@ class Scan {
     return isRepeated ? this.#repeatedValue() : this.#value();
   }
 
-  /** Copies the tape of a value that has come before; scans any other. */
+  /** Copies the tape of a part that was seen before; scans any other value. */
   #repeatedValue(): boolean {
     this.#skipSpace();
     const start = this.#at;
@@ -238,7 +234,7 @@ class Scan {
     return forbiddenInFreeData.includes(word) || !this.#isInFreeData();
   }
 
-  /** The root is open container 1; a value of one of its keys can be container 2. */
+  /** A path begins at `openWords[2]`: container 1 is the root, which has no key. */
   #isInFreeData(): boolean {
     return this.#rules.freeData.some(
       (path) =>
@@ -268,7 +264,6 @@ class Scan {
     return true;
   }
 
-  /** Closes the container that was just opened, if it is empty. */
   #closes(closing: number): boolean {
     return this.#skipSpace() === closing && this.#close();
   }
@@ -289,7 +284,6 @@ class Scan {
     return this.#record(kind, start, this.#at, this.#top + NODE_SIZE);
   }
 
-  /** Records a node, unless it is too deep for the tape. */
   #record(kind: number, start: number, end: number, next: number): boolean {
     if (this.#depth > this.#kept.deepest) return this.#countOther();
     const top = this.#top;
@@ -316,7 +310,6 @@ class Scan {
     return byte ?? -1;
   }
 
-  /** Moves from the opening quote to after the closing one. */
   #skipString(): boolean {
     const body = this.#body;
     let at = this.#at + 1;

@@ -2,13 +2,10 @@ import { Type, type Static, type TArrayOptions, type TSchema } from "typebox";
 
 import { bySkuName, HOUR_SKU_NAME, TOKEN_BUCKETS, type Usage } from "../core/usage.ts";
 
-/** Dollars as a decimal string, exact to the micro-dollar: `"0.001932"`, `"-5.000000"`. */
 export const Usd = Type.String({ pattern: "^-?[0-9]+\\.[0-9]{6}$", examples: ["12.500000"] });
-/** An instant in UTC, ISO 8601 with milliseconds. */
 export const Instant = Type.String({ format: "date-time" });
 export const Count = Type.Integer({ minimum: 0 });
 
-/** A value of this schema, or null. */
 export function nullable<T extends TSchema>(schema: T) {
   return Type.Union([schema, Type.Null()]);
 }
@@ -25,13 +22,11 @@ export function List<T extends TSchema>(entry: T, options: TArrayOptions = {}) {
   return Type.Unsafe<readonly Static<T>[]>(Type.Array(entry, options));
 }
 
-/** A value for each bucket of tokens, and optionally for hour-long cache writes. */
 export function BySku<T extends TSchema>(schema: T) {
   const buckets = bySkuName(TOKEN_BUCKETS, () => schema);
   return Type.Object({ ...buckets, [HOUR_SKU_NAME]: Type.Optional(schema) });
 }
 
-/** The token counts that are billed. */
 export const Tokens = BySku(Count);
 export type Tokens = Static<typeof Tokens>;
 

@@ -1,6 +1,5 @@
 import { type Static, type TObject, type TOptional, type TSchema, Type } from "typebox";
 
-/** An object of an answer: its schema, and the function that makes it from a record of the program. */
 export interface Shape<R, S extends TSchema> {
   readonly schema: S;
   readonly show: (record: R) => Static<S>;
@@ -11,7 +10,7 @@ interface Field<R, S extends TSchema> {
   readonly read: (record: R) => unknown;
 }
 
-/** Defines a field by its schema and a reader, which returns undefined if an optional field is absent. */
+/** Defines a field. `read` may return undefined only if the schema is optional. */
 export type DefineField<R> = <S extends TSchema>(
   schema: S,
   read: (record: R) => S extends TOptional ? Static<S> | undefined : Static<S>,
@@ -21,7 +20,7 @@ type SchemasOf<R, F extends Readonly<Record<string, Field<R, TSchema>>>> = {
   [N in keyof F]: F[N]["schema"];
 };
 
-/** Makes the shape of an object with these fields, in this order. */
+/** Builds the shape of an object; its fields stay in this order. */
 export function shape<R, F extends Readonly<Record<string, Field<R, TSchema>>>>(
   make: (is: DefineField<R>) => F,
 ): Shape<R, TObject<SchemasOf<R, F>>> {

@@ -4,12 +4,12 @@ import { type Static, Type, type TSchema } from "typebox";
 import { pathText, schemaCheck } from "./check-schema.ts";
 import { readRawJson } from "./read-manifest-json.ts";
 
-/** Writes a public key as manifests do: base64 of its SubjectPublicKeyInfo. */
+/** Base64 of the SubjectPublicKeyInfo, as in manifests. */
 export function publicKeyText(key: KeyObject): string {
   return key.export({ format: "der", type: "spki" }).toString("base64");
 }
 
-/** Reads a public key; undefined if the text is not an Ed25519 key. */
+/** Returns undefined if the text is not an Ed25519 key. */
 export function readPublicKey(text: string): KeyObject | undefined {
   try {
     const key = createPublicKey({ key: Buffer.from(text, "base64"), format: "der", type: "spki" });
@@ -19,10 +19,10 @@ export function readPublicKey(text: string): KeyObject | undefined {
   }
 }
 
-/** A document of texts and of such documents: nothing in it can be rounded or read in two ways. */
+/** A document of strings only, so that nothing in it can be rounded or read in two ways. */
 export type TextDocument = { readonly [name: string]: string | TextDocument };
 
-/** Writes a document as RFC 8785 does: members sorted by name, no white space. */
+/** Writes a document like RFC 8785: members sorted by name, no white space. */
 export function canonicalText(document: TextDocument): string {
   const members = Object.keys(document)
     .sort()
@@ -34,7 +34,7 @@ export function canonicalText(document: TextDocument): string {
   return `{${members.join(",")}}`;
 }
 
-/** Signs a document with Ed25519. Equal documents give equal files. */
+/** Signs with Ed25519. Equal documents give equal files. */
 export function signedFile(
   document: TextDocument,
   key: { readonly privateKey: KeyObject; readonly publicKey: KeyObject },
@@ -45,7 +45,6 @@ export function signedFile(
   return { text: `${JSON.stringify(signed, null, 2)}\n`, signature };
 }
 
-/** True if the holder of this key signed these bytes. */
 export function isSignedBy(key: KeyObject, bytes: string, signature: string): boolean {
   return verify(null, Buffer.from(bytes), key, Buffer.from(signature, "base64"));
 }
@@ -53,7 +52,7 @@ export function isSignedBy(key: KeyObject, bytes: string, signature: string): bo
 export type ReadDocument<T> =
   { readonly ok: true; readonly document: T } | { readonly ok: false; readonly problem: string };
 
-/** Returns a reader for files of one format. It checks their form only, not their signature. */
+/** Returns a reader for files of one format, which checks their form but not their signature. */
 export function documentReader<S extends TSchema>(
   schema: S,
 ): (text: string) => ReadDocument<Static<S>> {
@@ -72,12 +71,11 @@ export function documentReader<S extends TSchema>(
   };
 }
 
-/** Schemas of the parts of signed documents. */
 export const documentParts = {
   format: (name: string) => Type.Literal(name, { description: `"${name}"` }),
-  /** An integer as a text of digits, since a JSON number would be rounded. */
+  /** A string of digits, because a JSON number would be rounded. */
   integer: () => Type.String({ pattern: "^-?\\d{1,39}$", description: "a whole number" }),
-  /** An object whose members have any names. */
+  /** An object with arbitrary member names. */
   byName: <S extends TSchema>(schema: S) =>
     Type.Unsafe<Record<string, Static<S>>>({ type: "object", additionalProperties: schema }),
   sha256: () => Type.String({ pattern: "^[0-9a-f]{64}$", description: "a SHA-256" }),

@@ -2,14 +2,14 @@ import { ABSENT, type JsonDocument, type JsonNode } from "./json-document.ts";
 import type { JsonText } from "./json-text.ts";
 
 /**
- * Edits a JSON object and leaves every other byte as it was sent. Collect the edits, then call
- * `result` once. At least one top-level member must be kept. Edits inside a removed member are
- * dropped with it.
+ * Edits a JSON object and leaves all other bytes as the client sent them. Collect edits, then call
+ * `result` once. At least one top-level member must stay. Edits inside a removed member are
+ * dropped.
  */
 export class Splice {
   readonly #doc: JsonDocument;
   readonly #edits: Edit[] = [];
-  /** Removed keys by object: where a cut starts and ends depends on all of them. */
+  /** Removed keys by object. The cuts depend on all of them, so `result` makes them. */
   readonly #removed = new Map<JsonNode, Set<JsonNode>>();
   readonly #prefixes = new Map<JsonNode, string>();
   #inserted = "";
@@ -18,17 +18,15 @@ export class Splice {
     this.#doc = doc;
   }
 
-  /** Replaces a value, or a key, which is a string too. */
   replace(node: JsonNode, text: JsonText): void {
     this.#edits.push({ start: this.#doc.start(node), end: this.#doc.end(node), text });
   }
 
-  /** Replaces the bytes between two offsets of the body. */
   replaceBetween(place: { readonly start: number; readonly end: number }, text: string): void {
     this.#edits.push({ ...place, text });
   }
 
-  /** Adds a member at the end of the top level. */
+  /** Adds a member at the end of the root object. */
   insert(name: string, text: JsonText): void {
     this.#inserted += `,"${name}":${text}`;
   }
@@ -40,12 +38,11 @@ export class Splice {
     this.#prefixes.set(object, before === undefined ? member : `${before},${member}`);
   }
 
-  /** Removes the top-level members with these keys. */
   remove(words: readonly number[]): void {
     this.removeFrom(0, words);
   }
 
-  /** Removes the members of an inner object with these keys. All its members may go. */
+  /** All members of the inner object may be removed. */
   removeFrom(object: JsonNode, words: readonly number[]): void {
     const doc = this.#doc;
     for (const key of doc.keys(object)) {
@@ -53,14 +50,13 @@ export class Splice {
     }
   }
 
-  /** Removes one member of an object. */
   removeKey(object: JsonNode, key: JsonNode): void {
     const keys = this.#removed.get(object);
     if (keys === undefined) this.#removed.set(object, new Set([key]));
     else keys.add(key);
   }
 
-  /** Returns the edited body, which is written only when it is sent. */
+  /** Returns the edited body. Its bytes are written only when it is sent. */
   result(): EditedBytes {
     for (const [object, keys] of this.#removed) this.#cutAll(object, keys);
     for (const [object, text] of this.#prefixes) this.#prefix(object, text);
@@ -80,8 +76,8 @@ export class Splice {
     for (const key of doc.keys(object)) {
       const valueEnd = doc.end(doc.valueOf(key));
       if (removed.has(key)) {
-        // After a kept member its preceding comma is cut too, before the first kept one the
-        // following comma.
+        // The comma before a removed member is cut if a member before it is kept, else the comma
+        // after it.
         if (keptEnd !== ABSENT) this.#cut(previousEnd, valueEnd);
         else if (droppedFrom === ABSENT) droppedFrom = doc.start(key);
       } else {
@@ -104,7 +100,7 @@ export class Splice {
   }
 }
 
-/** Drops the edits inside of others. `edits` is sorted by start, longer ones first. */
+/** Drops edits inside other edits. `edits` must be sorted by start, longer ones first. */
 function outermost(edits: readonly Edit[]): readonly Edit[] {
   let end = 0;
   let kept: Edit[] | undefined;
@@ -118,23 +114,19 @@ function outermost(edits: readonly Edit[]): readonly Edit[] {
   return kept ?? edits;
 }
 
-/** Replaces the bytes from `start` to `end` by `text`. */
 interface Edit {
   readonly start: number;
   readonly end: number;
   readonly text: string;
 }
 
-/**
- * A text with edits that are applied when it is written, directly into the buffer that is sent. The
- * text must not change until then.
- */
+/** Text whose edits are applied while it is written. Until then, the text must not change. */
 export class EditedBytes {
   readonly length: number;
   readonly #text: Buffer;
   readonly #edits: readonly Edit[];
 
-  /** `edits` are sorted by their offsets and do not overlap. */
+  /** `edits` must be sorted by offset and must not overlap. */
   constructor(text: Buffer, edits: readonly Edit[]) {
     let { length } = text;
     for (const edit of edits) length += edit.text.length - (edit.end - edit.start);
@@ -143,7 +135,7 @@ export class EditedBytes {
     this.#edits = edits;
   }
 
-  /** Writes the edited text to `target`, which is at least `length` long. */
+  /** `target` must have at least `length` bytes. */
   writeTo(target: Buffer): void {
     const text = this.#text;
     let from = 0;

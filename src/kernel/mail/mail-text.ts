@@ -2,15 +2,13 @@ import type { MailMessage } from "./mailer.ts";
 
 interface MailParts {
   readonly subject: string;
-  /** Each sentence becomes a paragraph. */
+  /** Each becomes a paragraph. */
   readonly sentences: readonly string[];
-  /** The next step for the reader, shown as a button. */
   readonly action: { readonly label: string; readonly url: string };
-  /** Small print at the end: why the message came, and how to stop such messages. */
+  /** Small print: why the message was sent, and how to stop such messages. */
   readonly foot: readonly string[];
 }
 
-/** Formats a message as plain text and as HTML without pictures and scripts. */
 export function mailText(parts: MailParts): Pick<MailMessage, "subject" | "text" | "html"> {
   const { subject, sentences, action, foot } = parts;
   const lines = [...sentences, `${action.label}: ${action.url}`, foot.join("\n")];
@@ -27,8 +25,7 @@ export function mailText(parts: MailParts): Pick<MailMessage, "subject" | "text"
   };
 }
 
-// Inline styles, because mail programs ignore style sheets. They adapt these colours to a dark
-// mode.
+// Inline styles, because mail programs ignore style sheets. In dark mode they adapt these colors.
 const BODY = "margin:0;padding:24px;background:#f4f5f7;font:16px/1.5 system-ui,sans-serif";
 const SHEET = "max-width:560px;margin:0 auto;padding:32px;background:#ffffff;color:#1c1f24";
 const BRAND = "margin:0 0 24px;font-weight:600;color:#0b5fa5";
@@ -37,7 +34,7 @@ const BUTTON =
   "text-decoration:none";
 const SMALL = "margin:0;font-size:13px;color:#5a6270";
 
-/** Turns `Alert settings: https://…` into a link. */
+/** Turns `Alert settings: https://…` into a link with this label. */
 function linked(line: string): string {
   const [, label, url] = /^(.*): (https?:\S+)$/.exec(line) ?? [];
   if (label === undefined || url === undefined) return escaped(line);
@@ -51,15 +48,15 @@ function escaped(text: string): string {
 const CHARS_MAX = 64;
 
 /**
- * Sanitizes a name that a person chose for use in an e-mail. Letters of any script, digits, blanks
- * and a few signs remain, so that mail programs find no address to link, and no character can
- * reorder or hide others.
+ * Sanitizes a name that a person chose, for use in an e-mail. It keeps letters of any script,
+ * digits, blanks and a few signs, so that mail programs find no address to link and no character
+ * hides or reorders others.
  */
 export function nameInMail(name: string): string {
   const plain = name
     .slice(0, 4 * CHARS_MAX)
     .replaceAll(/[^\p{L}\p{M}\p{N} .,&'()+_-]/gu, " ")
-    // Only a dot before a blank, a digit or the end stays: it cannot be part of an address.
+    // A dot stays only before a blank, a digit or the end, where it cannot be part of an address.
     .replaceAll(/\.(?![\s\d]|$)/g, " ")
     .replaceAll(/ +/g, " ")
     .trim();

@@ -3,33 +3,31 @@ import { createTransport } from "nodemailer";
 import type { MailConfig } from "../config/console-settings.ts";
 import { isEmail } from "../core/email-address.ts";
 
-/** A file that is attached to a message. */
 export interface MailAttachment {
   readonly filename: string;
   readonly contentType: string;
   readonly content: Buffer;
 }
 
-/** One message to one address. */
 export interface MailMessage {
   readonly to: string;
   readonly subject: string;
   readonly text: string;
   readonly html: string;
   readonly attachments?: readonly MailAttachment[];
-  /** URL that stops such messages, for the mail program's own button. */
+  /** Unsubscribe URL, for the button that mail programs show. */
   readonly stopUrl?: string;
-  /** Equal for every try of one message, so that a mailbox can recognize a repetition. */
+  /** The same for every attempt to send a message, so that a mailbox can drop duplicates. */
   readonly messageId: string;
 }
 
-/** `refused`: the server rejected the message permanently. `unavailable`: a later try may succeed. */
+/** `refused`: rejected permanently. `unavailable`: a later attempt may succeed. */
 export type MailAnswer =
   | { readonly kind: "sent"; readonly answer: string }
   | { readonly kind: "refused"; readonly answer: string }
   | { readonly kind: "unavailable"; readonly answer: string };
 
-/** Sends e-mail. Never rejects. */
+/** `send` never rejects. */
 export interface Mailer {
   send(message: MailMessage): Promise<MailAnswer>;
   close(): void;
@@ -39,7 +37,7 @@ const CONNECT_TIMEOUT_MS = 10_000;
 const SILENCE_MAX_MS = 20_000;
 const ANSWER_CHARS_MAX = 300;
 
-/** Opens the operator's SMTP server; undefined if none is configured. */
+/** Sends through the operator's SMTP server; undefined if none is configured. */
 export function openMailer(
   options: Omit<MailConfig, "smtpInvitationsPerHour">,
 ): Mailer | undefined {
@@ -60,11 +58,11 @@ export function openMailer(
   });
   const send = async (asked: MailMessage): Promise<MailAnswer> => {
     const { to, attachments = [], stopUrl, ...message } = asked;
-    // A mail program could parse another text as a different mailbox than the one that was checked.
+    // A mail program could parse any other text as a mailbox other than the checked one.
     if (!isEmail(to)) return { kind: "refused", answer: "the recipient is not an e-mail address" };
     try {
       const from = options.smtpFrom || user;
-      // As an object, an address is one recipient, whatever characters it contains.
+      // As an object, the address is a single recipient, whatever characters it contains.
       const recipient = { name: "", address: to };
       const files = { attachments: [...attachments] };
       const headers: Record<string, string> =
@@ -72,7 +70,7 @@ export function openMailer(
           ? {}
           : {
               "List-Unsubscribe": `<${stopUrl}>`,
-              // The mail program's own button posts to that address.
+              // RFC 8058: the button of the mail program sends a POST to `stopUrl`.
               "List-Unsubscribe-Post": "List-Unsubscribe=One-Click",
             };
       const sent = await transport.sendMail({ from, to: recipient, headers, ...message, ...files });
@@ -92,8 +90,8 @@ function toMailAnswer(fault: unknown): MailAnswer {
     readonly command?: string;
   };
   const answer = cut(response ?? code ?? "the mail server did not answer");
-  // Other refusals, such as a wrong password, are for the operator to repair: the message may be
-  // valid.
+  // A 5xx answer to anything else, such as the login, is the operator's problem: the message may be
+  // fine.
   const isOfMessage = command === "RCPT TO" || command === "DATA" || code === "EMESSAGE";
   const isRefused = responseCode !== undefined && responseCode >= 500 && isOfMessage;
   return { kind: isRefused ? "refused" : "unavailable", answer };

@@ -2,7 +2,6 @@ import { ERROR, type MetricRow, MODEL, oneOf, POOL, PROVIDER, ROUTE } from "./me
 
 const LISTING = [PROVIDER, MODEL];
 
-/** Requests, attempts, tokens and listings. */
 export const CALL_ROWS = {
   tm_requests_total: {
     type: "counter",

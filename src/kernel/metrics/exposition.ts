@@ -19,7 +19,7 @@ export class Exposition {
   readonly #families: readonly Family[];
   readonly #others: (form: TextForm) => Promise<string>;
 
-  /** `others` returns the metrics of the process, which are not in the table. */
+  /** `others` renders the metrics that are not in the table, such as memory and CPU. */
   constructor(families: readonly Family[], others: (form: TextForm) => Promise<string>) {
     const names = families.map(({ name }) => name);
     assert(new Set(names).size === names.length, "a metric is given by one family");
@@ -37,7 +37,7 @@ export class Exposition {
     await this.scrape("application/openmetrics-text");
   }
 
-  /** Answers a scraper, in OpenMetrics if its `accept` header names it. */
+  /** Answers a scraper, in OpenMetrics if its `accept` header asks for that. */
   async scrape(accept: string | undefined): Promise<Scrape> {
     const form: TextForm =
       accept?.includes("application/openmetrics-text") === true ? "openmetrics" : "classic";
@@ -45,11 +45,11 @@ export class Exposition {
     let chars = 0;
     for (const family of this.#families) {
       for (const part of family.parts(form)) {
-        // Encoded piece by piece, so that no long text is flattened and encoded at once.
+        // Encoded part by part, because one long text would block the event loop.
         parts.push(Buffer.from(part));
         chars += part.length;
         if (chars < TURN_CHARS) continue;
-        // So much text takes a millisecond or more: serve requests before the next piece.
+        // This much text took a millisecond or more, so serve requests before the next part.
         chars = 0;
         await nextTurn();
       }

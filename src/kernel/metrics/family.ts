@@ -2,28 +2,24 @@ import { assert } from "../core/assert.ts";
 import type { MetricRow, MetricType } from "./metric-row.ts";
 import { type MetricName, type MetricNameOf, METRICS } from "./metrics-table.ts";
 
-/** All series of one metric of the table. */
 export interface Family {
   readonly name: MetricName;
   /**
-   * Yields head and samples in pieces, so that other work can run between them; nothing without a
-   * sample.
+   * Yields the head and the samples in parts, so that other work can run in between. Yields nothing
+   * if there is no sample.
    */
   parts(form: TextForm): Iterable<string>;
 }
 
-/**
- * One series of a counter or gauge: the values of its labels, in the order of the table, and its
- * value.
- */
+/** One series of a counter or gauge. Label values are in the order of the metric's row. */
 export type Sample = readonly [labels: readonly string[], value: number];
 
-/** A metric whose values are read at each scrape, and cost nothing otherwise. */
+/** A metric that is read at each scrape and costs nothing in between. */
 export class ReadFamily implements Family {
   readonly name: MetricNameOf<"counter" | "gauge">;
   readonly #read: () => Iterable<Sample>;
   readonly #names: readonly string[];
-  /** Series whose label values are all known: they are shown as 0 before the first sample. */
+  /** Series whose label values are all known: they are shown as 0 before their first sample. */
   readonly #zeros: readonly (readonly string[])[];
 
   constructor(name: MetricNameOf<"counter" | "gauge">, read: () => Iterable<Sample>) {
@@ -39,7 +35,7 @@ export class ReadFamily implements Family {
     for (const values of this.#zeros) shown.set(labelText(this.#names, values), 0);
     for (const [values, value] of this.#read()) {
       const labels = labelText(this.#names, values);
-      // Samples of listings that are folded into one series have equal labels.
+      // Listings that are folded into `other` have equal labels: add them up.
       shown.set(labels, (shown.get(labels) ?? 0) + value);
     }
     if (shown.size === 0) return;
@@ -49,7 +45,7 @@ export class ReadFamily implements Family {
   }
 }
 
-/** Makes a gauge or counter of one series, which is missing while `read` returns undefined. */
+/** A metric with one series, which is absent while `read` returns undefined. */
 export function oneValue(
   name: MetricNameOf<"counter" | "gauge">,
   read: () => number | undefined,
@@ -60,7 +56,7 @@ export function oneValue(
   });
 }
 
-/** Makes a counter from a map whose keys are the values of the labels, joined by `|`. */
+/** Keys of the map are the label values, joined by `|`. */
 export function mapped(
   name: MetricNameOf<"counter" | "gauge">,
   values: ReadonlyMap<string, number>,
@@ -72,10 +68,9 @@ export function* iterateSamples(values: ReadonlyMap<string, number>): Iterable<S
   for (const [key, value] of values) yield [key.split("|"), value];
 }
 
-/** A piece of this length takes about a millisecond. */
+/** Text of this length takes about a millisecond. */
 const PART_CHARS = 128 * 1024;
 
-/** The series of a histogram, each created at its first use. */
 export class HistogramFamily implements Family {
   readonly name: MetricNameOf<"histogram">;
   readonly #names: readonly string[];
@@ -91,10 +86,7 @@ export class HistogramFamily implements Family {
     if (row.mayBeEmpty !== true) for (const values of listKnownSeries(row)) this.of(...values);
   }
 
-  /**
-   * Returns the series of these label values: the same object each time, so that frequent observers
-   * can keep it.
-   */
+  /** Returns the same object for the same label values, so that frequent observers can keep it. */
   of(...values: readonly string[]): Histogram {
     const labels = renderLabels(this.#names, values);
     const known = this.#series.get(labels);
@@ -121,7 +113,7 @@ function labelNames({ labels = [] }: MetricRow): readonly string[] {
   return labels.map(({ name }) => name);
 }
 
-/** Lists all series that are possible, if every label lists its values; else none. */
+/** All combinations of label values; none if a label does not list its values. */
 function listKnownSeries({ labels = [], type }: MetricRow): readonly (readonly string[])[] {
   if (type === ("gauge" satisfies MetricType)) return [];
   let series: readonly (readonly string[])[] = [[]];
@@ -134,7 +126,6 @@ function listKnownSeries({ labels = [], type }: MetricRow): readonly (readonly s
 /** A kept trace. OpenMetrics shows it as the exemplar of a bucket. */
 export interface KeptTrace {
   readonly traceId: string;
-  /** Milliseconds since 1970. */
   readonly atMs: number;
 }
 
@@ -143,15 +134,14 @@ interface Exemplar extends KeptTrace {
 }
 
 /**
- * One series of a histogram. One array holds the counts of its buckets, the count above the last
- * bound, and the sum. An observation without a trace allocates nothing.
+ * One series of a histogram. `cells` has the count of each bucket, the count above the last bound,
+ * and the sum. An observation without a trace allocates nothing.
  */
 export class Histogram {
   readonly #bounds: readonly number[];
   readonly #cells: Float64Array;
   /** The last kept trace of each bucket; undefined before the first one. */
   #exemplars: (Exemplar | undefined)[] | undefined;
-  /** The text before each number; undefined before the first scrape. */
   #prefixes: readonly string[] | undefined;
   readonly #name: string;
   readonly #labels: string;
@@ -219,16 +209,15 @@ function exemplarText({ traceId, value, atMs }: Exemplar): string {
   return ` # {trace_id="${traceId}"} ${value} ${(atMs / 1000).toFixed(3)}`;
 }
 
-/** The text formats of Prometheus: the older one, and OpenMetrics, which has exemplars. */
+/** Prometheus text formats: the older one, and OpenMetrics, which has exemplars. */
 export type TextForm = "classic" | "openmetrics";
 
-/** Formats labels as `{a="1",b="2"}`; empty without labels. */
+/** Formats labels as `{a="1",b="2"}`, or "" if there are none. */
 export function labelText(names: readonly string[], values: readonly string[]): string {
   if (names.length === 0) return "";
   return `{${renderLabels(names, values)}}`;
 }
 
-/** Formats labels as `a="1",b="2"`. */
 function renderLabels(names: readonly string[], values: readonly string[]): string {
   return names.map((name, at) => `${name}="${escapeLabel(values[at] ?? "")}"`).join(",");
 }
@@ -238,13 +227,12 @@ function boundText(bound: number): string {
   return Number.isInteger(bound) ? `${bound}.0` : String(bound);
 }
 
-/** Formats the HELP and TYPE lines of a metric. */
 export function headText(
   form: TextForm,
   metric: { readonly name: string; readonly type: string; readonly help: string },
 ): string {
   const { name, type } = metric;
-  // OpenMetrics names a counter without the ending of its samples.
+  // In OpenMetrics, a counter's family has no `_total`, but its samples do.
   const family = form === "openmetrics" && type === "counter" ? name.replace(/_total$/, "") : name;
   const help = metric.help.replaceAll("\\", "\\\\").replaceAll("\n", "\\n");
   const quoted = form === "openmetrics" ? help.replaceAll('"', '\\"') : help;

@@ -1,32 +1,31 @@
 import { type Family, ReadFamily, type Sample, iterateSamples } from "./family.ts";
 import type { MetricNameOf } from "./metrics-table.ts";
 
-/** The labels that a listing is shown under. */
 export type ListingLabels = readonly [provider: string, model: string];
 
-/** The default number of listings with series of their own. */
 export const LISTINGS_MAX = 1_000;
 
 const OTHER = "other";
 const OTHER_LISTING: ListingLabels = [OTHER, OTHER];
 
 /**
- * Bounds the number of series: only the first listings in use have their own, and all others are
- * `other`. A listing keeps its place until the process ends, so no series changes its meaning.
+ * Bounds the number of series: only the first listings in use have series of their own; all others
+ * share `other`. A listing keeps its series until the process ends, so that no series changes
+ * meaning.
  */
 export class ListingFold {
-  /** Maximum number of listings with their own series. */
   readonly listingsMax: number;
   readonly #places: Map<string, ListingLabels> = new Map();
   readonly #models: Set<string> = new Set();
-  /** Number of attempts of listings without a place. */
   folded = 0;
 
   constructor(listingsMax: number) {
     this.listingsMax = listingsMax;
   }
 
-  /** Returns the labels of a used listing, which takes a place if one is left. */
+  /**
+   * Returns the labels of a listing in use: its own if it has or now gets a place, else `other`.
+   */
   place(provider: string, model: string): ListingLabels {
     const key = `${provider}|${model}`;
     const known = this.#places.get(key);
@@ -38,14 +37,12 @@ export class ListingFold {
     return labels;
   }
 
-  /** True if the labels stand for all listings without a place. */
   isOther(labels: ListingLabels): boolean {
     return labels === OTHER_LISTING;
   }
 
   /**
-   * Makes counters by listing, from maps whose keys are provider, model and further label values,
-   * joined by `|`.
+   * Makes counters. Keys of the maps are provider, model and further label values, joined by `|`.
    */
   counters(
     maps: Readonly<Partial<Record<MetricNameOf<"counter">, ReadonlyMap<string, number>>>>,
@@ -60,14 +57,14 @@ export class ListingFold {
     }
   }
 
-  /** Returns the label of a model: its id if a listing of it has a place or could get one. */
+  /** Returns the id of a model, or `other` if none of its listings has a place or could get one. */
   modelLabel(model: string): string {
     return this.#models.has(model) || this.#places.size < this.listingsMax ? model : OTHER;
   }
 
   /**
    * Returns labels for all listings, used or not. Listings without a place get the places that are
-   * left, for this call only.
+   * left, but only in this result.
    */
   forAll<T extends { readonly providerId: string; readonly modelId: string }>(
     listings: readonly T[],

@@ -1,27 +1,21 @@
-/** A label of a metric: its values as a list, or a description of them. */
+/** A label has `values` or, if they cannot be listed, `of`. */
 export interface MetricLabel {
   readonly name: string;
   /** All possible values. Each has its series from the start, so that a rate begins at 0. */
   readonly values?: readonly string[];
-  /** Describes values that are not listed, for the reference page. */
   readonly of?: string;
 }
 
 export type MetricType = "counter" | "gauge" | "histogram";
 
-/**
- * One metric of `/metrics`. Its series, the reference page and the checks of dashboards derive from
- * it.
- */
 export interface MetricRow {
   readonly type: MetricType;
-  /** One sentence. */
   readonly help: string;
   readonly unit?: "seconds" | "USD" | "tokens" | "rows" | "share";
   readonly labels?: readonly MetricLabel[];
-  /** Upper bounds of a histogram, ascending. */
+  /** Upper bounds of buckets, ascending. */
   readonly buckets?: readonly number[];
-  /** Present if a healthy instance may show no series of it, so that a dashboard's query may be empty. */
+  /** Present if a healthy instance may have no series, so that a dashboard query may be empty. */
   readonly mayBeEmpty?: true;
 }
 
@@ -39,7 +33,6 @@ export const ERROR: MetricLabel = {
   of: "classes of [errors](errors.md), empty without one",
 };
 
-/** Makes a label from all its values. */
 export function oneOf(name: string, ...values: readonly string[]): MetricLabel {
   return { name, values };
 }

@@ -6,10 +6,8 @@ const ROWS = { ...CALL_ROWS, ...STORE_ROWS, ...INSTANCE_ROWS } as const;
 
 export type MetricName = keyof typeof ROWS;
 
-/** The names of metrics of one type. */
 export type MetricNameOf<T extends MetricType> = {
   [N in MetricName]: (typeof ROWS)[N]["type"] extends T ? N : never;
 }[MetricName];
 
-/** All metrics of `/metrics` whose names begin with `tm_`. */
 export const METRICS: Readonly<Record<MetricName, MetricRow>> = ROWS;

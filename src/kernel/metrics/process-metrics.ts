@@ -2,14 +2,14 @@ import { collectDefaultMetrics, Registry } from "prom-client";
 
 import { headText, labelText, type TextForm } from "./family.ts";
 
-/** Gauges with the ending of counters, which checkers of metrics rightly refuse. */
+/** Gauges that end like counters (`_total`), which linters of metrics rightly refuse. */
 const MISNAMED = [
   "nodejs_active_handles_total",
   "nodejs_active_requests_total",
   "nodejs_active_resources_total",
 ];
 
-/** Returns a renderer of the process's own metrics: memory, CPU, garbage collection, event loop. */
+/** Renders the metrics of the process: memory, CPU, garbage collection, event loop. */
 export function processMetrics(): (form: TextForm) => Promise<string> {
   const registry = new Registry();
   collectDefaultMetrics({ register: registry });

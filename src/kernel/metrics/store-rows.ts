@@ -3,7 +3,6 @@ import { type MetricRow, oneOf } from "./metric-row.ts";
 const LANE = oneOf("lane", "reserve", "close", "refused");
 const BOOKS = "Read from the database once a minute, so use `max()` over instances.";
 
-/** The ledger, its books, the database and the limit store. */
 export const STORE_ROWS = {
   tm_ledger_batches_total: {
     type: "counter",
@@ -144,7 +143,6 @@ export const STORE_ROWS = {
   },
 } as const satisfies Readonly<Record<string, MetricRow>>;
 
-/** The instance itself, and the console, telemetry and change log. */
 export const INSTANCE_ROWS = {
   tm_build_info: {
     type: "gauge",

@@ -5,28 +5,27 @@ import { PLAIN_FONT, PLAIN_STYLE } from "./plain-style.ts";
 /** A complete page that works without a script. */
 export interface PlainPage {
   readonly html: string;
-  /** The value of the page's `content-security-policy` header. */
+  /** Value of the `content-security-policy` header. */
   readonly policy: string;
 }
 
-/** Builds a page. All parts are HTML, except for the title, which is escaped here. */
+/** All parts must be HTML, except for the title, which is escaped here. */
 export function plainPage(content: {
   readonly title: string;
-  /** The content of `main`. */
   readonly body: string;
-  /** Shown next to the product's name, which links to `homeUrl` if that is set. */
+  /** Shown next to the product name, which links to `homeUrl` if that is set. */
   readonly navigation?: string;
   readonly footer?: string;
   readonly homeUrl?: string;
-  /** True for a second column if the window is wider than 60rem. */
+  /** True for two columns, if the window is wider than 60rem. */
   readonly isWide?: boolean;
-  /** Adds comfort only: the page must work without it. */
+  /** For comfort only: the page must work without it. */
   readonly script?: string;
-  /** Other origins that a form may lead to, even by a redirect, to which browsers apply this list too. */
+  /** Origins that forms may lead to, even by a redirect: browsers apply `form-action` to both. */
   readonly formTargets?: readonly string[];
 }): PlainPage {
   const { title, body, navigation = "", footer = "", homeUrl, isWide = false, script } = content;
-  // Only the console's own server has the font, and only its pages have a home URL.
+  // Only the console's own server has the font, and only its own pages have a home URL.
   const style = homeUrl === undefined ? PLAIN_STYLE : PLAIN_FONT + PLAIN_STYLE;
   const brand = `${LOGO}<span>Token Market</span>`;
   const home =

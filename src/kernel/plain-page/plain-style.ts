@@ -1,7 +1,4 @@
-/**
- * The style of every plain page. The names and colors are those of the console's theme; a test
- * compares them.
- */
+/** Names and colors are those of the console's theme; a test compares them. */
 export const PLAIN_STYLE = `
 :root { color-scheme: light dark; --accent: #0c6480; --accent-text: #ffffff; --text: #000000;
   --tm-ground: #f6f7f9; --tm-surface: #ffffff; --tm-sunken: #f1f3f6; --tm-bad: #c42727;
@@ -95,7 +92,7 @@ code { font-family: ui-monospace, SFMono-Regular, Menlo, Consolas, "Liberation M
 :focus-visible { outline: 2px solid var(--link); outline-offset: 2px; }
 `;
 
-/** The console's font, for pages that its own server sends. */
+/** Only for pages of the console's own server, which has the font. */
 export const PLAIN_FONT = `
 @font-face { font-family: Inter; font-weight: 400 700; font-display: fallback;
   src: url(/inter.woff2) format("woff2"); }`;

@@ -6,27 +6,23 @@ import type { Logger } from "../core/log.ts";
 import { openSharedPool, queryInTime } from "./connection.ts";
 import type { DatabaseAddress } from "./database-address.ts";
 
-/** The oldest PostgreSQL that this program works with. */
 export const SERVER_VERSION_MIN: number = 15;
 
-/** Thrown for a database that answers, but cannot be used. The message tells the operator what to do. */
+/** Thrown if the database answers but cannot be used. The message tells the operator what to do. */
 export class DatabaseUnfitFault extends Error {
   override readonly name = "DatabaseUnfitFault";
 }
 
-/** The addresses of one database. With their passwords: never print them. */
+/** These addresses contain passwords: never print them. */
 export interface ServerAddresses {
   /**
-   * The address without a pooler, or with one in session mode: its sessions belong to this program
-   * alone.
+   * The address without a pooler, or with a pooler in session mode, so that its sessions belong to
+   * this program alone.
    */
   readonly direct: DatabaseAddress;
-  /** The setting that contains the direct address. */
+  /** The setting that has the direct address, for messages. */
   readonly directSetting: "DATABASE_URL" | "DATABASE_DIRECT_URL";
-  /**
-   * The address of the same database through a pooler in transaction mode; undefined without a
-   * pooler.
-   */
+  /** The same database through a pooler in transaction mode; undefined without a pooler. */
   readonly shared: DatabaseAddress | undefined;
   /** True if the operator declares that the storage is durable even without `fsync` (Neon, ZFS). */
   readonly isStorageDurable: boolean;
@@ -39,7 +35,8 @@ export interface ServerAddresses {
  */
 export async function checkServer(addresses: ServerAddresses, log: Logger): Promise<void> {
   const { direct, directSetting, shared } = addresses;
-  // A shared pool sets nothing in its sessions, which may turn out to belong to other programs too.
+  // A shared pool, because it changes no session settings: sessions may belong to other programs
+  // too.
   const pool = openSharedPool(direct, log, 2);
   try {
     const [first, second] = await Promise.all([pool.connect(), pool.connect()]);
@@ -49,7 +46,7 @@ export async function checkServer(addresses: ServerAddresses, log: Logger): Prom
       if (!(await hasOwnSessions(first, second))) throw noSessions(directSetting);
       if (shared !== undefined) await assertSameDatabase(first, shared, log);
     } finally {
-      // Closing the connections ends a transaction or a lock that is left over.
+      // Closes the connections, which also ends a transaction or lock that is left over.
       first.release(true);
       second.release(true);
     }
@@ -70,7 +67,6 @@ async function assertVersion(client: PoolClient): Promise<void> {
 const VERSION_SQL = `select current_setting('server_version_num')::integer as number,
   current_setting('server_version') as name`;
 
-/** Asserts the settings that the books depend on and that no session can set. */
 async function assertSettings(client: PoolClient, isStorageDurable: boolean): Promise<void> {
   const { rows } = await queryInTime<{ name: string; value: string }>(client, {
     text: SERVER_SETTINGS_SQL,
@@ -99,20 +95,20 @@ const SERVER_SETTINGS_SQL = `select name, current_setting(name) as value
     as needed (name, value)
   where current_setting(name) <> value`;
 
-/** Existing books in another schema: new books in `public` would hide them. */
+/** Finds the schema of existing tables outside `public`, which new tables there would hide. */
 const OTHER_SCHEMA_SQL = `select case when bool_and(schemaname <> 'public') then min(schemaname) end as schema
   from pg_tables where tablename = 'schema_step'`;
 
 /**
  * True if a connection keeps its setting and its server process while another connection is busy,
- * and the other one does not see the setting.
+ * and the other connection does not see this setting.
  */
 async function hasOwnSessions(first: PoolClient, second: PoolClient): Promise<boolean> {
   const mark = String(randomInt(2 ** 31));
   const own = await one<Session>(first, MARK_SQL, [mark]);
   const others = await one<Session>(second, READ_SQL);
   if (others.mark === mark || others.pid === own.pid) return false;
-  // In transaction mode, a pooler must now give `first` another server session than `second` has.
+  // A pooler in transaction mode must now give `first` another server session than `second` has.
   await second.query("begin");
   await one<Session>(second, READ_SQL);
   const again = await one<Session>(first, READ_SQL);
@@ -139,7 +135,7 @@ function noSessions(setting: ServerAddresses["directSetting"]): DatabaseUnfitFau
   );
 }
 
-/** Asserts that a lock of the direct connection is visible through the pooler. */
+/** Takes a lock on the direct connection, which must be visible through the pooler. */
 async function assertSameDatabase(
   direct: PoolClient,
   shared: DatabaseAddress,
@@ -177,7 +173,6 @@ function elsewhere(): DatabaseUnfitFault {
   );
 }
 
-/** True if a pooler in statement mode refused a transaction. */
 function isStatementMode(fault: unknown): boolean {
   return fault instanceof DatabaseError && /statement pooling/.test(fault.message);
 }

@@ -2,47 +2,43 @@ import { AssertionFault } from "../core/assert.ts";
 import { CAP_FIELDS, type CapPeriod } from "../core/cap-period.ts";
 import { type MicroUsd, microUsd, type PicoUsd, picoUsd } from "../core/money.ts";
 
-/** A row as the driver returns it. */
 export type Row = Readonly<Record<string, unknown>>;
 type Scalar = bigint | number | boolean | string | null;
 type SqlType = "bigint" | "boolean" | "integer" | "numeric" | "smallint" | "text" | "uuid";
 
-/** One column of the database, for a value of the program or a part of one. */
 interface Cell<T> {
   readonly name: string;
-  /** The expression of a select list: the name, or `expression as name`. */
+  /** The item of a select list: the name, or `expression as name`. */
   readonly sql: string;
-  /** The type of an array element in a batch. */
+  /** The element type of the column's array in a batch. */
   readonly type: SqlType;
-  /** True for values that need no quotes in a batch. */
+  /** True if the values need no quotes in a batch. */
   readonly isPlain: boolean;
   write(this: void, value: T): Scalar;
 }
 
-/** Reads and writes a value of the program, which is stored in one or several columns. */
+/** Reads and writes one value of the program, in one or several columns of the database. */
 export interface Column<T> {
   readonly cells: readonly Cell<T>[];
   readonly read: (row: object) => T;
 }
 
-/** A column for each property of `T`. */
 export type ColumnsOf<T> = { readonly [P in keyof T]-?: Column<T[P]> };
 
-/** The columns of an object. A property that is read as undefined is left out. */
+/** The columns of an object. Properties that read as undefined are left out. */
 export interface Columns<T> extends Column<T> {
-  /** The list for `select` or `returning`. */
+  /** The column list for `select` or `returning`. */
   readonly sql: string;
-  /** As `sql`, with the columns qualified by this table alias; expressions stay unchanged. */
+  /** Like `sql`, but qualifies columns with a table alias; expressions stay unchanged. */
   sqlOf(alias: string): string;
   /** Names and types, as `jsonb_to_recordset` declares its columns. */
   readonly typesSql: string;
-  /** A parameter for each column's array in a batch, from `$1` on. */
+  /** One array parameter per column for a batch, from `$1` on. */
   readonly arraysSql: string;
-  /** Writes a value as a record by column names. */
   record(value: T): Readonly<Record<string, Scalar>>;
 }
 
-/** The type of the objects that the columns read and write, so that no store declares it again. */
+/** The object type that `columns` reads and writes, so that stores need not declare it again. */
 export type RecordOf<C> = C extends Columns<infer T> ? Readonly<T> : never;
 
 export function columns<T extends object>(of: ColumnsOf<T>): Columns<T> {
@@ -72,12 +68,11 @@ export function columns<T extends object>(of: ColumnsOf<T>): Columns<T> {
   };
 }
 
-/** Returns parameters: `$1, $2, …`. */
 export function marks(length: number): string {
   return Array.from({ length }, (_, at) => `$${at + 1}`).join(", ");
 }
 
-/** Writes the parameters of a batch: for each column, an array literal with the values of all rows. */
+/** The parameters of a batch: for each column, an array literal with the values of all rows. */
 export function batchValues<T>({ cells }: Columns<T>, rows: readonly T[]): string[] {
   return cells.map((cell) =>
     cell.isPlain
@@ -86,12 +81,12 @@ export function batchValues<T>({ cells }: Columns<T>, rows: readonly T[]): strin
   );
 }
 
-/** Reads as null if its first column is null. */
+/** Reads null if the first column is null. */
 export function orNull<T>(of: Column<T>): Column<T | null> {
   return missable(of, null);
 }
 
-/** Reads as undefined, and so is left out, if its first column is null. */
+/** Reads undefined if the first column is null, so the property is left out. */
 export function orAbsent<T>(of: Column<T>): Column<T | undefined> {
   return missable(of, undefined);
 }
@@ -107,7 +102,6 @@ function missable<T, N>({ cells, read }: Column<T>, missing: N): Column<T | N> {
   };
 }
 
-/** A column that a statement computes. */
 export function computed<T>(sql: string, { cells, read }: Column<T>): Column<T> {
   return { cells: cells.map((cell) => ({ ...cell, sql: `${sql} as ${cell.name}` })), read };
 }
@@ -116,7 +110,7 @@ export function text<T extends string>(name: string): Column<T> {
   return { ...stored<T>(name, "text"), cells: [{ ...toCell<T>(name, "text"), isPlain: false }] };
 }
 
-/** A text of letters, digits, `-`, `_` and `/` only, which a batch does not quote. */
+/** A column of texts that a batch need not quote: only letters, digits, `-`, `_` and `/`. */
 export function word<T extends string>(name: string, type: "text" | "uuid" = "text"): Column<T> {
   return stored(name, type);
 }
@@ -155,13 +149,13 @@ export function pico(name: string): Column<PicoUsd> {
   };
 }
 
-/** Milliseconds since 1970, for a `timestamptz` column. A batch writes the milliseconds as `bigint`. */
+/** Milliseconds since 1970, stored as `timestamptz`. A batch writes them as `bigint`. */
 export function instantMs(name: string): Column<number> {
   const cells = [{ ...toCell<number>(name, "bigint"), write: Math.round }];
   return { cells, read: (row) => (readValue(row, name) as Date).getTime() };
 }
 
-/** Milliseconds between two instants. A batch writes whole ones. */
+/** A duration in milliseconds. A batch rounds it to whole ones. */
 export function durationMs(name: string): Column<number> {
   return {
     ...stored<number>(name, "integer"),
@@ -169,7 +163,7 @@ export function durationMs(name: string): Column<number> {
   };
 }
 
-/** The driver's own value, for a column that no batch writes: JSON, a list, bytes. */
+/** The driver's value as it is (JSON, a list, bytes), for a column that no batch writes. */
 export function opaque<T>(name: string): Column<T> {
   const write = (): never => {
     throw new AssertionFault(`no batch writes the column ${name}`);
@@ -189,12 +183,11 @@ function readValue(row: object, name: string): unknown {
   return (row as Row)[name];
 }
 
-/** Texts that an array literal of PostgreSQL can contain without quotes. */
-
+/** Matches text that needs no quotes in an array literal of PostgreSQL. */
 const PLAIN = /^[\w./:@+-]+$/;
 
 /**
- * Writes an array literal of values that need no quotes: integers, booleans, NULLs, and the
+ * Writes an array literal of values that need no quotes: integers, booleans, null, and the
  * program's own texts (ids, outcomes) of letters, digits, `-`, `_` and `/`.
  */
 export function plainColumn<T>(
@@ -210,7 +203,7 @@ export function plainColumn<T>(
   return array + "}";
 }
 
-/** Writes an array literal of texts, with quotes if the array syntax needs them. */
+/** Writes an array literal of arbitrary texts, with quotes where needed. */
 export function textColumn<T>(rows: readonly T[], read: (row: T) => string | null): string {
   let array = "{";
   for (let i = 0; i < rows.length; i++) {
@@ -226,23 +219,22 @@ function quoteWord(value: string): string {
   return value.length === 4 && value.toLowerCase() === "null" ? `"${value}"` : value;
 }
 
-/** Quotes a text. Zero characters are dropped, because PostgreSQL cannot store them. */
+/** Drops zero characters, because PostgreSQL cannot store them. */
 function quoteValue(value: string): string {
   return `"${value.replaceAll("\0", "").replaceAll(/["\\]/g, String.raw`\$&`)}"`;
 }
 
-/** Parses an array literal of plain values, `{1,2,3}`; empty for undefined or null. */
+/** Parses an array literal of unquoted values: `{1,2,3}`. */
 export function readPlainColumn(array: string | undefined | null): string[] {
   if (array === undefined || array === null || array === "{}") return [];
   return array.slice(1, -1).split(",");
 }
 
-/** Returns the column of a key's cap. */
 export function capColumn(period: CapPeriod): string {
   return CAP_FIELDS[period].replace("usd", "micro_usd");
 }
 
-/** Returns a condition: the key has a daily or weekly cap, for which its spend is stored by the day. */
+/** An SQL condition: the key has a daily or weekly cap, so its spend is stored per day. */
 export function hasDailySpendSql(key = "api_key"): string {
   return `(${key}.${capColumn("day")} is not null or ${key}.${capColumn("week")} is not null)`;
 }

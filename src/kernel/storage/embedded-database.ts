@@ -1,36 +1,31 @@
 import { Client } from "pg";
 
-/** Name of the database, and of the superuser that manages the server while it starts. */
+/** Name of the database, and of the superuser that manages the server. */
 export const DATABASE_NAME = "tokenmarket";
-/** The role of the program: it owns the database and is not a superuser. */
+/** The role of the program. It owns the database but is no superuser. */
 export const PROGRAM_ROLE = "tokenmarket_program";
 const LOG_IN_TIMEOUT_MS = 2_000;
 
-/** The port and the passwords of an embedded server. */
 export interface ServerAddress {
   readonly port: number;
-  /** Password of the superuser. */
   readonly adminPassword: string;
-  /** Password of the program's role. */
   readonly programPassword: string;
 }
 
-/** Returns the connection string of the program's role. It contains the password: never print it. */
+/** The result contains the password: never print it. */
 export function toConnectionString({ port, programPassword }: ServerAddress): string {
   return `postgres://${PROGRAM_ROLE}:${programPassword}@127.0.0.1:${port}/${DATABASE_NAME}`;
 }
 
-/** Returns the connection string of the superuser. It contains the password: never print it. */
+/** The result contains the superuser's password: never print it. */
 export function toAdminConnectionString(address: ServerAddress, database: string): string {
   return `postgres://${DATABASE_NAME}:${address.adminPassword}@127.0.0.1:${address.port}/${database}`;
 }
 
-/** True if the server accepts a connection. */
 export async function answers(address: ServerAddress): Promise<boolean> {
   return await letsIn(toAdminConnectionString(address, "postgres"));
 }
 
-/** Creates the program's role and database if they are missing. */
 export async function ensureDatabase(address: ServerAddress): Promise<void> {
   const isOpen = await letsIn(toConnectionString(address));
   const admin = maintenanceClient(toAdminConnectionString(address, "postgres"));

@@ -15,29 +15,28 @@ import type { ServerAddress } from "./embedded-database.ts";
 import { canEnter, chooseSystemUser, type SystemUser } from "./embedded-binaries.ts";
 import { isAlive, ownIdentity } from "./process-identity.ts";
 
-/** The folder of one embedded PostgreSQL: `cluster/` belongs to PostgreSQL, the rest to this program. */
+/** The folder of one embedded PostgreSQL, which owns `cluster/`; the rest is this program's. */
 export interface EmbeddedHome {
-  /** Inside the requested data folder, or a system folder if PostgreSQL's user cannot enter that. */
+  /** In the requested data folder, or in `SYSTEM_ROOT` if PostgreSQL's user cannot enter it. */
   readonly folder: string;
-  /** Path of `cluster/` with links resolved, as the system reports the folder of a process. */
+  /** Links are resolved, because the system reports the folder of a process that way. */
   readonly cluster: string;
   readonly user: SystemUser | undefined;
-  /** The folder to which binaries are copied if they do not run in place. */
   readonly binariesRoot: string;
 }
 
 const SYSTEM_ROOT = "/var/lib/tokenmarket";
 
 /**
- * Opens the home for the requested data folder. If this process is root, PostgreSQL runs as another
- * user; if that user cannot enter the requested folder, a system folder named after it is used.
+ * Opens the home in the requested data folder. If this process is root, PostgreSQL runs as another
+ * user; if that user cannot enter the requested folder, a folder in `SYSTEM_ROOT` is used instead.
  */
 export function openEmbeddedHome(dataDir: string): EmbeddedHome {
   mkdirSync(dataDir, { recursive: true });
   const requested = join(realpathSync(resolve(dataDir)), "postgres");
   const system = join(SYSTEM_ROOT, hashPath(requested));
   const isRoot = process.getuid?.() === 0;
-  // A folder that already has a database is never exchanged for an empty one.
+  // If the system folder has a database, it is used: an empty one must not take its place.
   if (isRoot && hasCluster(system)) return prepare(system, true);
   const home = prepare(requested, isRoot);
   if (home.user === undefined || canEnter(home.user, home.folder)) return home;
@@ -51,7 +50,7 @@ export function openEmbeddedHome(dataDir: string): EmbeddedHome {
   return prepare(system, true);
 }
 
-/** Reads the passwords of the two roles. Creates them once, readable only by the program's user. */
+/** Creates the passwords at the first call, in files that only the program's user can read. */
 export function readOrMakePasswords(
   home: EmbeddedHome,
 ): Pick<ServerAddress, "adminPassword" | "programPassword"> {
@@ -67,20 +66,20 @@ function readOrMakePassword(home: EmbeddedHome, file: string): string {
   return readFileSync(path, "utf8").trim();
 }
 
-/** Notes that this process uses the server; returns the note's name. */
+/** Notes that this process uses the server. Returns the name of the note, for `removeUser`. */
 export function addUser(home: EmbeddedHome): string {
   const name = `${ownIdentity()}-${randomBytes(4).toString("hex")}`;
   writeFileSync(join(home.folder, "users", name), "");
   return name;
 }
 
-/** Removes the note; true if no living process uses the server any more. */
+/** Returns true if no living process uses the server any more. */
 export function removeUser(home: EmbeddedHome, name: string): boolean {
   rmSync(join(home.folder, "users", name), { force: true });
   return !hasLivingUsers(home);
 }
 
-/** True if a living process uses the server. Notes of dead processes are removed. */
+/** Returns true if a living process uses the server. Removes the notes of dead processes. */
 export function hasLivingUsers(home: EmbeddedHome): boolean {
   const folder = join(home.folder, "users");
   let living = 0;
@@ -91,7 +90,6 @@ export function hasLivingUsers(home: EmbeddedHome): boolean {
   return living > 0;
 }
 
-/** True if the data folder already has a database. Creates nothing. */
 export function hasEmbeddedDatabase(dataDir: string): boolean {
   if (!existsSync(dataDir)) return false;
   const requested = join(realpathSync(resolve(dataDir)), "postgres");
@@ -99,8 +97,8 @@ export function hasEmbeddedDatabase(dataDir: string): boolean {
 }
 
 /**
- * The problem of a data folder that is inside PostgreSQL's own folder, where a new database would
- * damage or shadow the existing one; undefined if there is none.
+ * Refuses a data folder inside PostgreSQL's own folder, where a new database would damage or shadow
+ * the existing one; undefined if there is no problem.
  */
 export function dataFolderProblem(dataDir: string): string | undefined {
   const asked = resolve(dataDir);
@@ -119,7 +117,7 @@ export function dataFolderProblem(dataDir: string): string | undefined {
   }
 }
 
-/** Resolves links, even in the path of a folder that does not exist yet. */
+/** Resolves links, even if the last folders of the path do not exist yet. */
 function resolveRealPath(path: string): string {
   if (existsSync(path)) return realpathSync(path);
   return path === dirname(path) ? path : join(resolveRealPath(dirname(path)), basename(path));
@@ -133,7 +131,7 @@ function prepare(folder: string, isRoot: boolean): EmbeddedHome {
   const cluster = join(folder, "cluster");
   mkdirSync(join(folder, "users"), { recursive: true, mode: 0o755 });
   const user = isRoot ? chooseSystemUser(hasCluster(folder) ? cluster : undefined) : undefined;
-  // PostgreSQL's user must enter the folder, whatever the umask of this process is.
+  // PostgreSQL's user must be able to enter the folder, whatever the umask of this process is.
   if (user !== undefined) chmodSync(folder, 0o755);
   if (folder.startsWith(`${SYSTEM_ROOT}/`)) chmodSync(SYSTEM_ROOT, 0o755);
   mkdirSync(cluster, { recursive: true, mode: 0o700 });

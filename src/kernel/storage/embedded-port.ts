@@ -13,14 +13,13 @@ type PortRange = readonly [first: number, last: number];
 const OWN_PORTS: PortRange = [20_000, 29_999];
 const HIGHEST_PORT = 65_535;
 const FREE_PORT_TRIES = 64;
-/** How long to wait for the last port before another one is chosen. */
+/** How long to wait for the previous port before another one is chosen. */
 const LAST_PORT_WAIT_MS = 1_000;
 const POLL_MS = 100;
 
 /**
- * Chooses the port of the last start, so that running programs find the database again. If it stays
- * taken, chooses another one; throws if a living program uses the old one, as it would wait in
- * vain.
+ * Chooses the port of the previous start, so that running programs find the database again. If it
+ * stays taken, chooses another one, or throws if a living program still uses the previous one.
  */
 export async function choosePort(home: EmbeddedHome, log: Logger): Promise<number> {
   const last = lastPort(home);
@@ -42,7 +41,6 @@ export async function choosePort(home: EmbeddedHome, log: Logger): Promise<numbe
   return await freshPort();
 }
 
-/** Stores the port for later starts. */
 export function rememberPort(home: EmbeddedHome, port: number): void {
   writeFileSync(join(home.folder, "port"), String(port));
 }
@@ -54,9 +52,9 @@ function lastPort(home: EmbeddedHome): number | undefined {
 }
 
 /**
- * Picks a random free port, so that the servers of two data folders that start together do not choose
- * the same one. Avoids the system's ephemeral ports if possible: while the server is down, any
- * outgoing connection could take such a port.
+ * Picks a random free port, so that two servers that start together choose different ones. Avoids
+ * the system's ephemeral ports if possible: while the server is down, an outgoing connection could
+ * take such a port.
  */
 async function freshPort(): Promise<number> {
   const [first, last] = ownPorts(lentPorts());
@@ -68,8 +66,8 @@ async function freshPort(): Promise<number> {
 }
 
 /**
- * Returns the ports to choose from, without `lent`, the system's ephemeral ports. If those leave no
- * free range, returns all of `OWN_PORTS`.
+ * Returns the ports to choose from: `OWN_PORTS` without `lent`, the system's ephemeral ports, or
+ * ports above these. If neither has enough ports, returns all of `OWN_PORTS`.
  */
 export function ownPorts(lent: PortRange | undefined): PortRange {
   if (lent === undefined) return OWN_PORTS;
@@ -79,7 +77,7 @@ export function ownPorts(lent: PortRange | undefined): PortRange {
   return [below, above].find((range) => range[1] - range[0] >= FREE_PORT_TRIES) ?? OWN_PORTS;
 }
 
-/** Reads the ports of outgoing connections on Linux. On other systems they are far above `OWN_PORTS`. */
+/** Reads the ephemeral ports of Linux. Other systems have them far above `OWN_PORTS`. */
 function lentPorts(): PortRange | undefined {
   try {
     const text = readFileSync("/proc/sys/net/ipv4/ip_local_port_range", "utf8");

@@ -29,7 +29,6 @@ const STOP_WAIT_MS = 60_000;
 const POLL_MS = 25;
 const LOG_BYTES_MAX = 16 * 1024 * 1024;
 
-/** The server of a home, as its `postmaster.pid` describes it. */
 export interface ServerProcess {
   readonly pid: number;
   readonly port: number;
@@ -37,7 +36,7 @@ export interface ServerProcess {
   readonly state: "starting" | "ready" | "stopping";
 }
 
-/** Finds the living server of this home; undefined if none runs. Reads three small files. */
+/** Returns the living server of this home. Cheap: it reads three small files. */
 export function findServer(home: EmbeddedHome): ServerProcess | undefined {
   const file = readPidFile(home);
   return file !== undefined && isRunning(file.pid) && isOwnPostmaster(home, file.pid)
@@ -45,7 +44,7 @@ export function findServer(home: EmbeddedHome): ServerProcess | undefined {
     : undefined;
 }
 
-/** Creates the files of an empty database. Throws, and removes them again, if initdb fails. */
+/** Creates the files of an empty database. If initdb fails, removes them and throws. */
 export function initialize(home: EmbeddedHome, binaries: EmbeddedBinaries, password: string): void {
   const passwordFile = join(home.cluster, "..", "initial-password");
   writeFileSync(passwordFile, `${password}\n`, { mode: 0o600 });
@@ -65,12 +64,11 @@ export function initialize(home: EmbeddedHome, binaries: EmbeddedBinaries, passw
   );
   rmSync(passwordFile, { force: true });
   if (result.status === 0) return;
-  // A half-made cluster would be taken for a database at the next start.
+  // The next start would mistake a half-made cluster for a database.
   emptyCluster(home);
   throw new Error(`initdb failed: ${result.stderr}`, { cause: result.error });
 }
 
-/** Removes all files of the database. */
 export function emptyCluster(home: EmbeddedHome): void {
   for (const name of readdirSync(home.cluster)) {
     rmSync(join(home.cluster, name), { recursive: true, force: true });
@@ -80,21 +78,21 @@ export function emptyCluster(home: EmbeddedHome): void {
 export interface LaunchOptions {
   readonly binaries: EmbeddedBinaries;
   readonly port: number;
-  /** Aborting it stops a server that is not ready yet. */
+  /** Aborting stops a server that is not ready yet. */
   readonly signal: AbortSignal;
-  /** Settings for this start only. They override the usual ones. */
+  /** Settings for this start only, which override the usual ones. */
   readonly settings?: Readonly<Record<string, string>>;
   /** How long to wait until the server is ready. Default: a minute. */
   readonly readyWaitMs?: number;
 }
 
-/** Starts the server, detached from this process. Returns undefined if it is ready, else why it ended. */
+/** Starts the server, detached from this process. Returns undefined when ready, or why it ended. */
 export async function launch(
   home: EmbeddedHome,
   options: LaunchOptions,
 ): Promise<string | undefined> {
   dropStalePidFile(home);
-  // A file of an earlier server says nothing about this one, even if the process number is equal.
+  // A pid file of an earlier server says nothing about this one, even if the pid is the same.
   const stale = pidFileMark(home);
   const logPath = join(home.folder, "postgres.log");
   const child = spawnServer(home, options, logPath);
@@ -116,7 +114,7 @@ export async function launch(
   throw new Error(`the embedded PostgreSQL is not ready yet; see ${logPath}, then start again`);
 }
 
-/** Requests a "fast" shutdown, which ends all sessions and makes a checkpoint. Does not wait for it. */
+/** Requests a "fast" shutdown, which ends all sessions and makes a checkpoint. Does not wait. */
 export function interruptServer(server: ServerProcess): void {
   try {
     process.kill(server.pid, "SIGINT");
@@ -125,7 +123,7 @@ export function interruptServer(server: ServerProcess): void {
   }
 }
 
-/** Stops the server of this home, if one runs, and waits for its end. Throws after a minute. */
+/** Stops the server of this home, if there is one, and waits for its end. Throws after a minute. */
 export async function stopServer(home: EmbeddedHome): Promise<void> {
   const server = findServer(home);
   if (server === undefined) return;
@@ -142,7 +140,7 @@ function spawnServer(home: EmbeddedHome, options: LaunchOptions, logPath: string
   const logFile = openSync(logPath, isLong ? "w" : "a", 0o600);
   const own = { ...settings(options.port), ...options.settings };
   const args = ["-D", home.cluster, ...toArguments(own)];
-  // Detached, because Ctrl-C on the terminal must not stop it before the gateway has settled.
+  // Detached: Ctrl-C on the terminal must not stop the server before the gateway has settled.
   const child = spawn(options.binaries.postgres, args, {
     ...home.user,
     cwd: "/",
@@ -177,10 +175,7 @@ function toArguments(values: Readonly<Record<string, string>>): string[] {
   return Object.entries(values).flatMap(([name, value]) => ["-c", `${name}=${value}`]);
 }
 
-/**
- * Sets a new password for the superuser while no server runs, because the password of a restored
- * database is not in its home. Throws if PostgreSQL refuses.
- */
+/** Sets the superuser's password while no server runs: a restored database has an unknown one. */
 export function resetPassword(
   home: EmbeddedHome,
   { binaries, port }: Pick<LaunchOptions, "binaries" | "port">,
@@ -214,10 +209,7 @@ function readPidFile(home: EmbeddedHome): ServerProcess | undefined {
   }
 }
 
-/**
- * Outside Linux this sends signal 0, because the exact check would start a program, which is too
- * expensive for a monitor.
- */
+/** Outside Linux this sends signal 0, because an exact check would have to start a program. */
 function isRunning(pid: number): boolean {
   if (process.platform === "linux") return isPidAlive(pid);
   try {
@@ -228,9 +220,9 @@ function isRunning(pid: number): boolean {
 }
 
 /**
- * True if the process is the server of this home: its working folder is the data folder. Root in a
- * container often cannot see the folder of another user's process, but its arguments. Outside Linux
- * neither is visible, and the log-in has to prove it.
+ * True if the process is the server of this home: its working folder is the data folder. In a
+ * container, root often cannot see the working folder of another user's process, but can see its
+ * arguments. Outside Linux neither is visible, so the login is the proof.
  */
 function isOwnPostmaster(home: EmbeddedHome, pid: number): boolean {
   const folder = findWorkingFolder(pid);
@@ -238,7 +230,7 @@ function isOwnPostmaster(home: EmbeddedHome, pid: number): boolean {
   return process.platform !== "linux" || readCommandLine(pid).includes(`\0-D\0${home.cluster}\0`);
 }
 
-/** Reads the arguments of a process, each ended by a zero character; empty if it does not exist. */
+/** Each argument ends with a zero character; "" if the process does not exist. */
 function readCommandLine(pid: number): string {
   try {
     return readFileSync(`/proc/${pid}/cmdline`, "utf8");
@@ -248,9 +240,9 @@ function readCommandLine(pid: number): string {
 }
 
 /**
- * Removes a pid file whose server is gone. After a reboot or in a new container, its number may
- * belong to another program or to the next server: PostgreSQL would refuse to start, or seem ready
- * too early. The file prevents a second server, so it is removed only if no process works in the
+ * Removes a pid file whose server is gone. After a reboot or in a new container, its pid may belong
+ * to another program or to the next server: PostgreSQL would refuse to start, or seem ready too
+ * early. Because the file prevents a second server, it is removed only if no process works in the
  * data folder.
  */
 function dropStalePidFile(home: EmbeddedHome): void {
@@ -262,14 +254,13 @@ function dropStalePidFile(home: EmbeddedHome): void {
   if (isStale && !isInUse(home)) rmSync(join(home.cluster, "postmaster.pid"), { force: true });
 }
 
-/** True if a process works in the data folder. */
 function isInUse(home: EmbeddedHome): boolean {
   if (process.platform !== "linux") return true;
   const pids = readdirSync("/proc").filter((name) => /^\d+$/.test(name));
   return pids.map(Number).some((pid) => mayWorkIn(home, pid));
 }
 
-/** True for a process in the data folder, and for a PostgreSQL whose folder is not visible. */
+/** True if the process works in the data folder, or is a PostgreSQL whose folder is not visible. */
 function mayWorkIn(home: EmbeddedHome, pid: number): boolean {
   const folder = findWorkingFolder(pid);
   return folder === undefined ? POSTGRES_CALL.test(readCommandLine(pid)) : folder === home.cluster;
@@ -277,7 +268,7 @@ function mayWorkIn(home: EmbeddedHome, pid: number): boolean {
 
 const POSTGRES_CALL = /^postgres[:\0]|\/postgres\0/;
 
-/** Returns a mark that changes whenever a server writes its pid file. */
+/** Returns a text that changes whenever a server writes its pid file. */
 function pidFileMark(home: EmbeddedHome): string | undefined {
   const found = statSync(join(home.cluster, "postmaster.pid"), {
     bigint: true,
@@ -290,21 +281,20 @@ function lastLines(path: string): string {
   return readFileSync(path, "utf8").trimEnd().split("\n").slice(-5).join("; ");
 }
 
-/** Identifies the server of a pid file, since every new container repeats the bare process numbers. */
+/** Identifies a server beyond its pid, because every new container repeats the pids. */
 interface ServerOwner {
   readonly host: string;
   readonly process: string;
 }
 
-/** Writes a note with the server's process and with its boot or container. */
 function noteOwner(home: EmbeddedHome, pid: number): void {
   const owner: ServerOwner = { host: hostIdentity(), process: identifyProcess(pid) };
   writeFileSync(ownerFile(home), JSON.stringify(owner));
 }
 
 /**
- * The state of the process of a pid file, from the note. `gone`: it ran under another boot or in
- * another container, or has ended here. `unknown`: there is no note of this process.
+ * Compares the pid file's process with the note. `gone`: it ran under another boot or in another
+ * container, or has ended. `unknown`: there is no note about this process.
  */
 function ownerState(home: EmbeddedHome, pid: number): "living" | "gone" | "unknown" {
   const owner = readOwner(home);

@@ -7,30 +7,28 @@ import { choosePort, rememberPort } from "./embedded-port.ts";
 import { emptyCluster, findServer, launch, resetPassword, stopServer } from "./embedded-process.ts";
 import { withStartLock } from "./start-lock.ts";
 
-/** Thrown if the database cannot be restored; the message has the reason. */
 class RestoreFault extends Error {
   override readonly name = "RestoreFault";
 }
 
 export interface EmbeddedRestore {
-  /** The data folder. It must not contain a database. */
+  /** The data folder, which must not contain a database. */
   readonly dataDir: string;
   readonly log: Logger;
   /** Writes the files of a base backup and its log into the folder, except for `PG_VERSION`. */
   readonly fill: (cluster: string) => Promise<void>;
-  /** Content of `PG_VERSION`. It is written last: without this file the folder is not a database. */
+  /** Content of `PG_VERSION`, which is written last: without it, the folder is not a database. */
   readonly version: string;
-  /** Name of the restore point up to which the log is replayed. A log that ends before it is refused. */
+  /** Restore point up to which the log is replayed. A log that ends before it is refused. */
   readonly restorePoint: string;
 }
 
-/** A long log takes long. An operator has to stop a server that makes no progress. */
+/** Replaying a long log takes long. An operator has to stop a server that makes no progress. */
 const REPLAY_WAIT_MS = 24 * 3_600_000;
 
 /**
- * Restores a base backup into an empty data folder: fills it, and lets the server replay the log.
- * Returns the folder of the database, which any later start uses. After a failure it is empty
- * again.
+ * Restores a base backup into an empty data folder and lets the server replay the log. Returns the
+ * folder of the database, which later starts use. Empties the folder again after a failure.
  */
 export async function restoreEmbedded(options: EmbeddedRestore): Promise<string> {
   const home = openEmbeddedHome(options.dataDir);
@@ -72,12 +70,12 @@ async function replay(home: EmbeddedHome, options: EmbeddedRestore): Promise<voi
     port,
     signal: new AbortController().signal,
     settings: {
-      // The whole log is in the folder already, so nothing has to be fetched.
+      // The folder has the whole log already, so there is nothing to fetch.
       restore_command: "false",
       recovery_target_timeline: "current",
       recovery_target_name: options.restorePoint,
       recovery_target_action: "promote",
-      // The server reports that it is ready only after the replay.
+      // Without hot standby, the server reports that it is ready only after the replay.
       hot_standby: "off",
     },
     readyWaitMs: REPLAY_WAIT_MS,
@@ -90,7 +88,7 @@ async function replay(home: EmbeddedHome, options: EmbeddedRestore): Promise<voi
   resetPassword(home, { binaries, port }, readOrMakePasswords(home).adminPassword);
 }
 
-/** Gives the files to PostgreSQL's user and makes the folders private, as PostgreSQL requires. */
+/** Makes PostgreSQL's user the owner, and the folders private, as PostgreSQL requires. */
 function own(home: EmbeddedHome, folder: string): void {
   const { user } = home;
   for (const entry of readdirSync(folder, { withFileTypes: true })) {

@@ -24,13 +24,12 @@ import { findServer, initialize, interruptServer, launch, stopServer } from "./e
 import { withStartLock } from "./start-lock.ts";
 
 export interface EmbeddedPostgres {
-  /** Connection string of the program's role. It contains the password: never print it. */
+  /** Connects as the program's role. Contains the password: never print it. */
   readonly connectionString: string;
-  /** Connection string of the superuser, for tests that need one. Never print it. */
+  /** Connects as the superuser, in tests. Contains the password: never print it. */
   readonly adminConnectionString: string;
-  /** The home of the database: outside the requested folder if PostgreSQL's user cannot enter that. */
+  /** Not in the requested folder if PostgreSQL's user cannot enter it. */
   readonly dataDir: string;
-  /** The folder in `dataDir` with PostgreSQL's own files. */
   readonly cluster: string;
   /** False if a running server was found and is shared. */
   readonly started: boolean;
@@ -42,8 +41,8 @@ export interface EmbeddedPostgresOptions {
   readonly dataDir: string;
   readonly log: Logger;
   /**
-   * True to start the server again, at the same address, whenever it ends while this process uses
-   * it. For long-running programs. Default: false.
+   * If true, the server is started again, at the same address, whenever it ends while this process
+   * uses it. For long-running programs.
    */
   readonly isKeptUp?: boolean;
 }
@@ -51,7 +50,7 @@ export interface EmbeddedPostgresOptions {
 const START_TRIES = 5;
 const START_RETRY_MS = 200;
 const START_RETRY_MAX_MS = 1_000;
-/** Longer than the time limit of statements, for the sessions that a killed server left. */
+/** Longer than the statement timeout, because sessions of a killed server may last that long. */
 const LEAVING_WAIT_MS = 35_000;
 const ANSWER_WAIT_MS = 60_000;
 const POLL_MS = 25;
@@ -91,7 +90,6 @@ export async function startEmbeddedPostgres(
   });
 }
 
-/** The parameters of a start. */
 interface Starter {
   readonly home: EmbeddedHome;
   readonly passwords: Pick<ServerAddress, "adminPassword" | "programPassword">;
@@ -133,14 +131,13 @@ async function bringBack(
   throw new Error(`it runs on port ${found.port} now, unknown to this program: restart it`);
 }
 
-/** Finds the running server of the home, or starts one. */
 async function shareOrStart(starter: Starter, signal: AbortSignal): Promise<FoundServer> {
   const running = await findAnswering(starter, signal);
   if (running !== undefined) return { port: running, started: false };
   return { port: await startServer(starter, signal), started: true };
 }
 
-/** Returns the port of the running server, once a log-in has succeeded; undefined if none runs. */
+/** Waits until a login succeeds. Undefined if no server runs. */
 async function findAnswering(starter: Starter, signal: AbortSignal): Promise<number | undefined> {
   const { home, passwords } = starter;
   for (let waitedMs = 0; waitedMs < ANSWER_WAIT_MS; waitedMs += POLL_MS) {
@@ -152,7 +149,7 @@ async function findAnswering(starter: Starter, signal: AbortSignal): Promise<num
       await ensureDatabase(address);
       return server.port;
     }
-    // Another program's "smart" shutdown would wait until the last session ends.
+    // Another program's "smart" shutdown would wait for the last session: make it a fast one.
     if (server.state === "stopping") interruptServer(server);
     signal.throwIfAborted();
     await sleep(POLL_MS);
@@ -174,7 +171,7 @@ async function startServer(starter: Starter, signal: AbortSignal): Promise<numbe
       log.info({ dataDir: home.folder, port }, "embedded PostgreSQL started");
       return port;
     }
-    // The port was taken meanwhile, or sessions of a killed server are still leaving.
+    // The port was taken meanwhile, or sessions of a killed server are still ending.
     const isLeaving = /pre-existing shared memory block/.test(failure);
     if (isLeaving ? waitedMs >= LEAVING_WAIT_MS : tries >= START_TRIES) {
       throw new Error(`the embedded PostgreSQL did not start: ${failure}`);
@@ -194,15 +191,11 @@ const RETRY_FIRST_MS = 250;
 const RETRY_MAX_MS = 10_000;
 
 export interface SupervisorOptions {
-  /** Called four times a second, so it must be cheap. */
+  /** Called four times per second, so it must be cheap. */
   readonly isUp: () => boolean;
-  /**
-   * Starts the server, or shares it if another process has started it meanwhile. Rejects if neither
-   * works.
-   */
+  /** Starts the server, or shares one that another process started. Rejects if neither works. */
   readonly bringBack: (signal: AbortSignal) => Promise<{ readonly started: boolean }>;
   readonly log: Logger;
-  /** The fields of every line about the server. */
   readonly detail: object;
 }
 
@@ -218,7 +211,6 @@ export class ServerSupervisor {
     this.#scheduleCheck(WATCH_MS, () => this.#check());
   }
 
-  /** Ends the watch. Resolves when a start that is under way has ended. */
   async stop(): Promise<void> {
     this.#stopping.abort();
     clearTimeout(this.#timer);
@@ -250,7 +242,6 @@ export class ServerSupervisor {
     }
   }
 
-  /** Sets a timer that never keeps the process alive. */
   #scheduleCheck(delayMs: number, check: () => void): void {
     if (!this.#stopping.signal.aborted) this.#timer = setTimeout(check, delayMs).unref();
   }

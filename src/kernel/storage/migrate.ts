@@ -17,9 +17,8 @@ import {
 import { transact } from "./transaction.ts";
 
 export interface MigrateOptions {
-  /** Default: the steps of this program. */
+  /** The steps to run. Default: those of this program. */
   readonly steps?: readonly Migration[];
-  /** Receives a line for each step that waits and each that ran. */
   readonly log?: Pick<Logger, "info" | "warn">;
   readonly times?: RunnerTimes;
 }
@@ -29,7 +28,7 @@ export async function checkSchema(pool: Pool): Promise<void> {
   assertUsable(await readSchemaState(pool, ownSteps()));
 }
 
-/** Returns the steps that `migrateDatabase` would run; throws if it would refuse. Changes nothing. */
+/** Returns what `migrateDatabase` would run; throws if it would refuse. Changes nothing. */
 export async function readSchema(pool: Pool): Promise<SchemaState> {
   const state = await readSchemaState(pool, ownSteps());
   assertUpgradable(state);
@@ -37,7 +36,7 @@ export async function readSchema(pool: Pool): Promise<SchemaState> {
 }
 
 /**
- * Migrates the database to this program's schema step by step; of several processes, one does it.
+ * Runs the missing steps of the schema, one transaction each; of several processes, one does it.
  * Completed steps stay if a later one fails. Returns the names of the steps that ran.
  */
 export async function migrateDatabase(
@@ -50,7 +49,7 @@ export async function migrateDatabase(
   // With a current schema, a start does not wait for another process.
   if (isCurrent(before)) return [];
   return await asOnlyRunner(pool, times, async (client) => {
-    // Another process may have run them meanwhile.
+    // Read again, because another process may have run the steps meanwhile.
     const state = await readSchemaState(client, own);
     assertUpgradable(state);
     await makeList(client);
@@ -75,7 +74,6 @@ async function makeList(client: PoolClient): Promise<void> {
   }
 }
 
-/** Returns the level of the newest step of this program. */
 export function programSchemaLevel(): number {
   return computeLevel(ownSteps());
 }
@@ -94,7 +92,7 @@ interface StepRun {
   readonly log: Pick<Logger, "info" | "warn"> | undefined;
 }
 
-/** Runs one step and records it. A step that gets no lock leaves the lock's queue and is tried again. */
+/** Runs and records one step. A step that gets no lock leaves the lock's queue and is retried. */
 async function runStep(client: PoolClient, step: Migration, run: StepRun): Promise<void> {
   const { times, log } = run;
   for (let tries = 1; ; tries += 1) {
@@ -127,13 +125,13 @@ async function inOneTransaction(
   });
 }
 
-/** True for a lock timeout, a deadlock, or a conflict with another transaction. */
+/** Lock timeout, deadlock, or conflict with another transaction. */
 function isLockConflict(error: unknown): boolean {
   return error instanceof DatabaseError && ["55P03", "40P01", "40001"].includes(error.code ?? "");
 }
 
 function stepFault(step: Migration, error: unknown): unknown {
-  // If the database went away, the caller that opened it reports it.
+  // If the database does not answer, the caller that opened it reports that.
   if (isStoreFault(error) || error instanceof SchemaFault) return error;
   const reason = error instanceof Error ? error.message : String(error);
   return new SchemaFault(
@@ -170,23 +168,21 @@ const OLDEST_SQL = `
   where datname = current_database() and xact_start is not null and pid <> pg_backend_pid()
   order by xact_start limit 1`;
 
-/** The time limits of a migration. Tests use shorter ones. */
 export interface RunnerTimes {
   /**
-   * Lock timeout of a step in its last tries; statements behind the step wait as long. It must
-   * exceed the second after which the server cancels an automatic vacuum that blocks it.
+   * Lock timeout of a step's last tries. Statements that queue behind the step wait as long. Must
+   * exceed 1 s, after which the server cancels an automatic vacuum that blocks the step.
    */
   readonly lockTimeoutMs: number;
   /**
-   * Lock timeout of the first tries. Must be well below `LEDGER_QUEUE_AGE_MS`, after which a
+   * Lock timeout of a step's first tries. Must be well below `LEDGER_QUEUE_AGE_MS`, after which a
    * waiting hold is refused.
    */
   readonly firstLockTimeoutMs: number;
   readonly firstTries: number;
-  /** Number of tries of a step that gets no lock. */
   readonly tries: number;
   readonly pauseMs: number;
-  /** Interval at which a process checks whether another runner has ended; `waitMs` bounds the wait. */
+  /** How often, and for how long in all, a process waits for another one that migrates. */
   readonly pollMs: number;
   readonly waitMs: number;
 }
@@ -201,17 +197,14 @@ export const RUNNER_TIMES: RunnerTimes = {
   waitMs: 300_000,
 };
 
-/**
- * Thrown if another process blocks a migration for longer than a start may wait. A later try may
- * pass.
- */
+/** Thrown if others block a migration for longer than a start may wait; a retry may succeed. */
 export class SchemaBusyFault extends Error {
   override readonly name = "SchemaBusyFault";
 }
 
 /**
- * Runs `work` on its own connection as the only runner of this database. It polls for the lock,
- * because a statement that waits would exceed the statement timeout.
+ * Runs `work` on its own connection, as the only migration of this database. It polls for the lock,
+ * because a waiting statement would exceed the statement timeout.
  */
 export async function asOnlyRunner<T>(
   pool: Pool,
@@ -225,7 +218,7 @@ export async function asOnlyRunner<T>(
     await client.query(UNLOCK_SQL);
     return done;
   } finally {
-    // Closing the connection releases the lock and the settings of the session.
+    // Closing the connection releases the lock and resets the session.
     client.release(true);
   }
 }

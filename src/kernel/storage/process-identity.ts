@@ -2,10 +2,9 @@ import { execFileSync } from "node:child_process";
 import { readFileSync, readlinkSync } from "node:fs";
 import { hostname } from "node:os";
 
-/** Identifies a process of this machine, and no later one with the same number: `<pid>-<start time>`. */
+/** `<pid>-<start time>`: unlike a bare pid, no later process on this machine has the same one. */
 export type ProcessIdentity = string;
 
-/** Returns the identity of this process. */
 export function ownIdentity(): ProcessIdentity {
   return identifyProcess(process.pid);
 }
@@ -14,7 +13,6 @@ export function identifyProcess(pid: number): ProcessIdentity {
   return `${pid}-${readStartTime(pid) ?? "0"}`;
 }
 
-/** True if the process is still running on this machine. */
 export function isAlive(identity: ProcessIdentity): boolean {
   const [pidText = "", started] = identity.split("-");
   const pid = Number(pidText);
@@ -22,27 +20,26 @@ export function isAlive(identity: ProcessIdentity): boolean {
   return readStartTime(pid) === started;
 }
 
-/** True if a process of any user has this number. */
 export function isPidAlive(pid: number): boolean {
   return readStartTime(pid) !== undefined;
 }
 
-/** Returns the working folder of a process; undefined if the system does not show it. */
+/** Returns undefined if the system does not show the folder. */
 export function findWorkingFolder(pid: number): string | undefined {
   return linkTarget(`/proc/${pid}/cwd`);
 }
 
-/** Identifies the machine, its boot and its process namespace, in which a process number is unique. */
+/** Identifies the machine, its boot and its process namespace: within these, a pid is unique. */
 export function hostIdentity(): string {
   const boot = readOptional("/proc/sys/kernel/random/boot_id")?.trim() ?? "";
   return `${hostname()} ${boot} ${linkTarget("/proc/self/ns/pid") ?? ""}`.trim();
 }
 
-/** Returns the start time of a process; undefined if it does not exist or is a zombie. */
+/** Returns undefined if the process does not exist or is a zombie. */
 function readStartTime(pid: number): string | undefined {
   if (process.platform === "linux") {
     const stat = readOptional(`/proc/${pid}/stat`) ?? "";
-    // The name in parentheses may contain spaces; the state and the start time follow it.
+    // The name in parentheses may contain spaces; state and start time come after it.
     const fields = stat.slice(stat.lastIndexOf(")") + 2).split(" ");
     return fields[0] === "Z" || fields[0] === "X" ? undefined : fields[19];
   }

@@ -4,7 +4,6 @@ import { Cluster, Redis, type RedisOptions } from "ioredis";
 
 import { assert } from "../core/assert.ts";
 
-/** The Redis servers to connect to. */
 export interface RedisServers {
   /**
    * `redis[s]://[user:password@]host[:port][/database]`, with further addresses after commas. User,
@@ -16,24 +15,22 @@ export interface RedisServers {
    * the master. `auto`, the default, means `cluster` for several addresses and `single` for one.
    */
   readonly mode?: string;
-  /** Name of the master that the sentinels watch. */
   readonly master?: string;
   /** PEM file of the certificate authority of `rediss:` servers. Empty: public authorities. */
   readonly caFile?: string;
-  /** Password of the sentinels. Empty if they have none. */
+  /** Empty if the sentinels have no password. */
   readonly sentinelPassword?: string;
 }
 
-/** Lua scripts by name. */
 export type RedisScripts = Readonly<Record<string, { readonly lua: string }>>;
 
 const CONNECT_TIMEOUT_MS = 2_000;
-/** After so long without an answer to a command, the client reconnects. */
+/** After this long without an answer to a command, the client reconnects. */
 const SILENCE_MS_MAX = 5_000;
 const RETRY_STEP_MS = 50;
 const RETRY_MS_MAX = 1_000;
 
-/** Creates a client that is not connected yet. Throws an Error for invalid settings. */
+/** The client is not connected yet. Throws an Error for invalid settings. */
 function createRedisClient(servers: RedisServers, scripts: RedisScripts): Redis | Cluster {
   const addresses = parseAddresses(servers.url);
   const [first] = addresses;
@@ -85,7 +82,7 @@ function commonOptions(first: URL, { caFile = "" }: RedisServers) {
     maxRetriesPerRequest: 0,
     maxLoadingRetryTime: RETRY_MS_MAX,
     disableClientInfo: true,
-    // The server has become a replica: a new connection finds the current leader.
+    // The server has become a replica: a new connection finds the current master.
     reconnectOnError: (fault: Error) => fault.message.startsWith("READONLY"),
     ...(first.username === "" ? {} : { username: decodeURIComponent(first.username) }),
     ...(first.password === "" ? {} : { password: decodeURIComponent(first.password) }),
@@ -105,7 +102,7 @@ function sentinelOptions(
     sentinels,
     name: master,
     role: "master" as const,
-    // Leaves a replaced master at once, and not only when it stops answering.
+    // Leaves a replaced master at once, not only when it stops answering.
     failoverDetector: true,
     sentinelCommandTimeout: CONNECT_TIMEOUT_MS,
     sentinelRetryStrategy: retryAfterMs,
@@ -143,20 +140,19 @@ function parseAddresses(url: string): URL[] {
   });
 }
 
-/** Keys that one SCAN requests. */
 const SCAN_KEYS = 1_000;
 
 /**
  * A connection to a Redis server, to the master that sentinels name, or to each server of a
- * cluster. It reconnects by itself. Without a connection, commands fail instead of waiting; no
+ * cluster. It reconnects automatically. While it is down, commands fail instead of waiting. No
  * command is sent twice.
  */
 export class RedisLink {
   readonly #client: Redis | Cluster;
-  /** The scripts as commands of the client, which sends the text of each once per connection. */
+  /** The client turns scripts into commands, and sends the text of each once per connection. */
   readonly #scripts: ScriptCommands;
 
-  /** `scripts` has all scripts of this connection. Throws an Error if `servers` is not valid. */
+  /** `scripts` must have all scripts that `run` may call. Throws an Error for invalid `servers`. */
   constructor(servers: RedisServers, scripts: RedisScripts, onFault: (fault: unknown) => void) {
     this.#client = createRedisClient(servers, scripts);
     this.#scripts = this.#client as unknown as ScriptCommands;
@@ -165,7 +161,7 @@ export class RedisLink {
     this.#client.connect().catch(() => undefined);
   }
 
-  /** Resolves as soon as commands can be sent, at the latest after `withinMs`. */
+  /** Resolves as soon as commands can be sent, or after `withinMs`. */
   async ready(withinMs: number): Promise<void> {
     if (this.#client.status === "ready") return;
     await new Promise<void>((resolve) => {
@@ -177,7 +173,7 @@ export class RedisLink {
     });
   }
 
-  /** Runs a script. Rejects if it failed, was not sent, or its answer was lost. */
+  /** Rejects if the script failed, was not sent, or its answer was lost. */
   run(
     script: string,
     keys: readonly string[],
@@ -188,7 +184,7 @@ export class RedisLink {
     return run.call(this.#client, keys.length, ...keys, ...args);
   }
 
-  /** Removes every key that begins with this text, on all servers, and returns the number of keys. */
+  /** Removes every key with this prefix on all servers. Returns the number of keys. */
   async removeAll(beginning: string): Promise<number> {
     const client = this.#client;
     const servers = client instanceof Cluster ? client.nodes("master") : [client];
@@ -196,7 +192,7 @@ export class RedisLink {
     for (const server of servers) {
       const scan = { match: `${beginning}*`, count: SCAN_KEYS };
       for await (const keys of server.scanStream(scan) as AsyncIterable<string[]>) {
-        // One command per key, because the keys of a cluster's server belong to different slots.
+        // One command per key, because the keys of one cluster server belong to different slots.
         removed += (await Promise.all(keys.map((key) => server.unlink(key)))).length;
       }
     }

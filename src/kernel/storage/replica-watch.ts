@@ -4,12 +4,12 @@ import type { Clock } from "../core/time.ts";
 import type { Logger } from "../core/log.ts";
 import { queryInTime } from "./connection.ts";
 
-/** Interval at which the positions of primary and replica are read. */
+/** How often the log positions of primary and replica are read. */
 const ASK_EVERY_MS = 1_000;
-/** A replica that has not answered for so long counts as down. */
+/** A replica that has not answered for this long counts as down. */
 const ANSWERED_WITHIN_MS = 5_000;
 
-/** The position of the primary's log at a time of this process's clock. */
+/** The primary's log position at an instant of this process's monotonic clock. */
 interface Mark {
   readonly atMs: number;
   readonly position: bigint;
@@ -17,7 +17,7 @@ interface Mark {
 
 interface Primary {
   readonly position: bigint;
-  /** The server and the database. A replica has the same identity as its primary. */
+  /** Identifies the server and the database. A replica has the identity of its primary. */
   readonly identity: string;
 }
 
@@ -26,9 +26,9 @@ interface Replica extends Primary {
 }
 
 /**
- * Measures the age of a streaming replica. Each second it reads the log position of the primary: a
- * replica that has replayed up to there has all commits before that read. So it writes nothing and
- * relies on no server's clock. Ages are upper bounds.
+ * Measures the age of a streaming replica. Every second it reads the log position of the primary: a
+ * replica that has replayed up to this position has all commits before that read. So it writes
+ * nothing and relies on no server's clock. Ages are upper bounds.
  */
 export class ReplicaWatch {
   readonly #primary: Pool;
@@ -47,7 +47,7 @@ export class ReplicaWatch {
   constructor(of: {
     readonly primary: Pool;
     readonly replica: Pool;
-    /** Above this age, in milliseconds, the replica is not used. */
+    /** An older replica is not used. */
     readonly ageMsMax: number;
     readonly clock: Clock;
     readonly log: Logger;
@@ -59,7 +59,6 @@ export class ReplicaWatch {
     this.#log = of.log;
   }
 
-  /** Watches until `close`. */
   start(): void {
     void this.#watch();
   }
@@ -75,8 +74,8 @@ export class ReplicaWatch {
   }
 
   /**
-   * Returns the maximum age, in milliseconds, of the data that this connection of the replica reads
-   * from now on. Undefined if that exceeds `ageMsMax`, or if it is not a replica of the primary.
+   * Returns the maximum age, in milliseconds, of what this connection reads from now on. Undefined
+   * if it exceeds `ageMsMax`, or if the server is not a replica of the primary.
    */
   async ageMs(client: Pool | PoolClient): Promise<number | undefined> {
     await this.#askPrimary().catch(() => undefined);
@@ -101,14 +100,14 @@ export class ReplicaWatch {
   }
 
   async #askPrimary(): Promise<void> {
-    // Read before the query, because the position may lack commits after it.
+    // Read before the query, because the position may lack commits after this instant.
     const atMs = this.#clock.monotonicMs();
     const { position, identity } = await read<Primary>(this.#primary, PRIMARY_SQL);
     this.#identity = identity;
     const kept = this.#marks.findLastIndex((each) => atMs - each.atMs > this.#ageMsMax);
     this.#marks = this.#marks.slice(Math.max(kept, 0));
     const last = this.#marks.at(-1);
-    // Skips an answer that a later one has overtaken.
+    // Drops the answer if a later query was answered first.
     if (last !== undefined && (atMs < last.atMs || position < last.position)) return;
     this.#marks.push({ atMs, position });
   }

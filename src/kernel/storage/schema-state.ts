@@ -4,29 +4,27 @@ import { join, resolve } from "node:path";
 
 import type { Pool, PoolClient } from "pg";
 
-/** Thrown for a schema that this program cannot use. The message tells the operator what to do. */
+/** Thrown if this program cannot use the schema. The message tells the operator what to do. */
 export class SchemaFault extends Error {
   override readonly name = "SchemaFault";
 }
 
-/** The comparison of a database's schema with this program's. */
 export interface SchemaState {
-  /** True if the database has tables of tokenmarket. */
+  /** False for a database without tables of this program. */
   readonly isThere: boolean;
-  /** True if a version before the first release created them, which had other steps. */
+  /** True if a version before the first release created the tables, with other steps. */
   readonly isEarly: boolean;
   /** The highest level of a step in the database. */
   readonly databaseLevel: number;
   readonly programLevel: number;
-  /** Steps of this program that the database lacks. */
   readonly missing: readonly Migration[];
-  /** Names of newer steps with which this program works. */
+  /** Unknown steps of newer programs. This program works with them. */
   readonly newer: readonly string[];
-  /** The first step with which this program does not work, because it needs a newer program. */
+  /** The first step that needs a newer program. */
   readonly refusing: { readonly name: string; readonly programMin: number } | undefined;
-  /** Names of unknown steps that are not newer: another program created them. */
+  /** Unknown steps that are not newer: another program created them. */
   readonly foreign: readonly string[];
-  /** Names of steps whose text differs from this program's. */
+  /** Steps whose text differs from this program's. */
   readonly changed: readonly string[];
 }
 
@@ -37,7 +35,6 @@ interface AppliedStep {
   readonly sha256: string;
 }
 
-/** Compares the steps of the database with `own`. Changes nothing. */
 export async function readSchemaState(
   database: Pool | PoolClient,
   own: readonly Migration[],
@@ -48,17 +45,16 @@ export async function readSchemaState(
   );
   const applied = tables[0]?.steps === true ? await readSteps(database) : [];
   const isUnlisted = tables[0]?.early === true && applied.length === 0;
-  // Steps of early versions began with numbers.
+  // The names of steps in early versions began with numbers.
   const isEarly = isUnlisted || applied.some(({ name }) => /^\d/.test(name));
   return { ...compared(applied, own), isEarly };
 }
 
-/** True if no step is left to run. */
 export function isCurrent({ isThere, missing }: SchemaState): boolean {
   return isThere && missing.length === 0;
 }
 
-/** Throws a `SchemaFault` unless the steps of this program can run on this schema, or have run. */
+/** Throws a `SchemaFault` unless this program's steps can run on this schema, or have run. */
 export function assertUpgradable(state: SchemaState): void {
   const { isEarly, refusing, foreign, changed, programLevel } = state;
   if (isEarly) {
@@ -119,7 +115,7 @@ function compared(
     programLevel,
     missing: own.filter(({ name }) => !texts.has(name)),
     newer: unknown.filter(({ level }) => level > programLevel).map(({ name }) => name),
-    // Includes known steps, because a newer program may have raised their minimum.
+    // Known steps count too, because a newer program may have raised their minimum.
     refusing: applied.find(({ programMin }) => programMin > programLevel),
     foreign: unknown.filter(({ level }) => level <= programLevel).map(({ name }) => name),
     changed: own
@@ -135,30 +131,26 @@ async function readSteps(database: Pool | PoolClient): Promise<readonly AppliedS
   return rows;
 }
 
-/** A step of the schema: SQL that every database runs once. */
+/** SQL that every database runs once. */
 export interface Migration {
   readonly name: string;
-  /** Position among the steps, from 1 on. The level of a program is the level of its last step. */
+  /** Position among the steps, from 1 on. A program has the level of its last step. */
   readonly level: number;
-  /** The lowest level of programs that work with this step. */
+  /** The lowest program level that works with this step. */
   readonly programMin: number;
   readonly text: string;
-  /** SHA-256 of the text, in hexadecimal. */
   readonly sha256: string;
 }
 
 /**
  * The steps in the order in which they run. A published text never changes: a later change is a new
- * file at the end of this list. It contains `-- program_min: N` if older programs work with it.
+ * file at the end of this list, with `-- program_min: N` if older programs work with it.
  */
 const STEPS: readonly string[] = ["schema", "functions"];
 
-/**
- * The folder of the SQL files. The path works in the sources, in the built program and in a bundle.
- */
+/** This path works in the sources, in the built program and in a bundle. */
 const FOLDER = resolve(import.meta.dirname, "../storage/migrations");
 
-/** The steps of this program. */
 export function ownSteps(): readonly Migration[] {
   return STEPS.map((name, at) =>
     toMigration({ name, level: at + 1, text: readFileSync(join(FOLDER, `${name}.sql`), "utf8") }),
@@ -175,7 +167,6 @@ export function toMigration(step: Pick<Migration, "name" | "level" | "text">): M
   };
 }
 
-/** Returns the level of a program with these steps. */
 export function computeLevel(own: readonly Migration[]): number {
   return Math.max(0, ...own.map(({ level }) => level));
 }

@@ -1,18 +1,18 @@
 import type { Pool } from "pg";
 
-/** Time limit of a statement on a pool. */
 export const POOL_STATEMENT_TIMEOUT_MS = 30_000;
 
 /**
- * The settings on which this program depends, whatever defaults the server, the database or the
- * role has. They affect the cost of a statement, the rows it sees, and the format of its values.
- * The default read-only mode is not among them: it fences a server off, and no client may lift it.
+ * The settings on which this program depends, whatever the defaults of the server, the database or
+ * the role are. They affect the cost of a statement, the rows it sees, and the format of values.
+ * `default_transaction_read_only` is not among them: it fences a server off, and no client may lift
+ * it.
  */
 const OWN_SETTINGS: Readonly<Record<string, string>> = {
   // Compiling a statement would take longer than running it.
   jit: "off",
   plan_cache_mode: "auto",
-  // One core per statement, because the batches of the ledger come first.
+  // One core per statement, because the batches of the ledger have priority.
   max_parallel_workers_per_gather: "0",
   default_transaction_isolation: "read committed",
   lock_timeout: "0",
@@ -28,18 +28,17 @@ const OWN_SETTINGS: Readonly<Record<string, string>> = {
   extra_float_digits: "1",
 };
 
-/** An acknowledged commit is on disk. A stricter setting of the server stays in force. */
+/** An acknowledged commit must be on disk. A stricter setting of the server stays in force. */
 const DURABLE_SQL = `case current_setting('synchronous_commit')
   when 'remote_apply' then 'remote_apply' else 'on' end`;
 
-/** Time limits of a session, in milliseconds. */
 export interface SessionLimits {
   readonly statementTimeoutMs: number;
-  /** Default: no limit. */
+  /** How long a statement may wait for a lock. Default: no limit. */
   readonly lockTimeoutMs?: number;
 }
 
-/** Returns a statement that applies the settings. A pooler would refuse them as startup parameters. */
+/** A statement, because poolers refuse these settings as startup parameters. */
 export function settingsSql(limits: SessionLimits, of: "session" | "transaction"): string {
   const { statementTimeoutMs, lockTimeoutMs = 0 } = limits;
   const values: Readonly<Record<string, string>> = {
@@ -62,7 +61,7 @@ export async function settleRole(shared: Pool): Promise<void> {
   await shared.query(SETTLE_ROLE_SQL);
 }
 
-/** Returns the names of the settings that differ in sessions of a shared pool. */
+/** Names the settings that have other values in sessions of a shared pool. */
 export async function missingSettings(shared: Pool): Promise<readonly string[]> {
   const { rows } = await shared.query<{ name: string }>(
     `select name from (values ${ROLE_VALUES}) as own (name, value)

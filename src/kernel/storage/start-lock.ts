@@ -16,9 +16,9 @@ const WAIT_MS = 90_000;
 let locksTaken = 0;
 
 /**
- * Runs `work` while no other process, nor other work of this one, has the lock of `folder`. The
- * lock of a killed holder is taken over at once, that of a living holder never. Throws after 90 s
- * of waiting, or if `signal` is aborted.
+ * Runs `work` while nothing else, in this process or another, has the lock of `folder`. The lock of
+ * a dead process is taken over at once, that of a living process never. Throws after 90 s of
+ * waiting, or if `signal` is aborted.
  */
 export async function withStartLock<T>(
   folder: string,
@@ -36,8 +36,8 @@ export async function withStartLock<T>(
 
 async function acquire(path: string, signal: AbortSignal | undefined): Promise<void> {
   const mine = `${path}.${process.pid}.${locksTaken++}`;
-  // A killed process with the same number may have left a file of this name. It could be a link to
-  // the lock, and writing to it would overwrite the lock.
+  // A killed process with the same pid may have left this file. It could be a link to the lock, and
+  // writing to it would overwrite the lock.
   rmSync(mine, { force: true });
   writeFileSync(mine, ownIdentity());
   try {
@@ -54,10 +54,7 @@ async function acquire(path: string, signal: AbortSignal | undefined): Promise<v
   }
 }
 
-/**
- * Creates `path` as a link to `mine`. A link has its content at once, so no half-written owner is
- * read.
- */
+/** A link has its content at once, so that no one reads a half-written owner. */
 function tryLink(mine: string, path: string): boolean {
   try {
     linkSync(mine, path);
@@ -69,8 +66,8 @@ function tryLink(mine: string, path: string): boolean {
 }
 
 /**
- * Removes the lock of a dead holder. This requires the guard file: without it, the lock could pass
- * to a living process between another waiter's check and its removal.
+ * Removes the lock of a dead process. This requires the guard file: without it, a living process
+ * could take the lock between the check and the removal.
  */
 function dropIfStale(mine: string, path: string): void {
   if (!isDead(readOwner(path))) return;
@@ -80,8 +77,7 @@ function dropIfStale(mine: string, path: string): void {
     unlinkSync(guard);
     return;
   }
-  // The holder of the guard may have been killed. The rename lets only one of several waiters
-  // remove it.
+  // The guard's owner may have been killed. The rename lets only one of several waiters remove it.
   const owner = readOwner(guard);
   if (!isDead(owner)) return;
   const aside = `${mine}.aside`;
@@ -94,7 +90,6 @@ function dropIfStale(mine: string, path: string): void {
   rmSync(aside, { force: true });
 }
 
-/** Removes files of killed waiters. */
 function dropLeftOver(path: string): void {
   const folder = dirname(path);
   const waiting = new RegExp(`^${basename(path)}\\.\\d+\\.\\d+`);

@@ -2,8 +2,8 @@ import type { Pool, PoolClient, QueryConfig } from "pg";
 
 /**
  * Runs `work` in one transaction on its own connection. After a fault the connection is closed,
- * which rolls back, because its state is unknown. With `answerTimeoutMs`, `begin` and `commit` fail
- * after so long without an answer.
+ * which rolls back, because its state is unknown. `answerTimeoutMs` bounds the wait for `begin` and
+ * for `commit`.
  */
 export async function inTransaction<T>(
   pool: Pool,
@@ -43,25 +43,25 @@ export async function transact<T>(
     await client.query("commit");
     return outcome;
   } catch (fault) {
-    // A lost connection has rolled back by itself. The first fault is the one to report.
+    // A lost connection has rolled back by itself. Report the first fault, not that of the
+    // rollback.
     await client.query("rollback").catch(() => undefined);
     throw fault;
   }
 }
 
 /**
- * Returns SQL that leases rows of `table` (alias `t`) to one process. It skips rows that another
- * process is taking. Rows become due again when their lease ends.
+ * Returns SQL that leases due rows of `table` (alias `t`) to one process. It skips rows that
+ * another process is taking. Rows become due again when their lease ends.
  */
 export function takeRowsSql(
   table: string,
   key: string,
   taken: {
-    /** The clauses after `from`, which select due rows and limit their number. */
+    /** The text after `from`, which selects due rows and limits their number. */
     readonly due: string;
-    /** The assignments that write the lease. */
     readonly set: string;
-    /** Default: the key. */
+    /** The columns to return. Default: the key. */
     readonly returning?: string;
   },
 ): string {
@@ -72,8 +72,8 @@ export function takeRowsSql(
 }
 
 /**
- * Takes the lock of this name. Returns the connection that holds it until it is unlocked or lost;
- * undefined if another process holds it.
+ * Takes a lock by name. Returns the connection that holds it, until it is unlocked or lost;
+ * undefined if another connection holds the lock.
  */
 export async function lockedConnection(pool: Pool, name: string): Promise<PoolClient | undefined> {
   const client = await pool.connect();
@@ -88,12 +88,9 @@ export async function lockedConnection(pool: Pool, name: string): Promise<PoolCl
   }
 }
 
-/**
- * Releases the locks and the connection. With `isSpent` the connection is closed, to drop its
- * settings.
- */
+/** Releases the locks and the connection. `isSpent` closes the connection, to drop its settings. */
 export async function unlockConnection(client: PoolClient, isSpent = false): Promise<void> {
-  // Unlocks explicitly, because the server may notice the end of a connection later.
+  // An explicit unlock, because the server may notice the end of a connection later.
   const isWell = await client.query("select pg_advisory_unlock_all()").then(
     () => true,
     () => false,

@@ -2,13 +2,15 @@ import type { PoolClient } from "pg";
 
 import { type AuditSpan, type IdRange, type OrgRange, monthsSql } from "./audit-span.ts";
 
-/** Bounds the lines of one range of organizations, which are sorted and replayed together. */
+/**
+ * The most journal lines in one range of organizations, because a range is sorted and replayed as a
+ * whole.
+ */
 const REPLAY_LINES_MAX = 20_000_000;
 /** A piece with fewer attempts is not worth its own statement. */
 const PIECE_ATTEMPTS_MIN = 20_000;
 const DAY_OF_IDS = 86_400_000n << 22n;
 
-/** The parts of an audit that are checked in parallel. */
 export interface AuditPlan {
   readonly pieces: readonly IdRange[];
   readonly orgs: readonly OrgRange[];
@@ -27,8 +29,8 @@ export async function planAudit(
 }
 
 /**
- * Splits a day into at most eight ranges of ids, and a journal into at least one; together they
- * cover all ids.
+ * Splits all ids into ranges, each of an eighth of a day to a day, or keeps one range if the span
+ * has few attempts.
  */
 async function splitSpan(
   client: PoolClient,
@@ -55,7 +57,7 @@ interface Weight {
   readonly weight: number;
 }
 
-/** Reads the spend of organizations, a rough measure of their part of the journal. */
+/** Reads the spend of each organization, a rough measure of its part of the journal. */
 async function weights(client: PoolClient, span: AuditSpan): Promise<readonly Weight[]> {
   const { rows } = await client.query<{ org: string; weight: string }>(`
     select id as org, sum(settled)::text as weight from spend
@@ -63,7 +65,6 @@ async function weights(client: PoolClient, span: AuditSpan): Promise<readonly We
   return rows.map(({ org, weight }) => ({ org, weight: Number(weight) }));
 }
 
-/** Splits organizations into ranges of about the same weight. */
 export function splitOrgs(orgs: readonly Weight[], count: number): readonly OrgRange[] {
   const all = orgs.reduce((sum, { weight }) => sum + weight, 0);
   const bounds: string[] = [];
@@ -75,7 +76,6 @@ export function splitOrgs(orgs: readonly Weight[], count: number): readonly OrgR
   return between(bounds);
 }
 
-/** Returns the ranges between bounds. The first and the last are open-ended. */
 function between<T>(bounds: readonly T[]): readonly { readonly from?: T; readonly until?: T }[] {
   return Array.from({ length: bounds.length + 1 }, (_, at) => {
     const [from, until] = [bounds[at - 1], bounds[at]];

@@ -12,7 +12,6 @@ import {
   spendSql,
 } from "./audit-span.ts";
 
-/** The transfers that these attempts must have, by their state. */
 const dueTransfersSql = (attempts: string): string => `
   select attempt_id, 'settle' as kind, 'wallet:' || org_id as debit_account,
     case state when 'settled' then 'accrual:' else 'unknown:' end || provider_id as credit_account,
@@ -42,7 +41,6 @@ const ACCOUNT_HALF_FULL = "4611686018427387903";
 const TRANSFERS_TITLE = "every attempt has exactly the transfers of what became of it";
 const PINS_TITLE = "every attempt refers to recorded prices of its provider";
 
-/** Compares the sums of retired days with their transfers. */
 const RETIRED_SUMS = `
       select concat('retired day ', day) as what,
         format('debit %s, overrun %s', debit, overrun) as found,
@@ -59,7 +57,6 @@ const RETIRED_SUMS = `
         group by r.day
       ) x where debit <> moved_debit or overrun <> moved_overrun`;
 
-/** Queries on accounts and holds, which do not depend on the span. */
 const WHOLE_QUERIES: readonly AuditQuery[] = [
   {
     id: "I2",
@@ -148,7 +145,6 @@ const WHOLE_QUERIES: readonly AuditQuery[] = [
   },
 ];
 
-/** Returns the queries on accounts, months, holds and requests. */
 export function bookQueries(span: AuditSpan): readonly AuditQuery[] {
   return [
     ...WHOLE_QUERIES,
@@ -206,9 +202,9 @@ export function bookQueries(span: AuditSpan): readonly AuditQuery[] {
 }
 
 /**
- * A request of one attempt only has to be final, without anything earlier. For other requests, an
- * audit of a span looks up their attempts within the distance of `join_attempts`; a whole audit
- * reads all.
+ * A request with one attempt is right if this attempt is `final` and has no `earlier`. For other
+ * requests, an audit of a span looks up the attempts within the distance of `join_attempts`; a
+ * whole audit reads all attempts.
  */
 function requestQuery(span: AuditSpan): AuditQuery {
   const sums = [...Object.values(TOKEN_BUCKETS), "cost_pico", "debit", "duration_ms", HOUR_SKU_NAME]
@@ -304,7 +300,6 @@ function rebuildQuery(span: AuditSpan): AuditQuery {
   };
 }
 
-/** Returns the queries on single attempts of a range. */
 export function attemptQueries(span: AuditSpan, range: IdRange): readonly AuditQuery[] {
   return [
     {
@@ -361,7 +356,7 @@ export function attemptQueries(span: AuditSpan, range: IdRange): readonly AuditQ
   ];
 }
 
-/** The attempts of requests that the span may have to compare. */
+/** The attempts, finished and open, among which the span compares those of one request. */
 function requestAttempts(span: AuditSpan): string {
   return `(
         select request_id, org_id, key_id, ordinal from ${attemptsSql(hourEarlier(span))} ended

@@ -1,12 +1,14 @@
-/** A query that finds the violations of one invariant of the books. */
 export interface AuditQuery {
   readonly id: string;
   readonly title: string;
-  /** Selects a row of three texts for every violation: the subject, what was found, what was expected. */
+  /**
+   * Selects a row of three texts for every violation: the subject, what was found, what was
+   * expected.
+   */
   readonly sql: string;
 }
 
-/** SQL for the day in an attempt id. */
+/** SQL expression for the UTC day in an attempt id. */
 export const attemptDay = (id: string): string =>
   `date '2025-01-01' + ((${id} >> 22) / 86400000)::integer`;
 

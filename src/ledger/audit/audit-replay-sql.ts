@@ -9,13 +9,12 @@ import {
   orgsSql,
 } from "./audit-span.ts";
 
-/** Facts about the whole journal that the replay of a part needs; 0 if there is nothing retired. */
+/** Facts about the whole journal that the replay of a part needs; 0 if no day is retired. */
 export interface ReplayBounds {
   /** Position of the last transfer of a retired attempt. */
   readonly retiredThrough: bigint;
   /** The id after the last one of a retired day. */
   readonly retiredIds: bigint;
-  /** Position of the first attempt in the journal. */
   readonly firstPosition: bigint;
 }
 
@@ -48,7 +47,9 @@ export function journalSizeSql(span: AuditSpan): string {
       ${retired}`;
 }
 
-/** The organization of a transfer. Transfers between platform accounts belong to the first range. */
+/**
+ * The organization of a transfer. Transfers between platform accounts belong to the first range.
+ */
 const TRANSFER_ORG = `coalesce(substring(debit_account from '^(?:wallet|receivable):(.*)$'),
   substring(credit_account from '^(?:wallet|receivable):(.*)$'), '')`;
 const ACCOUNT_ORG = "substring(account_id from '^(?:wallet|receivable):(.*)$')";
@@ -56,8 +57,9 @@ const ACCOUNT_ORG = "substring(account_id from '^(?:wallet|receivable):(.*)$')";
 /**
  * Selects the journal of some organizations in the order of positions. At one position, closings
  * come before holds, because a hold of the same batch may need what they released. Everything
- * before the journal comes first, as sums. The last sort columns order duplicates of an attempt,
- * which are damage, so that they are reported the same way each time.
+ * before the journal comes first, as sums. An attempt with equal positions was annulled before it
+ * was opened: it never held anything and is left out. The last sort columns order duplicates of an
+ * attempt, which are damage, so that they are reported the same way each time.
  */
 export function journalSql(span: AuditSpan, orgs: OrgRange, bounds: ReplayBounds): string {
   const attempts = attemptsSql(span);
@@ -97,8 +99,8 @@ const OPENING = `opened_position, attempt_id, org_id, key_id, provider_id, reser
       ${monthNumber("month")}, (created_at at time zone 'utc')::date - date '1970-01-01', null`;
 
 /**
- * The transfers before the first attempt in the journal, as sums. An attempt that was annulled
- * before it was opened never held anything.
+ * The transfers without an attempt and the retired spend, which come before the journal; those
+ * before its first attempt are summed up.
  */
 function beforeAllSql(orgs: OrgRange, { firstPosition, retiredIds }: ReplayBounds): string {
   return `
@@ -123,7 +125,9 @@ function beforeAllSql(orgs: OrgRange, { firstPosition, retiredIds }: ReplayBound
     where ${orgsSql(TRANSFER_ORG, orgs)} group by at, debit_account, credit_account`;
 }
 
-/** The sums of a checkpoint, the attempts then in flight, and later transfers without an attempt. */
+/**
+ * The sums of a checkpoint, the attempts then in flight, and later transfers without an attempt.
+ */
 function beforeSql(span: AuditStart, orgs: OrgRange): string {
   const { day, position } = span;
   const attempts = attemptsSql(span);
@@ -167,7 +171,7 @@ export function accountsSql(orgs: OrgRange): string {
 export const SHARED_ACCOUNTS_SQL = `select account_id, debits, credits, reserved from account
   where ${ACCOUNT_ORG} is null`;
 
-/** Selects the sums of the platform's accounts before the span. */
+/** Selects the sums of the platform's accounts at the start of the span. */
 export function sharedBeforeSql(span: AuditSpan): string {
   return `select account_id, debits, credits, 0 from audit_checkpoint_account
     where ${span === undefined ? "false" : `day = '${span.day}'`} and ${ACCOUNT_ORG} is null`;

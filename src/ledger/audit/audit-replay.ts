@@ -8,9 +8,8 @@ import { AuditTally, type AuditCheck } from "./ledger-audit.ts";
 import { readBlocks, readRows, type Text, type TextRow } from "./checkpoint-store.ts";
 import { accountText, JournalReplay, type JournalEntry, type SpenderName } from "./replay.ts";
 
-/** The size of the journal, and the facts that every replay of a part needs. */
 export interface JournalSize {
-  /** Maximum number of lines. */
+  /** An upper bound of the number of journal lines. */
   readonly lines: number;
   readonly bounds: sql.ReplayBounds;
 }
@@ -28,14 +27,12 @@ export async function readJournalSize(client: PoolClient, span: AuditSpan): Prom
   };
 }
 
-/** The result for one range of organizations. */
 export interface ReplayedRange {
   readonly checks: readonly AuditCheck[];
   /** What these organizations moved in accounts of the platform. */
   readonly shared: ReadonlyMap<string, ModelAccount>;
 }
 
-/** Replays the journal of some organizations and compares their books with the result. */
 export async function replayRange(
   client: PoolClient,
   of: { readonly span: AuditSpan; readonly orgs: OrgRange; readonly bounds: sql.ReplayBounds },
@@ -111,7 +108,7 @@ function toModelAccount([, debits, credits, reserved]: TextRow): ModelAccount {
   return { debits: amount(debits), credits: amount(credits), reserved: amount(reserved) };
 }
 
-/** Columns after the kind: position, attempt, three texts, two integers, two exact amounts. */
+/** The columns after the kind: position, attempt, three texts, two integers, two exact amounts. */
 function readEntry(row: TextRow): JournalEntry {
   const [kind, position, attempt, a, b, c, x, y, costPico, owedPico] = row;
   switch (kind) {

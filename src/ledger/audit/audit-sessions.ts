@@ -2,7 +2,7 @@ import type { Pool, PoolClient } from "pg";
 
 import { assert } from "../../kernel/index.ts";
 
-/** Memory for each sort or hash. One that needs more uses files on disk. */
+/** Memory for each sort or hash; one that needs more uses files on disk. */
 const WORK_MEMORY = "64MB";
 
 export type AuditTask = (client: PoolClient) => Promise<void>;
@@ -22,7 +22,7 @@ export class AuditSessions {
       const first = await pool.connect();
       clients.push(first);
       await begin(first);
-      // The lock precedes the snapshot: a day that is retired in between would be missing
+      // The lock precedes the snapshot: otherwise a day that is retired in between would be missing
       // unnoticed.
       await first.query("lock table attempt in access share mode");
       const { rows } = await first.query<{ id: string }>("select pg_export_snapshot() as id");

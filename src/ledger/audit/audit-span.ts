@@ -1,11 +1,14 @@
 import { escapeLiteral } from "pg";
 
-/** The checkpoint at which an audit begins: what it says about earlier steps is trusted. */
+/** The checkpoint at which an audit begins; its sums of everything before are trusted. */
 export interface AuditStart {
   /** YYYY-MM-DD */
   readonly day: string;
   readonly position: bigint;
-  /** Attempts that ended after the position have this id or a later one, unless they were corrected. */
+  /**
+   * Attempts that ended after `position` have this id or a later one, except those that were only
+   * corrected after it.
+   */
   readonly fromAttempt: bigint;
 }
 
@@ -24,7 +27,7 @@ export interface OrgRange {
   readonly until?: string;
 }
 
-/** A condition for months whose spend a span has completely: from the month before its day on. */
+/** Condition for the months whose spend a span has completely: from the month before its day on. */
 export function monthsSql(span: AuditSpan, column: string): string {
   if (span === undefined) return "true";
   return `${column} >= (date_trunc('month', date '${span.day}') - interval '1 month')::date`;
@@ -39,7 +42,10 @@ export function attemptsSql(span: AuditSpan, range: IdRange = {}): string {
     union all select * from attempt where ${correctedLater(span, range)})`;
 }
 
-/** The transfers of these attempts, and of others after the start of the span, as a table. */
+/**
+ * The transfers of attempts that a span has to check, as a table: all after its start, and the
+ * earlier ones of the attempts in `attemptsSql`.
+ */
 export function attemptTransfersSql(span: AuditSpan, range: IdRange): string {
   const ids = idsSql("attempt_id", range);
   if (span === undefined) {
@@ -78,7 +84,9 @@ export function accountSumsSql(span: AuditSpan, through?: bigint): string {
     ) x group by account_id`;
 }
 
-/** Selects the spend of the attempts in a span, and the spend before it: scope, id, month, settled. */
+/**
+ * Selects the spend of the attempts in a span, and the spend before it: scope, id, month, settled.
+ */
 export function spendSql(span: AuditSpan): string {
   const before =
     span === undefined

@@ -34,7 +34,7 @@ import { purchaseAuditQuery } from "./purchase-audit.ts";
 
 export interface AuditOptions {
   /**
-   * True to check all of the books. Default: false, which begins at the newest checkpoint if
+   * True to check all of the books. Default false: the audit begins at the newest checkpoint if
    * possible.
    */
   readonly isFull?: boolean;
@@ -47,9 +47,14 @@ export interface AuditOptions {
 
 export interface AuditOutcome {
   readonly checks: readonly AuditCheck[];
-  /** Day of the checkpoint at which the audit began; undefined if it checked all of the books. */
+  /**
+   * The day of the checkpoint at which the audit began; undefined if it checked all of the books.
+   */
   readonly sinceDay: string | undefined;
-  /** Why the audit did not begin at an existing checkpoint. */
+  /**
+   * Why the audit did not begin at an existing checkpoint; undefined if it did, or if none was
+   * wanted or exists.
+   */
   readonly reason: string | undefined;
   /**
    * The checkpoint of the closed day; undefined if none was requested, or if the books have
@@ -58,7 +63,6 @@ export interface AuditOutcome {
   readonly checkpoint?: SignedCheckpoint | undefined;
 }
 
-/** Checks all of the books on one connection. */
 export async function auditLedger(
   pool: Pool,
   onProgress: (progress: AuditProgress) => void = () => undefined,
@@ -87,7 +91,9 @@ export async function auditBooks(pool: Pool, options: AuditOptions): Promise<Aud
   }
 }
 
-/** Proves the books up to now and, if they are right, signs the balances at the end of an ended day. */
+/**
+ * Proves the books up to now and, if they are right, signs the balances at the end of an ended day.
+ */
 export async function closeDay(
   books: {
     readonly pool: Pool;
@@ -134,7 +140,6 @@ interface Start {
   readonly reason: string | undefined;
 }
 
-/** Chooses the checkpoint at which to begin, after its signature was verified. */
 async function chooseStart(client: PoolClient, options: AuditOptions): Promise<Start> {
   const { isFull = false, trustedKey } = options;
   const checkpoints = await readCheckpoints(client);

@@ -1,7 +1,6 @@
 import { attemptDay } from "./audit-query.ts";
 import { accountSumsSql, type AuditSpan, attemptsSql } from "./audit-span.ts";
 
-/** Selects all checkpoints, newest first. */
 export const CHECKPOINTS_SQL = `
   select to_char(day, 'YYYY-MM-DD') as day, position, from_attempt as "fromAttempt", document, signature
   from audit_checkpoint order by audit_checkpoint.day desc`;
@@ -27,8 +26,8 @@ export const spendLinesSql = (day: string): string => `
   where day = '${day}' order by scope, id collate "C", month`;
 
 /**
- * $1 is the day. Selects whether it is over, the number of its open attempts, and whether a running
- * transaction began before its end, which could still add to it.
+ * $1 is the day. Selects whether the day is over, the number of attempts open before its end, and
+ * whether a running transaction began before its end and could still add an attempt.
  */
 export const CLOSABLE_SQL = `
   with d as (
@@ -43,13 +42,13 @@ export const CLOSABLE_SQL = `
     end_id
   from d`;
 
-/** The expression of the index by closings. */
+/** The expression that the index of closings is built on. */
 const CLOSED = "(closed_at at time zone 'utc')";
 
 /**
  * Selects the last position of a closing on this day; for the first checkpoint, of any closing up
- * to its end. Never a position before the previous checkpoint (`before`). For retired attempts
- * their transfers tell the position.
+ * to the day's end. Never a position before the previous checkpoint (`before`). The position of
+ * retired attempts is that of their transfers.
  */
 export function lastPositionSql(
   span: AuditSpan,
@@ -65,7 +64,10 @@ export function lastPositionSql(
     as position`;
 }
 
-/** Selects the first attempt that was in flight at the position, or began after the day. */
+/**
+ * Selects the first attempt that was in flight at the position; without any, the first id after the
+ * day.
+ */
 export function firstInFlightSql(
   span: AuditSpan,
   at: { readonly position: bigint; readonly endId: bigint },
@@ -75,7 +77,6 @@ export function firstInFlightSql(
     where ${ids} and attempt_id < ${at.endId} and closed_position > ${at.position}`;
 }
 
-/** Inserts all accounts, as they were at a position. */
 export function insertAccountsSql(span: AuditSpan, at: { day: string; position: bigint }): string {
   return `
     insert into audit_checkpoint_account (day, account_id, debits, credits)
@@ -90,7 +91,7 @@ export function insertSpendSql(span: AuditSpan, at: { day: string; position: big
   // An attempt that was corrected after the position was charged at its reserve until then.
   const then = `case when corrected_position > ${position} then reserve else debit end`;
   const spent = `case when closed_position > ${began} then ${then} else debit - reserve end`;
-  // For a span from the beginning: the totals without what earlier checkpoints contain.
+  // For a span from the beginning: all spend, minus what earlier checkpoints contain.
   const earlier = `
       union all select scope, id, month, settled from retired_spend
       union all select scope, id, month, -settled from audit_checkpoint_spend`;
@@ -112,7 +113,9 @@ export const INSERT_CHECKPOINT_SQL = `
   insert into audit_checkpoint (day, position, from_attempt, document, signature)
   values ($1, $2, $3, $4, $5)`;
 
-/** Selects the stored balances of checkpoints that differ from the transfers up to their positions. */
+/**
+ * Selects the stored balances of checkpoints that differ from the transfers up to their positions.
+ */
 export const CHECKPOINT_BALANCES_SQL = `
   with start as (
     select day, position, row_number() over (order by day) - 1 as n

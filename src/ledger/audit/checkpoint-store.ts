@@ -27,7 +27,6 @@ export class CheckpointFault extends Error {
 
 const TITLE = "every checkpoint is what was signed, and names the one before";
 
-/** Reads all checkpoints, newest first. */
 export async function readCheckpoints(client: PoolClient): Promise<readonly SignedCheckpoint[]> {
   return (await client.query<SignedCheckpoint>(sql.CHECKPOINTS_SQL)).rows;
 }
@@ -89,7 +88,7 @@ export function neededFor(checkpoints: readonly SignedCheckpoint[]): number {
   const [newest] = checkpoints;
   if (newest === undefined) return 0;
   const from = Date.parse(newest.day) - DAYS_OF_TWO_MONTHS * MS_PER_DAY;
-  // One more, because each checkpoint has only the spend since the one before.
+  // One more, because each checkpoint has only the spend since the previous one.
   return checkpoints.filter(({ day }) => Date.parse(day) >= from).length + 1;
 }
 
@@ -122,7 +121,6 @@ export async function assertClosable(client: PoolClient, day: string): Promise<C
   return { endId: row.end_id };
 }
 
-/** The parameters of a new checkpoint. */
 export interface NewCheckpoint {
   readonly span: AuditSpan;
   readonly day: string;
@@ -131,8 +129,8 @@ export interface NewCheckpoint {
 }
 
 /**
- * Sums the books up to the last position of the day, and signs and stores the sums. Audit them
- * before.
+ * Sums the books up to the last position of the day, and signs and stores the sums. The caller has
+ * audited the books.
  */
 export async function writeCheckpoint(
   books: {
@@ -211,7 +209,7 @@ function sha256Hex(text: string): string {
 const BLOCK_ROWS = 5_000;
 
 export type Text = string | null | undefined;
-/** A row with its values as the server's text. */
+/** A row whose values are the texts that the server sent. */
 export type TextRow = readonly Text[];
 
 /** Reads the rows of a statement through a cursor, in blocks, so that they need little memory. */

@@ -10,26 +10,23 @@ import type { SigningKey } from "../retention/signing-key.ts";
 
 const FORMAT = "tokenmarket-audit-checkpoint-1";
 
-/** The number and the digest of the rows of a checkpoint. */
 export interface CountedRows {
   readonly rows: number;
-  /** SHA-256 of a line for each row, in order; in hexadecimal. */
+  /** SHA-256, in hexadecimal, over one line of JSON per row, in the order of the rows. */
   readonly sha256: string;
 }
 
-/** The balances of the books at a position. */
 export interface Checkpoint {
   /** YYYY-MM-DD. All attempts of this day and of earlier days have ended. */
   readonly day: string;
   readonly position: bigint;
   readonly fromAttempt: bigint;
-  /** SHA-256 of the document of the checkpoint before; empty if there was none. */
+  /** SHA-256 of the document of the previous checkpoint; empty if there is none. */
   readonly previous: string;
   readonly accounts: CountedRows;
   readonly spend: CountedRows;
 }
 
-/** A checkpoint as it is stored. */
 export interface SignedCheckpoint {
   readonly day: string;
   readonly position: bigint;
@@ -48,7 +45,7 @@ export function signCheckpoint(of: Checkpoint, key: SigningKey): SignedCheckpoin
   return { day, position, fromAttempt, document, signature };
 }
 
-/** The problem of a stored checkpoint; undefined if this key signed it with these rows. */
+/** The problem of a stored checkpoint; undefined if `trustedKey` signed it with these rows. */
 export function checkpointProblem(
   stored: SignedCheckpoint,
   is: Omit<Checkpoint, "day" | "position" | "fromAttempt">,

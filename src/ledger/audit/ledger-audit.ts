@@ -4,7 +4,7 @@ export interface AuditCheck {
   readonly id: string;
   readonly title: string;
   readonly violations: number;
-  /** The first rows that violate it; absent if there are none. */
+  /** The first rows that violate the invariant; absent if there are none. */
   readonly examples?: readonly AuditExample[];
 }
 
@@ -16,7 +16,6 @@ export interface AuditExample {
   readonly expected: string;
 }
 
-/** A listing whose provider reported impossible values, with the number of such attempts. */
 export interface FlaggedListing {
   readonly flag: string;
   readonly providerId: string;
@@ -24,7 +23,6 @@ export interface FlaggedListing {
   readonly attempts: number;
 }
 
-/** The progress of the replay, in lines of the journal. */
 export interface AuditProgress {
   readonly replayed: number;
   readonly entries: number;
@@ -32,7 +30,6 @@ export interface AuditProgress {
 
 export const AUDIT_EXAMPLES_MAX: number = 10;
 
-/** Counts violations and keeps the first ones as examples. */
 export class AuditTally {
   readonly #id: string;
   readonly #title: string;

@@ -1,6 +1,8 @@
 import { type AuditQuery, differingTransfersSql } from "./audit-query.ts";
 
-/** Selects wallets whose debt differs from their receivable, or that owe and still have free credit. */
+/**
+ * Selects wallets whose debt differs from their receivable, or that owe and still have free credit.
+ */
 const BROKEN_DEBTS = `
   select concat('account ', coalesce(account_id, 'wallet:' || org_id)) as what,
     format('owes %s, has %s free', coalesce(w.owed, 0), coalesce(w.free, 0)) as found,
@@ -17,7 +19,7 @@ const BROKEN_DEBTS = `
 
 const CASH_OF = "case when p.is_test_money then 'cash:test' else 'cash:stripe' end";
 
-/** Selects differences between the transfers of purchases and claims and those that they must have. */
+/** Selects the transfers of purchases and claims that are missing, superfluous or different. */
 const BROKEN_MOVES = `
   with expected as (
     select 'purchase:' || p.purchase_id as ref, ${CASH_OF} as debit_account,
@@ -33,7 +35,10 @@ const BROKEN_MOVES = `
   )
   ${differingTransfersSql(["purchase", "purchase_refund", "refund_reversal", "dispute", "dispute_won"])}`;
 
-/** Selects purchases whose claims took back too little or too much: at most what the purchase gave. */
+/**
+ * Selects purchases whose claims took back too little or too much: together they take back at most
+ * what the purchase gave.
+ */
 const BROKEN_CLAIMS = `
   select concat('purchase ', p.purchase_id), concat('taken back ', c.taken),
     concat('taken back ', c.due)
@@ -67,7 +72,6 @@ const BROKEN_RECEIPTS = `
   ) r using (series)
   where r.count is distinct from s.last or r.last is distinct from s.last`;
 
-/** The audit's check of purchases, refunds and disputes. */
 export const purchaseAuditQuery: AuditQuery = {
   id: "I14",
   title:

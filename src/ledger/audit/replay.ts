@@ -3,7 +3,6 @@ import { LedgerModel, type ModelCloseOutcome, type ModelReserveOutcome } from ".
 import type { ModelAccount, ModelSpender } from "../model-accounts.ts";
 import { AuditTally, type AuditCheck } from "./ledger-audit.ts";
 
-/** An organization, or one of its keys. */
 export interface SpenderName {
   readonly scope: "org" | "key";
   readonly id: string;
@@ -18,7 +17,6 @@ export type JournalEntry =
       readonly period: CapPeriod;
       readonly cap: bigint | null;
     }
-  /** The spend of retired attempts. */
   | {
       readonly kind: "retired";
       readonly of: SpenderName;
@@ -26,8 +24,7 @@ export type JournalEntry =
       readonly settled: bigint;
     }
   /**
-   * A transfer without an attempt in the journal: of a grant, a purchase, a claim or a retired
-   * attempt.
+   * A transfer of no attempt in the journal: of a grant, a purchase, a claim or a retired attempt.
    */
   | {
       readonly kind: "transfer";
@@ -47,8 +44,8 @@ export type JournalEntry =
 
 export interface OpenEntry {
   /**
-   * `held`: it was already open when the journal began. `crashed`: it had been charged at its
-   * reserve before.
+   * `held`: open when the journal begins. `crashed`: charged at its reserve before the journal
+   * begins.
    */
   readonly kind: "open" | "held" | "crashed";
   readonly position: bigint;
@@ -63,14 +60,14 @@ export interface OpenEntry {
 }
 
 export interface EndEntry {
-  /** `corrected`: the late observation of an attempt that was closed at its reserve. */
+  /** `corrected`: the attempt was closed at its reserve before, and its end was observed later. */
   readonly kind: "closed" | "corrected";
   readonly attempt: bigint;
   readonly state: string;
   /** True if a correction follows, which sets the final debit. */
   readonly isCorrected: boolean;
   readonly costPico: bigint | null;
-  /** Null: equal to the cost. */
+  /** Null if equal to the cost. */
   readonly owedPico: bigint | null;
   readonly debit: bigint;
   readonly overrun: bigint;
@@ -107,7 +104,6 @@ export class JournalReplay {
     this.#firstMonth = firstMonth;
   }
 
-  /** Replays the next line of the journal. */
   take(entry: JournalEntry): void {
     switch (entry.kind) {
       case "cap":
@@ -141,14 +137,19 @@ export class JournalReplay {
     }
   }
 
-  /** Compares an account of the books. Accounts that are never compared must be empty. */
+  /**
+   * Compares an account of the books. `finish` expects accounts that are never compared to be
+   * empty.
+   */
   compareAccount(id: string, stored: ModelAccount): void {
     const replayed = this.#model.accounts.get(id) ?? EMPTY_ACCOUNT;
     this.#model.accounts.delete(id);
     this.#accounts.compare(`account ${id}`, accountText(stored), accountText(replayed));
   }
 
-  /** Compares the spend of one month. Months that are never compared must be empty. */
+  /**
+   * Compares the spend of one month. `finish` expects months that are never compared to be empty.
+   */
   compareSpend(of: SpenderName, month: number, stored: MonthSpend): void {
     const { months } = this.#spender(of);
     const replayed = months.get(month) ?? EMPTY_MONTH;
@@ -157,7 +158,6 @@ export class JournalReplay {
     this.#spend.compare(row, spendText(stored), spendText(replayed));
   }
 
-  /** Compares a stored cap with the last one of the journal. */
   compareCap(of: SpenderName, period: CapPeriod, cap: bigint | null): void {
     const spender = this.#spender(of);
     const replayed = period === "month" ? spender.cap : spender.periodCaps[period];

@@ -7,7 +7,7 @@ const PERIOD_NAME = "format('period of %s from %s', provider_id, start_at at tim
 const HALF_DAY = "to_timestamp(floor(extract(epoch from ended_at) / 43200) * 43200)";
 
 /**
- * Selects periods that do not continue the one before, are not over, or are not the sum of their
+ * Selects periods that do not continue the previous one, are not over, or are not the sum of their
  * lines.
  */
 const BROKEN_PERIODS = `
@@ -36,7 +36,7 @@ const BROKEN_PERIODS = `
       corrected_pico, debit, overrun, margin, cache_write, cache_write_1h, lost_claims, lost_pico,
       lost]::numeric[]`;
 
-/** Selects differences between the transfers of periods and payments and those that they must have. */
+/** Selects the transfers of periods and payments that are missing, superfluous or different. */
 const BROKEN_MOVES = `
   with due as (
     select provider_id, mode, rounding, payable, 'period:' || provider_id || ':'
@@ -148,7 +148,6 @@ const BROKEN_ACCRUALS = `
   ) e using (provider_id)
   where coalesce(a.balance, 0) <> coalesce(e.owed, 0)`;
 
-/** The audit's check of settlement with the providers. */
 export function settlementAuditQuery(span: AuditSpan): AuditQuery {
   const always = [BROKEN_PERIODS, BROKEN_MOVES, brokenLinesSql(span)];
   const ofEverything = [BROKEN_RETIRED_DAYS, BROKEN_RETIRED_MARGINS, BROKEN_ACCRUALS];
@@ -166,7 +165,6 @@ function isLater(span: AuditSpan, day: string): string {
   return span === undefined ? "true" : `${day} > '${span.day}'`;
 }
 
-/** The audit's check of books that were restored and reopened. */
 export const lifeAuditQuery: AuditQuery = {
   id: "I19",
   title:
@@ -201,7 +199,7 @@ export const lifeAuditQuery: AuditQuery = {
     where lag <> life - 1`,
 };
 
-/** The sheets of each pin, with the sizes of prompts to which they apply. */
+/** The price sheets of each pin, with the sizes of prompts to which they apply. */
 const SHEETS = `
   select s.pin_id as of_pin, s.above_prompt_tokens as above,
     lead(s.above_prompt_tokens) over (partition by s.pin_id order by s.above_prompt_tokens)
@@ -217,11 +215,10 @@ const DUE = `a.prompt * s.prompt_pico + a.cached_prompt * s.cached_prompt_pico
     + coalesce(a.cache_write_1h, 0) * coalesce(s.cache_write_1h_pico, s.cache_write_pico)
     + a.completion * s.completion_pico + a.internal_reasoning * s.internal_reasoning_pico`;
 
-/** A condition: the tokens of the attempt were observed, so they cost something. */
+/** The tokens of the attempt were observed, so they cost something. */
 const IS_OBSERVED = `
   (a.state = 'settled' or a.corrected_at is not null) and a.basis <> 'none'`;
 
-/** The audit's checks of amounts that are computed from tokens. */
 export function priceQueries(attempts: string): readonly AuditQuery[] {
   return [
     {

@@ -6,10 +6,12 @@ import type { SettlementTerms } from "./settlement-plan.ts";
 
 /**
  * The verdict on a line of a provider's statement.
- * - `borne`: owed from now on, and charged to no customer. `borne_before`: by an earlier run.
+ * - `borne`: owed to the provider from now on, and charged to no customer.
+ * - `borne_before`: borne by an earlier run.
  * - `ours`: the journal has the attempt and its cost.
  * - `put_back`: included in a period that was put back.
- * - `retired`: of a day that was taken out of the journal. `outside`: not of a lost time.
+ * - `retired`: its day was taken out of the journal.
+ * - `outside`: its time is not a lost one.
  * - `impossible`: no attempt can have this id.
  */
 export type LostVerdict =
@@ -22,7 +24,10 @@ export interface LostLine {
   readonly verdict: LostVerdict;
 }
 
-/** The content of a closed period's file, for books that are restored to a time before its end. */
+/**
+ * The content of a closed period's file, for books that were restored to a time before the period's
+ * end.
+ */
 export interface ClosedPeriodFile extends SettlementTerms {
   readonly providerId: string;
   readonly startMs: number;
@@ -46,7 +51,9 @@ export interface PutBackOutcome {
   readonly lostPicoUsd: bigint;
 }
 
-/** A row for `bear_lost_costs`. Amounts are texts. */
+/**
+ * A row for `bear_lost_costs`; amounts are texts, because JSON numbers would pass through a float.
+ */
 export interface LostCost {
   readonly ref: string;
   readonly life: number;
@@ -59,7 +66,7 @@ export interface LostCost {
   readonly cost_pico: string;
 }
 
-/** Stands for the model of a lost attempt, if that is unknown. */
+/** The model of a lost attempt if the real one is unknown. */
 const UNKNOWN_MODEL = "lost_in_restore";
 const IMPOSSIBLE: LostVerdict = "impossible";
 const LARGEST_ID = 2n ** 63n - 1n;
@@ -94,7 +101,7 @@ export async function bearLostLines(
   return [...judged, ...impossible.map((claim) => ({ ...claim, verdict: IMPOSSIBLE }))];
 }
 
-/** Enters each cost once, and returns the number of new ones. */
+/** Enters each cost once, and returns how many were new. */
 export async function bearLostCosts(
   client: PoolClient,
   costs: readonly LostCost[],
@@ -105,7 +112,6 @@ export async function bearLostCosts(
   return Number(rows[0]?.borne ?? 0n);
 }
 
-/** Adds up lines with the same id. */
 function addedUp(lines: readonly ClaimLine[]): ReadonlyMap<string, ClaimLine> {
   const claims = new Map<string, ClaimLine>();
   for (const line of lines) {
@@ -159,7 +165,7 @@ function toLostCost(providerId: string, claim: ClaimLine, row: JudgedRow): LostC
 /**
  * $1 provider, $2 `attempt` or `request` and $3 id of each claim. An attempt that was open at the
  * restore is in the journal as void, without a cost: it was lost in the life that voided it. A
- * claim of a time that is already settled ends now.
+ * claim for a time that is already settled counts as ended now.
  */
 const JUDGE_SQL = `
   with claim as (

@@ -17,7 +17,6 @@ import type { PeriodName, SettlementStatement } from "./settlement-store.ts";
 
 const FORMAT = "tokenmarket-closed-period-1";
 
-/** Returns the name of a period's file: `period-<provider>-<start>.json`. */
 export function periodFileName(period: PeriodName): string {
   const start = new Date(period.startMs).toISOString().slice(0, 13).replace("T", "-");
   return `period-${period.providerId}-${start}.json`;
@@ -86,7 +85,9 @@ const periodDocument = documentReader(
   }),
 );
 
-/** Reads a period's file and verifies that this key signed it. Returns a text if there is a problem. */
+/**
+ * Reads a period's file and verifies that this key signed it. Returns a text if there is a problem.
+ */
 export function readPeriodFile(text: string, trustedKey: KeyObject): ClosedPeriodFile | string {
   const read = periodDocument(text);
   if (!read.ok) return read.problem;

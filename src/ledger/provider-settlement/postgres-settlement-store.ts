@@ -56,7 +56,6 @@ import {
 const PERIODS_MAX = 1_000;
 const ENTRIES_PER_BLOCK = 1_000;
 const UNIQUE_VIOLATION = "23505";
-/** The account from which providers are paid. */
 const PAYOUT_ACCOUNT = "cash:payouts";
 
 /** The debts to providers, by period. Every method is one durable transaction or none. */
@@ -152,7 +151,10 @@ export class PostgresSettlementStore {
     });
   }
 
-  /** Records the payment of a period in arrears, as a whole and once. Rejects with `SettlementFault`. */
+  /**
+   * Records the payment of a period in arrears, as a whole and once. Rejects with
+   * `SettlementFault`.
+   */
   async pay(
     of: PeriodName & { readonly ref: string },
     by: ChangedBy,
@@ -174,7 +176,7 @@ export class PostgresSettlementStore {
         amount: payableMicroUsd,
         ref: of.ref,
       });
-      // The same move exists: its reference paid another period of the same amount.
+      // The same transfer exists: its reference paid another period of the same amount.
       if (!made) throw refTaken(of.ref);
       await client.query(
         "insert into provider_payment (provider_id, start_at, ref) values ($1, $2, $3)",
@@ -187,7 +189,10 @@ export class PostgresSettlementStore {
     });
   }
 
-  /** Enters costs that the books lost in a restore from a provider's statement. Judges each line. */
+  /**
+   * Enters costs that the books lost in a restore, from a provider's statement. Returns a verdict
+   * on each line.
+   */
   async bearLost(
     providerId: string,
     lines: readonly ClaimLine[],
@@ -222,7 +227,6 @@ export class PostgresSettlementStore {
     });
   }
 
-  /** Stores a comparison, once per file. */
   async recordClaim(
     of: PeriodName & { readonly sha256: Uint8Array; readonly comparison: ClaimComparison },
     by: ChangedBy,
@@ -253,7 +257,7 @@ export class PostgresSettlementStore {
     });
   }
 
-  /** Runs `work` within `inSettlement` and records its changes. A retry notes them anew. */
+  /** Runs `work` within `inSettlement` and records its changes. A retry collects them anew. */
   async #inSettlement<T>(
     by: ChangedBy,
     work: (client: PoolClient, note: Note, nowMs: number) => Promise<T>,
@@ -299,7 +303,7 @@ async function payablePeriod(client: PoolClient, of: PeriodName): Promise<Provid
   return period;
 }
 
-/** Returns false if this exact move exists. Throws if its reference belongs to another move. */
+/** False if exactly this move exists. Throws if its reference belongs to another move. */
 async function moveOnce(client: PoolClient, move: PlatformMove): Promise<boolean> {
   const known = await client.query<{ same: boolean }>(SAME_MOVE_SQL, [
     move.ref,
@@ -328,7 +332,6 @@ function refTaken(ref: string): SettlementFault {
   return new SettlementFault("ref_taken", `reference ${ref} belongs to another payment`);
 }
 
-/** Names a period in the change log. */
 function periodTarget({ providerId, startMs }: PeriodName): string {
   return `${providerId} ${new Date(startMs).toISOString()}`;
 }

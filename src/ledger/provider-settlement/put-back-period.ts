@@ -78,7 +78,6 @@ const LIFE_SQL = `
   select life from ledger_life where lost_until >= $1 and not is_nothing_lost
   order by life desc limit 1`;
 
-/** Returns the costs that are in the file but not in the journal. */
 function lostCosts(
   file: ClosedPeriodFile,
   provider: DueProvider,

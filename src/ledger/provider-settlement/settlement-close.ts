@@ -76,7 +76,6 @@ function toChanges({ provider: { providerId }, plan }: ProviderPlan): Change[] {
   }));
 }
 
-/** Writes the planned periods, their progress and their transfers. */
 export async function writePlans(
   client: PoolClient,
   plans: readonly ProviderPlan[],
@@ -98,7 +97,9 @@ export async function findProvider(
   return dueProvider(row, terms);
 }
 
-/** Reads the sums of attempts that ended after the provider's last period and before `throughMs`. */
+/**
+ * Reads the sums of attempts that ended after the provider's last period and before `throughMs`.
+ */
 export async function readFacts(
   client: PoolClient,
   provider: DueProvider,
@@ -107,7 +108,9 @@ export async function readFacts(
   return (await factsOfEach(client, [provider], throughMs)).get(provider.providerId) ?? [];
 }
 
-/** Moves the horizon to the last noon or midnight before now and before `untilMs`, and returns it. */
+/**
+ * Moves the horizon to the last noon or midnight before now and before `untilMs`, and returns it.
+ */
 async function moveHorizon(pool: Pool, untilMs: number | undefined): Promise<number> {
   const clock = await pool.query<{ now: Date }>("select clock_timestamp() as now");
   const nowMs = clock.rows[0]?.now.getTime();
@@ -135,7 +138,8 @@ interface ProviderRow {
   readonly every: SettlementTerms["interval"] | null;
 }
 
-// A provider with a debt has an account; a provider with only failed attempts has prices.
+// Both are read: a provider with a debt has an account, and one with only failed attempts has only
+// prices.
 const PROVIDERS_SQL = `
   select provider_id, g.through, l.end_at, l.carry_out_pico, l.mode, l.every
   from (
@@ -221,8 +225,8 @@ async function factsOfEach(
   return facts;
 }
 
-// Adds new rows to the index of closings. Otherwise each closing would read them all until the next
-// vacuum.
+// Adds new rows to the index of closings. Without this, each closing of periods would read all of
+// them until the next vacuum.
 const SUMMARIZE_SQL = `
   select brin_summarize_new_values(relid) from pg_partition_tree('attempt_by_closing')
   where isleaf`;

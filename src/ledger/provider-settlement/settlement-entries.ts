@@ -35,7 +35,6 @@ export async function* wholePeriod(
   );
 }
 
-/** The header of a period's attempts as CSV. */
 export const ENTRY_COLUMNS: string = csvLine([
   "attempt_id",
   "request_id",

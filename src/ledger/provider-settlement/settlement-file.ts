@@ -6,10 +6,8 @@ import {
   ZERO_PICO_USD,
 } from "../../kernel/index.ts";
 
-/** A provider's statement about the cost of a period. */
 export interface ProviderClaim {
   readonly totalPicoUsd: PicoUsd;
-  /** Absent if the statement has only a total. */
   readonly lines?: readonly ClaimLine[];
 }
 
@@ -22,7 +20,7 @@ export interface ClaimLine {
 
 export type ClaimOutcome =
   | { readonly kind: "read"; readonly claim: ProviderClaim }
-  /** `problem` begins with its place: `line 7: …`, `lines[6]: …`. */
+  /** `problem` begins with the place in the file: `line 7: …`, `lines[6]: …`. */
   | { readonly kind: "unreadable"; readonly problem: string };
 
 /**
@@ -152,7 +150,7 @@ function sumCosts(lines: readonly ClaimLine[]): PicoUsd {
 }
 
 export interface CsvRecord {
-  /** Number of its first line; the first line of the file is 1. */
+  /** The record's first line in the file, counted from 1. */
   readonly line: number;
   readonly fields: readonly string[];
   /** False if a quoted field has no end, or if something follows its end. */
@@ -192,7 +190,6 @@ function readRecord(
 
 interface Field {
   readonly value: string;
-  /** Index of the character after the field. */
   readonly end: number;
   readonly isWhole: boolean;
 }

@@ -2,13 +2,13 @@ import { assert, unreachable } from "../../kernel/index.ts";
 
 export const SETTLEMENT_INTERVALS = ["half_daily", "daily", "weekly", "monthly"] as const;
 
-/** The length of a settlement period. Periods begin in UTC. */
+/** The length of a settlement period. Periods begin and end at boundaries in UTC. */
 export type SettlementInterval = (typeof SETTLEMENT_INTERVALS)[number];
 
 /** Every boundary of every interval is midnight or noon UTC, a multiple of this since 1970. */
 export const HALF_DAY_MS = 43_200_000;
 
-/** A half-open range: an instant at `endMs` belongs to the next one. */
+/** A half-open range: the instant `endMs` belongs to the next span. */
 export interface SettlementSpan {
   readonly startMs: number;
   readonly endMs: number;
@@ -28,12 +28,10 @@ export function findSpan(
   return { startMs, endMs: boundaryAfter(atMs, interval) };
 }
 
-/** Returns the last noon or midnight that is not after this instant. */
 export function halfDayAtOrBefore(atMs: number): number {
   return boundaryAtOrBefore(atMs, "half_daily");
 }
 
-/** Returns the first boundary after this instant. */
 export function boundaryAfter(atMs: number, interval: SettlementInterval): number {
   const startMs = boundaryAtOrBefore(atMs, interval);
   switch (interval) {
@@ -52,7 +50,6 @@ export function boundaryAfter(atMs: number, interval: SettlementInterval): numbe
   }
 }
 
-/** Returns the last boundary that is not after this instant. */
 export function boundaryAtOrBefore(atMs: number, interval: SettlementInterval): number {
   switch (interval) {
     case "half_daily":

@@ -1,7 +1,6 @@
 import { DatabaseError, type Pool, type PoolClient } from "pg";
 import { assert, type MicroUsd, inTransaction } from "../../kernel/index.ts";
 
-/** A transfer between accounts of the platform, with a unique reference. */
 export interface PlatformMove {
   readonly kind: "period" | "provider_deposit" | "provider_payment";
   readonly debit: string;
@@ -17,8 +16,8 @@ const LOCKED_IDLE_MS = 5_000;
 
 /**
  * Runs `work` in a transaction without a time limit, one at a time over all processes. `nowMs` is
- * the store's clock. If it deadlocks with traffic, it is rolled back and retried, at most three
- * times.
+ * the store's clock. If it deadlocks with traffic, it is rolled back and tried again, three times
+ * in all.
  */
 export async function inSettlement<T>(
   pool: Pool,

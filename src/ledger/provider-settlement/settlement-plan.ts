@@ -36,7 +36,7 @@ export interface SettlementSums extends Readonly<Record<Sku, bigint>> {
   readonly resolvedMicroUsd: MicroUsd;
   /** The exact debt to the provider for all observed ends and lost attempts, with corrections. */
   readonly costPicoUsd: PicoUsd;
-  /** The part of `costPicoUsd` that corrections observed. */
+  /** The part of `costPicoUsd` that was observed in corrections. */
   readonly correctedPicoUsd: PicoUsd;
   /** The customers' payments for the observed ends. */
   readonly debitMicroUsd: MicroUsd;
@@ -87,7 +87,7 @@ export interface SettlementTerms {
   readonly interval: SettlementInterval;
 }
 
-/** Sums of one provider's attempts that share these models and these half-days. */
+/** The sums of one provider's attempts that share both model ids and the three half-days below. */
 export interface SettlementFact {
   /** Noon or midnight (UTC) at or before the closing or, for corrections, the correction. */
   readonly endedMs: number;
@@ -100,13 +100,11 @@ export interface SettlementFact {
   readonly sums: SettlementSums;
 }
 
-/** What the next period of a provider needs of the period before it. */
 export interface LastPeriod {
   readonly endMs: number;
   readonly carryOutPicoUsd: PicoUsd;
 }
 
-/** A line of a period: one model on one day of admission. */
 export interface SettlementLine {
   /** Midnight UTC. */
   readonly admittedDayMs: number;
@@ -127,7 +125,6 @@ export function linesByModel(lines: readonly SettlementLine[]): readonly Settlem
   return [...models.values()];
 }
 
-/** A period with the figures it will be closed with. */
 export interface PlannedPeriod extends SettlementSpan, SettlementTerms {
   /** End of the provider's previous period; undefined for its first period. */
   readonly afterMs: number | undefined;
@@ -144,12 +141,12 @@ export interface PlannedPeriod extends SettlementSpan, SettlementTerms {
   readonly lines: readonly SettlementLine[];
 }
 
-/** The parts of a period's sums that began before the period. */
+/** The parts of a period's sums that belong to attempts from before the period. */
 export interface LateSums {
-  /** Attempts closed in the period and admitted before its start. */
+  /** Attempts that were admitted before the period and closed in it. */
   readonly attempts: bigint;
   readonly costPicoUsd: PicoUsd;
-  /** Attempts corrected in the period and closed as unknown before its start. */
+  /** Attempts that were closed as unknown before the period and corrected in it. */
   readonly corrections: bigint;
   readonly correctedPicoUsd: PicoUsd;
 }
@@ -243,7 +240,6 @@ function lateSums(facts: readonly SettlementFact[], startMs: number): LateSums {
   return { attempts, costPicoUsd, corrections, correctedPicoUsd };
 }
 
-/** Returns the lines of a period: one for each model and day of admission. */
 export function sumLines(facts: readonly SettlementFact[]): SettlementLine[] {
   const lines = new Map<string, SettlementLine>();
   for (const { admittedMs, modelId, upstreamModelId, sums } of facts) {

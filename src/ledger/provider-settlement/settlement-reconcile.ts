@@ -15,7 +15,6 @@ export async function compareStatement(
   of: {
     readonly period: ProviderPeriod;
     readonly claim: ProviderClaim;
-    /** The file that the claim was read from. */
     readonly bytes: Uint8Array;
   },
   by: ChangedBy,
@@ -29,12 +28,11 @@ export async function compareStatement(
   return comparison;
 }
 
-/** A line on which the provider and we disagree. */
 export interface DifferingLine {
   readonly kind: "differs" | "only_theirs" | "only_ours" | "unknown_claimed";
   readonly of: ClaimLine["of"];
   readonly id: string;
-  /** Null if the provider does not bill it. */
+  /** Null if the provider does not bill this attempt or request. */
   readonly theirPicoUsd: PicoUsd | null;
   /** Null if we do not know the attempt or its cost. */
   readonly ourPicoUsd: PicoUsd | null;
@@ -44,7 +42,6 @@ export interface Reconciliation extends ClaimComparison {
   readonly differencePicoUsd: PicoUsd;
   /** The sum of the provider's lines if it differs from the provider's total, otherwise null. */
   readonly theirLinesPicoUsd: PicoUsd | null;
-  /** At most `DIFFERING_LINES_SHOWN` lines. */
   readonly firstDiffering: readonly DifferingLine[];
   readonly isEqual: boolean;
 }

@@ -31,7 +31,6 @@ import type {
   SettlementEntry,
 } from "./settlement-store.ts";
 
-/** The columns of an ended attempt. */
 const ATTEMPT_SQL = `a.attempt_id, a.provider_id, a.model_id, a.upstream_model_id, a.state, a.reserve,
   a.debit, a.overrun, a.cost_pico, a.owed_pico,
   ${hourUsageColumns.sqlOf("a")}, a.closed_at`;
@@ -59,7 +58,6 @@ export function endsSql(from: string, until: string): string {
     from lost_cost c where c.ended_at >= ${from} and c.ended_at < ${until}`;
 }
 
-/** Sums of rows of `endsSql`, with the names of `sumColumns`. */
 export const SUM_ENDS_SQL: string = `
   count(*) filter (where not is_correction and state <> 'lost') as attempts,
   count(*) filter (where state = 'settled') as settled,
@@ -99,13 +97,12 @@ export const FACTS_SQL: string = `
   where ended_at >= from_at
   group by 1, 2, 3, 4, 5, 6 order by provider_id, ended`;
 
-/** Reads a number of half-days since 1970 as milliseconds since 1970. */
 function halfDay(name: string): Column<number> {
   const { cells, read } = integer(name);
   return { cells, read: (row) => read(row) * HALF_DAY_MS };
 }
 
-/** Columns of `SUM_ENDS_SQL`, `provider_period` and `provider_period_line`. */
+/** The sums that `SUM_ENDS_SQL`, `provider_period` and `provider_period_line` have in common. */
 export const sumColumns: Columns<SettlementSums> = columns({
   attempts: big("attempts"),
   settled: big("settled"),
@@ -134,7 +131,6 @@ export const factColumns: Columns<SettlementFact> = columns({
   sums: sumColumns,
 });
 
-/** Columns of `provider_period`, with `ref` and `paid_at` of `provider_payment`. */
 export const periodColumns: Columns<ProviderPeriod> = columns({
   providerId: text("provider_id"),
   startMs: instantMs("start_at"),
@@ -156,7 +152,6 @@ export const periodColumns: Columns<ProviderPeriod> = columns({
   payment: orNull(columns({ ref: text("ref"), paidAtMs: instantMs("paid_at") })),
 });
 
-/** $1: provider or null; $2: start or null; $3: maximum number of rows. */
 export const PERIODS_SQL: string = `
   select p.*, y.ref, y.paid_at
   from provider_period p left join provider_payment y using (provider_id, start_at)

@@ -2,7 +2,6 @@ import type { MicroUsd, PicoUsd, RequestId, Usage } from "../../kernel/index.ts"
 import type { SettlementBasis } from "../ledger-store.ts";
 import type { PlannedPeriod, SettlementLine, SettlementTerms } from "./settlement-plan.ts";
 
-/** The key of a period. */
 export interface PeriodName {
   readonly providerId: string;
   readonly startMs: number;
@@ -12,7 +11,7 @@ export interface PeriodName {
 export interface ProviderPeriod extends Omit<PlannedPeriod, "lines" | "afterMs"> {
   readonly providerId: string;
   readonly closedAtMs: number;
-  /** Null if not yet paid. */
+  /** Null until the period is paid. */
   readonly payment: { readonly ref: string; readonly paidAtMs: number } | null;
 }
 
@@ -41,20 +40,22 @@ export interface SettlementEntry {
   readonly overrunMicroUsd: MicroUsd;
   /** Debit plus overrun minus the debt to the provider; negative if the provider costs more. */
   readonly marginMicroUsd: MicroUsd;
-  /** True if it was admitted before the period, or closed as unknown before and corrected in it. */
+  /**
+   * True if the attempt was admitted before the period, or was closed as unknown before it and
+   * corrected in it.
+   */
   readonly isLate: boolean;
-  /** True if its end was observed after it had been charged as unknown. */
+  /** True if the attempt's end was observed after it had been charged as unknown. */
   readonly isCorrected: boolean;
 }
 
-/** The balance between the platform and a provider. */
 export interface ProviderBalance {
   readonly providerId: string;
-  /** Owed for attempts that are not yet in a closed period. */
+  /** The debt for attempts that are not yet in a closed period. */
   readonly accruedMicroUsd: MicroUsd;
-  /** Owed for closed periods in arrears. */
+  /** The debt for closed periods in arrears. */
   readonly payableMicroUsd: MicroUsd;
-  /** The rest of the deposits; negative if more was used than paid in. */
+  /** What is left of the deposits; negative if more was used than paid in. */
   readonly depositMicroUsd: MicroUsd;
   /** Charged to customers for attempts with an unknown end; the provider's claim is not known. */
   readonly unknownMicroUsd: MicroUsd;
@@ -63,18 +64,20 @@ export interface ProviderBalance {
 }
 
 export interface ClosingRequest {
-  /** Terms of the providers with a manifest. Other providers keep the terms of their last period. */
+  /**
+   * Terms of the providers with a manifest. Other providers keep the terms of their last period.
+   */
   readonly listed: ReadonlyMap<string, SettlementTerms>;
   /** All providers if absent. */
   readonly providerId?: string;
-  /** The database's current time if absent or in the future. */
+  /** Absent, or in the future: the database's current time. */
   readonly untilMs?: number;
 }
 
 export interface ClosingOutcome {
   /** Periods closed by this call, sorted by provider and time. */
   readonly closed: readonly SettlementStatement[];
-  /** The end of every attempt before this instant is final. */
+  /** The ends of all attempts before this instant are final. */
   readonly throughMs: number;
   /** Providers of closed periods without a manifest, and the origin of their terms. */
   readonly unlisted: readonly UnlistedProvider[];
@@ -85,7 +88,6 @@ export interface UnlistedProvider {
   readonly termsFrom: "last_period" | "default";
 }
 
-/** The comparison of a provider's own statement with our period. */
 export interface ClaimComparison {
   readonly theirPicoUsd: PicoUsd;
   readonly ourPicoUsd: PicoUsd;
@@ -96,11 +98,11 @@ export interface ClaimComparison {
 export interface ClaimLineCounts {
   readonly compared: number;
   readonly differing: number;
-  /** The provider bills them and we do not know them. */
+  /** Lines that the provider bills and we do not know. */
   readonly onlyTheirs: number;
-  /** We owe for them and the provider does not bill them. */
+  /** Attempts that we owe for and the provider does not bill. */
   readonly onlyOurs: number;
-  /** The provider bills them and we did not observe their end. */
+  /** Lines that the provider bills for attempts whose end we did not observe. */
   readonly unknownClaimed: number;
 }
 

@@ -12,7 +12,6 @@ import { type Day, dayFiles } from "./retention-tally.ts";
 const FILE_MODE = 0o600;
 const FOLDER_MODE = 0o700;
 
-/** A folder with the files of exported days. */
 export class DayFolder {
   readonly folder: string;
 
@@ -28,12 +27,10 @@ export class DayFolder {
     await piped(Readable.from(csv, { highWaterMark: 1 }), createGzip(), file);
   }
 
-  /** Reads the staged file from the disk, uncompressed. */
   readStaged(day: Day): AsyncIterable<Uint8Array> {
     return unzipped(stagedName(this.#rows(day)));
   }
 
-  /** Gives the staged file its final name and writes the manifest. */
   async publish(day: Day, manifestText: string): Promise<void> {
     const manifest = join(this.folder, dayFiles(day).manifest);
     await writeFile(stagedName(manifest), manifestText, { mode: FILE_MODE, flush: true });
@@ -43,7 +40,6 @@ export class DayFolder {
     await flushPath(this.folder);
   }
 
-  /** Returns undefined if this folder has no export of the day. */
   async readManifest(day: Day): Promise<string | undefined> {
     try {
       return await readFile(join(this.folder, dayFiles(day).manifest), "utf8");
@@ -67,7 +63,7 @@ function stagedName(path: string): string {
 }
 
 function unzipped(path: string): AsyncIterable<Uint8Array> {
-  // Errors reach the reader of the last stream, so the callback ignores them.
+  // Errors reach the reader of the last stream, so the callback ignores them here.
   return pipeline(createReadStream(path), createGunzip(), () => undefined);
 }
 

@@ -37,7 +37,6 @@ import {
 
 const PAGE_ROWS = 2_000;
 
-/** Retires days: takes their partitions out of the journal. */
 export class PostgresRetentionStore {
   readonly #pool: Pool;
   readonly #changes: ChangeLog;
@@ -72,9 +71,7 @@ export type RetentionStore = Public<PostgresRetentionStore>;
 
 /** One run. All its statements use one connection; if the connection ends, the run ends. */
 class PostgresRetentionSession {
-  /** The schema level of the database. */
   readonly schema: string;
-  /** The columns of `attempt` in their order. */
   readonly columns: readonly string[];
   readonly #client: PoolClient;
   readonly #changes: ChangeNotes;
@@ -139,7 +136,10 @@ class PostgresRetentionSession {
     return rows[0]?.is_frozen === true;
   }
 
-  /** Yields the attempts of a frozen day in pages, sorted by id, as text of PostgreSQL in UTC. */
+  /**
+   * Yields the attempts of a frozen day in pages, sorted by id, as the text that PostgreSQL prints
+   * in UTC.
+   */
   async *pages(day: Day): AsyncGenerator<readonly CsvRow[]> {
     // A cursor would hold a snapshot for minutes and so keep dead rows of the wallets. Pages are
     // safe here because a frozen day does not change.
@@ -180,7 +180,8 @@ class PostgresRetentionSession {
         const ids = [fromId, toId];
         const sharedSql = sql.sharedRequestsSql(day);
         const { rows: shared } = await this.#client.query<SharedRow>(sharedSql, ids);
-        // Every batch waits while this lock is held, so the commit follows soon after it.
+        // Every batch of the ledger waits while this lock is held, so the commit follows soon after
+        // it.
         await this.#whenFree(day, sql.detachSql(day));
         for (const { orgs, requests } of shared) {
           await this.#client.query(sql.JOIN_SHARED_SQL, [orgs, requests, ...ids]);
@@ -198,7 +199,6 @@ class PostgresRetentionSession {
     return rows;
   }
 
-  /** Deletes the attempts of a detached day. */
   async drop(day: Day): Promise<void> {
     const change: Change = {
       action: "ledger.drop",
@@ -229,7 +229,10 @@ class PostgresRetentionSession {
     );
   }
 
-  /** Deletes the daily spend of capped keys in weeks that no cap needs. Returns the deleted rows. */
+  /**
+   * Deletes the daily spend of capped keys in weeks that no cap needs any more. Returns the number
+   * of rows.
+   */
   async deletePastSpend(): Promise<number> {
     let deleted = 0;
     for (const text of [sql.DELETE_PAST_SPEND_SQL, sql.DELETE_RETIRED_PAST_SPEND_SQL]) {
@@ -266,7 +269,7 @@ interface BoundsRow {
   readonly open: bigint;
 }
 
-/** Null if there are no such requests. */
+/** Both are null if no request has attempts on other days. */
 interface SharedRow {
   readonly orgs: string[] | null;
   readonly requests: string[] | null;

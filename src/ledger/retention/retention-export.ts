@@ -4,13 +4,11 @@ import { CsvFault, csvLine, CsvReader, type CsvRow } from "../../kernel/index.ts
 import { isSignedByItsKey, type DayManifest, type SignedManifest } from "./retention-manifest.ts";
 import { type DaySums, DayTally, sameSums, TallyFault } from "./retention-tally.ts";
 
-/** The first attempt id of a day and the first id of the next day. */
 interface IdRange {
   readonly fromId: bigint;
   readonly toId: bigint;
 }
 
-/** The sums, hash and size of an exported day, counted from its rows. */
 export interface CountedRows {
   readonly sums: DaySums;
   readonly sha256: Buffer;
@@ -23,7 +21,6 @@ export interface DayCsv {
   counted(): CountedRows;
 }
 
-/** Converts the pages of a day to CSV and counts the rows. */
 export function writeDayCsv(
   columns: readonly string[],
   range: IdRange,
@@ -54,7 +51,9 @@ export function writeDayCsv(
   };
 }
 
-/** Counts a CSV file. Rejects with `CsvFault` or `TallyFault` if it does not hold rows of the day. */
+/**
+ * Counts a CSV file. Rejects with `CsvFault` or `TallyFault` if it does not hold rows of the day.
+ */
 export async function countDayCsv(
   range: IdRange,
   pieces: AsyncIterable<Uint8Array>,
@@ -78,7 +77,6 @@ export async function countDayCsv(
   return { sums: tally.sums, sha256: hash.digest(), bytes };
 }
 
-/** Returns the first difference between the rows and their manifest; undefined if there is none. */
 export function findDifference(manifest: DayManifest, counted: CountedRows): string | undefined {
   if (counted.bytes !== manifest.bytes) {
     return `the rows have ${counted.bytes} bytes, the manifest says ${manifest.bytes}`;

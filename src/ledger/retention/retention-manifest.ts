@@ -17,13 +17,11 @@ import { dayFiles, parseDay, type AttemptSums, type Day, type DaySums } from "./
 
 const FORMAT = "tokenmarket-retired-day-1";
 
-/** The signed facts about an exported day. */
 export interface DayManifest {
   readonly day: Day;
   /** The first attempt id of the day; `toId` is the first id of the next day. */
   readonly fromId: bigint;
   readonly toId: bigint;
-  /** The level of the database schema when the day was exported. */
   readonly schema: string;
   readonly sums: DaySums;
   /** The SHA-256 of the uncompressed rows. */

@@ -1,6 +1,6 @@
 import type { Day } from "./retention-tally.ts";
 
-/** Enough for a week, which began at most six days ago, and for ids from the days before it. */
+/** Covers a week, which began at most six days ago, and ids from the days before it. */
 const CAP_DAYS_BACK = 10;
 
 /** Returns the table of a day. A `Day` has only digits and hyphens, so the name is safe in SQL. */
@@ -89,7 +89,6 @@ export function unfreezeSql(day: Day): string {
   return `drop trigger if exists day_is_frozen on ${dayTable(day)}`;
 }
 
-/** $1: the table. */
 export const IS_FROZEN_SQL = `
   select exists (select from pg_trigger
     where tgrelid = $1::regclass and tgname = 'day_is_frozen') as is_frozen`;
@@ -99,7 +98,6 @@ export const RETIRED_DAY_SQL = `
     file, sha256, signature)
   values ($1, $2, $3, $4, $5, $6, $7, $8, $9, $10, $11)`;
 
-/** $1: the day. */
 export function retiredSpendSql(day: Day): string {
   return `
   insert into retired_spend (day, scope, id, month, settled)
@@ -119,7 +117,9 @@ export function retiredDaysSql(day: Day): string {
   group by 2, 3 having sum(debit) > 0`;
 }
 
-/** $1: the day's first id; $2: the id after its last. Selects requests with attempts in other days. */
+/**
+ * $1: the day's first id; $2: the id after its last. Selects requests with attempts in other days.
+ */
 export function sharedRequestsSql(day: Day): string {
   return `
   select array_agg(org_id) as orgs, array_agg(request_id) as requests from ${dayTable(day)} d
@@ -130,8 +130,8 @@ export function sharedRequestsSql(day: Day): string {
 }
 
 /**
- * $1: organizations; $2: their requests; $3: the day's first id; $4: the id after its last. Joins
- * the remaining attempts of each request into one row.
+ * $1: organizations; $2: their requests; $3: the day's first id; $4: the id after its last. Makes
+ * the remaining attempts of each request into one request row again.
  */
 export const JOIN_SHARED_SQL = "select join_attempts($1, $2, $3, $4)";
 
@@ -145,7 +145,6 @@ export function detachSql(day: Day): readonly string[] {
   ];
 }
 
-/** The maximum number of rows that one statement deletes. */
 export const PAST_SPEND_ROWS = 5_000;
 
 /*
@@ -154,14 +153,16 @@ export const PAST_SPEND_ROWS = 5_000;
  */
 const PAST_SPEND = "date_trunc('week', clock_timestamp() at time zone 'utc')::date - 7";
 
-/** $1: maximum number of rows. Deletes the spend of keys with a daily or weekly cap in past weeks. */
+/**
+ * $1: maximum number of rows. Deletes the spend of keys with a daily or weekly cap in past weeks.
+ */
 export const DELETE_PAST_SPEND_SQL = `
   delete from spend_day s
   using (select key_id, day from spend_day where day < ${PAST_SPEND}
     order by day, key_id limit $1 for update skip locked) p
   where s.key_id = p.key_id and s.day = p.day`;
 
-/** $1: maximum number of rows. Deletes the same spend in retired days. */
+/** $1: maximum number of rows. Deletes the spend of retired days in the same past weeks. */
 export const DELETE_RETIRED_PAST_SPEND_SQL = `
   delete from retired_spend_day s
   using (select retired, key_id, day from retired_spend_day where day < ${PAST_SPEND}

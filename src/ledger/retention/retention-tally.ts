@@ -10,26 +10,21 @@ import {
 /** A day of the journal in UTC, for example `2026-04-10`. */
 export type Day = string & { readonly __day: "utc" };
 
-/** The sums of some attempts. */
 export interface AttemptSums {
   readonly attempts: bigint;
   readonly debitMicroUsd: MicroUsd;
   readonly overrunMicroUsd: MicroUsd;
-  /** Money that late corrections returned. */
   readonly refundMicroUsd: MicroUsd;
   readonly costPicoUsd: PicoUsd;
-  /** The debts to providers for the attempts. */
   readonly owedPicoUsd: PicoUsd;
 }
 
-/** Sums of a day: of all attempts, by provider, and by organization. */
 export interface DaySums {
   readonly all: AttemptSums;
   readonly byProvider: ReadonlyMap<string, AttemptSums>;
   readonly byOrg: ReadonlyMap<string, AttemptSums>;
 }
 
-/** The present state of a day in the journal. */
 export interface DaySurvey {
   readonly day: Day;
   /** The first attempt id of the day; `toId` is the first id of the next day. */
@@ -45,7 +40,6 @@ export interface DaySurvey {
   readonly isRetired: boolean;
 }
 
-/** A day to be retired, with its exported file. */
 export interface RetiredDay {
   readonly survey: DaySurvey;
   readonly file: string;
@@ -58,7 +52,6 @@ export interface DetachedDay {
   readonly sha256: Buffer;
 }
 
-/** Returns the names of a day's two files. */
 export function dayFiles(day: Day): { readonly rows: string; readonly manifest: string } {
   return { rows: `attempt-${day}.csv.gz`, manifest: `attempt-${day}.json` };
 }
@@ -140,7 +133,6 @@ export function addSums(a: AttemptSums, b: AttemptSums): AttemptSums {
   };
 }
 
-/** True if both have the same totals and the same sums for every provider and organization. */
 export function sameSums(a: DaySums, b: DaySums): boolean {
   return (
     sameAttempts(a.all, b.all) && sameMap(a.byProvider, b.byProvider) && sameMap(a.byOrg, b.byOrg)
@@ -164,7 +156,6 @@ function sameAttempts(a: AttemptSums, b: AttemptSums): boolean {
   return SUM_NAMES.every((name) => a[name] === b[name]);
 }
 
-/** The positions of the values in a row. */
 interface Places {
   readonly id: number;
   readonly provider: number;

@@ -13,7 +13,7 @@ import {
   transact,
 } from "../../kernel/index.ts";
 
-/** The longest time that the gateways' batches may have to wait because of a lock taken here. */
+/** How long the gateways' batches may have to wait behind a lock that is requested here. */
 const LOCK_TIMEOUT_MS = 100;
 const LOCK_PAUSE_MS = 500;
 const LOCK_TRIES_MAX = 1_200;
@@ -24,7 +24,6 @@ export class JournalBusyFault extends Error {
   override readonly name = "JournalBusyFault";
 }
 
-/** The change log and the author of the changes. */
 export interface ChangeNotes {
   readonly log: ChangeLog;
   readonly by: ChangedBy;
@@ -49,9 +48,9 @@ export async function changing(
 }
 
 /**
- * Runs statements that lock tables of the books exclusively. Tries again until no other transaction
- * is in the way, because everyone else queues behind a waiting lock. `busySql` selects `is_busy`:
- * whether a long transaction reads these tables.
+ * Runs statements that lock tables of the books exclusively. Retries until no other transaction
+ * holds these tables, because all others would queue behind a lock that waits. `busySql` selects
+ * `is_busy`: whether a long transaction reads the tables.
  */
 export async function whenFree(
   client: PoolClient,
@@ -62,8 +61,8 @@ export async function whenFree(
   await client.query("savepoint before_lock");
   for (let tried = 0; tried < LOCK_TRIES_MAX; tried++) {
     if (tried > 0) await sleep(LOCK_PAUSE_MS);
-    // While a long transaction runs, this does not even try to lock, so that nobody queues behind
-    // it.
+    // While a long transaction runs, no lock is requested, so that no other transaction queues
+    // behind it.
     const { rows } = await client.query<{ is_busy: boolean }>(busySql);
     if (rows[0]?.is_busy === true) continue;
     try {
@@ -77,7 +76,6 @@ export async function whenFree(
   throw new JournalBusyFault("the journal was read without a pause; run this again later");
 }
 
-/** Runs a query and returns its rows as the text that PostgreSQL prints. */
 export async function rowsAsText(
   client: PoolClient,
   text: string,

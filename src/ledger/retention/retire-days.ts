@@ -7,7 +7,7 @@ import { countDayCsv, findDifference, writeDayCsv } from "./retention-export.ts"
 import { type DayManifest, readManifest, signManifest } from "./retention-manifest.ts";
 import { type Day, dayFiles, type DaySurvey, sameSums } from "./retention-tally.ts";
 
-/** A failed export of a day; the day is still in the journal. */
+/** The export of a day failed; the day is still in the journal. */
 export class RetentionFault extends Error {
   override readonly name = "RetentionFault";
 }
@@ -16,17 +16,14 @@ export interface RetireDeps {
   readonly session: RetentionSession;
   readonly archive: DayFolder;
   readonly key: { readonly privateKey: KeyObject; readonly publicKey: KeyObject };
-  /** Called with a line of text after each step. */
   readonly progress: (line: string) => void;
 }
 
 export interface RetireOutcome {
   readonly retired: readonly DaySurvey[];
-  /** Days whose attempts were deleted from the database. */
   readonly dropped: readonly Day[];
   /** The day at which the run stopped, and why. Later days were not checked. */
   readonly stopped: { readonly day: Day; readonly reason: string } | undefined;
-  /** The number of deleted refused requests. */
   readonly refusedRequests: number;
   /** The number of deleted rows of daily spend in weeks that no cap needs. */
   readonly pastSpendDays: number;
@@ -123,7 +120,6 @@ async function exportDay(
   const csv = writeDayCsv(session.columns, survey, session.pages(day));
   await archive.stage(day, csv.text);
   const { sha256, bytes, sums: written } = csv.counted();
-  // Compares the sums of the written rows with the database's sums of the table.
   if (!sameSums(written, sums)) throw new RetentionFault(`${day}: the export misses attempts`);
   const manifest = { day, fromId, toId, schema: session.schema, sums, sha256, bytes };
   const difference = findDifference(manifest, await countDayCsv(survey, archive.readStaged(day)));

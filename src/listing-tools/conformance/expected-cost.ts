@@ -17,13 +17,13 @@ import type { Probe } from "./probing/probe.ts";
 import { type ListingsOptions, readListings } from "./read-listings.ts";
 import { videoProbes, videoSeconds } from "./videos/video-probes.ts";
 
-/** The estimated cost of a run in exact decimals; null for a model without prices. */
+/** Exact decimals. `expected_usd` of a model without prices is null. */
 export interface ExpectedCosts {
   readonly expected_usd: string;
   readonly models: readonly { readonly id: string; readonly expected_usd: string | null }[];
 }
 
-/** Estimates the cost of a whole run of these listings, before anything is sent. */
+/** Estimates the cost of a complete run over these listings, and sends nothing. */
 export function expectedCosts(
   options: ListingsOptions,
 ):
@@ -41,12 +41,12 @@ export function expectedCosts(
 }
 
 /**
- * A probe, and about how many units of output an honest provider bills for it; of input as many as
- * its text has, where nothing else is said.
+ * A probe, the output tokens that an honest provider bills for it, and the input tokens if they do
+ * not follow from the probe's body.
  */
 type Expected = readonly [probe: Probe | undefined, output: number, input?: number];
 
-/** Expected output tokens of an answer, by the kind of its probe. */
+/** Expected output tokens by the kind of probe; `FILE_TOKENS` is the input of a file. */
 const SHORT_TOKENS = 30;
 const COPY_TOKENS = 120;
 const COUNT_TOKENS = 300;
@@ -56,8 +56,8 @@ const ENGLISH_BYTES_PER_TOKEN = 4;
 const REPEATS = 10;
 
 /**
- * What a whole run of a listing costs, about, where every answer is as it should be: an answer that
- * is not is asked for once more. Undefined: the listing has no prices.
+ * Estimates a complete run in which every answer is right. A wrong answer causes another probe,
+ * which costs more. Undefined: the listing has no prices.
  */
 function expectedCost(deployment: Deployment): MicroUsd | undefined {
   const { prices, modality } = deployment;
@@ -122,7 +122,7 @@ function ofText(subject: Subject): readonly Expected[] {
     [chatProbes.framed(subject), 16],
     [chatProbes.story(subject, false), STORY_TOKENS],
     [chatProbes.story(subject, true), STORY_TOKENS],
-    // Each copy, and two probes that send it back.
+    // The second entry sums up the two probes that send the text back, once and twice.
     ...(["english", "alphabets"] as const).flatMap((what): Expected[] => [
       [chatProbes.recited(subject, what, false), COPY_TOKENS],
       [chatProbes.recited(subject, what, false), 2 * SHORT_TOKENS, 3 * COPY_TOKENS],

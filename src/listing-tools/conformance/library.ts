@@ -4,8 +4,8 @@ import { checkLine, type CheckLine, type ConformanceReport } from "./report/repo
 import { PROBE_TIMEOUT_MS, runSuite as runWholeSuite } from "./run-suite.ts";
 
 /**
- * The exports of the package as `tokenmarket/conformance`. Its types need no other file than those
- * that are exported here.
+ * The entry point `tokenmarket/conformance` of the package. Its type declarations need only the
+ * files that it exports from.
  */
 export { CHECK_IDS, type CheckId, type CheckStatus, type Evidence } from "./report/finding.ts";
 export {
@@ -28,34 +28,34 @@ export {
   type Verdict,
 } from "./report/verdict.ts";
 
-/** A run of the checks over one manifest. */
 export interface SuiteOptions {
-  /** The text of the manifest. */
   readonly manifestText: string;
-  /** Environment, of which only the variable with the manifest's key is read. */
+  /** Environment variables. Only the one with the manifest's provider key is read. */
   readonly env: Readonly<Record<string, string | undefined>>;
-  /** The manifest's name in messages. Default `manifest.json`. */
+  /** The manifest's name in problems. Default `manifest.json`. */
   readonly file?: string;
-  /** Model ids; `*` is any text. Default: all. */
+  /** Ids of the models to test; `*` matches any text. Default: all. */
   readonly models?: readonly string[];
-  /** Default: all, which is what verifies a listing. */
+  /** Default: all, which a verified listing needs. */
   readonly checks?: readonly CheckId[];
-  /** Most that the run may cost, in dollars. Default `1.00`. */
+  /** Upper bound of the cost of the run, in USD. Default `1.00`. */
   readonly budgetUsd?: string;
-  /** Models that are tested at once. Default 2. */
+  /** Number of models that are tested at once. Default 2. */
   readonly concurrency?: number;
-  /** Longest time for a whole answer in milliseconds. Default 60,000. */
+  /** Time limit of a whole answer in milliseconds. Default 60,000. */
   readonly timeoutMs?: number;
   /** Allows endpoints with loopback or private addresses. Default false. */
   readonly allowPrivateUpstreams?: boolean;
-  /** Sends decisions in the host's public format. Default: in the marketplace's format. */
+  /**
+   * Sends questions for decisions in the host's public format. Default: the marketplace's format.
+   */
   readonly decisionsPublicForm?: boolean;
-  /** Ends the run with a report of the checks that have run. */
+  /** Ends the run early; the report then has the checks that have run. */
   readonly signal?: AbortSignal;
   readonly onProgress?: (progress: SuiteProgress) => void;
 }
 
-/** A check that has ended, and the progress of the run. */
+/** Reported when a check ends. `done` and `total` count the checks of all models. */
 export interface SuiteProgress {
   readonly modelId: string;
   readonly check: CheckLine;
@@ -65,12 +65,12 @@ export interface SuiteProgress {
 
 export type SuiteOutcome =
   | { readonly ok: true; readonly report: ConformanceReport }
-  /** The manifest is invalid, its key is missing, or no model has the name. */
+  /** The manifest is invalid, its key is missing, or it has no model to test. */
   | { readonly ok: false; readonly problems: readonly string[] };
 
 /**
- * Checks every listing of a manifest against its provider. Whatever the provider does ends in a
- * report; it throws for options that cannot be used.
+ * Checks every listing of a manifest against its provider. Whatever the provider does is reported;
+ * only unusable options reject.
  */
 export async function runSuite(options: SuiteOptions): Promise<SuiteOutcome> {
   const { budgetUsd = "1.00", concurrency = 2, timeoutMs = PROBE_TIMEOUT_MS, onProgress } = options;

@@ -2,15 +2,15 @@ import { type Catalog, compileCatalog, parseManifestFiles } from "../../catalog/
 import { type Clock, matchesGlob } from "../../kernel/index.ts";
 
 export interface ListingsOptions {
-  /** The text of the manifest. */
   readonly manifestText: string;
-  /** The manifest's name in problems. */
   readonly file: string;
   readonly env: Readonly<Record<string, string | undefined>>;
   readonly clock: Clock;
-  /** Sends decisions in the host's public format. Default: in the marketplace's format. */
+  /**
+   * Sends questions for decisions in the host's public format. Default: the marketplace's format.
+   */
   readonly decisionsPublicForm?: boolean;
-  /** Model ids with `*` for any text; empty: all. */
+  /** Ids of the models to read; `*` matches any text; empty means all. */
   readonly models: readonly string[];
 }
 
@@ -22,7 +22,7 @@ export type Listings =
     }
   | { readonly ok: false; readonly problems: readonly string[] };
 
-/** Reads the listings of a run, or the reasons why there are none. */
+/** Fails if the manifest is invalid, its key is missing, or no model remains. */
 export function readListings(options: ListingsOptions): Listings {
   const { file, manifestText, env, clock, decisionsPublicForm = false } = options;
   const parsed = parseManifestFiles([{ file, text: manifestText }]);

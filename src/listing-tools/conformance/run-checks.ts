@@ -7,15 +7,15 @@ export interface CheckRun {
   readonly checks: readonly Check[];
   readonly nowMs: () => number;
   readonly signal: AbortSignal;
-  /** Redacts a report before it leaves the run. */
   readonly shown: (report: CheckReport) => CheckReport;
   readonly onEnd: (report: CheckReport) => void;
 }
 
 /**
- * Runs the checks of one model, one after another, and answers in the order of their numbers. C1
- * comes first: of an endpoint that is not reached, nothing else is asked. Those that judge every
- * answer come last: a provider that is honest to its first requests only is seen by them.
+ * Runs the checks of a model one after another, and returns the reports in the order of their
+ * numbers. C1 runs first: if the endpoint is unusable, the others are skipped. The checks that
+ * judge all answers run last, so that they expose a provider that is honest only to the first
+ * requests.
  */
 export async function runChecks(lab: Lab, run: CheckRun): Promise<readonly CheckReport[]> {
   const reports = new Map<CheckId, CheckReport>();

@@ -21,23 +21,21 @@ export interface SuiteOptions extends ListingsOptions {
   readonly allowPrivateUpstreams: boolean;
   /** Proxies and certificates. Default: direct connections. */
   readonly outbound?: Outbound;
-  /** Ids of checks; empty for all. */
+  /** Empty means all. */
   readonly checks: readonly CheckId[];
   readonly budgetMicroUsd: MicroUsd;
-  /** Models that are tested at once. */
   readonly concurrency: number;
-  /** Longest whole answer, in milliseconds. */
   readonly timeoutMs: number;
   /** Seed of the run's random values. Default: a random seed. */
   readonly seed?: string;
   /** Milliseconds between two polls of a video job. Default 3000. */
   readonly jobPollMs?: number;
-  /** Ends the run with a report of the checks that have run. */
+  /** Ends the run early; the report then has the checks that have run. */
   readonly signal: AbortSignal;
   readonly onProgress?: (progress: SuiteProgress) => void;
 }
 
-/** A check that has ended, and the progress of the run. */
+/** Reported when a check ends. `done` and `total` count the checks of all models. */
 export interface SuiteProgress {
   readonly modelId: string;
   readonly check: CheckReport;
@@ -55,8 +53,8 @@ export const PROBE_TIMEOUT_MS = 60_000;
 const WRONG_KEY = "invalid-key-of-a-conformance-run";
 
 /**
- * Checks every listing of a manifest against its provider, with the marketplace's key from the
- * environment and nothing else: no database, no gateway. Never rejects for what a provider does.
+ * Checks every listing of a manifest against its provider. It needs only the provider's key in
+ * `env`: no database, no gateway. Never rejects for what a provider does.
  */
 export async function runSuite(options: SuiteOptions): Promise<SuiteOutcome> {
   const listings = readListings(options);
@@ -88,7 +86,6 @@ export async function runSuite(options: SuiteOptions): Promise<SuiteOutcome> {
   }
 }
 
-/** The parts that all models of a run share. */
 interface Run {
   readonly options: SuiteOptions;
   readonly deps: ProbeDeps & Pick<JobDeps, "upstream">;
@@ -152,7 +149,6 @@ function modelReport(deployment: Deployment, reports: readonly CheckReport[]): M
 }
 
 interface Clients {
-  /** Client with the listing's key. */
   readonly upstream: UpstreamClient;
   readonly upstreamWithWrongKey: UpstreamClient;
 }

@@ -4,29 +4,28 @@ import type { Manifest, ManifestDescriptor } from "../../catalog/index.ts";
 import { OUTPUT_TOKENS_MAX, asObject } from "../../kernel/index.ts";
 import type { Listing } from "./listing-prices.ts";
 
-/** A difference in a fact other than a price. */
 export interface FactDifference {
-  /** `context_length`, `supported_parameters.seed`, `listing_terms.checked`, `endpoint.base_url` */
+  /** Such as `context_length`, `supported_parameters.seed` or `endpoint.base_url`. */
   readonly field: string;
-  /** The value as written; null if it is not declared. */
+  /** As the manifest writes it; null if it does not declare the field. */
   readonly old: unknown;
   readonly new: unknown;
-  /** True if the change takes something away from customers. */
+  /** True if the change takes something away from clients. */
   readonly is_less: boolean;
 }
 
-/** The differences of a listing, except for its prices. */
+/** Compares everything about a listing but its prices. */
 export function diffListingFacts(before: Listing, after: Listing): readonly FactDifference[] {
   const parameters = differences(listParameters(before), listParameters(after), isNarrower);
   return [...differences(listFields(before), listFields(after), isLess), ...parameters];
 }
 
-/** The differences in what a manifest says about all its listings. */
+/** Compares what the two manifests say about all their listings. */
 export function diffProviderFacts(before: Manifest, after: Manifest): readonly FactDifference[] {
   return differences(providerFields(before), providerFields(after), isLess);
 }
 
-/** Facts of a listing that are compared elsewhere, with its prices. */
+/** Not compared here: the id, the prices, and the parameters, which are compared one by one. */
 const PRICED = new Set(["id", "pricing", "price_card", "supported_parameters"]);
 const PRICED_TERMS = new Set(["price_tiers", "extra_pricing", "price_changes"]);
 
@@ -41,7 +40,7 @@ function listFields({ model, terms }: Listing): Fields {
   ]);
 }
 
-/** Not compared: parts of single listings, the origin of the prices, and notes. */
+/** Not compared here: parts of single listings, the origin of the prices, and notes. */
 const PER_LISTING = new Set(["models", "listing_terms", "catalog_source", "note"]);
 
 function providerFields(manifest: Manifest): Fields {
@@ -75,16 +74,16 @@ function isLess(old: unknown, next: unknown, field: string): boolean {
   return LESS[field]?.(old, next) ?? false;
 }
 
-/** Tests by field if a change takes something away; changes of other fields never do. */
+/** By field: true if the change takes something away from clients. Other fields never do. */
 const LESS: Readonly<Record<string, (old: unknown, next: unknown) => boolean>> = {
   context_length: isSmaller,
-  // A listing without a bound has the gateway's own.
+  // Without a declared bound, the gateway's own applies.
   max_output_tokens: (old, next) => isSmaller(old ?? OUTPUT_TOKENS_MAX, next ?? OUTPUT_TOKENS_MAX),
   input_modalities: (old, next) => lacks(next ?? ["text"], old ?? ["text"]),
   output_modality: (old, next) => (old ?? "text") !== (next ?? "text"),
   is_ready: (old, next) => (old ?? true) === true && next === false,
   streaming: (old, next) => old === true && next !== true,
-  // Days of one form compare as text.
+  // Days in ISO format compare as text.
   deprecation_date: (old, next) =>
     typeof next === "string" && (typeof old !== "string" || next < old),
   decisions_image_parts: (old, next) => old === true && next !== true,
@@ -97,7 +96,6 @@ function isSmaller(old: unknown, next: unknown): boolean {
   return typeof next !== "number" || next < old;
 }
 
-/** True if part of `wanted` is missing. */
 function lacks(found: unknown, wanted: unknown): boolean {
   if (!Array.isArray(found) || !Array.isArray(wanted)) return true;
   return wanted.some((each) => !found.includes(each));
@@ -108,7 +106,6 @@ function listParameters({ model }: Listing): ReadonlyMap<string, ManifestDescrip
   return new Map(declared.map(([name, each]) => [`supported_parameters.${name}`, each]));
 }
 
-/** True if a value that was accepted before no longer is. */
 function isNarrower(
   old: ManifestDescriptor | undefined,
   next: ManifestDescriptor | undefined,

@@ -3,20 +3,18 @@ import { diffListingFacts, diffProviderFacts, type FactDifference } from "./diff
 import { diffPrices, isCheaper, isDearer, type PriceDifference } from "./diff-prices.ts";
 import { type Listing, indexListings } from "./listing-prices.ts";
 
-/** The differences of one listing. */
 export interface ListingDifference {
   readonly model: string;
   readonly change: "added" | "removed" | "changed";
-  /** A request of some kind costs more, now or from an announced instant on. */
+  /** True if some request costs more, now or from an announced instant on. */
   readonly is_dearer: boolean;
   readonly is_cheaper: boolean;
-  /** The listing is removed, or offers less. */
+  /** True if the listing is removed or offers less. */
   readonly is_less: boolean;
   readonly prices: readonly PriceDifference[];
   readonly facts: readonly FactDifference[];
 }
 
-/** The differences between two manifests of one provider. */
 export interface ManifestDifference {
   /** True if no client pays more, and nothing is removed or reduced. */
   readonly ok: boolean;
@@ -24,15 +22,15 @@ export interface ManifestDifference {
   readonly counts: Readonly<
     Record<"old" | "new" | "added" | "removed" | "changed" | "dearer" | "cheaper", number>
   >;
-  /** The differences that hold for all listings. */
+  /** Differences that concern all listings. */
   readonly facts: readonly FactDifference[];
-  /** The listings with a difference, in the order of their ids. */
+  /** Only listings with a difference, in the order of their ids. */
   readonly models: readonly ListingDifference[];
 }
 
 /**
- * Compares what customers are offered, listing by listing. The instant decides which of the dated
- * prices holds now.
+ * Compares what customers are offered, listing by listing. `nowMs` decides which dated prices hold
+ * now.
  */
 export function diffManifests(
   before: Manifest,

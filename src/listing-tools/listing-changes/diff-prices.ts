@@ -8,11 +8,10 @@ import {
   type RateTier,
 } from "./listing-prices.ts";
 
-/** A difference in a price. */
 export interface PriceDifference {
   /** A SKU, or a line of the price card: `card image hd`. */
   readonly sku: string;
-  /** The price holds for prompts above this number of tokens. */
+  /** The price applies to prompts with more tokens than this. */
   readonly above_prompt_tokens: number;
   /** The instant from which the prices differ; null if they differ now. */
   readonly from: string | null;
@@ -23,7 +22,7 @@ export interface PriceDifference {
   readonly percent: string | null;
 }
 
-/** True if some client pays more. A price that did not exist before does not count. */
+/** A price that did not exist before is not dearer. */
 export function isDearer({ old, new: next }: PriceDifference): boolean {
   return old !== null && next !== null && priceUnits(next) > priceUnits(old);
 }
@@ -32,7 +31,6 @@ export function isCheaper({ old, new: next }: PriceDifference): boolean {
   return old !== null && next !== null && priceUnits(next) < priceUnits(old);
 }
 
-/** Every different price, by the token and on the price card. */
 export function diffPrices(
   before: Listing | undefined,
   after: Listing | undefined,
@@ -42,9 +40,9 @@ export function diffPrices(
 }
 
 /**
- * Every price that differs, now or at an announced instant, for each prompt size at which either
- * side has a tier. It compares the cost of requests, so stating a default price explicitly is not a
- * difference, and neither is a change that both announce.
+ * Compares token prices now and at each announced instant, for each prompt size at which either
+ * side has a tier. It compares the cost of requests: neither a default price that is stated
+ * explicitly, nor a change that both sides announce, is a difference.
  */
 export function diffRates(
   before: Listing | undefined,
@@ -80,7 +78,7 @@ export function diffRates(
 }
 
 interface PricePair {
-  /** Prices in canonical form, so that equal prices are equal texts. */
+  /** In canonical form, so that equal prices are equal texts. */
   readonly old: string | null;
   readonly new: string | null;
 }
@@ -95,8 +93,8 @@ function withPercent({
 }
 
 /**
- * The price cards of images and videos, which customers see, and pay where the provider reports its
- * cost.
+ * Compares the price cards of images and videos. Customers see these prices, and pay by them if the
+ * provider reports its cost.
  */
 function diffPriceCards(
   before: Listing | undefined,
@@ -112,7 +110,6 @@ function diffPriceCards(
   });
 }
 
-/** Prices by line; a second line with the same name gets a number. */
 function indexCard(listing: Listing | undefined): ReadonlyMap<string, string> {
   const lines = new Map<string, string>();
   for (const line of listing?.model.price_card ?? []) {
@@ -140,7 +137,7 @@ function isoSecond(ms: number): string {
   return `${new Date(ms).toISOString().slice(0, 19)}Z`;
 }
 
-/** The most decimals of any price, those of a price card. */
+/** Price cards have the most decimals of all prices. */
 const FRACTION_DIGITS = 9;
 
 /** A price of a valid manifest in billionths of a dollar, exactly. */
@@ -150,13 +147,11 @@ export function priceUnits(text: string): bigint {
   return BigInt(whole + fraction.padEnd(FRACTION_DIGITS, "0"));
 }
 
-/** Hundredths of a percent. */
 const PARTS = 10_000n;
 
 /**
- * How much dearer `next` is in percent, as a decimal text with at most two fraction digits and its
- * sign: rounded up, so that no rise seems smaller than it is. Null if there is no percent of
- * nothing.
+ * The rise from `before` to `next` in percent, such as `+12.5`, with at most two decimals. Rounds
+ * up, so that no rise seems smaller than it is. Null if `before` is 0.
  */
 export function percentChange(before: bigint, next: bigint): string | null {
   if (before === 0n) return null;

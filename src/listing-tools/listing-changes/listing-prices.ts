@@ -11,22 +11,20 @@ import { assert } from "../../kernel/index.ts";
 type ManifestModel = Manifest["models"][number];
 type Terms = NonNullable<Manifest["listing_terms"]>[string];
 
-/** The price of every SKU, in USD per million tokens as written. */
+/** USD per million tokens as written, for every SKU. */
 export type Rates = Readonly<Record<BilledSku, string>>;
 
-/** Rates of prompts above a number of tokens; the first tier of a list begins at 0. */
+/** The rates of prompts above a number of tokens. The first tier of a list begins at 0. */
 export interface RateTier {
   readonly abovePromptTokens: number;
   readonly rates: Rates;
 }
 
-/** A listing with its terms. */
 export interface Listing {
   readonly model: ManifestModel;
   readonly terms: Terms;
 }
 
-/** The listings of a manifest by model id. */
 export function indexListings({
   models,
   listing_terms: terms = {},
@@ -39,13 +37,11 @@ export function indexListings({
   );
 }
 
-/** The instants after `afterMs` at which announced prices begin. */
 export function changesAfter({ terms }: Listing, afterMs: number): readonly number[] {
   const begins = (terms.price_changes ?? []).map(({ from }) => Date.parse(from));
   return begins.filter((ms) => ms > afterMs);
 }
 
-/** The rates that hold at an instant, by prompt size in ascending order. */
 export function ratesAt({ model, terms }: Listing, atMs: number): readonly RateTier[] {
   const begun = (terms.price_changes ?? []).findLast(({ from }) => Date.parse(from) <= atMs);
   const pricing = begun?.pricing ?? model.pricing;
@@ -64,7 +60,7 @@ export function ratesAbove(tiers: readonly RateTier[], bound: number): Rates {
   return tier.rates;
 }
 
-/** Fills in default prices: writes to the one-hour cache cost the price of other cache writes. */
+/** Fills in a default price: a one-hour cache write costs as much as another cache write. */
 function computeRates(
   pricing: readonly ManifestPrice[],
   extra: ManifestTermPrices["extra_pricing"],

@@ -11,32 +11,34 @@ import {
 import { diffRates, isDearer, type PriceDifference, priceUnits } from "./diff-prices.ts";
 import { changesAfter, type Listing, ratesAbove, ratesAt } from "./listing-prices.ts";
 
-/** How new prices of a source come into force. */
 export interface PriceRules {
   readonly nowMs: number;
-  /** When rises begin for which the operator named no instant. */
+  /** When a rise begins if the operator named no instant. */
   readonly riseFromMs: number;
-  /** The operator's instant for all price changes, if there is one. */
+  /** The operator's instant for all price changes, if named. */
   readonly effectiveMs?: number;
-  /** Largest rise that does not need to be accepted, in millionths of a percent. */
+  /** A greater rise must be accepted by a person first. In millionths of a percent. */
   readonly riseMax: bigint;
-  /** Rises that no margin covers begin at once; absent: announced first, at the operator's cost. */
+  /**
+   * If set, a rise begins at once when the old price no longer covers the cost. Otherwise it is
+   * announced first, and the operator pays the difference meanwhile.
+   */
   readonly neverBelowCost?: true;
 }
 
-/** The result for a listing that the source still has, and that was not edited by hand. */
+/** What becomes of a listing that the source still has and nobody edited by hand. */
 export type MergedListing =
   | { readonly kind: "taken"; readonly listing: Listing }
-  /** The new listing must be accepted first. */
+  /** A person must accept the new listing first. */
   | {
       readonly kind: "waits";
       readonly reason: "rise" | "staged";
       readonly prices: readonly PriceDifference[];
-      /** The listing at its old sale prices, with the new purchase prices. */
+      /** The listing at its old sale prices with the new purchase prices, to be used meanwhile. */
       readonly listing?: Listing;
     };
 
-/** Merges the source's listing into the old one, so that rises are announced before they begin. */
+/** Merges the source's listing into the old one. Rises are announced before they begin. */
 export function mergeListing(
   before: Listing,
   after: Listing,
@@ -52,7 +54,7 @@ export function mergeListing(
     if (rises.some((each) => isAbove(each, rules.riseMax))) {
       const waits = { kind: "waits", reason: "rise", prices: rises } as const;
       if (rules.neverBelowCost !== true) return waits;
-      // Until someone accepts the new price, the listing is sold below cost; that raises an alert
+      // Until a person accepts the new price, the listing sells below cost; that raises an alert
       // and is booked.
       return { ...waits, listing: announced(before, after, { nowMs, saleFromMs: Infinity }) };
     }
@@ -63,7 +65,7 @@ export function mergeListing(
   return { kind: "taken", listing: isLoss ? after : listing };
 }
 
-/** True if, at the prices of an instant, some token would be sold below its purchase price. */
+/** True if some token sells below its purchase price at this instant. */
 function isBelowCost({ model, terms }: Listing, atMs: number): boolean {
   const { purchase_pricing: pricing, purchase_tiers: tiers, purchase_extra: extra } = terms;
   if (pricing === undefined) return false;
@@ -77,8 +79,9 @@ function isBelowCost({ model, terms }: Listing, atMs: number): boolean {
 }
 
 /**
- * When customers begin to pay the source's prices. What is announced already keeps its instant; a
- * cut begins at once unless the operator named an instant; a rise never does by itself.
+ * When customers begin to pay the source's prices. A change that is announced already keeps its
+ * instant. Otherwise all changes begin at the operator's instant; if none is named, a cut begins at
+ * once and a rise at `riseFromMs`.
  */
 function saleFrom(before: Listing, after: Listing, rules: PriceRules): number {
   const { nowMs, riseFromMs, effectiveMs } = rules;
@@ -90,20 +93,17 @@ function saleFrom(before: Listing, after: Listing, rules: PriceRules): number {
   return notDearer ?? riseFromMs;
 }
 
-/** Compares `new - old` exactly with `riseMax` millionths of a percent of `old`. */
 function isAbove({ old, new: next }: PriceDifference, riseMax: bigint): boolean {
   const before = priceUnits(old ?? "0");
   return (priceUnits(next ?? "0") - before) * 100_000_000n > riseMax * before;
 }
 
-/** The prices of one period, in the form of a manifest. */
 interface Sheet {
   readonly pricing: readonly ManifestPrice[];
   readonly price_tiers: ManifestTermPrices["price_tiers"];
   readonly extra_pricing: ManifestTermPrices["extra_pricing"];
 }
 
-/** The customers' prices and the provider's, from an instant on. */
 interface Point {
   readonly fromMs: number;
   readonly sale: Sheet;
@@ -111,9 +111,8 @@ interface Point {
 }
 
 /**
- * The new listing at the old sale prices until `saleFromMs`, with an announced change to the new ones.
- * What the provider is owed follows the new listing at once: the days between are the operator's.
- * Infinity: there is no such change.
+ * Keeps the old sale prices until `saleFromMs`, and announces the new ones; Infinity announces
+ * none. What the provider is owed follows the new listing at once, at the operator's cost.
  */
 function announced(
   before: Listing,
@@ -134,7 +133,6 @@ function announced(
   return withPrices(after, points.filter(isNews));
 }
 
-/** True if something changes at this point. */
 function isNews({ sale, purchase }: Point, index: number, points: readonly Point[]): boolean {
   const before = points[index - 1];
   if (before === undefined) return true;
@@ -170,7 +168,7 @@ function pointAt(timeline: readonly Point[], atMs: number): Point {
   return timeline.findLast(({ fromMs }) => fromMs <= atMs) ?? (timeline[0] as Point);
 }
 
-/** The listing with these prices, of which the first hold now. */
+/** The first point holds now; the later ones become announced changes. */
 function withPrices({ model, terms }: Listing, points: readonly Point[]): Listing {
   const whole = points.map((point) => wholePoint(point, points));
   const isBought = whole.some(({ sale, purchase }) => !isDeepStrictEqual(sale, purchase));
@@ -215,8 +213,9 @@ function withoutPrices(terms: Listing["terms"]): Listing["terms"] {
 }
 
 /**
- * A price of writes for an hour is in every change, and beside a sale price with tiers or
- * such writes there is a purchase price of the same form: absence would change what is owed.
+ * If the listing has a price for one-hour cache writes, every change states one. A purchase price
+ * has the same tiers and one-hour price as the sale price, because without them another price would
+ * be owed.
  */
 function wholePoint(point: Point, points: readonly Point[]): Point {
   const hasHour = points[0]?.sale.extra_pricing !== undefined;
@@ -225,7 +224,7 @@ function wholePoint(point: Point, points: readonly Point[]): Point {
   return { ...point, sale, purchase: withTiers(hour, sale) };
 }
 
-/** Adds the default price of an hour-long cache write, that of any cache write. */
+/** Adds a price for one-hour cache writes, which defaults to that of other cache writes. */
 function withHour(sheet: Sheet): Sheet {
   const priced = (pricing: Sheet["pricing"]): ManifestExtraPricing => {
     const { cache_write: write } = statedRates(pricing, undefined);

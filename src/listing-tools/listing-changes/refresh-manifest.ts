@@ -6,29 +6,28 @@ import { diffListingFacts, type FactDifference } from "./diff-facts.ts";
 import { type Listing, indexListings } from "./listing-prices.ts";
 import { mergeListing, type PriceRules } from "./merge-listing.ts";
 
-/** SHA-256 of a listing and its terms; undefined if it has none. */
+/** SHA-256 of a listing and its terms; `terms` is undefined if it has none. */
 export type ListingHash = (model: Listing["model"], terms: Listing["terms"] | undefined) => string;
 
 export interface RefreshInput {
-  /** The present manifest, with the hashes of the last import. */
   readonly current: Manifest & { readonly catalog_source: NonNullable<Manifest["catalog_source"]> };
   /** The same listings, imported again. */
   readonly imported: Manifest & {
     readonly catalog_source: NonNullable<Manifest["catalog_source"]>;
   };
-  /** Models that a source still has, but on which no two sources agree; they are kept. */
+  /** Models that a source still has, but on which no two sources agree. Their listings are kept. */
   readonly unsettled: ReadonlySet<string>;
   readonly rules: PriceRules;
-  /** Models whose rise, staging or going was accepted. */
+  /** Models of which a person accepted the rise, staging or removal. */
   readonly accepted: ReadonlySet<string>;
   readonly hashOf: ListingHash;
 }
 
-/** A decision for a person, or a piece of news. */
+/** Something that a person must decide or should know. */
 export interface RefreshFinding {
   readonly model: string;
   readonly kind:
-    /** A large rise, a staging, or too many removals, each of which needs `accept`. */
+    /** A large rise, a staging, or too many removals at once. Each waits for `accept`. */
     | "rise_waits"
     | "staging_waits"
     | "going_waits"
@@ -36,7 +35,7 @@ export interface RefreshFinding {
     | "edited"
     /** Removed by hand; not added again. */
     | "removed_by_hand"
-    /** The source no longer has the model, so its listing ends on a day. */
+    /** The source no longer has the model, so its listing gets an end date. */
     | "gone";
   readonly prices: readonly PriceDifference[];
   readonly facts: readonly FactDifference[];
@@ -52,8 +51,8 @@ export interface Refreshed {
 const GOES_AFTER_MS = 14 * 86_400_000;
 
 /**
- * Merges three versions: the last import (known by its hash), the present file, and the source.
- * Manual edits, additions and removals are kept; everything else follows the source.
+ * Merges three versions of each listing: the last import (known by its hash), the present file, and
+ * the source. Edits, additions and removals by hand are kept; everything else follows the source.
  */
 export function refreshManifest(input: RefreshInput): Refreshed {
   return new Refresh(input).result();
@@ -82,7 +81,7 @@ class Refresh {
         !this.#hasEnd(id) &&
         !this.#input.unsettled.has(id),
     );
-    // If more than half would go at once, the list is probably broken.
+    // If more than half of the models vanish at once, the source's list is probably broken.
     const mayGo = going.length * 2 <= Object.keys(imported).length;
     for (const [id, listing] of this.#current) this.#merge(id, listing, mayGo);
     for (const [id, listing] of this.#next) this.#add(id, listing);
@@ -111,7 +110,6 @@ class Refresh {
     this.#find(id, kind, { before: listing, after: next });
   }
 
-  /** Keeps a listing that was edited or written by hand. */
   #keep(id: string, listing: Listing, next: Listing | undefined): void {
     const base = this.#findBase(id);
     this.#written.push([id, listing]);
@@ -127,7 +125,7 @@ class Refresh {
 
   #take(id: string, listing: Listing): void {
     const before = this.#current.get(id);
-    // An equal listing keeps its bytes.
+    // An equal listing keeps its exact text in the file.
     const isSame = before !== undefined && this.#hash(before) === this.#hash(listing);
     this.#keepAsImported(id, isSame ? before : listing);
   }
@@ -187,7 +185,6 @@ class Refresh {
     );
     const hashes = [...this.#hashes].toSorted(([a], [b]) => (a < b ? -1 : 1));
     const manifest = {
-      // Keeps the file's order, and its other fields.
       ...current,
       models: this.#written.map(([, { model }]) => model),
       listing_terms: Object.fromEntries(terms),

@@ -13,16 +13,13 @@ export interface DraftTier {
 
 export interface DraftPrices {
   readonly sheet: DraftSheet;
-  /** By ascending bound. */
   readonly tiers: readonly DraftTier[];
 }
 
 export interface DraftChange extends DraftPrices {
-  /** Such as "2026-09-01T00:00:00Z". */
   readonly from: string;
 }
 
-/** A note on an entry of a source. */
 export interface ImportNote {
   readonly model: string;
   readonly code: NoteCode;
@@ -31,7 +28,6 @@ export interface ImportNote {
 
 export type NoteCode = SkipCode | StageCode | InfoCode;
 
-/** Reasons why an entry does not become a listing. */
 export type SkipCode =
   | "not-a-model"
   | "not-chat"
@@ -46,7 +42,7 @@ export type SkipCode =
   | "variable-price"
   | "price-out-of-range";
 
-/** Reasons why a listing is staged, which are the codes of `staged_because`. */
+/** Reasons to stage a listing: the codes of `staged_because` in a manifest. */
 export type StageCode =
   | "one-source"
   | "sources-differ"
@@ -70,7 +66,7 @@ export type InfoCode =
   | "source-disagrees"
   | "one-hour-derived";
 
-/** The abilities of a model. Undefined if the source does not say. */
+/** Undefined if the source does not say. */
 export interface DraftAbilities {
   readonly tools?: boolean;
   readonly structured?: boolean;
@@ -79,24 +75,24 @@ export interface DraftAbilities {
   readonly efforts?: readonly string[];
 }
 
-/** Requests and tokens per minute of one account. */
+/** Rate limits that a provider sets for one account. */
 export interface DraftCapacity {
   readonly requestsPerMinute?: number;
   readonly promptTokensPerMinute?: number;
 }
 
-/** An entry in a format that is common to all sources; undefined fields are not stated. */
+/**
+ * An entry of a source in the format that all sources share. Undefined: the source does not say.
+ */
 export interface Draft {
-  /** The entry's key in its source, for messages. */
   readonly name: string;
-  /** The model's id at the provider. */
   readonly upstreamId: string;
   readonly displayName?: string | undefined;
   readonly prices: DraftPrices;
   readonly changes: readonly DraftChange[];
   readonly contextLength?: number | undefined;
   readonly maxOutputTokens?: number | undefined;
-  /** Inputs besides text; undefined if the source does not say. */
+  /** Inputs other than text; undefined if the source does not say. */
   readonly inputs?: ReadonlySet<Exclude<ManifestInputModality, "text">>;
   readonly abilities: DraftAbilities;
   readonly released?: string | undefined;
@@ -105,21 +101,18 @@ export interface Draft {
   readonly capacity?: DraftCapacity;
   readonly stagedBecause: readonly StageCode[];
   readonly notes: readonly ImportNote[];
-  /** Tests if the entry also covers an id. Undefined: it covers only its own. */
+  /** True for an id that the entry covers, too. Undefined: the entry covers only its own id. */
   readonly matches?: (upstreamId: string) => boolean;
 }
 
-/** The result of reading an entry. */
 export type Reading =
   | { readonly kind: "draft"; readonly draft: Draft }
-  /** `denied`: the id of a model that does not chat, by this source. */
+  /** `denied`: by this source, the model with this id does not chat or is retired. */
   | { readonly kind: "skipped"; readonly note: ImportNote; readonly denied?: string };
 
-/** The provider and the day for which a source is read. */
 export interface ReaderInput {
-  /** The provider's name in this source. */
   readonly provider: string;
-  /** The day of the source, YYYY-MM-DD; models that ended before it are retired. */
+  /** The day of the source, YYYY-MM-DD. A model that ended on it or before is retired. */
   readonly dated: string;
 }
 

@@ -12,10 +12,10 @@ import {
 } from "../../kernel/index.ts";
 import type { DraftCapacity, ImportNote, SkipCode, StageCode } from "./draft.ts";
 
-/** Must be the patterns of `upstream_id` and `id` in the manifest's schema. */
+/** Must equal the patterns of `upstream_id` and `id` in the manifest's schema. */
 const UPSTREAM_ID = /^[a-zA-Z0-9][a-zA-Z0-9._/-]{0,127}(?::[a-z0-9][a-z0-9-]{0,31})?$/;
 const MODEL_ID = /^[a-zA-Z0-9][a-zA-Z0-9._/-]{0,127}$/;
-/** Suffixes of model variants that other gateways sell. */
+/** Other gateways sell variants of a model under these suffixes. */
 const VARIANT = /:(?:free|thinking|extended|online|nitro|floor|exacto|beta)$/;
 
 /** Why a manifest cannot hold this provider's id; undefined if it can. */
@@ -30,16 +30,14 @@ export function isModelId(id: string): boolean {
   return MODEL_ID.test(id);
 }
 
-/** True if a manifest can name this model of a provider. */
 export function isUpstreamId(id: string): boolean {
   return UPSTREAM_ID.test(id);
 }
 
 const PREVIEW = /(?:^|[-_./])(?:preview|beta|alpha|exp|experimental)(?=$|[-_./\d])/i;
-/** Models that search on their own, each time for a fee beside their tokens. */
+/** Models that search by themselves, for a fee per search on top of their tokens. */
 const SEARCHING = /(?:^|[-_./])(?:search|deep-research|compound|online|sonar)(?=$|[-_./\d])/i;
 
-/** The reasons to stage a model that follow from its name. */
 export function listNameReasons(upstreamId: string): StageCode[] {
   return [
     ...(PREVIEW.test(upstreamId) ? (["preview"] as const) : []),
@@ -47,12 +45,11 @@ export function listNameReasons(upstreamId: string): StageCode[] {
   ];
 }
 
-/** "claude-opus-4-6" of "claude-opus-4-6-20260205": the same model under its date. */
+/** "claude-opus-4-6" of "claude-opus-4-6-20260205"; undefined for a name without a date. */
 export function undatedName(upstreamId: string): string | undefined {
   return /^(.+?)[-@](?:\d{8}|\d{4}-\d{2}-\d{2})(?:-v\d+)?$/.exec(upstreamId)?.[1];
 }
 
-/** A name that moves from model to model. */
 export function isMovingName(upstreamId: string): boolean {
   return /[-_./]latest$/.test(upstreamId);
 }
@@ -65,7 +62,7 @@ export function isNoChatName(upstreamId: string): boolean {
   return NO_CHAT.test(upstreamId);
 }
 
-/** Judges the end of a model; dates ten years ahead stand for none in some lists. */
+/** Judges the end date of a model. Some lists write a date ten years ahead if there is none. */
 export function judgeEnd(
   day: string | undefined,
   dated: string,
@@ -77,8 +74,8 @@ export function judgeEnd(
 }
 
 /**
- * The output bound of a listing: a bound as large as the input's is a copy of it, so it is not
- * known. The gateway takes 32,768 at most, so nothing above is worth saying.
+ * The output bound of a listing. A bound as large as the context is probably a copy of it, so it is
+ * taken as unknown. The gateway allows OUTPUT_TOKENS_MAX, so a larger bound is cut.
  */
 export function outputBound(
   model: string,
@@ -95,7 +92,7 @@ export function outputBound(
 
 export const RETIRED: [SkipCode, string] = ["retired", "its provider has ended it"];
 
-/** The readers of fields below treat a value of an unexpected type as absent. */
+/** The readers below treat a value of an unexpected type as absent. */
 function valueAt(value: RawJson | undefined, path: readonly string[]): RawJson | undefined {
   return path.reduce((found, key) => objectAt(found)?.get(key), value);
 }
@@ -126,7 +123,7 @@ export function flagAt(value: RawJson | undefined, key: string): boolean | undef
   return typeof found === "boolean" ? found : undefined;
 }
 
-/** The digits of a number, or of a text that is one. */
+/** The digits of a number, or of a text that is a number. */
 export function numberTextAt(
   value: RawJson | undefined,
   ...path: readonly string[]
@@ -137,7 +134,7 @@ export function numberTextAt(
   return text !== undefined && parseDecimal(text) !== undefined ? text : undefined;
 }
 
-/** A whole number above 0, also written "32000.0", that fits a float exactly. */
+/** A whole number above 0 with at most 15 digits, which a float holds exactly; also "32000.0". */
 export function countAt(
   value: RawJson | undefined,
   ...path: readonly string[]
@@ -156,7 +153,7 @@ export function dayAt(value: RawJson | undefined, key: string): string | undefin
   return day !== undefined && isDay(day) ? day : undefined;
 }
 
-/** Abilities from the named flags of an entry; unstated ones are left out. */
+/** `flags` maps each ability to the field that states it. Unstated abilities are left out. */
 export function abilitiesAt(
   entry: RawObject,
   flags: Readonly<Record<string, string>>,
@@ -168,13 +165,11 @@ export function abilitiesAt(
   return Object.fromEntries(stated);
 }
 
-/** True if this field has the prompt's price. */
 export function isPromptPrice(entry: RawObject, field: string, prompt: string): boolean {
   const [price, own] = [numberTextAt(entry, field), numberTextAt(entry, prompt)];
   return price !== undefined && own !== undefined && comparePriceTexts(price, own) === 0;
 }
 
-/** The note that prices by other units than tokens are not offered. */
 export function otherUnitsNote(model: string, units: readonly string[]): ImportNote[] {
   if (units.length === 0) return [];
   return [{ model, code: "other-unit", message: `not offered: ${units.join(", ")}` }];

@@ -109,7 +109,8 @@ function readDated(id: string, entry: RawObject, dated: string): DatedReading {
     prices: base.prices,
     changes,
     notes: sound.flatMap(({ prices }) => prices.notes),
-    // The dearest price of the day is listed, because manifests have no times of day.
+    // Manifests have no times of day, so the dearest price of the day is listed, and the listing is
+    // staged.
     stagedBecause: [
       ...fees,
       ...(sound.some((each) => each.isDaily) ? (["time-of-day"] as const) : []),
@@ -159,7 +160,7 @@ function sheetAt(prices: RawObject, tokens: number): RawSheet {
   };
 }
 
-/** A price, or `{ base, tiers: [{ start, price }] }`. */
+/** `price` is a number or `{ base, tiers: [{ start, price }] }`. At 0 tokens the base holds. */
 function priceAt(price: RawJson | undefined, tokens: number): string | undefined {
   if (objectAt(price) === undefined) return numberTextAt(price);
   const reached = readTiers(price).filter(({ start }) => start <= tokens && tokens > 0);
@@ -180,8 +181,8 @@ function readTiers(
 const MATCH_DEPTH_MAX = 8;
 
 /**
- * True if the entry names this id exactly. Patterns never match, because matching them takes
- * unbounded time.
+ * Tests an id against the clauses of an entry. A `regex` clause never matches, because a pattern
+ * from outside can take unbounded time.
  */
 function isMatch(match: RawObject, id: string, depth: number): boolean {
   if (depth > MATCH_DEPTH_MAX) return false;

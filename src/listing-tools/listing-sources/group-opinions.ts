@@ -2,20 +2,19 @@ import { difference, type Opinion } from "./merge-drafts.ts";
 import type { ImportNote } from "./draft.ts";
 import { undatedName } from "./entry-rules.ts";
 
-/** The opinion of one source about a provider's models, each with the marketplace id it means. */
 export interface SourceOpinions {
   readonly opinions: readonly (readonly [id: string, opinion: Opinion])[];
   readonly skipped: readonly ImportNote[];
-  /** Marketplace ids of what this source says is not a model to chat with. */
+  /** Marketplace ids of models that are retired or do not chat, according to this source. */
   readonly denied: readonly string[];
 }
 
-/** All opinions on one model, that of the leading source first. */
+/** By marketplace id: all opinions on the model, that of the leading source first. */
 export type Groups = ReadonlyMap<string, readonly Opinion[]>;
 
 /**
- * Groups opinions on the same model. The models are those of the leading source, and those that at
- * least two other sources agree on.
+ * Groups opinions by model. A model counts if the leading source has it, or if at least two other
+ * sources agree on it. `twin` gets each entry of the leading source that another name replaces.
  */
 export function groupOpinions(
   lead: SourceOpinions,
@@ -30,7 +29,7 @@ export function groupOpinions(
     if (group === undefined) groups.set(id, [opinion]);
     else if (same < 0) group.push(opinion);
     else {
-      // The name without a date is the one that stays.
+      // Of two names for one model, the name without a date stays.
       const [kept, dropped] = preferred(group[same] ?? opinion, opinion);
       group[same] = kept;
       if (isLead) twin(dropped.draft.name, id);
@@ -59,7 +58,6 @@ function preferred(a: Opinion, b: Opinion): readonly [Opinion, Opinion] {
   return isDated(a) && !isDated(b) ? [b, a] : [a, b];
 }
 
-/** True if an entry of the source can cover many ids. */
 function hasMatchers({ opinions }: SourceOpinions): boolean {
   return opinions.some(([, { draft }]) => draft.matches !== undefined);
 }
@@ -73,8 +71,8 @@ function matching({ opinions }: SourceOpinions, upstreamId: string): Opinion | u
 }
 
 /**
- * Empty unless a source that knows the provider's own names agrees with another one; that source
- * then leads.
+ * Orders the opinions on a model that the leading source lacks. A source with the provider's own
+ * names comes first if another source agrees with it; without such a source, the result is empty.
  */
 function agreeingFirst(group: readonly Opinion[]): readonly Opinion[] {
   const lead = group.find(

@@ -4,11 +4,11 @@ import type { ManifestListingTerms, ManifestModel } from "../../catalog/index.ts
 import table from "./ids.json" with { type: "json" };
 
 interface IdTable {
-  /** First-party providers by the name of their lab in ids. */
+  /** By first-party provider: the name of its lab in marketplace ids. */
   readonly labs: Readonly<Record<string, string>>;
-  /** Marketplace id to provider to that provider's ids of the model. */
+  /** By marketplace id, then provider: the provider's ids of the model. */
   readonly ids: Readonly<Record<string, Readonly<Record<string, readonly string[]>>>>;
-  /** Reviewed reasons to stage listings, by provider and id. */
+  /** By provider, then marketplace id: reviewed reasons to stage the listing. */
   readonly staged: Readonly<Record<string, Readonly<Record<string, readonly string[]>>>>;
 }
 
@@ -22,14 +22,14 @@ const byUpstream: ReadonlyMap<string, string> = new Map(
   ),
 );
 
-/** The provider with the same names: "deepseek-messages" has those of "deepseek". */
+/** "deepseek-messages" has the same model names as "deepseek". */
 function baseProvider(provider: string): string {
   return provider.replace(/-messages$/, "");
 }
 
 /**
- * The marketplace id of a provider's model: from the reviewed table, else the provider's (or its
- * lab's) name and the model's. Never another provider's id by guess.
+ * The marketplace id of a provider's model: from the reviewed table, else made of the lab (or
+ * provider) and the model's name. It is never guessed to be a model of another provider.
  */
 export function marketplaceId(provider: string, upstreamId: string): string {
   const base = baseProvider(provider);
@@ -40,19 +40,22 @@ export function marketplaceId(provider: string, upstreamId: string): string {
   return `${lab}/${name.replace(/:\d+$/, "")}`;
 }
 
-/** The marketplace id of an entry of OpenRouter's list, for comparing a lab's prices. */
+/** The marketplace id of an entry of OpenRouter's list, to compare its price with the lab's. */
 export function labModelId(openRouterId: string): string {
   return byUpstream.get(`openrouter ${openRouterId}`) ?? openRouterId;
 }
 
-/** The reviewed reasons why a listing is staged although its sources agree. */
+/** Reviewed reasons to stage a listing although its sources agree. */
 export function listKnownReasons(provider: string, id: string): readonly string[] {
   const base = baseProvider(provider);
   const known = Object.hasOwn(staged, base) ? (staged[base] ?? {}) : {};
   return Object.hasOwn(known, id) ? (known[id] ?? []) : [];
 }
 
-/** SHA-256 of a listing and its terms, independent of field order, which reveals hand edits. */
+/**
+ * SHA-256 of a listing and its terms, independent of the order of fields. If it changes, somebody
+ * edited the listing by hand.
+ */
 export function listingHash(model: ManifestModel, terms: ManifestListingTerms | undefined): string {
   const text = canonicalJson(terms === undefined ? { model } : { model, terms });
   return createHash("sha256").update(text).digest("hex");

@@ -20,10 +20,8 @@ import { EVERY_AUTHOR, readOpenRouter } from "./openrouter.ts";
 import type { ListingSource, ProviderHead } from "./provider-heads.ts";
 import { writeListing } from "./write-listing.ts";
 
-/** A file of a source. */
 export interface SourceInput {
   readonly from: ListingSource;
-  /** The day of its prices, YYYY-MM-DD. */
   readonly dated: string;
   readonly bytes: Uint8Array;
   readonly document: RawJson;
@@ -32,27 +30,24 @@ export interface SourceInput {
 export interface ImportInput {
   readonly head: ProviderHead & { readonly provider: ManifestProvider };
   readonly source: SourceInput;
-  /** Sources that have to agree; if empty, the one source is trusted. */
+  /** Sources that must agree with `source`; if empty, `source` alone is trusted. */
   readonly against: readonly SourceInput[];
-  /** Patterns of marketplace or upstream ids; empty for all. */
+  /** Patterns of marketplace or upstream ids; empty means all. */
   readonly models: readonly string[];
-  /** Percent on top of the source's prices. */
   readonly margin?: string;
   readonly withCapacity: boolean;
-  /** Applies price changes that begin by this day. Default: by the day of their source. */
+  /** Applies price changes that have begun by this day. Default: the day of each source. */
   readonly day?: string;
 }
 
 export interface ImportResult {
   /** Undefined if nothing could be listed or staged. */
   readonly manifest?: Manifest;
-  /** Marketplace ids of ready listings. */
   readonly listed: readonly string[];
   readonly staged: readonly string[];
-  /** Names of entries that did not become listings; a note says why. */
   readonly skipped: readonly string[];
   readonly notes: readonly ImportNote[];
-  /** Marketplace ids that only the other sources have, and no two of them agree on. */
+  /** Marketplace ids that the leading source lacks, and on which no two other sources agree. */
   readonly unsettled: readonly string[];
 }
 
@@ -105,7 +100,7 @@ function readOpinions(
   return { opinions, skipped, denied };
 }
 
-/** OpenRouter's entry under the lab's own names, without the author's prefix. */
+/** OpenRouter writes the author before the name; the lab's own names have no author. */
 function atTheLab(draft: Draft): Draft {
   const bare = (name: string): string => name.slice(name.indexOf("/") + 1);
   return {
@@ -115,10 +110,9 @@ function atTheLab(draft: Draft): Draft {
   };
 }
 
-/** A list must be at most this much older than the newest one to make a listing ready. */
+/** A source that is more days older than the newest one cannot make a listing ready. */
 const RECENT_DAYS = 60;
 
-/** A source's statement that a model is retired or does not chat. */
 interface Denial {
   readonly id: string;
   readonly from: string;
@@ -127,7 +121,6 @@ interface Denial {
 
 interface RunContext {
   readonly recentFrom: string;
-  /** All ids at the provider. */
   readonly names: ReadonlySet<string>;
   readonly denied: readonly Denial[];
 }
@@ -195,7 +188,7 @@ class ImportRun {
     if (!isModelId(id)) {
       return { model, code: "id-not-expressible", message: `the id would be ${id}` };
     }
-    // A newer list with a price overrides the denial.
+    // A denial counts only if no list with a price is newer.
     const denial = denied.findLast((each) => each.id === id && each.dated >= newest);
     if (denial !== undefined) {
       const message = `${denial.from} says that it is retired, or none to chat with`;
@@ -267,8 +260,8 @@ const READERS: Readonly<
 };
 
 /**
- * Reads a source's entries of a provider: each becomes a draft or is skipped with a note. Prices
- * are those of the source's day unless another day is given.
+ * Reads a source's entries for one provider: each becomes a draft, or is skipped with a note.
+ * Prices are those of the source's day unless `day` is given.
  */
 export function readSource(
   from: ListingSource,
@@ -281,7 +274,6 @@ export function readSource(
   );
 }
 
-/** The draft with all price changes applied that have begun by `day`. */
 function atDay(draft: Draft, day: string): Draft {
   const hasBegun = ({ from }: DraftChange): boolean => from.slice(0, 10) <= day;
   const begun = draft.changes.findLast(hasBegun);

@@ -29,7 +29,7 @@ import {
 } from "./entry-rules.ts";
 import { type RawSheet, type RawTier, readPrices, sheetOver } from "./sheet-builder.ts";
 
-/** Entries that describe the file, and are no models. */
+/** Entries that describe the file itself. */
 const NOT_MODELS = new Set(["sample_spec", "fallback_generalizations"]);
 
 /** Reads `model_prices_and_context_window.json`: "prefix/id" to facts, prices in USD per token. */
@@ -53,7 +53,7 @@ function readEntry(key: string, entry: RawObject, input: ReaderInput): Reading {
   const priced = readPrices({ model: key, ...litellmPrices(entry), places: 6 });
   if (!priced.ok) return skipped(key, priced.code, priced.message);
   const context = countAt(entry, "max_input_tokens");
-  // `max_tokens` is not read: it is the input in one entry and the output in another.
+  // `max_tokens` is not read: some entries mean the input by it, and others the output.
   const bound = outputBound(key, countAt(entry, "max_output_tokens"), context);
   const units = otherUnits(key, entry);
   const facts: Draft = {
@@ -95,7 +95,10 @@ function isChat(endpoint: string): boolean {
   return /\/chat\/completions$|\/messages$/.test(endpoint);
 }
 
-/** The key without the prefix of its provider; Fireworks has a short and a long form of one id. */
+/**
+ * Removes the provider's prefix. Fireworks has a short and a long form of one id; the long form is
+ * returned.
+ */
 function stripPrefix(key: string, provider: string): string {
   const prefix = `${provider.replace(/_chat$/, "")}/`;
   const id = key.startsWith(prefix) ? key.slice(prefix.length) : key;
@@ -140,7 +143,10 @@ function readAbilities(entry: RawObject): Draft["abilities"] {
   };
 }
 
-/** Names of prices by other units than tokens, whose features are not offered. */
+/**
+ * Finds prices in other units than tokens; what they price is not offered. A fee for each request
+ * stages the listing.
+ */
 function otherUnits(
   key: string,
   entry: RawObject,
@@ -160,7 +166,7 @@ function otherUnits(
 const OTHER_UNIT =
   /_audio_|_audio$|_per_(?:image|second|character|query|request|page|session)|_(?:batches|flex|priority|ultrafast|decisions)$|^regional_|^citation_/;
 
-/** The prices whose field names end like this: "", "_above_200k_tokens". */
+/** `suffix` is the end of each field name: "", or "_above_200k_tokens" for a tier. */
 export function litellmSheet(entry: RawObject, suffix: string): RawSheet {
   const at = (field: string): string | undefined => numberTextAt(entry, `${field}${suffix}`);
   return {
@@ -168,7 +174,7 @@ export function litellmSheet(entry: RawObject, suffix: string): RawSheet {
     completion: at("output_cost_per_token"),
     cached_prompt: at("cache_read_input_token_cost") ?? at("input_cost_per_token_cache_hit"),
     cache_write: at("cache_creation_input_token_cost"),
-    // `above_1hr` is how long a written token lives, not how long a prompt is.
+    // `above_1hr` is how long a written token is kept, not how long a prompt is.
     cache_write_1h: at("cache_creation_input_token_cost_above_1hr"),
     internal_reasoning: at("output_cost_per_reasoning_token"),
   };
@@ -177,8 +183,8 @@ export function litellmSheet(entry: RawObject, suffix: string): RawSheet {
 const TIER = /^(?:in|out)put_cost_per_token(_above_(\d+)k_tokens)$/;
 
 /**
- * Prices by prompt size: as suffixes of field names, or as ranges. What a suffixed price leaves
- * out stays at the price before it; the ranges are whole.
+ * LiteLLM writes prices by prompt size as suffixes of field names, or as ranges. A price that a
+ * suffix leaves out is the base price; a range states all of its prices.
  */
 function litellmPrices(entry: RawObject): {
   readonly sheet: RawSheet;

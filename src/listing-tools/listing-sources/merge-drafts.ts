@@ -13,36 +13,36 @@ import type {
 import { comparePrices, withMargin } from "./price-text.ts";
 import type { ListingSource } from "./provider-heads.ts";
 
-/** The opinion of one source about a model. */
 export interface Opinion {
   readonly from: ListingSource;
-  /** The day of the source. */
+  /** Day of the source's file, YYYY-MM-DD. */
   readonly dated: string;
-  /** False if the entry is about another host, so that its name may not exist at the provider. */
+  /** False if the source takes the name from another host, so that the provider may not know it. */
   readonly isOwn: boolean;
   readonly draft: Draft;
 }
 
-/** A model, merged from all sources. */
 export interface MergedDraft extends Draft {
   readonly stagedBecause: readonly StageCode[];
-  /** The older day of two sources that agree. */
+  /** The older day of two sources that agree; undefined if none agree. */
   readonly agreedOn?: string;
 }
 
 export interface MergeInput {
-  /** The first opinion names the model; the newest one's prices hold if another agrees. */
+  /**
+   * The first opinion names the model. The prices are those of the newest opinion, whichever it is.
+   */
   readonly lead: Opinion;
   readonly others: readonly Opinion[];
   /** True if there is only one source, which is then trusted. */
   readonly alone: boolean;
-  /** Sources from this day on are recent, YYYY-MM-DD. */
+  /** Sources are recent from this day on, YYYY-MM-DD. */
   readonly recentFrom: string;
 }
 
 /**
- * Puts opinions on one model together. Where only one source states an SKU, the dearer of its
- * price and the default holds.
+ * Merges the opinions on one model. If only one source prices an SKU, the dearer of that price and
+ * the SKU's default price holds.
  */
 export function mergeDrafts({ lead, others, alone, recentFrom }: MergeInput): MergedDraft {
   const everyone = [lead, ...others];
@@ -99,12 +99,14 @@ export function mergeDrafts({ lead, others, alone, recentFrom }: MergeInput): Me
   };
 }
 
-/** The newest day of some sources; empty where there are none. */
 export function findNewestDay(sources: readonly { readonly dated: string }[]): string {
   return sources.reduce((newest, { dated }) => (dated > newest ? dated : newest), "");
 }
 
-/** Merges prices: a price with two sources holds, one with a single source only if dearer. */
+/**
+ * If two sources price an SKU, the dearer price holds. A price of only one source holds if it is
+ * dearer than the SKU's default price.
+ */
 function mergePrices(
   lead: DraftPrices,
   agreeing: readonly Opinion[],
@@ -150,7 +152,10 @@ function dearest(prices: readonly string[]): string | undefined {
   return prices.toSorted(comparePrices).at(-1);
 }
 
-/** Announced prices of any source that agrees today; a fall that one source announces waits. */
+/**
+ * Takes the announced prices of the first source that has some. A fall that only one source
+ * announces stages the listing.
+ */
 function adoptChanges(
   draft: Draft,
   agreeing: readonly Opinion[],
@@ -169,15 +174,15 @@ function adoptChanges(
   return { changes, stagedBecause: isTrusted ? [] : ["dated"] };
 }
 
-/** The SKUs that the other sheet states, too, so that a missing price lowers none. */
+/** Drops SKUs that `other` does not state, because a missing price must not look like a fall. */
 function statedIn(sheet: DraftSheet, other: DraftSheet): DraftSheet {
   const kept = Object.entries(sheet).filter(([sku]) => Object.hasOwn(other, sku));
   return Object.fromEntries(kept) as unknown as DraftSheet;
 }
 
 /**
- * Makes every tier and price change list the same SKUs as the base prices. A missing price is that
- * of the sheet's own prompt or completion; an hour-long cache write costs twice the prompt.
+ * Makes every tier and price change state the same SKUs. A missing price is the prompt or
+ * completion price of the same sheet; a one-hour cache write costs twice the prompt.
  */
 function wholePrices(
   { prices, changes }: { readonly prices: DraftPrices; readonly changes: readonly DraftChange[] },
@@ -219,8 +224,8 @@ function wholePrices(
 }
 
 /**
- * Merges the facts besides prices. A limit is the smallest of the current sources; an ability
- * counts if none of them denies it. Facts that only older sources have are taken from those.
+ * Merges the facts other than prices. A limit is the smallest of the current sources; a model has
+ * an ability if none of them denies it. Facts that only older sources state are taken from these.
  */
 function mergeFacts(all: readonly Draft[], current: readonly Draft[]): Partial<Draft> {
   const least = (key: "contextLength" | "maxOutputTokens"): number | undefined =>
@@ -271,7 +276,7 @@ function mergeAbilities(all: readonly DraftAbilities[]): DraftAbilities {
   };
 }
 
-/** SKUs that a sheet may leave out, with the one whose price then holds. */
+/** SKUs that a sheet may leave out, each with the SKU whose price then holds. */
 const DEFAULT_SKUS = {
   cached_prompt: "prompt",
   cache_write: "prompt",
@@ -283,7 +288,6 @@ type OptionalSku = keyof typeof DEFAULT_SKUS;
 
 const OPTIONAL_SKUS = Object.keys(DEFAULT_SKUS) as OptionalSku[];
 
-/** The first difference between two sources' prices of a model; undefined if they agree. */
 export function difference(a: Draft, b: Draft): string | undefined {
   return (
     pricesDifference(a.prices, b.prices) ??
@@ -332,7 +336,6 @@ function changesDifference(a: Draft, b: Draft): string | undefined {
   return undefined;
 }
 
-/** The price that holds for an SKU, stated or not. */
 export function effectivePrice(sheet: DraftSheet, sku: OptionalSku): string {
   return sheet[sku] ?? sheet[DEFAULT_SKUS[sku]];
 }

@@ -82,7 +82,7 @@ function whyUnfit(
   if (isStated && !(outputs.length === 1 && outputs[0] === "text")) {
     return ["not-chat", `answers in ${outputs.join(", ")}`];
   }
-  // This source says of embeddings and music models, too, that they answer in text.
+  // models.dev says that embedding and music models answer in text, too.
   if (isNoChatName(key)) return ["not-chat", "its name is that of another kind of model"];
   const hasOutput = countAt(entry, "limit", "output") !== undefined;
   if (cost !== undefined && isNothing(numberTextAt(cost, "output")) && !hasOutput) {
@@ -93,21 +93,21 @@ function whyUnfit(
     : undefined;
 }
 
-/** Models of OpenAI that only `/responses` serves; this source does not say so. */
+/** OpenAI's models that only `/responses` serves; models.dev does not say so. */
 const RESPONSES_ONLY = /^(?:gpt-[\d.]+-(?:pro|codex.*)|o\d-pro|o\d(?:-mini)?-deep-research)$/;
 
 function readSheet(cost: RawObject): RawSheet {
   return {
     prompt: numberTextAt(cost, "input"),
     completion: numberTextAt(cost, "output"),
-    // The name of one provider's file that the others do not use.
+    // Only one provider's file has `cached_input`.
     cached_prompt: numberTextAt(cost, "cache_read") ?? numberTextAt(cost, "cached_input"),
     cache_write: numberTextAt(cost, "cache_write"),
     internal_reasoning: numberTextAt(cost, "reasoning"),
   };
 }
 
-/** Ignores `context_over_200k`, an imprecise copy for old readers. */
+/** Ignores `context_over_200k`, an imprecise copy of the tiers for old readers. */
 function readTiers(cost: RawObject): RawTier[] {
   return listAt(cost, "tiers").flatMap((each): RawTier[] => {
     const prices = objectAt(each);
@@ -158,7 +158,7 @@ function otherUnits(key: string, entry: RawObject, cost: RawObject): Draft["note
   return otherUnitsNote(key, units);
 }
 
-/** The limits of the lowest tier, which new accounts have. */
+/** The limits of the lowest usage tier, which new accounts have. */
 function lowestCapacity(entry: RawObject): Pick<Draft, "capacity"> {
   const tiers = listAt(entry, "rate_limits");
   const lowest = (...fields: readonly string[]): number | undefined => {

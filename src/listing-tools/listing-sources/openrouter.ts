@@ -20,8 +20,8 @@ import {
 import { type RawSheet, type RawTier, readPrices, sheetOver } from "./sheet-builder.ts";
 
 /**
- * The models of all authors: OpenRouter as the provider, and not as a second source for a lab's
- * prices.
+ * With `*`, OpenRouter is the provider, with the models of all authors. With the name of an author,
+ * that author's entries are a second source for the lab's prices.
  */
 export const EVERY_AUTHOR = "*";
 
@@ -103,7 +103,7 @@ function readSheet(pricing: RawObject): RawSheet {
   };
 }
 
-/** An override has its own prompt and completion; what it leaves out is as in the base. */
+/** An override that leaves out a price has the price of the base. */
 function readTiers(pricing: RawObject, base: RawSheet): RawTier[] {
   return listAt(pricing, "overrides").flatMap((each): RawTier[] => {
     const override = objectAt(each);
@@ -144,7 +144,7 @@ function createdDay(entry: RawObject): string | undefined {
   return new Date(seconds * 1000).toISOString().slice(0, 10);
 }
 
-/** The canonical name when it is not this id and a date, which is accepted anyway. */
+/** The canonical name, unless it is this id with a date, which is accepted anyway. */
 function resolvesTo(id: string, entry: RawObject): string[] {
   const slug = textAt(entry, "canonical_slug");
   if (slug === undefined || slug === id || idFlaw(slug) !== undefined) return [];

@@ -6,7 +6,7 @@ import {
   shiftDecimal,
 } from "../../kernel/index.ts";
 
-/** A price in the form of a manifest, and how it was changed. */
+/** A price as a manifest writes it. `changed` says how it differs from the source's digits. */
 export type PriceReading =
   | {
       readonly ok: true;
@@ -17,15 +17,16 @@ export type PriceReading =
 
 const WHOLE_DIGITS_MAX = 7;
 const FRACTION_DIGITS_MAX = 6;
-/** Numbers with at least so many digits are taken for rounding errors of a float. */
+/** A number with at least this many digits may have the rounding errors of a float. */
 const NOISE_DIGITS_MIN = 15;
 const NOISE_PARTS = 1_000_000_000n;
-/** Digits behind the point that count: far more than a float has. */
+/** Fraction digits that count: far more than a float has. */
 const EXACT_DIGITS_MAX = 60;
 
 /**
- * Reads the price `raw` of a source, `places` digits left of USD per million tokens: 6 for a price
- * per token, 0 for one per million. Exact; what a manifest cannot hold is rounded up, never down.
+ * Reads the price `raw` of a source. `places` moves the decimal point to USD per million tokens: 6
+ * for a price per token, 0 for a price per million. A price with too many digits for a manifest is
+ * rounded up; only a float's rounding error is rounded to the nearest price.
  */
 export function readPrice(raw: string, places: number): PriceReading {
   const written = parseDecimal(raw);
@@ -52,14 +53,13 @@ function inManifestDigits(decimal: Decimal): PriceReading {
   return { ok: true, usdPerMillion, changed: isNoise ? "price-noise" : "price-rounded" };
 }
 
-/** The number as a count of 10^-60, rounded up. */
+/** The number in units of 10^-60, rounded up. */
 function fixedPoint(decimal: Decimal): bigint {
   const [whole = "0", fraction = ""] = plainDecimal(decimal, EXACT_DIGITS_MAX).split(".");
   const cut = BigInt(whole + fraction.padEnd(EXACT_DIGITS_MAX, "0"));
   return decimalSize(decimal).fraction > EXACT_DIGITS_MAX ? cut + 1n : cut;
 }
 
-/** Prints a price; undefined if it is too large for a manifest. */
 function printMillionths(count: bigint): string | undefined {
   const digits = count.toString().padStart(FRACTION_DIGITS_MAX + 1, "0");
   const whole = digits.slice(0, -FRACTION_DIGITS_MAX);
@@ -73,25 +73,29 @@ function millionths(usdPerMillion: string): bigint {
   return BigInt(whole + fraction.padEnd(FRACTION_DIGITS_MAX, "0"));
 }
 
-/** Percent as decimal text ("10", "7.5"): at most three whole and six fraction digits. */
+/** Percent as decimal text, such as "7.5", with at most three whole and six fraction digits. */
 export function isMargin(percent: string): boolean {
   return /^\d{1,3}(?:\.\d{1,6})?$/.test(percent);
 }
 
-/** The price with a margin on it, rounded up to what a manifest holds; undefined when too large. */
+/**
+ * Adds a margin, and rounds up to six decimals. Undefined if the price is too large for a manifest.
+ */
 export function withMargin(usdPerMillion: string, percent: string): string | undefined {
   const whole = 100n * 1_000_000n;
   const exact = millionths(usdPerMillion) * (whole + millionths(percent));
   return printMillionths((exact + whole - 1n) / whole);
 }
 
-/** Negative, zero or positive, like a difference. */
 export function comparePrices(a: string, b: string): number {
   const [left, right] = [millionths(a), millionths(b)];
   return left === right ? 0 : left < right ? -1 : 1;
 }
 
-/** Compares prices as sources write them ("2e-06"); a text that is no number is the largest. */
+/**
+ * Compares prices as sources write them ("2e-06"). A text that is not a price counts as the
+ * largest.
+ */
 export function comparePriceTexts(a: string, b: string): number {
   const [left, right] = [readPrice(a, 6), readPrice(b, 6)];
   if (!left.ok || !right.ok) return left.ok === right.ok ? 0 : left.ok ? -1 : 1;

@@ -20,32 +20,33 @@ export function isListingSource(text: string): text is ListingSource {
 type Parameters = Readonly<Record<string, ManifestDescriptor>>;
 
 /**
- * Everything of a provider's manifest but its models. No source has these facts: each was read on
- * the provider's own pages, on the day that `checked_on` of the file gives.
+ * Everything in a provider's manifest but its models. No source has these facts: they were read on
+ * the provider's own pages, on the day `checked_on` in the file.
  */
 export interface ProviderHead {
   /**
-   * `import`: its models come from the sources. `init`: its address or its models are the
-   * operator's own. `local`: a server on the operator's machines, whose legal addresses are the operator's.
+   * `import`: the models come from the sources. `init`: the operator gives the address or the
+   * models. `local`: a server on the operator's machines, for which the operator also gives the
+   * legal addresses.
    */
   readonly use: "import" | "init" | "local";
   readonly provider: HeadProvider;
-  /** Its address contains the names of `asks` until the operator has filled them in. */
   readonly endpoint: ManifestEndpoint;
   readonly settlement: ManifestSettlement;
-  /** Names in the address that the operator fills in, such as `REGION`. */
+  /** Names in the endpoint's address that the operator fills in, such as `REGION`. */
   readonly asks?: readonly string[];
-  /** The parameter for the output bound, of models that reason and of other models. */
+  /** Name of the parameter that bounds the output, for models that reason and for other models. */
   readonly output_bound: { readonly usual: string; readonly reasoning: string };
   readonly parameters: HeadParameters;
   readonly wire_profile?: ManifestWireProfile;
-  /** Path in the request body of a ceiling for the prices of the serving endpoint. */
+  /**
+   * Path in the request body at which the host takes a ceiling for the price of the endpoint that
+   * it chooses.
+   */
   readonly price_ceiling?: { readonly path: readonly string[] };
-  /** Why no listing of this provider is ready. */
   readonly staged_because?: readonly string[];
   /** The provider's name in each source; `*` takes every listing of that source. */
   readonly sources: Readonly<Partial<Record<ListingSource, string>>>;
-  /** Pages and threads that the facts were read on. */
   readonly facts: readonly string[];
 }
 
@@ -53,26 +54,24 @@ export interface ProviderHead {
 export type HeadProvider = Omit<ManifestProvider, "privacy_policy_url"> &
   Partial<Pick<ManifestProvider, "privacy_policy_url">>;
 
-/** Parameter descriptors by the abilities of a model. */
+/** Parameter descriptors, grouped by the ability that a model needs for them. */
 export interface HeadParameters {
   readonly always?: Parameters;
-  /** The parameters of models that accept sampling parameters. */
+  /** For models that accept sampling parameters. */
   readonly sampling?: Parameters;
-  /** The parameters of models that do not reason. */
+  /** For models that do not reason. */
   readonly plain?: Parameters;
   readonly reasoning?: Parameters;
   readonly tools?: Parameters;
   readonly structured?: Parameters;
 }
 
-/** The abilities of a model on which its parameters depend, by its source. */
 export interface ModelAbilities {
   readonly reasons: boolean;
   readonly tools: boolean;
   readonly structured: boolean;
   /** False if the model refuses temperature and similar parameters. */
   readonly sampling: boolean;
-  /** Values of `reasoning_effort`, if a source states them. */
   readonly efforts?: readonly string[];
   readonly maxOutputTokens?: number;
 }
@@ -82,19 +81,18 @@ interface Heads {
   readonly heads: readonly ProviderHead[];
 }
 
-/** All heads, in the order in which they are offered. */
+/** In the order in which commands offer the heads. */
 export function providerHeads(): readonly ProviderHead[] {
   return read().heads;
 }
 
-/** True for a head whose manifest lacks only models, which sources have. */
+/** True if only models are missing for a manifest, and a source has them. */
 export function isImportable(head: ProviderHead): head is ProviderHead & {
   readonly provider: ManifestProvider;
 } {
   return head.provider.privacy_policy_url !== undefined && Object.keys(head.sources).length > 0;
 }
 
-/** Finds the head with this provider id. */
 export function findHead(id: string): ProviderHead | undefined {
   return read().heads.find(({ provider }) => provider.id === id);
 }
@@ -103,7 +101,7 @@ function read(): Heads {
   return table as unknown as Heads;
 }
 
-/** The `supported_parameters` of a listing: those that provider and model both accept. */
+/** The `supported_parameters` of a listing: those that both provider and model accept. */
 export function headParameters(
   { parameters, output_bound: bound }: ProviderHead,
   model: ModelAbilities,
@@ -130,8 +128,8 @@ export function headParameters(
 }
 
 /**
- * The fixed members of a listing's body that keep endpoints dearer than these prices from serving
- * it; undefined where the provider has no ceiling. Give the dearest prices of the listing.
+ * The part of a request body that keeps endpoints dearer than `pricing` from serving it. `pricing`
+ * must be the dearest prices of the listing. Undefined if the provider has no such ceiling.
  */
 export function ceilingBody(
   { price_ceiling: ceiling }: ProviderHead,

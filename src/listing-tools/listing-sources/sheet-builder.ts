@@ -14,7 +14,6 @@ import { isNothing } from "./entry-rules.ts";
 /** Prices of an entry as its source writes them; undefined if not stated. */
 export type RawSheet = Readonly<Partial<Record<BilledSku, string | undefined>>>;
 
-/** The prices of a tier, with those of the base for unstated ones. */
 export function sheetOver(base: RawSheet, tier: RawSheet): RawSheet {
   const stated = Object.entries(tier).filter(([, price]) => price !== undefined);
   return { ...base, ...Object.fromEntries(stated) };
@@ -45,7 +44,6 @@ class PriceFlaw extends Error {
   }
 }
 
-/** Converts an entry's prices into those of a manifest, by the rules for all sources. */
 export function readPrices(input: PricesInput): PricesReading {
   const notes: ImportNote[] = [];
   try {
@@ -55,7 +53,6 @@ export function readPrices(input: PricesInput): PricesReading {
         return { abovePromptTokens, sheet: readSheet(input, raw, notes) };
       })
       .toSorted((a, b) => a.abovePromptTokens - b.abovePromptTokens)
-      // A tier with the prices of the one before it is dropped.
       .filter((tier, at, all) => !sameSheet(tier.sheet, all[at - 1]?.sheet ?? sheet));
     return { ok: true, prices: { sheet, tiers }, notes };
   } catch (error) {
@@ -96,7 +93,10 @@ function readSheet({ model, places }: PricesInput, raw: RawSheet, notes: ImportN
     ...optional("internal_reasoning", reasoning === completion ? undefined : reasoning),
   };
 
-  /* 0 beside a paid prompt means that there is no extra fee, not that the tokens are free. */
+  /*
+   * A price of 0 next to a paid prompt means that there is no extra fee, not that the tokens are
+   * free.
+   */
   function written(sku: BilledSku): Partial<Record<BilledSku, string>> {
     if (raw[sku] !== undefined && isNothing(raw[sku]) && prompt !== "0") {
       note("no-extra-fee", `${sku} is 0 beside a paid prompt: such tokens cost what prompt costs`);

@@ -14,7 +14,6 @@ import type { MergedDraft } from "./merge-drafts.ts";
 import { withMargin } from "./price-text.ts";
 import { ceilingBody, headParameters, type ProviderHead } from "./provider-heads.ts";
 
-/** A listing in the form of a manifest. */
 export interface WrittenListing {
   readonly model: ManifestModel;
   readonly terms?: ManifestListingTerms;
@@ -23,18 +22,17 @@ export interface WrittenListing {
 export interface WriteOptions {
   readonly id: string;
   readonly head: ProviderHead;
-  /** Percent on top of the source's prices, which are then the purchase prices. */
+  /** Percent on top of the source's prices, which then become the purchase prices. */
   readonly margin?: string;
   /** Writes the source's rate limits, which are those of one account. */
   readonly withCapacity: boolean;
-  /** Reasons in addition to those of the draft. */
   readonly stagedBecause: readonly string[];
 }
 
-/** The context of a model when no source knows it; such a listing is staged. */
+/** Stands in for a context that no source knows. Such a listing is staged. */
 const UNKNOWN_CONTEXT = 4096;
 
-/** Writes the draft as a listing; undefined if a price with the margin is too large. */
+/** Undefined if a price with the margin is too large for a manifest. */
 export function writeListing(
   draft: MergedDraft,
   options: WriteOptions,
@@ -107,7 +105,6 @@ function writeModel(
   };
 }
 
-/** The quantization, if the host names it in the model's id. */
 function findQuantization(upstreamId: string): Pick<ManifestModel, "quantization"> {
   const named = /(?:^|[-_/])(fp8|fp4|int8|int4|bf16)(?=$|[-_])/i.exec(upstreamId)?.[1];
   return named === undefined ? {} : { quantization: named.toLowerCase() };
@@ -132,7 +129,7 @@ const MODEL_FIELDS: readonly (keyof ManifestModel)[] = [
   "deprecation_date",
 ];
 
-/** Orders the fields, so that equal facts are equal bytes. */
+/** A fixed order of fields, so that equal facts are equal bytes. */
 function orderedModel(model: ManifestModel): ManifestModel {
   const fields = MODEL_FIELDS.flatMap((field): [string, unknown][] =>
     model[field] === undefined ? [] : [[field, model[field]]],
@@ -222,7 +219,7 @@ function writePricing(sheet: DraftSheet): ManifestPrice[] {
   });
 }
 
-/** The highest prices of a request: those of the last tier and the last change. */
+/** Takes the prices of the last tier and the last change, which are the highest. */
 function dearestPricing({ prices, changes }: MergedDraft): ManifestPrice[] {
   const last = changes.at(-1) ?? prices;
   return writePricing(last.tiers.at(-1)?.sheet ?? last.sheet);

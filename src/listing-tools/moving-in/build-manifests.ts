@@ -11,9 +11,8 @@ import { type ListingFinder, type PriceOrigin, priceListing } from "./price-list
 import type { MovedDeployment } from "./read-deployments.ts";
 import { shortText } from "./setting-tree.ts";
 
-/** A listing that was moved in. */
 export interface MovedListing {
-  /** Its place in the configuration, such as `model_list[2]`. */
+  /** Place in the configuration, such as `model_list[2]`. */
   readonly path: MovedDeployment["path"];
   readonly id: string;
   readonly providerId: string;
@@ -37,7 +36,6 @@ interface Group {
   readonly terms: Map<string, ManifestListingTerms>;
 }
 
-/** Builds listings from deployments, and one manifest for each account at a provider. */
 export function buildManifests(
   deployments: readonly MovedDeployment[],
   finder: ListingFinder,
@@ -74,7 +72,7 @@ function buildListing(
   const other = [...(model.resolves_to ?? []), ...(baseModel ?? "").split("/").slice(-1)];
   const resolvesTo = [...new Set(other)].filter((each) => isModelId(each) && each !== id);
   const rpm = capacity.requestsPerMinute;
-  // An id of ours, such as those for a wildcard, is not the provider's own id.
+  // `upstreamId` may be the end of a marketplace id, which the provider does not know.
   const isOurs = model.id.endsWith(`/${upstreamId}`);
   return {
     ...model,
@@ -85,7 +83,7 @@ function buildListing(
   };
 }
 
-/** Adds the listing's prices as a ceiling for a host that can choose dearer endpoints. */
+/** For a host that can choose dearer endpoints, makes the listing's prices the ceiling. */
 function withCeiling(
   { head, isProvidersOwn }: MovedDeployment,
   { pricing }: ManifestModel,
@@ -99,10 +97,13 @@ type Placed = Omit<MovedListing, "pricesFrom">;
 
 type Placement =
   | { readonly ok: true; readonly listing: Placed }
-  /** `problem`: why it would be invalid; absent if the same listing exists already. */
+  /** `problem`: why the listing would be invalid; absent if the same listing exists already. */
   | { readonly ok: false; readonly problem?: string };
 
-/** Adds the listing to the first manifest of its account without another listing of that id. */
+/**
+ * Adds the listing to the first manifest of its account that has no other listing of this id, or to
+ * a new manifest.
+ */
 function place(
   deployment: MovedDeployment,
   { listing, terms }: { listing: ManifestModel; terms: ManifestListingTerms | undefined },
@@ -171,7 +172,7 @@ function createGroup(deployment: MovedDeployment, key: string, groups: readonly 
   };
 }
 
-/** Placeholder for the operator's privacy policy, whose address is unknown. */
+/** Stands in for the address of the operator's privacy policy, which is unknown here. */
 const PLACEHOLDER_URL = "https://example.com/privacy";
 
 const PROVIDER_ID_CHARS_MAX = 56;
@@ -191,7 +192,6 @@ function freeId(wanted: string, taken: ReadonlySet<string>): string {
   return id;
 }
 
-/** Notes the names under which a deployment is listed, or why it is not listed. */
 function noteListing(
   deployment: MovedDeployment,
   made: {
@@ -234,7 +234,6 @@ function noteListing(
   noteAddress(deployment, fates);
 }
 
-/** Notes the address of a server that is not its provider's own. */
 function noteAddress({ path, baseUrl, isProvidersOwn, head }: MovedDeployment, fates: Fates): void {
   if (isProvidersOwn && head.use !== "local") return;
   for (const field of ["api_base", "base_url"]) {
@@ -252,7 +251,7 @@ const ORIGINS: Readonly<Record<PriceOrigin, string>> = {
   none: "its price is not known",
 };
 
-/** The step that makes a staged listing ready, by its reason. */
+/** By reason of staging: the step that makes the listing ready. */
 const READY_BY: Readonly<Record<string, string>> = {
   "no-price":
     "write its price into the configuration (input_cost_per_token, output_cost_per_token), or give --prices",
@@ -267,7 +266,6 @@ const READY_BY: Readonly<Record<string, string>> = {
   "request-fee": "leave it: its fee per request is not billed",
 };
 
-/** The step for a server of the operator's own, for which no list has prices. */
 const OWN_SERVER_PRICE =
   "say what you ask for your own server: write input_cost_per_token and output_cost_per_token (0 gives it away)";
 
@@ -289,7 +287,6 @@ function stagedNext(
   return `${said.join("; ")}; ${end}`;
 }
 
-/** Validates the manifest in the form of its file. */
 function manifestProblems(manifest: Manifest): readonly string[] {
   const verdict = validateManifest(JSON.stringify(manifest));
   return verdict.ok ? [] : verdict.problems.map(({ pointer, message }) => `${pointer}: ${message}`);

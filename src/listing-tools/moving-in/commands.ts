@@ -1,21 +1,17 @@
 import type { PlannedLimits, PlannedOrg } from "./plan-accounts.ts";
 
-/** An argument: a text, or a saved answer of an earlier command. */
 export type CommandArgument = string | { readonly saved: string };
 
-/** A `tokenmarket` command of the plan. */
 export interface PlannedCommand {
   readonly args: readonly CommandArgument[];
-  /** The field of the answer that later commands use, and the name under which it is saved. */
+  /** The field of the JSON answer that later commands use, and the variable that keeps it. */
   readonly saves?: { readonly field: string; readonly as: string };
-  /** Name under which the new key in the answer is written to the file of keys. */
+  /** The new key in the answer goes to the file of keys under this name. */
   readonly newKeyOf?: string;
 }
 
-/** The variable of the contact address that organizations get. */
 const EMAIL = "EMAIL";
 
-/** The commands that make organizations and keys, in their order. */
 export function accountCommands(orgs: readonly PlannedOrg[]): PlannedCommand[] {
   const commands: PlannedCommand[] = [];
   const add = (...args: readonly CommandArgument[]): void => void commands.push({ args });
@@ -51,7 +47,6 @@ export function accountCommands(orgs: readonly PlannedOrg[]): PlannedCommand[] {
   return commands;
 }
 
-/** The highest `--rpm` of `key create`. */
 const KEY_RPM_MAX = 1_000_000;
 
 function limitFlags(limits: PlannedLimits): readonly string[] {
@@ -101,7 +96,7 @@ function shellWord(argument: CommandArgument): string {
   return /^[\w./=:-]+$/.test(argument) ? argument : quoteShell(argument);
 }
 
-/** Quotes an argument for `sh`, in which only the single quote needs an escape. */
+/** Quotes an argument for `sh`, where only the single quote needs an escape. */
 function quoteShell(text: string): string {
   return `'${text.replaceAll("'", `'\\''`)}'`;
 }

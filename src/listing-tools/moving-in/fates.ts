@@ -2,24 +2,22 @@ import table from "./litellm-settings.json" with { type: "json" };
 import type { RawJson } from "../../kernel/index.ts";
 import { asList, asMap, isEmpty, pathText, type SettingPath } from "./setting-tree.ts";
 
-/** The result for a setting, or for everything below it. */
 export interface MoveNote {
-  /** Path of the setting, such as `model_list[2].litellm_params.rpm`. */
+  /** Such as `model_list[2].litellm_params.rpm`. */
   readonly path: string;
   readonly fate: Fate;
   readonly what: string;
   readonly why: string;
-  /** The next step; empty if none is needed. */
   readonly next: string;
 }
 
 type Said = Partial<Pick<MoveNote, "what" | "why" | "next">>;
 
-/** The importer's decisions on settings; the table has the fate of all other settings. */
+/** What the importer decided about settings. The reviewed table decides about all others. */
 export class Fates {
   readonly #said = new Map<string, Said & { readonly fate: Fate }>();
 
-  /** Notes that the setting was carried over. `said` replaces texts of the table. */
+  /** `said` replaces texts of the reviewed table. */
   carried(path: SettingPath, said: Said = {}): void {
     this.#say(path, "carried", said);
   }
@@ -28,7 +26,6 @@ export class Fates {
     this.#say(path, "ignored", said);
   }
 
-  /** Notes that the setting and everything below it was not carried over. */
   notCarried(path: SettingPath, said: Said): void {
     this.#say(path, "not_carried", said);
   }
@@ -37,15 +34,15 @@ export class Fates {
     return this.#said.get(JSON.stringify(path));
   }
 
-  /** The last decision counts, because a part may be carried before the whole is left out. */
+  /** The last decision counts: a part may be carried over before the whole is left out. */
   #say(path: SettingPath, fate: Fate, said: Said): void {
     this.#said.set(JSON.stringify(path), { ...said, fate });
   }
 }
 
 /**
- * A note for every setting of a tree: what was done with it, or what the table says, or that it is
- * unknown. No setting is without one, and none has two.
+ * Gives every setting of a tree exactly one note, its own or that of a map or list above it: the
+ * importer's decision, else that of the reviewed table, else that the setting is unknown.
  */
 export function listNotes(tree: RawJson, root: SettingPath, fates: Fates): MoveNote[] {
   const said = fates.find(root);
@@ -57,7 +54,7 @@ export function listNotes(tree: RawJson, root: SettingPath, fates: Fates): MoveN
   return [...members].flatMap(([step, each]) => listNotes(each, [...root, step], fates));
 }
 
-/** The note for this place; undefined if its members have notes instead. */
+/** Undefined if the members of this place have notes instead. */
 function noteHere(
   value: RawJson,
   path: SettingPath,
@@ -112,7 +109,7 @@ function tableNote(value: RawJson, path: SettingPath, group: SettingGroup): Move
   const place = pathText(path);
   if (fate !== "carried") return { path: place, fate, what, why, next };
   if (isEmpty(value)) return { path: place, fate: "ignored", what, why: "it is empty", next: "" };
-  // The table says that the setting is carried, but its value did not fit.
+  // The table says that the setting can be carried over, but the importer could not use its value.
   return {
     path: place,
     fate: "not_carried",
@@ -122,13 +119,11 @@ function tableNote(value: RawJson, path: SettingPath, group: SettingGroup): Move
   };
 }
 
-/** The fate of a setting. */
 type Fate = "carried" | "ignored" | "not_carried";
 
-/** Reviewed settings of LiteLLM with the same fate. */
 interface SettingGroup {
   /**
-   * The path of the map that contains them, with `[]` for the items of a list; "" is the file
+   * The path of the map that contains the keys, with `[]` for the items of a list; "" is the file
    * itself.
    */
   readonly in: string;
@@ -136,18 +131,15 @@ interface SettingGroup {
   readonly keys: readonly string[];
   readonly fate: Fate;
   readonly what: string;
-  /** The new form of a setting that is carried, or the reason why it is not. */
+  /** What a setting that is carried over becomes, or why it is not carried over. */
   readonly why: string;
-  /** The next step; empty if none is needed. */
   readonly next: string;
-  /** True if its value may contain a secret. */
   readonly secret?: boolean;
 }
 
-/** Every reviewed setting, in the order of the documentation. */
 export const settingGroups: readonly SettingGroup[] = table.groups as readonly SettingGroup[];
 
-/** Maps and lists whose members are settings of their own. */
+/** Maps and lists whose members each get a note. */
 const CONTAINERS: ReadonlySet<string> = new Set([
   "",
   "model_list",
@@ -194,12 +186,11 @@ function byPlace(): ReadonlyMap<string, Place> {
   return made;
 }
 
-/** Names of the table are letters and underscores, so nothing needs an escape. */
+/** Keys of the table have only letters, underscores and `*`, so nothing else needs an escape. */
 function compileGlob(key: string): RegExp {
   return new RegExp(`^${key.replaceAll("*", ".*")}$`, "s");
 }
 
-/** The path with `[]` for every position, as the table writes it. */
 function toTablePath(path: SettingPath): string {
   return path
     .map((step, at) => (typeof step === "number" ? "[]" : at === 0 ? step : `.${step}`))
@@ -210,7 +201,6 @@ function isContainer(path: SettingPath): boolean {
   return CONTAINERS.has(toTablePath(path));
 }
 
-/** The table's entry for the setting at this path; undefined if it has none. */
 function findGroup(path: SettingPath): SettingGroup | undefined {
   const key = path.at(-1);
   if (typeof key !== "string") return undefined;

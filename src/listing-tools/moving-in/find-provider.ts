@@ -3,30 +3,29 @@ import table from "./litellm-providers.json" with { type: "json" };
 import { shortText } from "./setting-tree.ts";
 
 interface KnownProvider {
-  /** Id of the provider's head. */
   readonly head: string;
-  /** The variable that LiteLLM reads its key from. */
+  /** The environment variable from which LiteLLM reads the key. */
   readonly key: string;
   /** True if the name can mean any server with this wire. */
   readonly compatible?: boolean;
 }
 
 const providers: Readonly<Record<string, KnownProvider>> = table.providers;
-/** Providers without a counterpart: why, and what to do, with a semicolon between the two. */
+/**
+ * Providers that the gateway cannot use: the reason and the next step, separated by a semicolon.
+ */
 export const refusedProviders: Readonly<Record<string, string>> = table.refused;
-/** The products of models of other modes than chat. */
+/** By mode other than chat: what such a model makes. */
 export const otherKinds: Readonly<Record<string, string>> = table.kinds;
 const kindsByName: Readonly<Record<string, readonly string[]>> = table.kinds_by_name;
 const placeholderKeys: ReadonlySet<string> = new Set(table.placeholder_keys);
 
-/** The provider of a LiteLLM deployment, by its `model`. */
 export type FoundProvider =
   | {
       readonly ok: true;
-      /** LiteLLM's name of the provider: the prefix of its price list. */
+      /** LiteLLM's name of the provider, which is also the prefix in its price list. */
       readonly prefix: string;
       readonly head: ProviderHead;
-      /** The model's id at the provider. */
       readonly upstreamId: string;
       readonly defaultKeyName: string;
       readonly isCompatible: boolean;
@@ -34,8 +33,8 @@ export type FoundProvider =
   | { readonly ok: false; readonly why: string; readonly next: string };
 
 /**
- * Finds the provider of a model as LiteLLM does: by its prefix, else by the model's name. A server
- * that is only said to be compatible is the provider whose address it has.
+ * Finds the provider of a model as LiteLLM does: by the prefix, else by the model's name. If the
+ * name only says that the server is compatible, the provider is the one with the same origin.
  */
 export function findProvider(
   model: string,
@@ -51,7 +50,6 @@ export function findProvider(
   return { ...found, prefix, head, defaultKeyName: known.key, isCompatible: false };
 }
 
-/** The origin of a provider's address, if it is the same for every customer. */
 function findOrigin(head: ProviderHead | undefined): string | undefined {
   const hasOne = head !== undefined && head.use === "import";
   return hasOne ? new URL(head.endpoint.base_url).origin : undefined;
@@ -91,7 +89,7 @@ function refuse(why: string): FoundProvider {
   return { ok: false, why, next };
 }
 
-/** Claude on Bedrock is served on the other wire. */
+/** Bedrock serves Claude on the Messages wire. */
 function chooseHead(head: string, upstreamId: string): string {
   const isClaude = /(^|\.)anthropic\./.test(upstreamId);
   return head === "bedrock" && isClaude ? "bedrock-messages" : head;
@@ -102,7 +100,7 @@ function bareProvider(model: string): string | undefined {
   return rule?.provider;
 }
 
-/** The product of a model that is not chat, as a text for a note. */
+/** What a model that does not chat makes, as text for a note; undefined for a chat model. */
 export function otherKind(mode: string | undefined, upstreamId: string): string | undefined {
   if (mode !== undefined) {
     return Object.hasOwn(otherKinds, mode) ? otherKinds[mode] : undefined;
@@ -116,29 +114,31 @@ export function otherKind(mode: string | undefined, upstreamId: string): string 
   return found === undefined ? undefined : otherKinds[found[0]];
 }
 
-/** True for texts that people write as the key of a server that needs none. */
+/** True for texts that people write as the key of a server that needs no key. */
 export function isPlaceholderKey(text: string): boolean {
   return placeholderKeys.has(text.toLowerCase());
 }
 
-/** The base address of a deployment here. */
 export type FoundAddress =
   | {
       readonly ok: true;
       readonly baseUrl: string;
-      /** False for another server than the provider's own that has its wire. */
+      /** False for a server that has the provider's wire but is not the provider's own. */
       readonly isProvidersOwn: boolean;
     }
   | { readonly ok: false; readonly why: string; readonly next: string };
 
 export interface AddressInput {
   readonly head: ProviderHead;
-  /** As configured; undefined if LiteLLM knows the address. */
+  /** As configured. Undefined: LiteLLM knows the address. */
   readonly apiBase: string | undefined;
   readonly region: string | undefined;
 }
 
-/** Finds a deployment's base address. Its problems never quote the address. */
+/**
+ * Finds the base address of a deployment. `why` never quotes the address, which may contain a
+ * secret.
+ */
 export function findAddress({ head, apiBase, region }: AddressInput): FoundAddress {
   const standard = head.endpoint.base_url;
   if (apiBase === undefined) return standardAddress(head, standard, region);
@@ -155,7 +155,7 @@ export function findAddress({ head, apiBase, region }: AddressInput): FoundAddre
   }
   if (url.origin === new URL(standard).origin) return own(standard);
   const path = cleanPath(url.pathname);
-  // LiteLLM writes these addresses without the version, and adds it to each request.
+  // LiteLLM's address of such a provider lacks the version, which LiteLLM adds to each request.
   const needsVersion = /\/v\d+$/.test(readPath(standard)) && !/\/v\d/.test(path);
   const isCompatible = head.provider.id === "openai";
   const version = needsVersion && !isCompatible ? "/v1" : "";
@@ -190,7 +190,6 @@ function addressFlaw({ protocol, username, password, search, hash }: URL): strin
   return search !== "" || hash !== "" ? "it has a query or a fragment" : undefined;
 }
 
-/** The path without the route, which the gateway adds. */
 function cleanPath(path: string): string {
   return path
     .replace(/\/+$/, "")

@@ -3,33 +3,32 @@ import type { MoveNote } from "./fates.ts";
 import { isPlaceholderKey } from "./find-provider.ts";
 import { asList, asMap } from "./setting-tree.ts";
 
-/** The variable that a manifest names for its key, and the fate of a key in the configuration. */
+/** The variable that a manifest names, and what becomes of the key in the configuration. */
 export interface NamedKey {
   /** Absent if the server needs no key. */
   readonly name?: string;
   readonly fate: "carried" | "ignored" | "notCarried";
-  /** Absent if no key was written. */
+  /** Absent if the configuration has no key. */
   readonly said?: { readonly why: string; readonly next: string };
 }
 
 export interface KeyQuestion {
-  /** `api_key` as configured. */
   readonly written: string | undefined;
   /** The variable that LiteLLM reads if no key is configured. */
   readonly standard: string;
-  /** The variable that the provider's head names. */
+  /** The variable that the provider's head names; undefined if the server needs no key. */
   readonly headKey: string | undefined;
   readonly address: { readonly baseUrl: string; readonly isProvidersOwn: boolean };
   readonly isLocal: boolean;
 }
 
 /**
- * Names of the variables of providers' keys. Keys themselves are compared, so that two deployments
- * with one key name one variable, and leave in no result and in no message.
+ * Chooses variables for providers' keys. It compares keys, so that deployments with the same key
+ * name the same variable, but no key is part of a result or message.
  */
 export class KeyNames {
   readonly #isOwnVariable: (name: string) => boolean;
-  /** Names by the configured key, or by LiteLLM's variable if that cannot be used. */
+  /** By configured text: a key, or a reference to a variable that cannot be used. */
   readonly #made = new Map<string, string>();
   readonly #taken = new Set<string>();
 
@@ -37,7 +36,6 @@ export class KeyNames {
     this.#isOwnVariable = isOwnVariable;
   }
 
-  /** Reserves variables that the file mentions, so that no other key gets their names. */
   reserve(names: readonly string[]): void {
     for (const name of names) this.#taken.add(name);
   }
@@ -79,7 +77,6 @@ export class KeyNames {
     return name;
   }
 
-  /** Returns one name for each key, always the same. */
   #fresh(written: string, usual: string): string {
     const known = this.#made.get(written);
     if (known !== undefined) return known;
@@ -97,23 +94,22 @@ function setIt(name: string): string {
   return `set ${name} in the environment of tokenmarket serve`;
 }
 
-/** A variable name for each server, so that a key is sent only to its own server. */
+/** Each server gets a variable, so that a key is sent only to the server that it belongs to. */
 function nameOfHost(baseUrl: string): string {
   const host = new URL(baseUrl).host.toUpperCase().replaceAll(/[^A-Z0-9]+/g, "_");
   return `MOVED_${host.replaceAll(/^_+|_+$/g, "").slice(0, 80)}_API_KEY`;
 }
 
-/** Keys whose values are secrets by their names. */
+/** Settings with such a name have a secret as their value. */
 const SECRET_NAME =
   /(api_?key|_key|secret|token|password|passwd|pwd|credentials?|database_url|redis_url|dsn|webhook_url|authorization|cookie)$/i;
 
-/** The form of providers' keys, wherever they are written. */
+/** The form of providers' keys, in whatever setting they are. */
 const SECRET_FORM =
   /(?:\b(?:sk|pk|rk|gsk|xai|hf|ghp|glpat|nvapi|r8|pplx|fw|csk)[-_][\w-]{12,}|\bAKIA[A-Z0-9]{12,}|\bAIza[\w-]{20,}|\beyJ[\w-]{20,}|:\/\/[^/\s:@]*:[^/\s@]+@)/;
 
 const SECRET_CHARS_MIN = 8;
 
-/** The secrets in files, as far as a name or a form reveals them. */
 export function findSecrets(trees: readonly RawJson[]): string[] {
   const found = new Set<string>();
   const waiting = trees.map((setting) => ({ setting, isSecret: false }));
@@ -127,7 +123,7 @@ export function findSecrets(trees: readonly RawJson[]): string[] {
     const text = asText(setting);
     if (text !== undefined && isHeld(text, isSecret)) found.add(text);
   }
-  // The longest come first, because one secret may be part of another.
+  // The longest first: one secret may be part of another, which must be redacted whole.
   return [...found].toSorted((a, b) => b.length - a.length);
 }
 
@@ -136,12 +132,11 @@ function isHeld(text: string, isSecret: boolean): boolean {
   return isSecret || looksSecret(text);
 }
 
-/** True if the text contains something that looks like a key. */
 export function looksSecret(text: string): boolean {
   return SECRET_FORM.test(text);
 }
 
-/** Removes the files' secrets from notes, which may contain them in names. */
+/** Removes the secrets of the files from notes: names of settings may contain some. */
 export function withoutSecrets(notes: readonly MoveNote[], secrets: readonly string[]): MoveNote[] {
   const redacted = redactor(secrets);
   const safe = (text: string): string => redacted(text).replaceAll(SECRET_FORMS, "[redacted]");
@@ -156,7 +151,7 @@ export function withoutSecrets(notes: readonly MoveNote[], secrets: readonly str
 
 const SECRET_FORMS = new RegExp(SECRET_FORM.source, "g");
 
-/** The name in `os.environ/NAME`: how a configuration of LiteLLM refers to a variable. */
+/** LiteLLM writes `os.environ/NAME` for the value of a variable. Undefined for other texts. */
 export function parseVariable(text: string): string | undefined {
   return /^os\.environ\/(.*)$/s.exec(text)?.[1];
 }

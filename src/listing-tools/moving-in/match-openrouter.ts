@@ -1,12 +1,12 @@
 import { shortText } from "./setting-tree.ts";
 import table from "./openrouter-fields.json" with { type: "json" };
 
-/** A field of OpenRouter's requests, and its counterpart in this gateway. */
+/** A field of OpenRouter's requests, and what this gateway does with it. */
 export interface OpenrouterField {
-  /** `provider`: of that object; `body`: of the request itself. */
+  /** Where the field is: in the request's object `provider`, or in the request itself. */
   readonly in: "provider" | "body";
   readonly name: string;
-  /** `none`: refused, by a message that names the field. */
+  /** `none`: the gateway refuses the field with a message that names it. */
   readonly fate: "as_sent" | "other_name" | "dropped" | "none";
   readonly example: unknown;
   readonly why: string;
@@ -17,24 +17,22 @@ export const openrouterFields: readonly OpenrouterField[] =
   table.fields as readonly OpenrouterField[];
 const variants: Readonly<Record<string, string>> = table.variants;
 
-/** A model that is listed here, with its providers. */
 export interface ListedHere {
   readonly id: string;
   readonly providers: readonly string[];
-  /** The providers' names for it, and other names that they may report. */
+  /** The providers' names for the model, and names that their answers may report. */
   readonly otherNames: readonly string[];
 }
 
-/** A model by its name at the other gateway. */
 export interface AskedModel {
   readonly id: string;
-  /** Its permanent name, if the model list has one. */
+  /** The permanent name of the model, if OpenRouter's list has one. */
   readonly canonical?: string;
 }
 
 export interface ModelMatch {
   readonly asked: string;
-  /** `nearest` is a suggestion: nothing is renamed by it. */
+  /** `nearest` is only a suggestion: nothing is renamed. */
   readonly kind: "exact" | "nearest" | "none";
   readonly listing: string | null;
   readonly providers: readonly string[];
@@ -42,7 +40,7 @@ export interface ModelMatch {
   readonly next: string;
 }
 
-/** Finds the listing of each model: the same id, else the nearest one with the reason for it. */
+/** Finds the listing of each model: that with the same id, else the nearest one with a reason. */
 export function matchModels(
   asked: readonly AskedModel[],
   listed: readonly ListedHere[],
@@ -110,7 +108,7 @@ function nearest({ id, canonical }: AskedModel, index: ListedIndex): Nearest | u
     : { listed: alone, why: "the same name under another author: compare the two" };
 }
 
-/** Listed models by all their names; a name that two of them share finds neither. */
+/** A name that two models share finds neither. */
 class ListedIndex {
   readonly #ids: ReadonlyMap<string, ListedHere>;
   readonly #plain: ReadonlyMap<string, ListedHere | "several">;
@@ -140,7 +138,6 @@ class ListedIndex {
     return one(this.#alone.get(plainName(nameAlone(id))));
   }
 
-  /** A few similar ids to show, which are never chosen automatically. */
   alike(id: string): string[] {
     const family = plainName(nameAlone(id)).split("-").slice(0, 2).join("-");
     if (family === "") return [];
@@ -172,7 +169,7 @@ function nameAlone(id: string): string {
   return id.slice(id.lastIndexOf("/") + 1);
 }
 
-/** The name without parts in which spellings of one model often differ. */
+/** Removes case, punctuation and the date, in which names of one model often differ. */
 function plainName(id: string): string {
   return id
     .toLowerCase()

@@ -26,35 +26,33 @@ import { type MovedDeployment, readDeployments } from "./read-deployments.ts";
 import { asMap, settingAt, shortText } from "./setting-tree.ts";
 
 export interface MoveInput {
-  /** The configuration, read within bounds. */
   readonly config: RawJson;
-  /** The answers of `/key/list` and `/team/list`, if they were given. */
+  /** The answers of `/key/list` and `/team/list`; undefined if not given. */
   readonly keys?: RawJson;
   readonly teams?: RawJson;
   readonly nowMs: number;
   readonly finder: ListingFinder;
-  /** True if this program reads a setting or a secret from the variable. */
+  /** True if this program reads a setting or a secret of its own from the variable. */
   readonly isOwnVariable: (name: string) => boolean;
-  /** The value of a variable that stands for an address. */
+  /** The value of an environment variable that the configuration names as an address. */
   readonly addressOf: (envName: string) => string | undefined;
-  /** Why the program would refuse a setting. */
+  /** Why the program would refuse a setting; undefined if it accepts it. */
   readonly settingProblem: (planned: PlannedSetting) => string | undefined;
 }
 
-/** The result of moving in from LiteLLM: the files, and the fate of each setting. */
 export interface MovedConfig {
   readonly manifests: readonly Manifest[];
   readonly listings: readonly MovedListing[];
   readonly pools: readonly PlannedPool[];
-  /** Lines of `tokenmarket.yaml`. */
   readonly settings: readonly PlannedSetting[];
   readonly orgs: readonly PlannedOrg[];
-  /** The commands that make the organizations and keys. */
   readonly commands: readonly PlannedCommand[];
   readonly notes: readonly MoveNote[];
 }
 
-/** Moves a LiteLLM configuration. Each of its keys, or each member of it, has exactly one note. */
+/**
+ * Translates a LiteLLM configuration. Each key of it, or each member below, has exactly one note.
+ */
 export function moveLitellm(input: MoveInput): MovedConfig {
   const { config, finder, addressOf, settingProblem, nowMs } = input;
   const keys = input.keys === undefined ? undefined : exportTree(input.keys, "keys");
@@ -93,7 +91,6 @@ const ALIAS_MAPS = [
   ["litellm_settings", "model_alias_map"],
 ] as const;
 
-/** Gives each deployment the aliases of its name, each of which becomes a listing. */
 function withAliases(
   config: RawJson,
   deployments: readonly MovedDeployment[],
@@ -119,12 +116,12 @@ function withAliases(
   });
 }
 
-/** An alias is a name, or a map that hides it from lists. */
+/** LiteLLM writes an alias as a name, or as a map that hides the alias from lists. */
 function readTarget(value: RawJson): string | undefined {
   return asText(asMap(value) === undefined ? value : settingAt(value, "model"));
 }
 
-/** True if the alias can be a listing's id; texts that look like keys cannot. */
+/** A text that looks like a key must not become the id of a listing. */
 function isId(alias: string): boolean {
   return isModelId(alias) && !looksSecret(alias);
 }
@@ -141,15 +138,14 @@ function lostAliases(lost: readonly string[], all: number): { why: string; next:
   };
 }
 
-/** A file of the result; its path is relative to the target folder. */
+/** `path` is relative to the target folder. */
 export interface MovedFile {
   readonly path: string;
   readonly text: string;
-  /** True for a script, which only its owner can execute. */
   readonly isScript: boolean;
 }
 
-/** The files of a moved configuration: the same configuration gives the same bytes. */
+/** The files of a translated configuration. The same configuration gives the same bytes. */
 export function renderFiles(moved: MovedConfig): MovedFile[] {
   const { manifests, pools, settings, notes, listings, commands } = moved;
   const lines = Object.fromEntries(settings.map(({ setting, value }) => [setting, value]));

@@ -19,14 +19,13 @@ import {
   textAt,
 } from "./setting-tree.ts";
 
-/** A planned organization with its keys. */
 export interface PlannedOrg {
   readonly name: string;
-  /** Identifies the grant of its credit permanently. */
+  /** Reference of the credit grant. It stays the same when the export is read again. */
   readonly ref: string;
   /** Dollars per month. */
   readonly capUsd?: string;
-  /** The rest of a budget without a period. */
+  /** What is left of a LiteLLM budget without a period, in dollars. */
   readonly creditUsd?: string;
   readonly limits: PlannedLimits;
   readonly keys: readonly PlannedKey[];
@@ -45,7 +44,7 @@ export interface PlannedLimits {
 }
 
 export interface AccountsInput {
-  /** The answer of `/key/list`, and that of `/team/list`; undefined where none was given. */
+  /** The answers of `/key/list` and `/team/list`; undefined if not given. */
   readonly keys: RawJson | undefined;
   readonly teams: RawJson | undefined;
   readonly fates: Fates;
@@ -55,7 +54,9 @@ export interface AccountsInput {
 export const KEYS_ROOT = "keys_file";
 export const TEAMS_ROOT = "teams_file";
 
-/** An export as a map with the list under its name, which notes refer to. */
+/**
+ * An export is a list, or a map that contains it. Returns the map, to which paths in notes refer.
+ */
 export function exportTree(setting: RawJson, list: "keys" | "teams"): RawJson {
   return asList(setting) === undefined ? setting : new Map([[list, setting]]);
 }
@@ -65,7 +66,9 @@ interface OpenOrg {
   readonly keys: PlannedKey[];
 }
 
-/** Plans organizations and new keys for LiteLLM's teams and keys, whose hashes are useless. */
+/**
+ * Plans organizations for LiteLLM's teams, and new keys: LiteLLM has only the hashes of its keys.
+ */
 export function planAccounts({ keys, teams, fates, nowMs }: AccountsInput): PlannedOrg[] {
   const orgs = new Map<string, OpenOrg>();
   const blockedTeams = new Set<string>();
@@ -196,7 +199,6 @@ function whyGone(
   return at <= of.nowMs ? "it has expired" : undefined;
 }
 
-/** The organization for a key's team, else for its user, else a common one. */
 function openOrg(item: RawJson, orgs: Map<string, OpenOrg>): OpenOrg {
   const team = textAt(item, "team_id");
   const user = textAt(item, "user_id");
@@ -288,7 +290,6 @@ function planLimits(item: RawJson, path: SettingPath, fates: Fates): PlannedLimi
   );
 }
 
-/** Notes an export that has only one of several pages. */
 function namePages(tree: RawJson | undefined, root: string, fates: Fates): void {
   const pages = numberAt(tree, "total_pages");
   if (pages === undefined || parseUsd(pages) === undefined || /^0*1?(\.0*)?$/.test(pages)) return;
@@ -299,23 +300,19 @@ function namePages(tree: RawJson | undefined, root: string, fates: Fates): void 
   });
 }
 
-/** A budget of LiteLLM, by the kinds that this gateway has. */
 type Budget =
   | { readonly kind: "absent" }
-  /** A cap per calendar month. */
   | { readonly kind: "monthly"; readonly usd: string }
-  /** A budget for all time, without a period. */
   | { readonly kind: "lasting"; readonly usd: string }
-  /** A budget of another period, or no amount. */
+  /** A budget with another period, or an amount that cannot be used. */
   | { readonly kind: "other" };
 
-/** LiteLLM counts a month as 30 days, or begins at the first. */
+/** LiteLLM counts a month as 30 days, or begins it on the first. */
 const MONTHS: ReadonlySet<string> = new Set(["30d", "31d", "1mo", "1M", "720h"]);
 
 const FRACTION_DIGITS = 6;
 const WHOLE_DIGITS_MAX = 9;
 
-/** Reads a budget from the texts of its amount and its period. */
 export function parseBudget(amount: string | undefined, duration: string | undefined): Budget {
   if (amount === undefined) return { kind: "absent" };
   const usd = dollars(amount);
@@ -324,7 +321,9 @@ export function parseBudget(amount: string | undefined, duration: string | undef
   return MONTHS.has(duration) ? { kind: "monthly", usd } : { kind: "other" };
 }
 
-/** An amount above 0, cut off after six decimals, so that it never grows. */
+/**
+ * Undefined unless the amount is above 0. Cuts it off after six decimals, so that it never grows.
+ */
 function dollars(raw: string): string | undefined {
   const decimal = parseDecimal(raw);
   if (decimal === undefined || decimal.negative || decimal.point > WHOLE_DIGITS_MAX) {
@@ -334,7 +333,7 @@ function dollars(raw: string): string | undefined {
   return usd === "0" ? undefined : usd;
 }
 
-/** The rest of a budget, exactly; undefined when none is left. */
+/** What is left of a budget, exactly; undefined if nothing is left. */
 export function remainingUsd(budget: string, spent: string | undefined): string | undefined {
   const whole = parseUsd(budget);
   if (whole === undefined) return undefined;
@@ -343,7 +342,7 @@ export function remainingUsd(budget: string, spent: string | undefined): string 
   return formatUsd(microUsd(whole - gone));
 }
 
-/** Rounded up to micro-dollars, so that no more is granted than is left. */
+/** Rounds up to micro-dollars, so that no more credit is granted than is left. */
 function spentMicroUsd(raw: string): bigint | undefined {
   const decimal = parseDecimal(raw);
   if (decimal === undefined || decimal.point > WHOLE_DIGITS_MAX) return undefined;

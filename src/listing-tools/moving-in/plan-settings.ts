@@ -4,13 +4,11 @@ import type { MovedListing } from "./build-manifests.ts";
 import type { Fates } from "./fates.ts";
 import { numberAt, settingAt, type SettingPath } from "./setting-tree.ts";
 
-/** A line of `tokenmarket.yaml`. */
 export interface PlannedSetting {
   readonly setting: string;
   readonly value: string | number | boolean;
 }
 
-/** A pool of `pools.yaml`, as that file writes it. */
 export interface PlannedPool {
   readonly id: string;
   readonly listings: readonly string[];
@@ -23,11 +21,10 @@ export interface PlannedPool {
 interface Rule {
   readonly path: SettingPath;
   readonly setting: string;
-  /** Factor from the file's unit to the setting's. */
   readonly factor: number;
 }
 
-/** The first rule whose path is configured counts, as in LiteLLM. */
+/** Of two rules for one setting, the first whose path is configured counts, as in LiteLLM. */
 const RULES: readonly Rule[] = [
   { path: ["router_settings", "timeout"], setting: "timeouts.generation_ms", factor: 1_000 },
   {
@@ -49,7 +46,6 @@ const RULES: readonly Rule[] = [
 
 const WHOLE_NUMBER = /^\d{1,9}(?:\.0*)?$/;
 
-/** Plans the settings that the configuration has in another form. */
 export function planSettings(
   config: RawJson,
   fates: Fates,
@@ -78,8 +74,8 @@ export function planSettings(
 }
 
 /**
- * The settings that the manifests need of the installation: keys for two servers, addresses that
- * are private.
+ * Plans the settings that these manifests need: permission for a key that two servers share, and
+ * for private addresses.
  */
 export function planManifestSettings(manifests: readonly Manifest[]): PlannedSetting[] {
   const origins = new Map<string, Set<string>>();
@@ -100,14 +96,12 @@ export function planManifestSettings(manifests: readonly Manifest[]): PlannedSet
 const PRIVATE_ADDRESS =
   /^(127\.|10\.|192\.168\.|169\.254\.|172\.(1[6-9]|2\d|3[01])\.|0\.0\.0\.0$|\[(::1|f[cd]|fe80))/;
 
-/** True if the server's name places it on the operator's own network. */
 function isPrivateHost(baseUrl: string): boolean {
   const { hostname } = new URL(baseUrl);
   if (PRIVATE_ADDRESS.test(hostname)) return true;
   return !hostname.includes(".") || /\.(local|internal|lan|svc|localhost)$/.test(hostname);
 }
 
-/** Plans a pool for every deployment that states its capacity. */
 export function planPools(listings: readonly MovedListing[]): PlannedPool[] {
   const byDeployment = new Map<string, MovedListing[]>();
   for (const listing of listings) {

@@ -11,19 +11,15 @@ import {
 import type { Fates } from "./fates.ts";
 import { type MovedDeployment, PRICE_FIELDS } from "./read-deployments.ts";
 
-/** A listing with its terms, under the id of its source. */
 export interface SourcedListing {
   readonly model: ManifestModel;
   readonly terms?: ManifestListingTerms;
 }
 
-/** Sources of listings of known models, the best first. */
 export interface ListingFinder {
-  /** Finds the listing in the shipped manifests. */
   readonly shipped: (deployment: MovedDeployment) => SourcedListing | undefined;
-  /** Finds the listing in the operator's price file. */
   readonly fromPriceFile: (deployment: MovedDeployment) => SourcedListing | undefined;
-  /** Ids of the shipped listings of a provider, ready ones first; undefined: of all providers. */
+  /** Shipped ids of one provider, or of all if undefined; ready ones first. */
   readonly shippedIds: (providerId: string | undefined) => readonly string[];
 }
 
@@ -37,9 +33,8 @@ type Sku = keyof typeof PRICE_FIELDS;
 const SKUS = Object.keys(PRICE_FIELDS) as readonly Sku[];
 
 /**
- * The listing of a deployment: a shipped one, else one from the price file, else one with the
- * configuration's prices, else a staged one that names what is missing. Unused prices of the
- * configuration are noted.
+ * Chooses a shipped listing, else one of the price file, else one with the configuration's prices,
+ * else a staged one that names what is missing. Notes each configured price that is not used.
  */
 export function priceListing(
   deployment: MovedDeployment,
@@ -64,21 +59,19 @@ export function priceListing(
   return configListing(deployment, fates);
 }
 
-/** The exact price per million tokens; undefined for what is not a price. */
+/** The exact price in USD per million tokens; undefined for a text that is not a price. */
 function perMillion(text: string | undefined): string | undefined {
   if (text === undefined) return undefined;
   const price = readPrice(text, PER_TOKEN_PLACES);
   return price.ok ? price.usdPerMillion : undefined;
 }
 
-/** From USD per token to USD per million tokens. */
 const PER_TOKEN_PLACES = 6;
 
 function listPaths({ path }: MovedDeployment, sku: Sku): (readonly (string | number)[])[] {
   return ["litellm_params", "model_info"].map((place) => [...path, place, PRICE_FIELDS[sku]]);
 }
 
-/** Notes for each configured price if the listing has the same one. */
 function namePrices(
   deployment: MovedDeployment,
   { model }: SourcedListing,
@@ -145,26 +138,27 @@ function configListing(deployment: MovedDeployment, fates: Fates): PricedListing
   };
 }
 
-/** A staged listing needs a number; a small one keeps it from passing for a promise. */
+/** A staged listing needs some context length. A small one is not mistaken for a promise. */
 const UNKNOWN_CONTEXT_TOKENS = 4_096;
 
 /**
- * Prices of a listing whose price is unknown. It is staged; were it made ready by mistake, no
- * balance would cover a request, where a price of 0 would give it away.
+ * Stands in for an unknown price of a staged listing. If somebody makes the listing ready by
+ * mistake, no balance covers a request; a price of 0 would give it away.
  */
 const DETERRENT_PRICING: readonly ManifestPrice[] = [
   { type: "prompt", unit: "token", cost_usd_per_million: "9999999" },
   { type: "completion", unit: "token", cost_usd_per_million: "9999999" },
 ];
 
-/** The prices of the configuration; undefined unless prompt and completion are both stated. */
+/** Undefined unless the configuration prices both prompt and completion. */
 function readPricing(
   deployment: MovedDeployment,
   fates: Fates,
 ): readonly ManifestPrice[] | undefined {
   const found = new Map(SKUS.map((sku) => [sku, perMillion(deployment.prices[sku])]));
   if (found.get("prompt") === undefined || found.get("completion") === undefined) return undefined;
-  // 0 beside a paid prompt means that there is no extra fee, not that the tokens are free.
+  // A price of 0 next to a paid prompt means that there is no extra fee, not that the tokens are
+  // free.
   if (found.get("cache_write") === "0" && found.get("prompt") !== "0") {
     found.set("cache_write", undefined);
   }
@@ -191,15 +185,15 @@ function nameUnusable(deployment: MovedDeployment, fates: Fates): void {
 }
 
 /**
- * Finds the listing of a deployment in LiteLLM's price file: of the same provider, and of exactly
- * the model that it names, or of the one behind it.
+ * Finds a deployment's listing in LiteLLM's price file: an entry of the same provider with exactly
+ * the deployment's model, or its base model.
  */
 export function priceFileListings(
   source: Omit<SourceInput, "from">,
 ): (deployment: MovedDeployment) => SourcedListing | undefined {
   const entries = source.document instanceof Map ? (source.document as RawObject) : undefined;
   return ({ head, prefix, isProvidersOwn, upstreamId, baseModel }) => {
-    // A compatible server does not have the prices of the provider.
+    // A server that is only compatible does not have the provider's prices.
     if (!isProvidersOwn || entries === undefined) return undefined;
     const behind = baseModel === undefined ? [] : [baseModel, `${prefix}/${baseModel}`];
     const undated = undatedName(upstreamId);
@@ -212,7 +206,7 @@ export function priceFileListings(
   };
 }
 
-/** Reads the listing of one entry alone, because dated versions of a model would be merged. */
+/** Reads one entry alone, because all entries together would merge dated versions of a model. */
 function readListing(
   entries: RawObject,
   of: {
@@ -225,7 +219,7 @@ function readListing(
   const { key, prefix, source } = of;
   const entry = entries.get(key);
   const provider = readProvider(entry);
-  // A family has several names in the file: "bedrock", "bedrock_converse".
+  // The file has several names for one family of providers: "bedrock", "bedrock_converse".
   if (entry === undefined || provider?.startsWith(prefix.split("_")[0] ?? "") !== true) {
     return undefined;
   }

@@ -20,7 +20,7 @@ import {
   textAt,
 } from "./setting-tree.ts";
 
-/** The configured prices of a deployment, as written, in USD per token. */
+/** USD per token, as the configuration writes them. */
 export interface WrittenPrices {
   readonly prompt?: string;
   readonly completion?: string;
@@ -29,18 +29,15 @@ export interface WrittenPrices {
   readonly internal_reasoning?: string;
 }
 
-/** One deployment of LiteLLM that can be a listing here. */
 export interface MovedDeployment {
-  /** `model_list[2]`. */
   readonly path: SettingPath;
-  /** The names that clients send: the model name first, then its aliases. */
+  /** Names that clients send: the model name first, then its aliases. */
   readonly names: readonly string[];
-  /** LiteLLM's name of the provider. */
   readonly prefix: string;
   readonly head: ProviderHead;
   readonly upstreamId: string;
   readonly baseUrl: string;
-  /** False for another server than the provider's own. */
+  /** False for a server that has the provider's wire but is not the provider's own. */
   readonly isProvidersOwn: boolean;
   readonly keyName?: string;
   readonly priority: number | undefined;
@@ -70,22 +67,21 @@ export interface DeploymentsInput {
   readonly config: RawJson;
   readonly fates: Fates;
   readonly keyNames: KeyNames;
-  /** The value of a variable that stands for an address. */
   readonly addressOf: (envName: string) => string | undefined;
-  /** The secrets in the file, which no listing may show. */
+  /** Secrets of the configuration, which no listing may contain. */
   readonly secrets: readonly string[];
-  /** The ids for a wildcard of a provider; undefined for any provider. */
+  /** Shipped ids, which a note offers instead of a wildcard; of all providers if undefined. */
   readonly shippedIds: (providerId: string | undefined) => readonly string[];
 }
 
-/** Reads the deployments of `model_list`; each one that cannot be moved has a note instead. */
+/** Reads the deployments of `model_list`. One that cannot be moved gets a note instead. */
 export function readDeployments(input: DeploymentsInput): MovedDeployment[] {
   const items = asList(settingAt(input.config, "model_list")) ?? [];
   const keys = items.map((item) => textAt(settingAt(item, "litellm_params"), "api_key"));
   input.keyNames.reserve(keys.flatMap((key) => parseVariable(key ?? "") ?? []));
   return items.flatMap((item, at) => {
     const path = ["model_list", at];
-    // The walk over all settings notes an item of another type.
+    // `listNotes` notes an item of another type.
     if (asMap(item) === undefined) return [];
     const read = readDeployment(item, path, input);
     if (read.ok) return [read.deployment];
@@ -157,7 +153,6 @@ interface Located {
   readonly address: FoundAddress & { readonly ok: true };
 }
 
-/** Finds the provider, the model and the address of a deployment, or why there is none. */
 function locate(
   item: RawJson,
   { addressOf, shippedIds }: Pick<DeploymentsInput, "addressOf" | "shippedIds">,
@@ -177,7 +172,7 @@ function locate(
   };
   const written = addressText(params);
   const apiBase = resolved(written);
-  // Without this address the deployment would wrongly become the lab's own server.
+  // Without its address the deployment would wrongly get the provider's own server.
   if (written !== undefined && apiBase === undefined) {
     const next = "set the variable, and import again";
     return toRefused("its address is a variable that is not set", next);
@@ -198,7 +193,6 @@ function locate(
   return address.ok ? { ok: true, name, found, address } : toRefused(address.why, address.next);
 }
 
-/** The reason for a model that is not one chat model with an id. */
 function whyNotListed(of: {
   readonly name: string;
   readonly model: string;
@@ -241,7 +235,6 @@ function addressText(params: RawJson | undefined): string | undefined {
 
 const PRIORITY_MAX = 100;
 
-/** The other facts of a deployment; notes each used setting as carried. */
 function carriedFacts(item: RawJson, path: SettingPath, fates: Fates) {
   const reader = new FieldReader(item, path, fates);
   const legacy = reader.count(["model_info", "max_tokens"]);
@@ -259,7 +252,7 @@ function carriedFacts(item: RawJson, path: SettingPath, fates: Fates) {
       tokensPerMinute: reader.eitherCount("tpm"),
       concurrent: reader.eitherCount("max_parallel_requests"),
     },
-    // `priceListing` decides if the prices are used.
+    // `priceListing` decides whether to use the prices.
     prices: writtenPrices(item),
     baseModel:
       reader.text(["model_info", "base_model"]) ?? reader.text(["litellm_params", "base_model"]),
@@ -275,7 +268,6 @@ function carriedFacts(item: RawJson, path: SettingPath, fates: Fates) {
   };
 }
 
-/** The field of LiteLLM that has the price of an SKU. */
 export const PRICE_FIELDS = {
   prompt: "input_cost_per_token",
   completion: "output_cost_per_token",
@@ -299,7 +291,6 @@ function writtenPrices(item: RawJson): WrittenPrices {
 
 const WHOLE_NUMBER = /^\d{1,12}(?:\.0*)?$/;
 
-/** Reads fields of one deployment and notes each that it could read. */
 class FieldReader {
   readonly #item: RawJson;
   readonly #path: SettingPath;
@@ -311,7 +302,7 @@ class FieldReader {
     this.#fates = fates;
   }
 
-  /** A whole number above 0. */
+  /** Undefined unless the field is a whole number from 1 to `max`. */
   count(at: readonly string[], max = Number.MAX_SAFE_INTEGER): number | undefined {
     const text = numberAt(this.#findParent(at), at.at(-1) ?? "");
     if (text === undefined || !WHOLE_NUMBER.test(text)) return undefined;
@@ -321,7 +312,7 @@ class FieldReader {
     return value;
   }
 
-  /** A whole number in `litellm_params`, or next to it in old files. */
+  /** The field is in `litellm_params`, or, in old files, next to that map. */
   eitherCount(field: string): number | undefined {
     const inside = this.count(["litellm_params", field]);
     const beside = inside === undefined ? this.count([field]) : undefined;

@@ -3,11 +3,11 @@ import { Composer, type CST, isAlias, isMap, isScalar, isSeq, type Node, Parser 
 
 import { asList, asMap, pathText } from "./setting-tree.ts";
 
-/** The bounds of a configuration; each stops a file that is made to exhaust memory. */
+/** Each bound stops a file that is made to exhaust memory. */
 export interface YamlBounds {
   readonly bytesMax: number;
   readonly depthMax: number;
-  /** Most settings of the resulting tree, in which an alias counts with all its content. */
+  /** Most settings of the tree. An alias counts as all settings that it repeats. */
   readonly settingsMax: number;
 }
 
@@ -19,12 +19,12 @@ export const CONFIG_BOUNDS: YamlBounds = {
 
 export type YamlReading =
   | { readonly ok: true; readonly value: RawJson }
-  /** `message` names the problem and its place, but quotes nothing, because it may be secret. */
+  /** `message` names the problem and its place, but quotes no value, which may be secret. */
   | { readonly ok: false; readonly message: string };
 
 /**
- * Reads one YAML document, or JSON, within bounds: only tags of plain values, no duplicate keys,
- * and aliases only while their expansion fits into the bounds.
+ * Reads one document of YAML or JSON within bounds. Refuses duplicate keys, and tags other than
+ * those of plain values. An alias is expanded only if the result stays within the bounds.
  */
 export function readYaml(text: string, bounds: YamlBounds = CONFIG_BOUNDS): YamlReading {
   if (Buffer.byteLength(text) > bounds.bytesMax) {
@@ -32,7 +32,7 @@ export function readYaml(text: string, bounds: YamlBounds = CONFIG_BOUNDS): Yaml
   }
   try {
     const tokens = boundedTokens(text, bounds);
-    // Keys are compared below with a set, because the library compares every pair.
+    // The library would compare every pair of keys; `TreeReader` finds duplicates with a map.
     const documents = [...new Composer({ uniqueKeys: false, merge: false }).compose(tokens)];
     const [document] = documents;
     if (document === undefined) return failReading("is empty");
@@ -58,8 +58,8 @@ class YamlFlaw extends Error {
 }
 
 /**
- * The tokens of the text, before anything is built of them: the parser keeps its own stack, while
- * the composer calls itself for each level.
+ * Checks depth and size before anything is composed: the parser has its own stack, but the composer
+ * calls itself for each level, and a deep file would overflow the stack.
  */
 function boundedTokens(text: string, { depthMax, settingsMax }: YamlBounds): CST.Token[] {
   const tokens = [...new Parser().parse(text)];
@@ -94,13 +94,11 @@ function describePlace(text: string, offset: number): string {
   return ` at line ${before.length}, column ${(before.at(-1)?.length ?? 0) + 1}`;
 }
 
-/** Key that merges another map into its own (YAML 1.1, which most readers still do). */
+/** Merges another map into the one with this key (YAML 1.1, which most readers still support). */
 const MERGE_KEY = "<<";
 
-/** Tags that only repeat the type of the value. */
 const PLAIN_TAGS = /^(!|tag:yaml\.org,2002:(str|int|float|bool|null|map|seq))$/;
 
-/** Builds the tree of a document, with aliases expanded. */
 class TreeReader {
   readonly #bounds: YamlBounds;
   readonly #anchors = new Map<string, RawJson>();
@@ -175,7 +173,8 @@ class TreeReader {
 
   #alias(name: string): RawJson {
     const value = this.#anchors.get(name);
-    // This includes an alias within its own anchor, which is known only when it is complete.
+    // An alias within its own anchor fails, too: an anchor is known only when its value is
+    // complete.
     if (value === undefined) throw this.#flaw("has an alias without an anchor before it");
     this.#count += countSettings(value);
     const { settingsMax, depthMax } = this.#bounds;
@@ -204,7 +203,6 @@ function scalar(value: unknown, source: string | undefined): RawJson {
   return typeof value === "number" ? new RawNumber(source ?? "") : textOf(value);
 }
 
-/** The number of settings in this one; shared parts count each time. */
 function countSettings(setting: RawJson): number {
   let count = 0;
   const waiting = [setting];
@@ -215,7 +213,7 @@ function countSettings(setting: RawJson): number {
   return count;
 }
 
-/** The depth of a setting, which is bounded by that of the document. */
+/** The recursion is safe, because the document's depth is bounded. */
 function measureDepth(setting: RawJson): number {
   return listMembers(setting).reduce(
     (deepest, each) => Math.max(deepest, 1 + measureDepth(each)),

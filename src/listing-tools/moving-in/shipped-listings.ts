@@ -6,10 +6,10 @@ import type { SourcedListing } from "./price-listing.ts";
 import type { MovedDeployment } from "./read-deployments.ts";
 
 /**
- * Finds the listing of a deployment in manifests: of the same provider at its own address, and of
- * the model that it names, with or without its date, or that the reviewed table of ids knows under
- * that name. A deployment of Azure has the prices and limits of the base model at its lab, staged:
- * what Azure asks is in the operator's contract.
+ * Finds a deployment's listing in manifests: of the same provider at the same origin, with the
+ * deployment's model with or without its date, or by the marketplace id of that name. An Azure
+ * deployment gets the listing of its base model at the lab, but staged: Azure's prices are in the
+ * operator's contract.
  */
 export function shippedListings(
   manifests: readonly Manifest[],
@@ -58,7 +58,7 @@ function listingNamed(
   return own === undefined ? { model } : { model, terms: own };
 }
 
-/** Ids of a provider's text listings, or of all without a provider; ready ones come first. */
+/** Ids of the text listings of one provider, or of all if undefined; ready ones come first. */
 export function shippedIds(
   manifests: readonly Manifest[],
 ): (providerId: string | undefined) => readonly string[] {

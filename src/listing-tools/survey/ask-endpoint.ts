@@ -8,13 +8,12 @@ import {
   UpstreamClient,
 } from "../../upstream/index.ts";
 
-/** The address of an endpoint, and its key. */
 export interface EndpointAddress {
-  /** Up to and including the version segment. */
+  /** Up to and including the version segment, such as `/v1`. */
   readonly baseUrl: string;
-  /** The key, which is sent only to the endpoint's origin; absent if there is none. */
+  /** Sent only to the origin of `baseUrl`. Absent if the endpoint needs no key. */
   readonly key?: string;
-  /** The endpoint's deviations from its wire, from its manifest. */
+  /** How the endpoint deviates from its wire, as its manifest states it. */
   readonly wireProfile?: object;
 }
 
@@ -25,26 +24,28 @@ export interface AskDeps {
   readonly outbound?: Outbound;
 }
 
-/** A request below the base address, or below the address without its `/v1`. */
+/** `base`: `path` follows the base address. `root`: it follows that address without its `/v1`. */
 export interface EndpointQuestion {
   readonly from: "base" | "root";
   readonly path: string;
   readonly wire: Wire;
   readonly headers?: Readonly<Record<string, string>>;
-  /** The body of a POST; absent for a GET. */
   readonly body?: object;
   readonly timeoutMs?: number;
 }
 
 export type EndpointAnswer =
   | { readonly kind: "answer"; readonly status: number; readonly json: unknown }
-  /** `reason` never contains text of the endpoint. */
+  /** `reason` never contains text that the endpoint sent. */
   | { readonly kind: "silent"; readonly isPrivate: boolean; readonly reason: string };
 
 const ANSWER_TIMEOUT_MS = 15_000;
 const ANSWER_BYTES_MAX = 8 * 1024 * 1024;
 
-/** Sends requests to one endpoint through the client of calls, until it is closed. */
+/**
+ * Sends requests to one endpoint through the client that also sends calls. The caller must close
+ * it.
+ */
 export class EndpointAsker {
   readonly #client: UpstreamClient;
   readonly #deadlines: Deadlines;
@@ -62,7 +63,7 @@ export class EndpointAsker {
     });
   }
 
-  /** Sends one request. Never rejects; a fault of the endpoint is an answer, too. */
+  /** Never rejects: a fault of the endpoint is an answer of the kind `silent`. */
   async ask(question: EndpointQuestion): Promise<EndpointAnswer> {
     const { from, path, wire, headers = {}, body, timeoutMs = ANSWER_TIMEOUT_MS } = question;
     const deployment = this.#deploymentFor(wire, from);
@@ -97,12 +98,15 @@ export class EndpointAsker {
   }
 }
 
-/** The address before the version segment: `http://gpu:8000` of `http://gpu:8000/v1`. */
+/** `http://gpu:8000` of `http://gpu:8000/v1`. */
 export function stripVersion(baseUrl: string): string {
   return baseUrl.replace(/\/+$/, "").replace(/\/v\d+$/, "");
 }
 
-/** Builds the deployment of an endpoint that has no manifest yet. */
+/**
+ * Makes a deployment of an endpoint without a manifest, because the client sends requests only to
+ * deployments.
+ */
 function buildDeployment(wire: Wire, baseUrl: string, asked: Asked): Deployment {
   const text = renderManifest(wire, baseUrl, asked);
   const files = parseManifestFiles([{ file: "survey", text }]);
@@ -114,7 +118,7 @@ function buildDeployment(wire: Wire, baseUrl: string, asked: Asked): Deployment 
   return deployment;
 }
 
-/** Why this is no valid address of an endpoint; undefined if it is one. */
+/** Why a manifest cannot have this address; undefined if it can. */
 export function addressProblem(baseUrl: string, wire: Wire): string | undefined {
   const files = parseManifestFiles([{ file: "", text: renderManifest(wire, baseUrl, NOTHING) }]);
   return files.ok ? undefined : files.issues[0]?.message;
@@ -168,7 +172,6 @@ function posted(path: string, headers: Readonly<Record<string, string>>, body: o
 
 type Handler = Parameters<FetchInput["send"]>[0];
 
-/** Wraps the handler to record why a connection failed. */
 function notingFaults(handler: Handler, note: (error: Error) => void): Handler {
   return {
     onRequestStart: (...given) => handler.onRequestStart?.(...given),
@@ -202,19 +205,16 @@ function readCode(fault: Error | undefined): string {
   return textOf(code);
 }
 
-/** The result of trying a chat wire with one token. */
 export interface WireTrial {
-  /** The wire's name in manifests. */
   readonly wireId: string;
   readonly answers: boolean;
-  /** A description of the answer, without text of the endpoint. */
   readonly seen: string;
 }
 
-/** A server may have to load the model first. */
+/** A server may first have to load the model. */
 const PROBE_TIMEOUT_MS = 120_000;
 
-/** Asks for one token on the wire, and checks that the answer has the wire's form. */
+/** Requests one token on the wire, and checks that the answer has the form of the wire. */
 export async function probeWire(
   asker: EndpointAsker,
   wire: Wire,

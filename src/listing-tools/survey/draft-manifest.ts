@@ -3,11 +3,10 @@ import { assert, OUTPUT_TOKENS_MAX } from "../../kernel/index.ts";
 import { findHead, headParameters, type ProviderHead } from "../listing-sources/provider-heads.ts";
 import { modelName, type ServerKind, type SurveyedModel } from "./surveyed-model.ts";
 
-/** The operator's facts about an own endpoint, in addition to what it reports itself. */
 export interface OwnEndpoint {
   readonly providerId: string;
   readonly providerName: string;
-  /** The operator's privacy policy, since a server program has none. */
+  /** The operator's own policy: a server program has none. */
   readonly privacyPolicyUrl: string;
   readonly kind: ServerKind;
   readonly baseUrl: string;
@@ -19,12 +18,11 @@ export interface OwnEndpoint {
   readonly completionPrice: string;
 }
 
-/** A surveyed model whose context length is known, by the endpoint or by the operator. */
 export type ListableModel = SurveyedModel & { readonly contextLength: number };
 
 /**
- * The manifest of an endpoint of one's own: tried first, nothing logged, no capacity declared, one
- * price for all its models. Pure.
+ * Drafts the manifest of an operator's endpoint: it is tried before other providers, logs no
+ * prompts, declares no capacity, and has one price for all models.
  */
 export function draftManifest(own: OwnEndpoint, models: readonly ListableModel[]): Manifest {
   const head = chooseHead(own.kind);
@@ -49,7 +47,7 @@ export function draftManifest(own: OwnEndpoint, models: readonly ListableModel[]
   };
 }
 
-/** The head of this kind of server; for an unknown kind, one whose parameters all kinds accept. */
+/** Every kind of server accepts the parameters of llama.cpp, so an unknown kind gets its head. */
 function chooseHead(kind: ServerKind): ProviderHead {
   const head = findHead(kind === "other" ? "llama-cpp" : kind);
   assert(head !== undefined, "every kind of server has a head");

@@ -1,7 +1,7 @@
 import type { Manifest, ManifestListingTerms, ManifestModel } from "../../catalog/index.ts";
 import { readServedModel } from "../../kernel/index.ts";
 
-/** Splits a manifest's listings into those that the provider serves to this key and the others. */
+/** Splits the listings of a manifest by whether `servedIds`, the provider's own list, has them. */
 export function splitServed(
   { models }: Manifest,
   servedIds: readonly string[],
@@ -10,7 +10,7 @@ export function splitServed(
   const isServed = (model: ManifestModel): boolean => {
     const { id, upstream_id: upstreamModelId = id, resolves_to: resolvesTo = [] } = model;
     if (known.has(upstreamModelId)) return true;
-    // Some providers list only dated snapshots of a name, but accept the name, too.
+    // Some providers list only dated snapshots of a name, but accept the name without a date.
     const names = { upstreamModelId, resolvesTo };
     return servedIds.some((served) => readServedModel(names, served)?.isSubstituted === false);
   };
@@ -21,8 +21,8 @@ export function splitServed(
 }
 
 /**
- * Returns the manifest with only these listings and their terms. `isChosen` selects by name, so
- * nothing else is ever imported.
+ * Keeps only these listings and their terms. With `isChosen`, the manifest records their names, so
+ * that a later import adds no others.
  */
 export function withListings(
   manifest: Manifest,
@@ -52,15 +52,14 @@ function pickEntries<V>(
   return Object.fromEntries(Object.entries(record).filter(([id]) => kept.has(id)));
 }
 
-/** A model of another provider's manifest, and its name at this provider. */
 export interface NamedDeployment {
   readonly upstreamId: string;
   readonly model: ManifestModel;
 }
 
 /**
- * The listing of a deployment that serves another provider's model: its limits and prices, the name
- * of the deployment, and the model's own name for what answers report.
+ * The listing of a deployment that serves another provider's model. It has the model's limits and
+ * prices under the deployment's name; `resolves_to` has the names that answers report.
  */
 export function deploymentListing({ upstreamId, model }: NamedDeployment): ManifestModel {
   const { upstream_id: own = model.id, resolves_to: others = [] } = model;
@@ -68,9 +67,7 @@ export function deploymentListing({ upstreamId, model }: NamedDeployment): Manif
   return { ...model, upstream_id: upstreamId, resolves_to: resolvesTo };
 }
 
-/**
- * The terms of a resold listing. A check of the lab's price page says nothing about another host.
- */
+/** Drops `checked`: a check of the lab's price page says nothing about another host. */
 export function deploymentTerms({
   checked: _checked,
   ...terms

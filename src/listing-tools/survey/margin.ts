@@ -11,18 +11,17 @@ import {
 import { listingHash } from "../listing-sources/ids.ts";
 import { withMargin as priceWithMargin } from "../listing-sources/price-text.ts";
 
-/** Too large for a manifest, whose validation then names the place of the price. */
+/** Larger than a manifest allows, so that validation names the place of the price. */
 const TOO_LARGE = "99999999";
 
-/** The price times (100 + percent) / 100, rounded up to six decimals. */
 function raisedPrice(usdPerMillion: string, percent: string): string {
   return priceWithMargin(usdPerMillion, percent) ?? TOO_LARGE;
 }
 
 /**
- * Returns the manifest with a margin on every price: customers pay the raised prices, and the
- * provider is owed the present ones. An existing margin is replaced. A manifest whose provider
- * reports costs itself has no prices to raise and is returned unchanged.
+ * Puts a margin on every price: customers pay the raised prices, and the provider is owed the
+ * prices without it. Replaces an earlier margin. If the provider reports its costs, there are no
+ * prices to raise, and the manifest is returned unchanged.
  */
 export function withMargin(manifest: Manifest, percent: string): Manifest {
   if (manifest.endpoint.billing === "reported_cost") return manifest;
@@ -43,7 +42,10 @@ export function withMargin(manifest: Manifest, percent: string): Manifest {
   return { ...raised, catalog_source: { ...source, margin_percent: percent, imported } };
 }
 
-/** New hashes of the unedited listings; an edited listing still counts as edited. */
+/**
+ * Computes new hashes for the listings that nobody edited. An edited listing keeps its hash, so
+ * that it still counts as edited.
+ */
 function importedHashes(
   before: Manifest,
   { models, listing_terms: terms }: Manifest,
@@ -60,7 +62,10 @@ function importedHashes(
   );
 }
 
-/** Prices with their `purchase_…` counterparts; without one, the price itself is owed. */
+/**
+ * Sale prices and `purchase_…` prices. Without purchase prices, the provider is owed the sale
+ * prices.
+ */
 type Prices = ManifestTermPrices & Pick<ManifestModel, "pricing">;
 
 function raisedPrices<P extends Prices>(prices: P, percent: string): P {

@@ -9,18 +9,17 @@ import {
   type SurveyedModel,
 } from "./surveyed-model.ts";
 
-/** The answer of `GET /models`. */
 export interface ModelList {
   readonly kind: ServerKind;
   readonly models: readonly SurveyedModel[];
-  /** Ids that a manifest cannot hold, unchanged. */
+  /** The ids as the endpoint writes them. */
   readonly unlistable: readonly string[];
   readonly skipped: readonly SkippedModel[];
 }
 
 /**
  * Reads a model list in OpenAI's format, with the additions of vLLM and llama.cpp. Undefined for
- * anything else.
+ * any other JSON.
  */
 export function readModels(json: unknown): ModelList | undefined {
   const data = asObject(json)?.["data"];
@@ -51,7 +50,7 @@ const NAMELESS: SkippedModel = {
 
 type Entry = Readonly<Record<string, unknown>>;
 
-/** Google's list writes `models/` before every id, and takes the id without it. */
+/** Google lists ids with the prefix `models/`, but accepts them only without it. */
 function parseId(id: unknown): string | undefined {
   return textOf(id).replace(/^models\//, "") || undefined;
 }
@@ -77,8 +76,8 @@ function statedContext(entry: Entry): Pick<SurveyedModel, "contextLength" | "con
 }
 
 /**
- * The facts of llama.cpp's `GET /props` beside its list of models: the context that a request
- * really has, which is often shorter than the one the model was trained with.
+ * Adds what llama.cpp's `GET /props` says, such as the context that a request really gets. It is
+ * often shorter than the one that the model was trained with.
  */
 export function withLlamaProps(
   models: readonly SurveyedModel[],
@@ -98,10 +97,10 @@ export function withLlamaProps(
   }));
 }
 
-/** LM Studio's models, by their ids. */
+/** By model id. */
 export type LmStudioList = ReadonlyMap<string, SurveyedModel | SkippedModel>;
 
-/** Reads LM Studio's `GET /api/v0/models`. Undefined for anything else. */
+/** Reads LM Studio's `GET /api/v0/models`. Undefined for any other JSON. */
 export function readLmStudio(
   json: unknown,
   listed: readonly SurveyedModel[],
@@ -114,7 +113,7 @@ export function readLmStudio(
     const entry = asObject(each);
     const model = known.get(String(entry?.["id"]));
     if (entry === undefined || model === undefined) continue;
-    // Other servers answer this path with their usual list: only these fields are LM Studio's.
+    // Other servers answer this path with their usual list, which has none of these fields.
     if (entry["max_context_length"] === undefined && entry["compatibility_type"] === undefined) {
       continue;
     }
@@ -149,7 +148,7 @@ function readEntry(
   };
 }
 
-/** The facts of Ollama's `POST /api/show` about a model that `/models` has listed. */
+/** Reads Ollama's `POST /api/show` about a model of `/models`. Undefined for any other JSON. */
 export function readOllamaModel(
   model: SurveyedModel,
   json: unknown,
@@ -177,7 +176,7 @@ export function readOllamaModel(
   };
 }
 
-/** The context that Ollama has loaded each model with (`GET /api/ps`), by the model's name. */
+/** By model name: the context with which Ollama has loaded the model (`GET /api/ps`). */
 export function readOllamaLoaded(json: unknown): ReadonlyMap<string, number> {
   const models = asObject(json)?.["models"];
   const loaded = new Map<string, number>();
@@ -191,7 +190,7 @@ export function readOllamaLoaded(json: unknown): ReadonlyMap<string, number> {
 
 const LOADED_MAX = 1_000;
 
-/** The smaller of `num_ctx`, at which Ollama silently cuts prompts, and the model's context. */
+/** The smaller of the model's context and `num_ctx`, at which Ollama silently cuts prompts. */
 function contextOfModel(
   info: Readonly<Record<string, unknown>> | undefined,
   parameters: string,

@@ -24,7 +24,6 @@ import {
   unlistableId,
 } from "./surveyed-model.ts";
 
-/** The models of an endpoint, by its own report. */
 export interface Survey {
   readonly kind: ServerKind;
   readonly models: readonly SurveyedModel[];
@@ -41,24 +40,23 @@ export type SurveyOutcome =
     };
 
 export interface SurveyInput extends EndpointAddress {
-  /** The wire whose key header is used; absent: each wire's in turn, until one is accepted. */
+  /** The wire whose key header is sent. Absent: tries each wire's header until one is accepted. */
   readonly wireId?: string;
-  /** True for a self-hosted server program, which reports more than a hosted API. */
+  /** True for a server program of the operator, which reports more than a hosted API. */
   readonly isSelfHosted: boolean;
 }
 
-/** The most models that are queried one by one, as Ollama's list has no details. */
+/** Ollama's list has no details, so the models are queried one by one, up to this number. */
 const ASKED_ONE_BY_ONE_MAX = 200;
 const ASKED_AT_ONCE = 4;
-/** No further request is sent after this time. */
 const SURVEY_MS_MAX = 60_000;
 
-/** The ids of the chat wires in manifests. */
+/** Ids of the chat wires, as manifests write them. */
 export const DIALECTS: readonly string[] = wires.all.map(({ id }) => id);
 
 /**
- * Asks an endpoint which models it has, and what it says of them: `/models`, then the questions of the
- * server program that seems to answer. Nothing is generated, so that nothing costs anything.
+ * Lists an endpoint's models with what it reports about them: first `/models`, then the routes of
+ * the server program that seems to answer. Nothing is generated, so it costs nothing.
  */
 export async function surveyEndpoint(input: SurveyInput, deps: AskDeps): Promise<SurveyOutcome> {
   const asked = wires.all.filter(({ id }) => input.wireId === undefined || id === input.wireId);
@@ -79,7 +77,7 @@ export async function surveyEndpoint(input: SurveyInput, deps: AskDeps): Promise
   }
 }
 
-/** Tries each wire of `wireIds` with one token of the model. */
+/** Requests one token of the model on each wire of `wireIds`. */
 export async function tryWires(
   input: EndpointAddress & { readonly upstreamId: string; readonly wireIds: readonly string[] },
   deps: AskDeps,
@@ -87,7 +85,7 @@ export async function tryWires(
   const asker = new EndpointAsker(input, deps);
   try {
     const trials: WireTrial[] = [];
-    // One after the other, because a server for one user refuses or queues a second request.
+    // One after another, because a server for one user refuses or queues a second request.
     for (const wire of wires.all.filter(({ id }) => input.wireIds.includes(id))) {
       trials.push(await probeWire(asker, wire, input.upstreamId));
     }
@@ -97,7 +95,7 @@ export async function tryWires(
   }
 }
 
-/** The context lengths of the models that Ollama has loaded now. */
+/** By model name: the context with which Ollama has loaded the model now. */
 export async function loadedContexts(
   input: EndpointAddress,
   deps: AskDeps,
@@ -121,7 +119,7 @@ interface FoundList {
   readonly list: ModelList;
 }
 
-/** Requests the model list, which differs between wires only in the header of the key. */
+/** The request differs between wires only in the header of the key. */
 async function askForList(asker: EndpointAsker, asked: readonly Wire[]): Promise<Listed> {
   let worst: Listed | undefined;
   for (const wire of asked) {

@@ -1,24 +1,23 @@
 import { cutText } from "../../kernel/index.ts";
 
-/** The server program, which decides about further requests. */
+/** The server program decides which further requests are sent. */
 export type ServerKind = "vllm" | "llama-cpp" | "ollama" | "lmstudio" | "other";
 
-/** A model that a manifest can list, with the endpoint's facts about it. */
 export interface SurveyedModel {
-  /** The endpoint's id, which is a valid `upstream_id`. */
   readonly upstreamId: string;
-  /** Prompt and output together; absent if the endpoint does not say. */
+  /** In tokens, for prompt and output together; absent if the endpoint does not say. */
   readonly contextLength?: number;
-  /** The origin of the context length, for messages. */
+  /** The field that stated the context length, for messages. */
   readonly contextFrom?: string;
   readonly quantization?: string;
-  /** True if the endpoint says that the model reads images. */
+  /** Absent unless the endpoint says so. */
   readonly readsImages?: true;
-  /** True if the endpoint says that the model calls tools. */
   readonly callsTools?: true;
 }
 
-/** A model that is not listed, with the reason and the next step. `model` is safe to print. */
+/**
+ * A model that is not listed. `message` has the reason and the next step; `model` is safe to print.
+ */
 export interface SkippedModel {
   readonly model: string;
   readonly code: "id" | "not_chat" | "elsewhere" | "too_many";
@@ -29,13 +28,13 @@ export interface SkippedModel {
 export const MODELS_MAX = 2_000;
 const CONTEXT_MAX = 100_000_000;
 
-/** A server's context length in tokens; undefined if no model can have it. */
+/** In tokens; undefined if no model can have this context. */
 export function parseContext(value: unknown): number | undefined {
   const isOne = typeof value === "number" && Number.isSafeInteger(value);
   return isOne && value > 0 && value <= CONTEXT_MAX ? value : undefined;
 }
 
-/** A word such as `Q4_K_M`; undefined if a listing cannot hold it. */
+/** A word such as `Q4_K_M`; undefined if a listing cannot contain it. */
 export function parseQuantization(value: unknown): string | undefined {
   return typeof value === "string" && /^[A-Za-z0-9][\w.-]{0,31}$/.test(value) ? value : undefined;
 }
@@ -45,7 +44,6 @@ export function modelName(upstreamId: string): string {
   return upstreamId.replace(/:latest$/, "").replace(":", "-");
 }
 
-/** Why a manifest cannot list this id, and the step on its server that helps. */
 export function unlistableId(id: string, kind: ServerKind): SkippedModel {
   const model = presentText(id);
   const other = otherName(id);
@@ -65,7 +63,6 @@ const STEPS: Readonly<Record<ServerKind, string>> = {
   other: "let the server give it another name, such as NAME",
 };
 
-/** The nearest name that a manifest can hold. */
 function otherName(id: string): string {
   const base = id.replace(/\.gguf$/i, "").replace(/^.*\/(?=[^/]+$)/, "");
   const fits = base.replaceAll(/[^a-zA-Z0-9._-]+/g, "-").replace(/^[^a-zA-Z0-9]+/, "");
@@ -73,8 +70,8 @@ function otherName(id: string): string {
 }
 
 /**
- * A text of a provider as a terminal and a message may have it: printable characters of one line,
- * and few of them. What a terminal would obey becomes a question mark.
+ * Makes a provider's text safe for a terminal and a message: one short line, with a question mark
+ * for each character that does not print.
  */
 export function presentText(text: string): string {
   return cutText(text).replaceAll(/[^\p{L}\p{N}\p{P}\p{S} ]/gu, "?");

@@ -260,6 +260,7 @@ describe("an operator's page does the same as the command", () => {
     for (const [q, asked] of [
       [callId, callId],
       [`Bearer ${secret}`, secret.slice(0, 12)],
+      ["r-000012", "r-000012"],
       ["sk-proj-0123456789abcdefghij", undefined],
     ] as const) {
       await boss.do(`GET /api/operator/look-up?q=${encodeURIComponent(q)}`);

@@ -7,33 +7,31 @@ import { playText } from "./play-text.ts";
 import { TEXT_CHEATS } from "./text-cheats.ts";
 import { VIDEO_CHEATS } from "./video-cheats.ts";
 
-/** The modality of a listing. */
 export type CheatModality = "text" | "image" | "video" | "decisions";
 
-/** A way in which a provider breaks the promise of its listing. */
 export interface NamedCheat {
-  /** One sentence: what it does. */
+  /** One sentence about what the provider does. */
   readonly does: string;
   readonly modalities: readonly CheatModality[];
-  /** The checks of the conformance suite that notice it; no other does, unless it says so. */
+  /** The checks of the conformance suite that must notice the cheat. */
   readonly checks: string;
-  /** The feature that the listing must have for the check to ask about it. */
+  /** The check notices the cheat only if the listing has this feature. */
   readonly needs?: string;
   readonly plays: Cheat;
 }
 
 const ALL = ["text", "image", "video", "decisions"] as const;
 
-/** What a provider answers to a request that cannot be served; 401 and 429 are not among it. */
+/** Statuses for a request that cannot be served, without 401 and 429. */
 const BAD_REQUEST = new Set([400, 404, 413, 422]);
 
 function refuseWith(status: number): Cheat {
   return { refuse: (honest) => (BAD_REQUEST.has(honest) ? { status } : {}) };
 }
 
-/** The body as a provider reads it that clamps what is out of range. */
+/** Reads a body as a provider does that clamps what is out of range. */
 function clamp(body: JsonObject): JsonObject {
-  // No range is narrower than this one, and an answer does not depend on these values.
+  // No listing has a narrower range, and these values do not change an answer.
   const clamped = ["temperature", "top_p", "frequency_penalty", "presence_penalty"].flatMap(
     (key) =>
       typeof body[key] === "number" ? [[key, Math.min(1, Math.max(0, body[key]))] as const] : [],
@@ -41,7 +39,6 @@ function clamp(body: JsonObject): JsonObject {
   return { ...body, ...Object.fromEntries(clamped) };
 }
 
-/** The cheats of every kind of host. */
 const COMMON: Readonly<Record<string, NamedCheat>> = {
   "wrong-key-accepted": {
     checks: "C1",
@@ -115,7 +112,7 @@ const COMMON: Readonly<Record<string, NamedCheat>> = {
   },
 };
 
-/** Every cheat, by the name that the fault `cheat:NAME` takes. */
+/** By the NAME of the fault `cheat:NAME`. */
 export const CHEATS: Readonly<Record<string, NamedCheat>> = {
   ...COMMON,
   ...nameCheats(TEXT_CHEATS, "text", (effect) => ({ chat: playText(effect) })),
@@ -124,7 +121,7 @@ export const CHEATS: Readonly<Record<string, NamedCheat>> = {
   ...nameCheats(DECISION_CHEATS, "decisions", (effect) => ({ decisions: playDecision(effect) })),
 };
 
-/** What a simulator is given for its option `cheats`. */
+/** For the simulator's option `cheats`. */
 export const PLAYED_CHEATS: Cheats = Object.fromEntries(
   Object.entries(CHEATS).map(([name, { plays }]) => [name, plays]),
 );
@@ -142,7 +139,7 @@ function nameCheats<E>(
       if (name !== "image-ignored") {
         return [name, { ...named, modalities: [modality], plays: play(effect) }];
       }
-      // A picture that is not looked at is the cheat of two kinds of host.
+      // Two kinds of host can ignore a picture.
       const plays = { ...play(effect), decisions: { read: withoutPictures } };
       return [name, { ...named, modalities: ["text", "decisions"], plays }];
     }),

@@ -4,7 +4,7 @@ import { type Asked, prompt, type TextCheats, type TextEffect } from "./text-eff
 
 const NONE = "none, because it is honest";
 
-/** The answer in other words, with the tokens that these have; none that its bound would cut. */
+/** Changes the words of the answer and its tokens accordingly. No answer exceeds its bound. */
 function worded(change: (text: string, asked: Asked) => string): NonNullable<TextEffect["answer"]> {
   return (answer, asked) => {
     const { maxTokens = Number.POSITIVE_INFINITY, answerSchema } = asked.request;
@@ -17,7 +17,7 @@ function worded(change: (text: string, asked: Asked) => string): NonNullable<Tex
 
 const THOUGHT = "The user wants an answer. I look at what was said, and say it. ".repeat(4);
 
-/** A thought is shown, and counted as a part of the answer. */
+/** Shows a thought, and counts it as part of the answer. */
 function thinking(answer: SimAnswer, { request: { maxTokens = 1e9 } }: Asked): SimAnswer {
   const output = answer.usage.output + estimateTokens(THOUGHT);
   if (output <= maxTokens) {
@@ -28,7 +28,7 @@ function thinking(answer: SimAnswer, { request: { maxTokens = 1e9 } }: Asked): S
   return { ...answer, thinking: cut, text: "", calls: [], finish: "length", usage };
 }
 
-/** What honest models and servers do that looks odd: no check may fail them for it. */
+/** What honest models and servers do that looks odd. No check may fail them for it. */
 export const CLUMSY_MODELS: TextCheats = {
   "honest-chatty": [
     NONE,

@@ -12,7 +12,6 @@ import {
   lastTokens,
 } from "./text-effects.ts";
 
-/** The cheats about tools, formats, models and the reading of a prompt. */
 export const CONTENT_CHEATS: TextCheats = {
   "tool-arguments-broken-in-stream": [
     "C6",

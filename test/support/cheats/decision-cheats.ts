@@ -4,15 +4,14 @@ import { isObject, type JsonObject } from "../../../src/dev/simulator/json.ts";
 import type { Decided } from "../../../src/dev/simulator/decisions/decision-order.ts";
 import { rounded } from "../../../src/dev/simulator/decisions/decision-order.ts";
 
-/** The effect of a cheat on decisions. */
 export interface DecisionEffect {
-  /** The body as it is read: the usage is of the whole one. */
+  /** Changes the body that is read. The usage counts the whole body. */
   readonly read?: (body: JsonObject) => JsonObject;
-  /** Each answer, with those of the others. */
+  /** Changes an answer, given all answers to the request. */
   readonly answer?: (answer: unknown, all: readonly unknown[]) => unknown;
   readonly decided?: (decided: Decided) => Partial<Decided>;
   readonly every?: number;
-  /** The part of a state by which its answer is kept. */
+  /** Requests with the same key get the answers to the first of them. */
   readonly replay?: (state: string) => string;
 }
 
@@ -44,7 +43,7 @@ type Rows = Readonly<
   Record<string, readonly [check: string, does: string, DecisionEffect, needs?: string]>
 >;
 
-/** Every cheat of a decisions host: which check finds it, what it does, and how. */
+/** By name: the check that finds the cheat, what the cheat does, and how. */
 export const DECISION_CHEATS: Rows = {
   "decision-probabilities-off": [
     "C2",
@@ -199,7 +198,7 @@ function first(answer: JsonObject): JsonObject {
   };
 }
 
-/** The body as it is read by a host to which all images are the same. */
+/** The body as a host reads it to which all images look the same. */
 export function withoutPictures(value: JsonObject): JsonObject {
   return Object.fromEntries(Object.entries(value).map(([key, inner]) => [key, blank(inner)]));
 }
@@ -209,12 +208,11 @@ function blank(value: unknown): unknown {
   if (!isObject(value)) return value;
   const { type, image_url: image } = value;
   if (type !== "image_url" || !isObject(image)) return withoutPictures(value);
-  // The part before the comma decides whether the host takes it at all.
+  // The host accepts or refuses an image by the part before the comma.
   const url = textOf(image["url"]).replace(/,.*$/s, ",AAAA");
   return { type, image_url: { url } };
 }
 
-/** The decisions of a host that cheats with this effect. */
 export function playDecision(effect: DecisionEffect): DecisionCheat {
   const { read, every = 1, decided: change, answer, replay } = effect;
   return {
@@ -239,8 +237,8 @@ function keptAnswers({ answers }: Decided, key: string, kept: Map<string, unknow
 }
 
 /*
- * Each is multiplied, and none is above 1: what the first of them would have above it goes to the
- * second. Their order, and so the choice, stays.
+ * Multiplies the probabilities, but none exceeds 1: the excess of the first goes to the second.
+ * Their order, and so the choice, stays.
  */
 function withSum(likely: JsonObject): JsonObject {
   const scaled = Object.entries(likely)

@@ -5,7 +5,7 @@ type Rows = Readonly<
   Record<string, readonly [check: string, does: string, ImageCheat, needs?: string]>
 >;
 
-/** Every cheat of an image host: which check finds it, what it does, and how. */
+/** By name: the check that finds the cheat, what the cheat does, and how. */
 export const IMAGE_CHEATS: Rows = {
   "image-one-missing": [
     "C2",
@@ -94,7 +94,7 @@ export const IMAGE_CHEATS: Rows = {
   "image-model": ["C7", "Another model is named.", { model: "another-model" }],
 };
 
-/** A file of the same picture, with a text in it; of another format as it is. */
+/** A file with the same picture and an added text. Files of other formats stay as they are. */
 function pngWithComment(file: Buffer, comment: string): Buffer {
   const end = file.lastIndexOf("IEND", undefined, "latin1") - 4;
   if (end < 0 || file.toString("latin1", 1, 4) !== "PNG") return file;

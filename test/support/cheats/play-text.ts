@@ -3,7 +3,6 @@ import type { Cheat, ChatReply } from "../../../src/dev/simulator/cheat.ts";
 import type { JsonObject } from "../../../src/dev/simulator/json.ts";
 import { type Asked, hasTraits, type TextEffect } from "./text-effects.ts";
 
-/** The chat answers of a provider that cheats with this effect. */
 export function playText(effect: TextEffect): NonNullable<Cheat["chat"]> {
   return ({ dialect, body, request: plain, number, kept }): ChatReply => {
     const { when = "", every = 1, after = 0 } = effect;
@@ -12,7 +11,7 @@ export function playText(effect: TextEffect): NonNullable<Cheat["chat"]> {
       return { request: plain, answer: answerTo(plain), model: plain.model };
     }
     const { promptTokens, cacheMarkedTokens, hourMarkedTokens, stream } = plain;
-    // The prompt is read otherwise, and its usage is of the whole one.
+    // The prompt is read differently, but the usage counts the whole prompt.
     const honest = { promptTokens, cacheMarkedTokens, hourMarkedTokens, stream };
     const { read } = effect;
     const seen = read === undefined ? plain : { ...dialect.read(read(body)), ...honest };
@@ -41,7 +40,7 @@ export function playText(effect: TextEffect): NonNullable<Cheat["chat"]> {
   };
 }
 
-/** With the text and the calls of the first answer of this key; the tokens of the prompt are true. */
+/** The text and the calls of the first answer with this key. The tokens of the prompt are true. */
 function replayed(answer: SimAnswer, key: string, kept: Map<string, unknown>): SimAnswer {
   if (key === "") return answer;
   const first = kept.get(key) as SimAnswer | undefined;

@@ -15,10 +15,10 @@ import {
 import { CONTENT_CHEATS } from "./content-cheats.ts";
 import { CLUMSY_MODELS } from "./clumsy-models.ts";
 
-/** The bounds that a reader of the suite would expect in its requests. */
+/** Output bounds that someone who reads the suite would expect in its requests. */
 const KNOWN_BOUNDS = new Set([1, 5, 16, 512, 1_024, 2_048, 4_096]);
 
-/** Every cheat of a chat provider: which check finds it, what it does, and how. */
+/** By name: the check that finds the cheat, what the cheat does, and how. */
 export const TEXT_CHEATS: TextCheats = {
   "two-end-marks": [
     "C3",

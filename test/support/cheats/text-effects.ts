@@ -4,38 +4,36 @@ import type { Frame } from "../../../src/dev/simulator/dialect.ts";
 import { isObject, pickObjects, type JsonObject } from "../../../src/dev/simulator/json.ts";
 import { estimateTokens, type SimRequest } from "../../../src/dev/simulator/sim-request.ts";
 
-/** A request as a cheat sees it. */
 export interface Asked {
   readonly body: JsonObject;
   readonly request: SimRequest;
 }
 
-/** The effect of a cheat on a chat answer; nothing else is changed. */
+/** What a cheat changes in a chat answer; everything else stays. */
 export interface TextEffect {
-  /** Only of requests with all of these traits; default: of every one. */
+  /** The cheat applies only to requests with all of these traits. Default: every request. */
   readonly when?: string;
-  /** Only of each so many-th answer. */
+  /** The cheat applies only to every nth answer. */
   readonly every?: number;
-  /** Only of answers from this one on. */
+  /** The cheat applies only from this answer on. */
   readonly after?: number;
-  /** The model's name in the answer; `*` is the right one. */
+  /** The model's name in the answer; `*` becomes the right name. */
   readonly model?: string;
-  /** The prompt as the model reads it; the usage is of the whole one. */
+  /** Changes the prompt that the model reads. The usage counts the whole prompt. */
   readonly read?: (body: JsonObject) => JsonObject;
   readonly request?: (request: SimRequest) => SimRequest;
   readonly answer?: (answer: SimAnswer, asked: Asked) => SimAnswer;
   readonly usage?: (usage: SimUsage, asked: Asked) => Partial<SimUsage>;
   readonly frames?: (frames: readonly Frame[]) => readonly Frame[];
-  /** The JSON of a whole answer, and of each event. */
+  /** Changes the JSON of a whole answer, and of each event. */
   readonly json?: (text: string) => string;
-  /** The first answer to a prompt with this key is given to all others that have it. */
+  /** All prompts with this key get the answer to the first of them. */
   readonly replay?: (asked: Asked) => string;
 }
 
-/* The parts of a prompt, on either wire. */
 type Part = "system" | "history" | "answers" | "results" | "last";
 
-/** The body with every text of one part changed. */
+/** Changes every text of one part. */
 function mapPart(
   body: JsonObject,
   part: Part | "all",
@@ -96,7 +94,7 @@ export function textOfPart(body: JsonObject, part: Part | "all"): string {
 const OTHERS = /[\u0250-\uffff]/;
 const LONG_TOKENS = 1_000;
 
-/** The traits that a request may have, by the words of `when`. */
+/** By the words of `when`: tests for a trait of a request. */
 const TRAITS: Readonly<Record<string, (asked: Asked) => boolean>> = {
   stream: ({ request }) => request.stream,
   whole: ({ request }) => !request.stream,
@@ -148,7 +146,6 @@ export function twice(part: Part): NonNullable<TextEffect["usage"]> {
   return prompt((tokens, { body }) => tokens + estimateTokens(textOfPart(body, part)));
 }
 
-/** The answer to a request that is a little another one. */
 export function asIf(
   change: (request: SimRequest) => Partial<SimRequest>,
 ): NonNullable<TextEffect["answer"]> {
@@ -171,7 +168,7 @@ export function textFrames(frames: readonly Frame[]): readonly Frame[] {
   return frames.filter(({ kind, data }) => kind === "content" && TEXT_PIECE.test(data));
 }
 
-/** Pieces of text are lost, or come twice: which ones, of how many. */
+/** Repeats or loses pieces of text: `times` says how often piece `at` of `of` is sent. */
 export function pieces(
   times: (at: number, of: number) => number,
 ): NonNullable<TextEffect["frames"]> {
@@ -184,7 +181,7 @@ export function pieces(
   };
 }
 
-/** Adds frames behind the end mark. */
+/** Adds frames after the end mark. */
 export function afterEnd(
   more: (frames: readonly Frame[], end: Frame) => readonly Frame[],
 ): NonNullable<TextEffect["frames"]> {

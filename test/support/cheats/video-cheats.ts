@@ -6,7 +6,7 @@ type Rows = Readonly<
   Record<string, readonly [check: string, does: string, VideoCheat, needs?: string]>
 >;
 
-/** Every cheat of a video host: which check finds it, what it does, and how. */
+/** By name: the check that finds the cheat, what the cheat does, and how. */
 export const VIDEO_CHEATS: Rows = {
   "video-failed-but-billed": [
     "C11",

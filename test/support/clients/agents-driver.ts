@@ -11,7 +11,7 @@ import {
   type Equipped,
 } from "./driver.ts";
 
-/** The used part of `@openai/agents`, which is not among the packages of this repository. */
+/** The parts of `@openai/agents` that are used. It is no dependency of this repository. */
 export interface AgentsModule {
   readonly Agent: new (options: object) => object;
   readonly OpenAIProvider: new (options: object) => object;

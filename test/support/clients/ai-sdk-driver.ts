@@ -12,7 +12,7 @@ import {
   type Equipped,
 } from "./driver.ts";
 
-/** The part of the framework's module that the deeds use. */
+/** The functions of the framework that the driver calls. */
 type Framework = Pick<
   typeof ai,
   "generateText" | "generateObject" | "streamText" | "jsonSchema" | "stepCountIs" | "tool"
@@ -24,7 +24,6 @@ export interface AiSettings {
   readonly fetch: typeof fetch;
 }
 
-/** The framework with one of its provider packages. */
 export function aiSdkDriver(
   framework: Framework,
   modelOf: (settings: AiSettings, modelId: string) => LanguageModel,
@@ -75,7 +74,7 @@ export function aiSdkDriver(
       let text = "";
       for await (const part of stream.fullStream) {
         if (part.type !== "text-delta") continue;
-        // Parts that were on their way come behind the abort.
+        // Parts that were on their way come after the abort.
         text ||= part.text;
         abort.abort();
       }

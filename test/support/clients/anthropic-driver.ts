@@ -12,7 +12,7 @@ import {
   type Equipped,
 } from "./driver.ts";
 
-/** The helpers that only newer versions have. */
+/** Only newer versions have these helpers. */
 interface Helpers {
   readonly hasToolRunner: boolean;
   readonly formatOf?: typeof jsonSchemaOutputFormat;
@@ -20,7 +20,6 @@ interface Helpers {
 
 type Message = Pick<Anthropic.Message, "content" | "usage">;
 
-/** The official client for JavaScript. */
 export function anthropicDriver(Client: typeof Anthropic, helpers: Helpers): Driver {
   const open = ({ url, key, fetch }: Equipped): Anthropic =>
     new Client({ apiKey: key, baseURL: url, fetch });
@@ -52,7 +51,7 @@ function answerOf({ content, usage }: Message): Answer {
   return { text, ...tokensOf(usage) };
 }
 
-/** Reads the events one by one: the last `message_delta` has the whole usage. */
+/** Reads the events one by one; the last `message_delta` has the whole usage. */
 async function streamed(client: Anthropic, target: Equipped): Promise<Answer> {
   let text = "";
   let tokens: Pick<Answer, "tokens"> = {};
@@ -66,7 +65,7 @@ async function streamed(client: Anthropic, target: Equipped): Promise<Answer> {
   return { text, ...tokens };
 }
 
-/** The client's own loop. */
+/** The client itself runs the loop. */
 async function runTools(client: Anthropic, target: Equipped): Promise<Answer> {
   const toolInputs: unknown[] = [];
   const body = bodyOf(target, PROMPT.tools);
@@ -135,7 +134,7 @@ function inputSchema(): Anthropic.Tool.InputSchema {
   return { ...SCHEMA, required: [...SCHEMA.required] };
 }
 
-/** The input tokens of this wire leave out what the cache had. */
+/** On this wire, the input tokens leave out the cached ones. */
 function tokensOf(usage: Anthropic.Usage | Anthropic.MessageDeltaUsage): Pick<Answer, "tokens"> {
   const cached = (usage.cache_read_input_tokens ?? 0) + (usage.cache_creation_input_tokens ?? 0);
   return { tokens: { input: (usage.input_tokens ?? 0) + cached, output: usage.output_tokens } };

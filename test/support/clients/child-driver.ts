@@ -3,7 +3,6 @@ import { createInterface } from "node:readline";
 import { withResource } from "../with-resource.ts";
 import type { Driver, Outcome } from "./driver.ts";
 
-/** Clients in a process of their own. */
 export interface ClientProcess {
   driver(client: string): Driver;
 }
@@ -18,7 +17,7 @@ interface Waiting {
   readonly reject: (error: Error) => void;
 }
 
-/** Starts such a process for the tests of the calling file. */
+/** Starts a process with clients, for the tests of the calling file. */
 export function withClientProcess(prepare: () => Promise<Command>): ClientProcess {
   return withResource(async () => new Clients(await prepare()));
 }

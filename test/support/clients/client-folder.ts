@@ -13,7 +13,7 @@ const run = promisify(execFile);
  */
 export async function clientFolder(input: {
   readonly name: string;
-  /** The pins that decide about the content: other pins are another folder. */
+  /** These versions decide the content: other pins are another folder. */
   readonly pins: unknown;
   readonly make: (folder: string) => Promise<void>;
 }): Promise<string> {
@@ -31,12 +31,12 @@ export async function clientFolder(input: {
   return folder;
 }
 
-/** npm packages of exact versions, with a module that exports what `exports` says. */
+/** Installs npm packages of exact versions, with a module that exports what `exports` says. */
 export async function npmFolder(input: {
   readonly name: string;
   readonly dependencies: Readonly<Record<string, string>>;
   readonly module?: string;
-  /** Programs put their binary in its place by a script. */
+  /** Some packages install their binary by a script. */
   readonly runsScripts?: boolean;
 }): Promise<string> {
   const { name, dependencies, module, runsScripts = false } = input;
@@ -47,7 +47,8 @@ export async function npmFolder(input: {
       const packageJson = { private: true, type: "module", dependencies };
       writeFileSync(join(folder, "package.json"), JSON.stringify(packageJson));
       if (module !== undefined) writeFileSync(join(folder, "clients.mjs"), module);
-      // Packages for a newer Node are run by one of their own, not by the one of the tests.
+      // npm must not refuse a package for a newer Node: another Node than that of the tests runs
+      // it.
       const options = ["--engine-strict=false", "--no-audit", "--no-fund", "--loglevel=error"];
       if (!runsScripts) options.push("--ignore-scripts");
       await run("npm", ["install", ...options], { cwd: folder });

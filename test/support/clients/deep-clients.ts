@@ -23,7 +23,9 @@ export function codingAgents(): Readonly<Record<string, string>> {
   return guidePackages(["Claude Code", "opencode", "Codex"]);
 }
 
-/** A client that a run leaves out is reported at its end: nothing passes as tested that was not. */
+/**
+ * A client that a run leaves out is reported at its end, so that nothing untested passes as tested.
+ */
 export function clientsNotRun(): readonly string[] {
   const python = PYTHON_CLIENTS.map((pin) => pin.replace("==", "@")).join(", ");
   if (isDeep) return hasPython() ? [] : [`${python} for Python: there is no Python 3.9 here`];

@@ -22,7 +22,6 @@ type Create = (settings: AiSettings & { name?: string }) => ((id: string) => Lan
   chat(id: string): LanguageModel;
 };
 
-/** The exports of the folder of these clients. */
 interface Clients {
   readonly OpenAI: Parameters<typeof openaiDriver>[0];
   readonly agents: AgentsModule;

@@ -2,7 +2,7 @@
 export type Deed = "plain" | "stream" | "streamWithUsage" | "tools" | "structured" | "cancel";
 
 export interface Target {
-  /** Address of the gateway, without a path. */
+  /** The address of the gateway, without a path. */
   readonly url: string;
   readonly key: string;
   readonly model: string;
@@ -33,23 +33,25 @@ export interface Fault {
   readonly message: string;
 }
 
-/** A client under test. A fault of the client is a part of the outcome. */
+/** A fault of the client is part of the outcome, so a driver does not reject. */
 export type Driver = (deed: Deed, target: Target) => Promise<Outcome>;
 
-/** A client's equipment beside its target: a `fetch` that counts. */
+/** The target, and a `fetch` that counts. */
 export interface Equipped extends Target {
   readonly fetch: typeof fetch;
 }
 
 export type Deeds = Partial<Readonly<Record<Deed, (target: Equipped) => Promise<Answer>>>>;
 
-/** Node's own `fetch`, also while a test forbids the global one. */
+/** Node's own `fetch`, even while a test forbids the global one. */
 const realFetch: typeof fetch = globalThis.fetch;
 
-/** Clients are right to repeat these. */
+/**
+ * The gateway answers this status when the machine is busy; clients are right to repeat the
+ * request.
+ */
 const OVERLOADED = 503;
 
-/** A driver of a JavaScript client out of what it does. */
 export function driverOf(deeds: Deeds): Driver {
   return async (deed, target) => {
     let requests = 0;
@@ -89,7 +91,7 @@ export const SCHEMA = {
 } as const;
 
 function faultOf(error: unknown): Fault {
-  // Frameworks that try again wrap the last error.
+  // A framework that retries wraps the last error.
   const inner = member(error, "lastError") ?? error;
   const status = member(inner, "status") ?? member(inner, "statusCode");
   return {

@@ -12,7 +12,6 @@ export interface Block {
   readonly text: string;
 }
 
-/** The code blocks of one section of the guide for coding agents. */
 export function guideBlocks(heading: string): readonly Block[] {
   const sections = readFileSync(GUIDE, "utf8").split(/^## /m);
   const section = sections.find((text) => text.startsWith(`${heading}\n`));
@@ -42,15 +41,15 @@ export interface GuideEnvironment {
   readonly url: string;
   readonly key: string;
   readonly model: string;
-  /** A folder of programs in front of those of the system. */
+  /** A folder of programs that comes first on PATH. */
   readonly programs?: string;
   /** Variables of the guide that are left out. */
   readonly without?: readonly string[];
 }
 
 /**
- * Does what a section says, in an empty folder with a home of its own: writes the files whose path is
- * the first line of their block, and runs its commands in one shell.
+ * Follows a section in an empty folder with its own home: writes the files whose path is the first
+ * line of their block, and runs the commands in one shell.
  */
 export async function followGuide(heading: string, input: GuideEnvironment): Promise<GuideRun> {
   const blocks = guideBlocks(heading).filter(({ text }) => !INSTALL.test(text));
@@ -66,7 +65,9 @@ export async function followGuide(heading: string, input: GuideEnvironment): Pro
   });
 }
 
-/** Runs one block that a page prints whole, with the key and the model in it, as `followGuide` does. */
+/**
+ * Runs one block that a page prints whole, with the key and the model in it, as `followGuide` does.
+ */
 export async function runPrinted(code: string, input: GuideEnvironment): Promise<GuideRun> {
   return await inEmptyFolder((folder) => shell(filledIn(code, input), folder, input));
 }
@@ -111,7 +112,7 @@ async function shell(
     TM_URL: url,
     TOKEN_MARKET_KEY: key,
   };
-  // Agents keep to the repository that they are started in.
+  // Agents keep to the repository in which they start.
   await runFile("git", ["init", "--quiet"], { cwd: folder, env });
   return await runFile("/bin/sh", ["-eu", "-c", script], { cwd: folder, env });
 }

@@ -19,7 +19,6 @@ import {
 
 type ChatModel = ChatOpenAI | ChatAnthropic;
 
-/** The framework with one of its chat models. */
 export function langchainDriver(open: (target: Equipped) => ChatModel): Driver {
   return driverOf({
     plain: async (target) => answerOf(await open(target).invoke(PROMPT.plain)),

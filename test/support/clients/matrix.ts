@@ -5,21 +5,24 @@ import type { TestAccount, TestGateway } from "../gateway.ts";
 import { walletOf } from "../settled.ts";
 import { TOOL_RESULT, type Deed, type Driver, type Outcome } from "./driver.ts";
 
-/** One row of the matrix: a client, and where it differs from the others. */
 export interface ClientRow {
   readonly name: string;
   readonly drive: Driver;
   readonly wire: "a" | "b";
   /**
-   * The official client of its wire has two ways to read a stream: on wire_a with and without usage,
-   * on wire_b event by event and with its own accumulator.
+   * The official client of its wire has two ways to read a stream: on wire_a with and without
+   * usage, on wire_b event by event and with its own accumulator.
    */
   readonly isOfficial: boolean;
-  /** How it asks for structured output; only a forced tool is translated for the other wire. */
+  /**
+   * How the client asks for structured output. Only a forced tool is translated for the other wire.
+   */
   readonly structured: "format" | "tool" | "none";
   /** Names of its error classes for 401, 429 and 404. */
   readonly errors: readonly [wrongKey: string, noCredit: string, noModel: string];
-  /** Most requests for a refusal that waiting does not help; 1 where x-should-retry is known. */
+  /**
+   * Most requests for a refusal that waiting does not help; 1 if the client knows x-should-retry.
+   */
   readonly requestsWithoutCredit?: number;
   /** The client's own reading of the usage, where it differs from the debit. */
   readonly usageRead?: (debited: Tokens, read: UsageRead) => Tokens;
@@ -38,7 +41,7 @@ const MODELS = [
 ] as const;
 const CREDIT_MICRO_USD = 1_000_000n;
 
-/** The cells of these clients: each one has an account of its own, so they run side by side. */
+/** Each cell has its own account, so the cells run concurrently. */
 export function clientMatrix(gateway: TestGateway, rows: readonly ClientRow[]): void {
   describe.concurrent.each(rows)("$name", (row) => {
     for (const { model, wire } of MODELS) {
@@ -153,9 +156,9 @@ function refusalCells(gateway: TestGateway, row: ClientRow): void {
 }
 
 const SAID = `You said: ${"x".repeat(400)}`;
-/** The local estimate of the prompt, as count_tokens gives it. */
+/** The local estimate of the prompt's tokens, as count_tokens returns it. */
 export const ESTIMATED_INPUT = 85;
-/** The cached part of the prompt; the account's usage shows it as cached. */
+/** The cached tokens of the prompt, which the account's usage shows as cached. */
 export const CACHED_INPUT = 40;
 
 type UsageRows = Awaited<ReturnType<TestGateway["backend"]["recordStore"]["usagePage"]>>["rows"];

@@ -14,7 +14,7 @@ import {
 type OpenAIClass = typeof OpenAI;
 type Usage = OpenAI.CompletionUsage | null | undefined;
 
-/** The official client for JavaScript; the surface of its versions is the same but for one name. */
+/** The versions of the official client differ in one name only. */
 export function openaiDriver(Client: OpenAIClass): Driver {
   const open = ({ url, key, fetch }: Equipped): OpenAI =>
     new Client({ apiKey: key, baseURL: `${url}/v1`, fetch });
@@ -45,7 +45,10 @@ function answerOf(completion: OpenAI.ChatCompletion): Answer {
   return { text: completion.choices[0]?.message.content ?? "", ...tokensOf(completion.usage) };
 }
 
-/** The loop of every tutorial: without usage it takes the first choice of each chunk unchecked. */
+/**
+ * Without usage, takes the first choice of each chunk unchecked, as the loop of every tutorial
+ * does.
+ */
 async function streamed(
   client: OpenAI,
   body: OpenAI.ChatCompletionCreateParamsStreaming,

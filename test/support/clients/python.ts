@@ -13,7 +13,6 @@ export function hasPython(): boolean {
   return spawnSync(PROGRAM, ["-c", CHECK]).status === 0;
 }
 
-/** The interpreter of a virtual environment with these packages. */
 export async function pythonWith(packages: readonly string[]): Promise<string> {
   const folder = await clientFolder({
     name: "python",

@@ -10,7 +10,10 @@ import type { StrictProvider } from "./strict-provider.ts";
 
 type Complaint = string | undefined;
 
-/** The first thing that this provider refuses and others of its wire may not. */
+/**
+ * Returns the first part of the body that this provider refuses although others of its wire may
+ * accept it.
+ */
 export function findRefusal(
   provider: StrictProvider,
   body: JsonObject,
@@ -107,7 +110,7 @@ function ownComplaint({ signs, wantsCeiling }: StrictProvider, body: JsonObject)
   return isCeiling ? undefined : "the simulated router is asked for any price";
 }
 
-/** The first of a message's calls has to be signed. */
+/** Only the first call of a message must be signed. */
 function isUnsigned({ tool_calls: calls }: JsonObject): boolean {
   const [first] = pickObjects(calls);
   if (first === undefined) return false;

@@ -6,8 +6,8 @@ import type { StrictProvider } from "./strict-provider.ts";
 import { STRICT_PROVIDERS } from "./strict-providers.ts";
 
 /**
- * A dialect as the provider speaks it that a path such as `/as-mistral/v1/models` names; the dialect
- * itself where it names none, or one of another wire.
+ * Returns the dialect as the provider speaks it that a path such as `/as-mistral/v1/models` names.
+ * If the path names none, or one of another wire, returns the dialect itself.
  */
 export function speakStrictly(dialect: Dialect, wire: string, path: string): Dialect {
   const id = /^\/as-([a-z0-9-]+)\//.exec(path)?.[1];
@@ -36,7 +36,7 @@ export function speakStrictly(dialect: Dialect, wire: string, path: string): Dia
   };
 }
 
-/** The provider's own form of a body, put into the form of the wire's own checks. */
+/** Converts the provider's own form of a body, so that the checks of the wire can read it. */
 function usualForm(provider: StrictProvider, body: JsonObject): JsonObject {
   if (provider.wire === "wire_b") return body;
   const { random_seed: seed, provider: _routing, ...rest } = body;
@@ -50,7 +50,7 @@ function usualForm(provider: StrictProvider, body: JsonObject): JsonObject {
   };
 }
 
-/** A host that does not refuse the marks ignores them. */
+/** A host that does not refuse cache marks ignores them. */
 function withoutMarks(value: unknown): unknown {
   if (Array.isArray(value)) return value.map(withoutMarks);
   if (!isObject(value)) return value;
@@ -69,7 +69,7 @@ function withoutExtras(messages: unknown): unknown {
   });
 }
 
-/** The thoughts of this provider are in its total alone. */
+/** Tokens of thinking that a provider with `hidesReasoning` counts only in the total. */
 const HIDDEN_TOKENS = 40;
 
 function visible({ hidesReasoning }: StrictProvider, answer: SimAnswer): SimAnswer {
@@ -96,7 +96,7 @@ function altered(provider: StrictProvider, completion: JsonObject): JsonObject {
   return { ...completion, choices };
 }
 
-/** The first of parallel calls alone is signed. */
+/** Only the first of parallel calls is signed. */
 function signed({ signs }: StrictProvider, call: JsonObject, index: number): JsonObject {
   if (signs !== true || index > 0) return call;
   const text = `thought of ${JSON.stringify(call["function"])}`;

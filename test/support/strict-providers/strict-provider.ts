@@ -1,43 +1,44 @@
 /**
- * One provider's own refusals, and the differences of its answers, as its own pages and its users
- * describe them. Written without regard to what the gateway does about it, so that a test of the
- * one can fail.
+ * One provider's own refusals, and the differences of its answers, as its pages and its users
+ * describe them. Written without regard to what the gateway does, so that a test can fail.
  */
 export interface StrictProvider {
   readonly wire: "wire_a" | "wire_b";
-  /** The status of an unknown field. Default 400. */
+  /** Status for an unknown field. Default 400. */
   readonly status?: number;
-  /** The header that has to bring the key; absent if no key is needed. */
+  /** The header that must have the key; absent if no key is needed. */
   readonly auth?: "authorization" | "x-api-key" | "api-key";
   readonly needsUserAgent?: true;
-  /** Top-level fields that it knows; absent: unknown ones are ignored. */
+  /** Top-level fields that the provider knows; absent: it ignores unknown ones. */
   readonly knows?: ReadonlySet<string>;
-  /** Top-level fields that it refuses whatever is unknown to it. */
+  /** Top-level fields that the provider refuses in any case. */
   readonly refuses?: ReadonlySet<string>;
-  /** Members of a message that it refuses. */
+  /** Members of a message that the provider refuses. */
   readonly refusesInMessages?: ReadonlySet<string>;
-  /** Members of a message that are null. */
   readonly refusesNulls?: true;
   readonly refusesDeveloper?: true;
-  /** `cache_control`, wherever it is. */
   readonly refusesMarks?: true;
-  /** `strict` in a function. */
   readonly refusesStrict?: true;
-  /** Tool results in parts. */
   readonly refusesPartsInResults?: true;
-  /** Choices of tools as texts, and `named` for one that names a tool. Default: those of its wire. */
+  /**
+   * Choices of tools that the provider accepts as texts, and `named` for one that names a tool.
+   * Default: those of its wire.
+   */
   readonly choices?: ReadonlySet<string>;
   readonly temperatureMax?: number;
   /** Most output tokens of a whole answer. */
   readonly wholeMax?: number;
-  /** Where a stream has its usage. Default: in a chunk of its own, when it was asked for. */
+  /**
+   * Where a stream has its usage: in its last choice, or unasked. Default: in its own chunk, if the
+   * client requests it.
+   */
   readonly usage?: "unasked" | "in-choice";
-  /** Thinking is in the total alone. */
+  /** The provider counts thinking only in the total. */
   readonly hidesReasoning?: true;
-  /** Calls have signatures, and a history without them is refused. */
+  /** The provider signs tool calls, and refuses a history without these signatures. */
   readonly signs?: true;
-  /** Calls come without a finish reason. */
+  /** The provider sends tool calls without a finish reason. */
   readonly silentCalls?: true;
-  /** A ceiling for the price has to be in `provider.max_price`, as texts. */
+  /** The provider requires a ceiling for the price in `provider.max_price`, as texts. */
   readonly wantsCeiling?: true;
 }

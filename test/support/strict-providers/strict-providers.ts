@@ -2,8 +2,8 @@ import { wordSet } from "../../../src/dev/simulator/json.ts";
 import type { StrictProvider } from "./strict-provider.ts";
 
 /*
- * Read on 22 November 2026 on the pages and threads that are named; what a page does not say, the
- * provider is taken to ignore.
+ * Read on 22 November 2026 on the pages and threads that are named. What a page does not say, the
+ * provider is assumed to ignore.
  */
 
 const SHARED = "model messages max_tokens stream temperature top_p stop tools tool_choice";
@@ -170,7 +170,7 @@ const local: StrictProvider = { wire: "wire_a" };
 const messages: StrictProvider = { wire: "wire_b", auth: "x-api-key" };
 const autoOrNone = wordSet("auto none");
 
-/** By the id that the provider has in manifests. */
+/** By the provider's id in manifests. */
 export const STRICT_PROVIDERS: Readonly<Record<string, StrictProvider>> = {
   openai,
   anthropic: messages,

@@ -21,7 +21,6 @@ import { readAmount, usualAmounts } from "./purchase-amount.ts";
 
 type Payments = Billing["payments"];
 
-/** Adds credit by a payment, or explains that the operator adds it. */
 export function AddCreditPanel(props: Pick<AddCreditProps, "payments" | "canSaveCard">): ReactNode {
   return (
     <Panel title="Add credit">
@@ -34,13 +33,10 @@ export interface AddCreditProps {
   readonly payments: Payments;
   /** The page to return to after the payment. Default: billing. */
   readonly backTo?: "billing" | "welcome";
-  /** Offers to save the card for automatic top-up. */
   readonly canSaveCard?: boolean;
-  /** Called before the browser leaves for the payment page. */
   readonly onLeave?: () => void;
 }
 
-/** The form of `AddCreditPanel`, without the panel. */
 export function AddCredit(props: AddCreditProps): ReactNode {
   const mayBuy = useMay("billing");
   if (!mayBuy) return <RoleNote need="billing" what="add credit" />;
@@ -143,7 +139,6 @@ function BuyForm({
   );
 }
 
-/** Shows the exact charge before the browser leaves. */
 function ChargeSentence(props: {
   readonly payments: Payments;
   readonly amountUsd: string | undefined;

@@ -24,7 +24,6 @@ const LEAD =
   "Credit is prepaid. A request is accepted when your available balance covers its maximum cost, " +
   "and charged its actual cost when it ends.";
 
-/** `/billing`: the balance, ways to add credit, and the movements. */
 export function BillingPage(): ReactNode {
   const answer = useAnswer("GET /api/console/billing");
   const topUp = useTopUp();

@@ -18,7 +18,6 @@ import { RoleNote } from "../../ui/role-note.tsx";
 
 const LEAD = "Printed on statements, and on the invoices of purchases that you start from now on.";
 
-/** `/billing/company`: the organization's data for statements and invoices. */
 export function CompanyPage(): ReactNode {
   const answer = useAnswer("GET /api/console/company");
   return (

@@ -17,7 +17,6 @@ import { Time } from "../../ui/time.tsx";
 
 const PAGE_LINES = 50;
 
-/** The wallet's entries, newest first, loaded page by page, and all of them as a file. */
 export function CreditLedgerPanel(): ReactNode {
   const ledger = useLedger();
   return (
@@ -47,9 +46,7 @@ export function CreditLedgerPanel(): ReactNode {
 
 type Ledger = UseInfiniteQueryResult<readonly CreditEntry[], ApiFault>;
 
-/**
- * The first part of the key is the route's name, so that refreshing the route reloads all pages.
- */
+/** The query key begins with the route's name, so that refreshing the route reloads all pages. */
 function useLedger(): Ledger {
   return useInfiniteQuery({
     queryKey: ["GET /api/console/credit-ledger", "pages"],

@@ -47,7 +47,7 @@ function PrintButton(): ReactNode {
 const SCHEME = "data-mantine-color-scheme";
 let before: string | null = null;
 
-/** Prints in light colours, even if the screen is dark. */
+/** Prints in light colors, even if the screen is dark. */
 function showLight(): void {
   const { documentElement } = globalThis.document;
   before = documentElement.getAttribute(SCHEME);

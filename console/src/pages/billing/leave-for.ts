@@ -7,7 +7,7 @@ export function leaveFor(url: string): void {
   window.location.assign(address.href);
 }
 
-/** Resolves if the user returns to this page, so that a button stays busy until then. */
+/** Resolves when the user returns to this page, so that a button stays busy until then. */
 export async function untilBack(): Promise<void> {
   await new Promise((resolve) => {
     window.addEventListener("pageshow", resolve, { once: true });

@@ -29,7 +29,6 @@ export function readAmount(text: string, bounds: AmountBounds): ReadAmount {
   return { kind: "amount", amountUsd: toCents(usd) };
 }
 
-/** The preset amounts that are within the bounds. */
 export function usualAmounts(bounds: AmountBounds): readonly string[] {
   return ["10", "25", "100"].filter((usd) => readAmount(usd, bounds).kind === "amount");
 }

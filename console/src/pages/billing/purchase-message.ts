@@ -3,13 +3,11 @@ import type { PurchaseStatus } from "../../../../src/account/console-api/contrac
 export interface PurchaseMessage {
   readonly label: string;
   readonly tone: "ok" | "warn" | "bad" | "quiet";
-  /** One sentence for a person who returns from the payment page. */
   readonly meaning: string;
   /** True if no further change is expected, so that polling ends. */
   readonly isDecided: boolean;
 }
 
-/** The message for a purchase's status. */
 export function purchaseMessage(status: PurchaseStatus): PurchaseMessage {
   return WORDS[status];
 }

@@ -49,7 +49,6 @@ const COLUMNS: readonly Column<Purchase>[] = [
   { id: "receipt", label: "Receipt", render: (purchase) => <Receipt purchase={purchase} /> },
 ];
 
-/** The purchase's status, and notes about refunds, disputes and test money. */
 export function PurchaseState({ purchase }: { readonly purchase: Purchase }): ReactNode {
   const { label, tone } = purchaseMessage(purchase.status);
   return (
@@ -79,7 +78,7 @@ function Note({ children }: { readonly children: ReactNode }): ReactNode {
   );
 }
 
-/** A link to the receipt; while the payment is open, to the page that polls it. */
+/** Links to the receipt or, while the payment is open, to the page that polls the purchase. */
 function Receipt({ purchase }: { readonly purchase: Purchase }): ReactNode {
   const { purchase_id: id, receipt, status } = purchase;
   if (receipt !== null) {

@@ -3,7 +3,6 @@ import { receiptFacts } from "../../../../src/kernel/core/document-words.ts";
 import { compareUsd, showUsd } from "../../ui/money-math.ts";
 import { showUtc } from "../../ui/time.tsx";
 
-/** The facts of a payment, without its amounts. */
 export function paymentFacts(receipt: Receipt): ReturnType<typeof receiptFacts> {
   return receiptFacts({
     number: receipt.number,
@@ -20,7 +19,6 @@ export interface Line {
   readonly text: string;
 }
 
-/** The purchase with net, tax and total, and later refunds and disputes. */
 export function receiptLines(receipt: Receipt): readonly Line[] {
   const { refunded_usd: refunded, disputed_usd: disputed } = receipt;
   return [

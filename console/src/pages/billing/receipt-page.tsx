@@ -16,7 +16,6 @@ import { paymentFacts, receiptLines, type Line } from "./receipt-lines.ts";
 import { StatementParties } from "./statement-parties.tsx";
 import styles from "./statement.module.css";
 
-/** `/billing/purchases/$purchaseId/receipt`: a receipt to read, print and download. */
 export function ReceiptPage(): ReactNode {
   const { purchaseId = "" } = useParams({ strict: false }) as { readonly purchaseId?: string };
   const params = { purchase_id: purchaseId };

@@ -14,7 +14,6 @@ import { StatementParties } from "./statement-parties.tsx";
 import { StatementTables } from "./statement-tables.tsx";
 import styles from "./statement.module.css";
 
-/** `/billing/statements/$month`: a monthly statement to read, print and download. */
 export function StatementPage(): ReactNode {
   const { month = "" } = useParams({ strict: false }) as { readonly month?: string };
   const answer = useAnswer("GET /api/console/statements/:month", { params: { month } });

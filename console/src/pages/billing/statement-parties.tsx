@@ -7,13 +7,12 @@ import { AppLink } from "../../ui/app-link.tsx";
 import { countryName } from "../../ui/country-name.ts";
 import styles from "./statement.module.css";
 
-/** The issuer and the buyer of a statement or receipt. */
 export function StatementParties(props: {
   readonly company: CompanyData | null;
   readonly issuer: Issuer;
   /** The organization's name. Default: its current name. */
   readonly buyer?: string;
-  /** True for a document of the past, which new company data do not change. */
+  /** True for a past document, which new company data does not change. */
   readonly isFrozen?: boolean;
 }): ReactNode {
   const { company, issuer, isFrozen = false } = props;

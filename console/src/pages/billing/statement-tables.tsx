@@ -8,7 +8,6 @@ import { Empty } from "../../ui/empty.tsx";
 import { Panel } from "../../ui/panel.tsx";
 import { TablePanel } from "../../ui/table-panel.tsx";
 
-/** The figures of a statement: how the balance changed, and what was used. */
 export function StatementTables({ statement }: { readonly statement: Statement }): ReactNode {
   const noUsage = <Empty title="No usage in this month" />;
   return (

@@ -13,7 +13,6 @@ import { Panel } from "../../ui/panel.tsx";
 const LEAD =
   "One statement for each UTC month: opening balance, credit, usage by model and key, closing balance.";
 
-/** `/billing/statements`: the organization's monthly statements. */
 export function StatementsPage(): ReactNode {
   const answer = useAnswer("GET /api/console/statements");
   return (

@@ -11,7 +11,6 @@ import { UnplacedFault } from "../keys/form-dialog.tsx";
 import { useSubmission } from "../keys/use-submission.ts";
 import { leaveFor, untilBack } from "./leave-for.ts";
 
-/** Shows the saved card, with buttons to replace and to remove it. */
 export function TopUpCard({ topUp }: { readonly topUp: TopUp }): ReactNode {
   const submission = useSubmission();
   const mayChange = useMay("billing");

@@ -18,7 +18,6 @@ const FIRST: Readonly<Record<Field, string>> = {
   month_max_usd: "200",
 };
 
-/** The form for automatic top-up: threshold, amount, monthly maximum, on and off. */
 export function TopUpForm({ topUp }: { readonly topUp: TopUp }): ReactNode {
   const { rule, card, pause } = topUp;
   const mayChange = useMay("billing");

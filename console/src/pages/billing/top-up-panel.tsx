@@ -9,7 +9,6 @@ import { Time } from "../../ui/time.tsx";
 import { TopUpCard } from "./top-up-card.tsx";
 import { TopUpForm } from "./top-up-form.tsx";
 
-/** Automatic top-up: its state this month, the saved card, and the rule. */
 export function TopUpPanel({ topUp }: { readonly topUp: TopUp }): ReactNode {
   if (!topUp.is_available) return null;
   const { rule, card } = topUp;
@@ -19,7 +18,7 @@ export function TopUpPanel({ topUp }: { readonly topUp: TopUp }): ReactNode {
         <Progress topUp={topUp} />
         <TopUpCard topUp={topUp} />
         {card === null && rule === null ? null : (
-          // The key resets the form after a change in another tab.
+          // The React key resets the form when the rule was changed in another tab.
           <TopUpForm key={JSON.stringify(rule)} topUp={topUp} />
         )}
       </Stack>
@@ -36,7 +35,6 @@ function State({ topUp }: { readonly topUp: TopUp }): ReactNode {
   );
 }
 
-/** The current state of automatic top-up, in sentences. */
 function Progress({ topUp }: { readonly topUp: TopUp }): ReactNode {
   const { rule, pause } = topUp;
   if (pause !== null) {

@@ -17,7 +17,6 @@ interface AddProps {
   readonly onClose: () => void;
 }
 
-/** The dialog that stores a provider key of the organization. */
 export const AddConnectionDialog = inDialog("Add connection", AddConnectionForm);
 
 const FIELDS = ["provider", "name", "provider_key", "key_id"] as const;
@@ -31,7 +30,8 @@ function AddConnectionForm({ providers, onClose }: AddProps): ReactNode {
   const [name, setName] = useState("");
   const [keyId, setKeyId] = useState("");
   const [problems, setProblems] = useState<Problems>({});
-  // Uncontrolled and emptied when it is sent, so that the secret never enters the page's state.
+  // The field is uncontrolled and emptied on submit, so that the secret never enters the page's
+  // state.
   const secret = useRef<HTMLInputElement>(null);
   const findError = (field: Field): string | undefined =>
     problems[field] ?? fieldError(submission.fault, field);

@@ -12,7 +12,6 @@ import { notifyDone } from "../../ui/notice.ts";
 import { useLast } from "../keys/use-last.ts";
 import { TestButton } from "./test-button.tsx";
 
-/** The organization's provider keys, active and disabled. */
 export function ConnectionTable(props: {
   readonly connections: Connections;
   readonly empty: ReactNode;

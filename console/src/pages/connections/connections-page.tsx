@@ -19,7 +19,6 @@ const LEAD =
   "Requests made with your own provider key are billed by the provider, not charged to your " +
   "balance. Their usage is still recorded.";
 
-/** `/connections`: the organization's provider keys and dedicated endpoints. */
 export function ConnectionsPage(): ReactNode {
   const answer = useAnswer("GET /api/console/connections");
   const [isAdding, setIsAdding] = useState(false);
@@ -85,7 +84,7 @@ function OwnKeysPanel(props: {
   );
 }
 
-/** Why no connection can be added here, as a sentence; undefined if one can. */
+/** The reason why no connection can be added, as a sentence; undefined if one can be added. */
 function addingProblem(connections: Connections): string | undefined {
   if (!connections.is_available) {
     return "Provider keys are not available on this installation.";

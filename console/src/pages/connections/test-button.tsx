@@ -9,7 +9,6 @@ import { useSubmission } from "../keys/use-submission.ts";
 
 type TestAnswer = AnswerOf<"POST /api/console/connections/:connection_id/test">;
 
-/** A button that tests the stored key at the provider, and shows the result in a popover. */
 export function TestButton({ connection }: { readonly connection: Connection }): ReactNode {
   const submission = useSubmission();
   const [answer, setAnswer] = useState<TestAnswer>();

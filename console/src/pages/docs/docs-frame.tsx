@@ -10,12 +10,10 @@ import styles from "./docs.module.css";
 import { useDocsSearch } from "./use-docs-search.ts";
 
 interface DocsFrameProps extends PageProps {
-  /** The sections of the page, for the list on its right. */
   readonly sections?: readonly { readonly id: string; readonly label: string }[];
   readonly operations?: readonly OperationView[];
 }
 
-/** A page of the documentation, with a menu of all pages and a search over them. */
 export function DocsFrame({
   sections = [],
   operations = [],
@@ -68,7 +66,6 @@ function groupsOf(operations: readonly OperationView[]): readonly SideGroup[] {
   ];
 }
 
-/** Scrolls to the section in the address once the text, and so the section, has loaded. */
 function useHashScroll(sections: number): void {
   useEffect(() => {
     const id = globalThis.location.hash.slice(1);

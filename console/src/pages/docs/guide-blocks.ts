@@ -10,20 +10,20 @@ const MODALITIES: Readonly<Record<string, Modality>> = {
   decisions: "decisions",
 };
 
-/** The call in a block of code; undefined if the page cannot make it. */
+/** The call in a block of code; undefined if the page cannot run it. */
 export function readCall(block: Block): GuideCall | undefined {
   if (block.kind !== "code") return undefined;
   const curl = block.tabs.find(({ label }) => label === "curl");
   return curl === undefined ? undefined : readGuideCall(curl.code);
 }
 
-/** The model that a guide uses, and the modality of models that can replace it. */
+/** The first model in a guide's calls, and the modality of models that can replace it. */
 export function modelOfGuide(
   blocks: readonly Block[],
 ): { readonly modelId: string; readonly modality: Modality } | undefined {
   for (const block of blocks) {
     const call = readCall(block);
-    // `no/…` is the example of a refused model.
+    // The guides use `no/…` as the example of a model that the gateway refuses.
     if (call?.modelId === undefined || call.modelId.startsWith("no/")) continue;
     const modality = MODALITIES[call.quotedAs ?? ""] ?? "text";
     return { modelId: call.modelId, modality };
@@ -32,9 +32,9 @@ export function modelOfGuide(
 }
 
 export interface GuideChoice {
-  /** Undefined to keep the guide's own model. */
+  /** Undefined keeps the model that the guide names. */
   readonly model: { readonly from: string; readonly to: string } | undefined;
-  /** A pasted key; empty to show the environment variable. */
+  /** A raw key that the reader pasted; empty shows the environment variable instead. */
   readonly rawKey: string;
 }
 
@@ -43,7 +43,7 @@ export interface ChosenBlock {
   readonly call: GuideCall | undefined;
 }
 
-/** The guide with the reader's choices in its code. A raw key is only inserted into shell code. */
+/** Fills the reader's choices into the guide's code. A raw key is inserted into shell code only. */
 export function chosenBlocks(
   blocks: readonly Block[],
   { model, rawKey }: GuideChoice,
@@ -68,7 +68,7 @@ function withKey(code: string, rawKey: string): string {
   return code.replaceAll(`$${KEY_VARIABLE}`, rawKey).replaceAll("tm_vk_YOUR_KEY", rawKey);
 }
 
-/** True if the text looks like a key and is safe to insert into shell code. */
+/** Guards the insertion into shell code: a raw key has no character that a shell interprets. */
 export function isRawKey(text: string): boolean {
   return /^tm_vk_[A-Za-z0-9_-]{8,200}$/.test(text);
 }

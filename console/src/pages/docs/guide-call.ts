@@ -1,12 +1,11 @@
-/** The HTTP request of a guide's curl command. */
 export interface GuideCall {
   readonly method: "GET" | "POST";
   /** The path below `/v1`, with its query. */
   readonly path: string;
   readonly body?: Readonly<Record<string, unknown>>;
-  /** The model in the body or the query, if any. */
+  /** The model in the call's body or query, if any. */
   readonly modelId: string | undefined;
-  /** The value of `for` in `POST /v1/route?for=`; undefined if the call is free. */
+  /** The value of `for` in the quote `POST /v1/route?for=`; undefined if the call is free. */
   readonly quotedAs: string | undefined;
 }
 
@@ -38,7 +37,6 @@ export function readGuideCall(code: string): GuideCall | undefined {
   return { method: "POST", path, body, modelId, quotedAs: QUOTED[path] };
 }
 
-/** Replaces the model and the address in code of any language. */
 export function rewritten(
   code: string,
   change: {
@@ -51,7 +49,6 @@ export function rewritten(
   return model === undefined ? moved : moved.replaceAll(model.from, model.to);
 }
 
-/** The same call for another model. */
 export function withModel(call: GuideCall, modelId: string): GuideCall {
   if (call.modelId === undefined) return call;
   if (call.body !== undefined) return { ...call, modelId, body: { ...call.body, model: modelId } };

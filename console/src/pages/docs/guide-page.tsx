@@ -16,7 +16,6 @@ import { KeyChoice } from "./key-choice.tsx";
 import { readBlocks, slugOf } from "./markdown-blocks.ts";
 import { MarkdownView } from "./markdown-view.tsx";
 
-/** `/docs/$page`: a guide, rendered from the same Markdown as in the repository. */
 export function GuidePage(): ReactElement {
   const { page } = useParams({ strict: false });
   const found = GUIDES.find(([name]) => name === page);
@@ -47,7 +46,6 @@ function Guide({ name, title }: { readonly name: string; readonly title: string 
   );
 }
 
-/** The guide, with the reader's choice of key and model filled into its code samples. */
 function GuideView({ text }: { readonly text: string }): ReactElement {
   const blocks = useMemo(() => readBlocks(text), [text]);
   const [rawKey, setRawKey] = useState("");
@@ -84,7 +82,6 @@ function GuideView({ text }: { readonly text: string }): ReactElement {
   );
 }
 
-/** The guides before and after this one, in the order of the menu. */
 function Neighbours({ name }: { readonly name: string }): ReactElement {
   const at = GUIDES.findIndex(([each]) => each === name);
   const [before, after] = [GUIDES[at - 1], GUIDES[at + 1]];
@@ -96,7 +93,6 @@ function Neighbours({ name }: { readonly name: string }): ReactElement {
   );
 }
 
-/** The guide's own model if it is listed, else a sample model of the same modality. */
 function defaultModel(
   own: ReturnType<typeof modelOfGuide>,
   fitting: readonly { readonly id: string }[],

@@ -27,7 +27,7 @@ type State =
   | { readonly kind: "done"; readonly answer: GuideAnswer }
   | { readonly kind: "failed"; readonly fault: unknown };
 
-/** Runs a guide's request with the session instead of a key; shows its cost before and after. */
+/** Runs a guide's request with the session instead of a key; shows the cost before and after. */
 export function GuideRun({ call }: { readonly call: GuideCall }): ReactElement {
   const { state: session, may } = useSession();
   if (session !== "signed_in") {

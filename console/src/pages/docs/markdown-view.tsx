@@ -10,7 +10,6 @@ import { GuideRun } from "./guide-run.tsx";
 import styles from "./docs.module.css";
 import { type Block, slugOf } from "./markdown-blocks.ts";
 
-/** The blocks of a guide, without its title, which the page already shows. */
 export function MarkdownView({
   blocks,
 }: {
@@ -77,7 +76,7 @@ function BlockView({ block }: { readonly block: Block }): ReactElement {
   }
 }
 
-/** A line with code, links and bold text; everything else is plain text. */
+/** Renders code, links and bold text; any other Markdown stays plain text. */
 export function Inline({ text }: { readonly text: string }): ReactElement {
   const parts = text.split(/(`[^`]+`|\*\*[^*]+\*\*|\[[^\]]+\]\([^)]+\))/);
   return (

@@ -1,6 +1,5 @@
 type Json = Readonly<Record<string, unknown>>;
 
-/** One field of a body, a parameter or a header. */
 export interface FieldRow {
   readonly name: string;
   readonly type: string;
@@ -9,14 +8,12 @@ export interface FieldRow {
 }
 
 export interface OperationView {
-  /** The operation's id, which is part of its page's address. */
   readonly id: string;
   /** `POST /v1/chat/completions` */
   readonly name: string;
   readonly tag: string;
   readonly summary: string;
   readonly about: string;
-  /** An example call in curl. */
   readonly curl: string;
   readonly parameters: readonly FieldRow[];
   readonly body: readonly FieldRow[];
@@ -25,10 +22,8 @@ export interface OperationView {
   readonly refusals: readonly { readonly status: string; readonly classes: string }[];
 }
 
-/** How many levels of nested fields are listed. */
 const DEPTH_MAX = 3;
 
-/** Converts the operations of an OpenAPI document for the reference pages. */
 export function readOperations(document: unknown): readonly OperationView[] {
   return Object.entries(child(document, "paths")).flatMap(([path, methods]) =>
     Object.entries(methods as Json).map(([method, operation]) =>
@@ -71,7 +66,7 @@ function toView(document: unknown, name: string, operation: Json): OperationView
   };
 }
 
-/** A curl call with the document's example body and first server. */
+/** A curl call with the example body and the first server of the OpenAPI document. */
 function curlOf(document: unknown, name: string, operation: Json): string {
   const [method = "", path = ""] = name.split(" ");
   const parameters = (operation["parameters"] ?? []) as readonly Json[];

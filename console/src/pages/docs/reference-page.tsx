@@ -20,7 +20,6 @@ import { readOperations, type FieldRow, type OperationView } from "./openapi-row
 
 const ADDRESS = "/api/openapi-v1.json";
 
-/** `/docs/reference`: every route of the gateway, from its OpenAPI document. */
 export function ReferencePage(): ReactElement {
   const document = useOperations();
   const operations = document.data ?? [];
@@ -53,7 +52,6 @@ export function ReferencePage(): ReactElement {
   );
 }
 
-/** `/docs/reference/$operation`: a route with its fields, headers, errors, and a call to try. */
 export function OperationPage(): ReactElement {
   const { operation: id } = useParams({ strict: false });
   const document = useOperations();
@@ -123,7 +121,7 @@ function Operation(props: {
   );
 }
 
-/** The example call, with a model that is listed on this installation. */
+/** The example call, with a model that this installation lists. */
 function Example({ of }: { readonly of: OperationView }): ReactElement {
   const sample = useSampleModel();
   const listed = useAnswer("GET /api/catalog.json").data?.models ?? [];

@@ -5,15 +5,16 @@ import type { GuideCall } from "./guide-call.ts";
 const SHOWN_CHARS_MAX = 20_000;
 const STRING_CHARS_MAX = 400;
 
-/** The expected cost of a call. */
 export interface GuideQuote {
-  /** The dollars that the call would hold; undefined if it is free or would be refused. */
+  /**
+   * The dollars that the gateway would reserve; undefined if the call is free or would be refused.
+   */
   readonly mostUsd: string | undefined;
   /** Why the call would be refused; undefined if it would be accepted. */
   readonly refusal: string | undefined;
 }
 
-/** Quotes a call by the gateway's dry run, authorized by the session. */
+/** Quotes a call with the gateway's dry run, authorized by the session. */
 export async function quoteGuideCall({ quotedAs, body }: GuideCall): Promise<GuideQuote> {
   if (quotedAs === undefined || body === undefined) return FREE;
   const { json } = await sendJson(`/route?for=${quotedAs}`, { body });
@@ -33,7 +34,7 @@ export interface GuideAnswer {
   readonly costUsd: string | undefined;
 }
 
-/** Makes the call. `onText` gets the text of a stream so far. Rejects with `GatewayFault`. */
+/** Runs the call. `onText` gets the text of a stream so far. Rejects with `GatewayFault`. */
 export async function runGuideCall(
   { method, path, body, quotedAs }: GuideCall,
   { signal, onText }: { readonly signal: AbortSignal; readonly onText: (text: string) => void },
@@ -58,7 +59,7 @@ async function readStream(response: Response, onText: (text: string) => void): P
   for (;;) {
     const part = await reader?.read();
     if (part === undefined || part.done) return shown;
-    // Read to the end: cancelling the body would end the request early.
+    // The stream is read to its end, because cancelling the body would end the request early.
     if (shown.length < SHOWN_CHARS_MAX) {
       shown = (shown + decoder.decode(part.value, { stream: true })).slice(0, SHOWN_CHARS_MAX);
       onText(shown);
@@ -66,7 +67,6 @@ async function readStream(response: Response, onText: (text: string) => void): P
   }
 }
 
-/** Indents a JSON answer and cuts long strings such as embedded files. */
 export function presentJson(body: string): string {
   try {
     const cut = (_name: string, value: unknown): unknown =>

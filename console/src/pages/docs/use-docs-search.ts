@@ -14,7 +14,8 @@ interface Section {
 }
 
 /**
- * Sections of guides and routes that contain every word of the query; matching names come first.
+ * Finds the sections of guides and the routes that contain every word of the query; matching names
+ * come first.
  */
 export function useDocsSearch(
   query: string,

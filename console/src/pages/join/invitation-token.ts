@@ -18,7 +18,6 @@ export function takeInvitation(): string | undefined {
   return token;
 }
 
-/** Deletes the token after it was used or is no longer valid. */
 export function forgetInvitation(): void {
   remember("sessionStorage", KEPT_AS, undefined);
 }

@@ -6,13 +6,12 @@ import { plainUsd } from "./read-cap.ts";
 
 /**
  * The field of a cap. It starts empty even if there is a cap, so that a change of other fields
- * never rewrites the cap by accident.
+ * never rewrites the cap.
  */
 export function CapField(props: {
   readonly label?: string;
-  /** A sentence about the cap's period. */
   readonly applies?: string;
-  /** The current cap; null without one; undefined for several keys with different caps. */
+  /** The current cap; null for no cap; undefined for several keys, each with its cap. */
   readonly currentUsd: string | null | undefined;
   readonly value: string;
   readonly onChange: (value: string) => void;

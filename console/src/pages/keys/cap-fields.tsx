@@ -32,7 +32,6 @@ export function CapFields(props: {
 
 type Typed = Pick<TypedKey, "caps" | "tags">;
 
-/** The fields of a key's caps and tags; `edited` is null for a new key. */
 export function CapAndTagFields(props: {
   readonly edited: Key | null;
   readonly value: Typed;

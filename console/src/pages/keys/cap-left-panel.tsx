@@ -11,7 +11,7 @@ import { Time } from "../../ui/time.tsx";
 import { PERIOD_NAMES } from "./key-caps.ts";
 import { capRows, type Cap, type CapRow } from "./cap-left.ts";
 
-/** The caps on a key's requests; the one that will refuse first leads. */
+/** Shows the caps that apply to a key's requests; the cap that will refuse first is on top. */
 export function CapLeftPanel({ detail }: { readonly detail: KeyDetail }): ReactNode {
   const answer = useAnswer("GET /api/console/limits");
   return (
@@ -30,7 +30,6 @@ export function CapLeftPanel({ detail }: { readonly detail: KeyDetail }): ReactN
   );
 }
 
-/** The key's own caps and the organization's. */
 function listRows(caps: readonly Cap[], { key, ...resets }: KeyDetail): readonly CapRow[] {
   const met = caps.filter(({ scope, key_id: id }) => scope === "org" || id === key.key_id);
   return capRows(met, { ...resets, keys: [key] }).filter(({ capUsd }) => capUsd !== null);

@@ -9,19 +9,19 @@ import { KEY_CAPS } from "./key-caps.ts";
 
 export type Cap = Limits["caps"][number];
 
-/** A cap of the organization or of a key; or a key or organization without any cap. */
+/** A cap of the organization or of a key, or the row of a key or organization without any cap. */
 export interface CapRow extends Pick<Cap, "scope" | "key_id" | "name"> {
-  /** The period of the cap; `month` without a cap. */
+  /** The period of the cap; `month` if there is no cap. */
   readonly period: CapPeriod;
-  /** Null if there is no cap of any period. */
+  /** Null if no period has a cap. */
   readonly capUsd: string | null;
   readonly spentUsd: string;
   readonly inFlightUsd: string;
   /**
-   * The cap less the spent amount and the amount in flight, at least zero; undefined without a cap.
+   * The cap less the spent amount and the amount in flight, at least zero; undefined if there is no
+   * cap.
    */
   readonly leftUsd: string | undefined;
-  /** When the next period begins. */
   readonly resetAt: string;
 }
 
@@ -29,7 +29,8 @@ type Resets = Pick<KeyList, (typeof KEY_CAPS)[number]["resetAt"]>;
 
 /**
  * Lists the caps by the amount left, least first, then rows without a cap. Equal amounts are in the
- * order of refusals: caps of keys by their reset, latest first, then the organization's.
+ * order in which the gateway refuses: caps of keys by their reset, latest first, then the
+ * organization's cap.
  */
 export function capRows(
   caps: readonly Cap[],
@@ -51,7 +52,7 @@ export function capRows(
   ].toSorted(compareLeft);
 }
 
-/** The amount in flight counts against every period, because a request may end in any. */
+/** The amount in flight counts against every period, because a request may end in any period. */
 function rowsOfKey(cap: Cap, key: Key | undefined, resets: Resets): readonly CapRow[] {
   const own = KEY_CAPS.flatMap(({ period, field, spent, resetAt }) => {
     const capUsd = key?.[field] ?? null;

@@ -22,7 +22,6 @@ import { BLANK_CAPS, CAP_FIELDS, KEY_READERS } from "./key-caps.ts";
 import { CapFields } from "./cap-fields.tsx";
 import { useSubmission } from "./use-submission.ts";
 
-/** Changes caps, expiry or tags of all chosen keys at once. */
 export default function ChangeKeysDialog(props: ChosenKeysProps): ReactNode {
   const title = `Change ${countKeys(props.keys.length)}`;
   return (

@@ -7,7 +7,7 @@ import { canBeChosen, CHOSEN_MAX, pickChosen, countKeys } from "./chosen-keys.ts
 const ChangeKeysDialog = lazy(() => import("./change-keys-dialog.tsx"));
 const DisableKeysDialog = lazy(() => import("./disable-keys-dialog.tsx"));
 
-/** Selects all of these keys, and offers the actions for the selected ones. */
+/** Selects all keys in `rows`, and offers the actions for the selected keys. */
 export function ChosenBar(props: {
   readonly rows: readonly Key[];
   readonly chosen: ReadonlySet<string>;

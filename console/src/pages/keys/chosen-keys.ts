@@ -1,22 +1,18 @@
 import type { Key } from "../../../../src/account/console-api/contract.ts";
 
-/** The props of a dialog for several keys. */
 export interface ChosenKeysProps {
   readonly keys: readonly Key[];
   readonly onClose: () => void;
-  /** Called after the change; the caller then clears the selection. */
   readonly onDone: () => void;
 }
 
-/** The most keys that one request can change. */
 export const CHOSEN_MAX = 100;
 
-/** The chosen keys among the rows shown; keys that a filter hides are not changed. */
+/** The chosen keys among the rows shown, so that keys hidden by a filter are not changed. */
 export function pickChosen(rows: readonly Key[], chosen: ReadonlySet<string>): readonly Key[] {
   return rows.filter((key) => canBeChosen(key) && chosen.has(key.key_id));
 }
 
-/** A disabled key cannot be changed. */
 export function canBeChosen({ disabled_at: disabledAt }: Pick<Key, "disabled_at">): boolean {
   return disabledAt === null;
 }

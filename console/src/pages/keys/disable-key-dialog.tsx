@@ -11,7 +11,6 @@ import { FactList } from "../models/fact-list.tsx";
 import { KEY_READERS } from "./key-caps.ts";
 import { useLast } from "./use-last.ts";
 
-/** Disables a key after its name was typed; open while `disabled` is a key. */
 export default function DisableKeyDialog(props: {
   readonly disabled: Key | undefined;
   readonly onClose: () => void;
@@ -48,7 +47,7 @@ export default function DisableKeyDialog(props: {
   );
 }
 
-/** Facts that tell the key from others with the same name, and show if it is still used. */
+/** Facts that distinguish the key from others with the same name, and show if it is still used. */
 function KeyAtStake(props: { readonly shown: Key; readonly isOpen: boolean }): ReactNode {
   const { key_id, label, created_at, last_used_at } = props.shown;
   const asked = { params: { key_id } };

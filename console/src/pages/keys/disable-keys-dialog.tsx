@@ -7,7 +7,6 @@ import { notifyDone } from "../../ui/notice.ts";
 import { countKeys, type ChosenKeysProps } from "./chosen-keys.ts";
 import { KEY_READERS } from "./key-caps.ts";
 
-/** Disables the chosen keys after their number was typed. */
 export default function DisableKeysDialog(props: ChosenKeysProps): ReactNode {
   const { keys, onClose, onDone } = props;
   const change = useChange("POST /api/console/keys/disable", {

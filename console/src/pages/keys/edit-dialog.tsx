@@ -5,12 +5,11 @@ import type { Closable } from "./form-dialog.tsx";
 import { useLast } from "./use-last.ts";
 import { isConfirmNeeded, type Submission } from "./use-submission.ts";
 
-/** The properties of a form that changes `edited`. */
 export interface EditProps<T> extends Closable {
   readonly edited: T;
 }
 
-/** Returns a dialog around `Form`, open while `edited` is defined. The form is new for each `id`. */
+/** Returns a dialog around `Form`, open while `edited` is defined. Each `id` gets a new form. */
 export function editDialog<T>(
   title: (edited: T) => string,
   Form: ComponentType<EditProps<T>>,
@@ -31,8 +30,9 @@ export function editDialog<T>(
 }
 
 /**
- * Returns a function that is true if the reader has confirmed exactly this change after its refusal.
- * It compares the change with the last one, because a form can change while it is being sent.
+ * Returns a function that is true if the reader has confirmed exactly this change after the server
+ * refused it. The function compares the change with the last one, because a form can change while
+ * it is being sent.
  */
 export function useConfirmation({ fault }: Submission): (asked: string) => boolean {
   const sent = useRef<string>(undefined);

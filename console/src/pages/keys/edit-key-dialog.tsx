@@ -16,7 +16,6 @@ import { ModelsField } from "./models-field.tsx";
 import { CapAndTagFields } from "./cap-fields.tsx";
 import { useSubmission } from "./use-submission.ts";
 
-/** Changes a key's limit, caps, tags, expiry and models; open while `edited` is a key. */
 export default editDialog(
   ({ name }) => `Edit “${name}”`,
   EditKeyForm,

@@ -1,9 +1,8 @@
-/** The choices for the expiry of a key, in days or as a date; blank keeps the current one. */
+/** The choices for a key's expiry: a number of days or a date; blank keeps the current expiry. */
 export type ExpiryChoice = "" | "never" | "7" | "30" | "90" | "365" | "date";
 
 export interface TypedExpiry {
   readonly choice: ExpiryChoice;
-  /** `2027-01-31`; used if the choice is `date`. */
   readonly date: string;
 }
 
@@ -14,7 +13,7 @@ export type ReadExpiry =
   | { readonly kind: "chosen"; readonly expiresAt: string }
   | { readonly kind: "problem"; readonly problem: string };
 
-/** Converts the choice for the API. A date expires at its end in UTC. */
+/** Converts the choice for the API. A key with a date expires at the end of that day in UTC. */
 export function readExpiryChoice({ choice, date }: TypedExpiry, nowMs: number): ReadExpiry {
   if (choice === "") return { kind: "unchanged" };
   if (choice === "never") return { kind: "chosen", expiresAt: "never" };

@@ -14,8 +14,8 @@ const PERIODS: readonly { readonly value: ExpiryChoice; readonly label: string }
 ];
 
 /**
- * The field for the expiry of a key. `current` is an instant or null (never), undefined for a new
- * key, and `each` for several keys.
+ * The field for a key's expiry. `current` is an instant, null for never, undefined for a new key,
+ * and `each` for several keys.
  */
 export function ExpiryField(props: {
   readonly current: string | null | undefined;

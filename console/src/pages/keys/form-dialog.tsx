@@ -12,7 +12,7 @@ export interface Closable {
   readonly onClose: () => void;
 }
 
-/** Returns a dialog around `Form`, which is empty again each time that the dialog opens. */
+/** Returns a dialog around `Form`, which starts empty each time the dialog opens. */
 export function inDialog<P extends Closable>(
   title: string | ((props: P) => string),
   Form: ComponentType<P>,
@@ -28,8 +28,8 @@ export function inDialog<P extends Closable>(
 }
 
 /**
- * A form with its buttons. The form itself shows a refusal that names one of `fields`; any other is
- * shown above the buttons.
+ * A form with its buttons. The form's own fields show a refusal that names one of `fields`; any
+ * other refusal is shown above the buttons.
  */
 export function DialogForm(props: {
   readonly submission: Submission;
@@ -67,7 +67,10 @@ export function DialogForm(props: {
   );
 }
 
-/** Rarely needed fields, folded until they are opened or `isTelling` (one has a problem). */
+/**
+ * Rarely needed fields. They are folded until the reader opens them, or `isTelling` says that one
+ * of them has a problem.
+ */
 export function MoreFields(props: {
   readonly label: string;
   readonly isTelling: boolean;
@@ -88,7 +91,7 @@ export function MoreFields(props: {
   );
 }
 
-/** A refusal that no field of the form shows. */
+/** Shows a refusal, unless it names one of `fields`: that field then shows it. */
 export function UnplacedFault(props: {
   readonly fault: ApiFault | undefined;
   readonly fields: readonly string[];

@@ -6,7 +6,6 @@ import type {
   KeyList,
 } from "../../../../src/account/console-api/contract.ts";
 
-/** The API fields and labels of a key's caps, from the longest period to the shortest. */
 export const KEY_CAPS = [
   {
     period: "month",
@@ -47,17 +46,16 @@ export const KEY_CAPS = [
 
 export const CAP_FIELDS: readonly CapField[] = KEY_CAPS.map(({ field }) => field);
 
-/** A form with every cap left blank. */
+/** A form in which every cap is blank, so that nothing changes. */
 export const BLANK_CAPS: Caps<string> = { month: "", week: "", day: "" };
 
-/** Labels of the periods. */
 export const PERIOD_NAMES: Readonly<Record<CapPeriod, string>> = {
   month: "Monthly",
   week: "Weekly",
   day: "Daily",
 };
 
-/** Routes whose answers show the caps of keys, or how many keys are active. */
+/** Routes whose answers show caps of keys, or the number of active keys. */
 export const KEY_READERS = [
   "GET /api/console/keys",
   "GET /api/console/keys/:key_id",

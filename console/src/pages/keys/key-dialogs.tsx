@@ -6,7 +6,6 @@ import { WhenOpened } from "../../ui/when-opened.tsx";
 const EditKeyDialog = lazy(() => import("./edit-key-dialog.tsx"));
 const DisableKeyDialog = lazy(() => import("./disable-key-dialog.tsx"));
 
-/** The dialogs for one key; each is loaded when it first opens. */
 export function KeyDialogs(props: {
   readonly edited: Key | undefined;
   readonly disabled: Key | undefined;

@@ -11,7 +11,6 @@ import { ShareBar } from "../limits/used-bar.tsx";
 import { KeyName } from "./key-name.tsx";
 import { KeyLabel, KeyStatusBadge } from "./key-table.tsx";
 
-/** The facts of a key: name, status, dates, models, tags. */
 export function KeyFacts({ shown }: { readonly shown: Key }): ReactNode {
   const { tags, models, expires_at: expiresAt, disabled_at: disabledAt } = shown;
   return (
@@ -43,7 +42,6 @@ export function KeyFacts({ shown }: { readonly shown: Key }): ReactNode {
   );
 }
 
-/** The spent part of a daily or weekly cap; empty without such a cap. */
 function periodUse(name: string, spent: string | null, cap: string | null): FactListProps["facts"] {
   if (spent === null || cap === null) return [];
   const value = (

@@ -7,7 +7,6 @@ type NewKey = BodyOf<"POST /api/console/keys">;
 type KeyChange = BodyOf<"PATCH /api/console/keys/:key_id">;
 type KeysChange = BodyOf<"POST /api/console/keys/change">;
 
-/** The problems of invalid fields, as sentences. */
 export type FieldProblems = Readonly<
   Partial<Record<"name" | "rpm" | CapField | "tags" | "expires_at", string>>
 >;
@@ -16,19 +15,18 @@ export type ReadForm<T> =
   | { readonly isReady: true; readonly body: T }
   | { readonly isReady: false; readonly problems: FieldProblems };
 
-/** The form of a key as typed. */
 export interface TypedKey {
   readonly name: string;
   readonly rpm: string;
   readonly caps: Caps<string>;
-  /** Separated by commas. */
+  /** Tags, separated by commas. */
   readonly tags: string;
   readonly expiry: TypedExpiry;
-  /** Ids; empty for all models. */
+  /** Model IDs; empty for all models. */
   readonly models: readonly string[];
 }
 
-/** The problems without those of the changed fields. */
+/** The problems that remain after `changed`: those of the changed fields are dropped. */
 export function stillWrong(problems: FieldProblems, changed: Partial<TypedKey>): FieldProblems {
   const fields = Object.keys(changed).flatMap((name) => FIELDS_OF[name as keyof TypedKey]);
   return Object.fromEntries(
@@ -46,7 +44,8 @@ const FIELDS_OF: Readonly<Record<keyof TypedKey, readonly (keyof FieldProblems)[
 };
 
 /**
- * Reads the form of a new key. Blank fields are left out, so the key gets the ceiling and no cap.
+ * Reads the form of a new key. Blank fields are not sent, so the key gets the rate ceiling and no
+ * cap.
  */
 export function readNewKey(
   typed: TypedKey,
@@ -62,7 +61,7 @@ export function readNewKey(
   }));
 }
 
-/** Reads the form of a change of a key. Blank fields change nothing; 0 removes a limit or cap. */
+/** Reads the form that changes a key. Blank fields change nothing; 0 removes a limit or cap. */
 export function readKeyChange(
   typed: Omit<TypedKey, "name">,
   { key, nowMs }: { readonly key: Key; readonly nowMs: number },
@@ -76,15 +75,13 @@ export function readKeyChange(
   }));
 }
 
-/** The choice about the tags of several keys. */
 export type TagsChoice = "keep" | "replace" | "remove";
 
-/** The form for several keys as typed; blank fields keep the value of each key. */
+/** The form for several keys as typed. Blank fields keep each key's value. */
 export interface TypedKeysChange extends Pick<TypedKey, "caps" | "tags" | "expiry"> {
   readonly tagsChoice: TagsChoice;
 }
 
-/** Reads the form of a change of several keys, without the keys' ids. */
 export function readKeysChange(
   typed: TypedKeysChange,
   nowMs: number,
@@ -105,13 +102,13 @@ function toForm<T>(problems: FieldProblems, body: () => T): ReadForm<T> {
 }
 
 interface Bounds {
-  /** 0 removes the limit, which only an existing key has. */
+  /** 1 for a new key. For an existing key, 0 removes the limit. */
   readonly rpmMin: 0 | 1;
   readonly rpmMax: number;
   readonly nowMs: number;
 }
 
-/** Reads the fields that all forms share. `values` has those that are not blank. */
+/** Reads the fields that all forms have. `values` has the fields that are not blank. */
 function readLimits(
   typed: Pick<TypedKey, "rpm" | "caps" | "tags" | "expiry">,
   { rpmMin, rpmMax, nowMs }: Bounds,
@@ -141,7 +138,6 @@ function readLimits(
   };
 }
 
-/** Reads the typed caps for the server; 0 removes a cap. */
 function readCaps(typed: Pick<TypedKey, "caps">): {
   readonly caps: Partial<Record<CapField, string>>;
   readonly problems: FieldProblems;
@@ -160,7 +156,6 @@ function readCaps(typed: Pick<TypedKey, "caps">): {
 export const TAGS_HELP =
   "Up to 10 tags, separated by commas, each of 1 to 32 letters, digits or . _ - : /";
 
-/** Returns undefined if a tag is not valid. */
 function readTags(text: string): string[] | undefined {
   const tags = [...new Set(text.split(",").map((tag) => tag.trim()))].filter(Boolean).sort();
   return tags.length <= 10 && tags.every((tag) => /^[A-Za-z0-9._:/-]{1,32}$/.test(tag))
@@ -169,10 +164,9 @@ function readTags(text: string): string[] | undefined {
 }
 
 export const NAME_CHARS_MAX = 64;
-/** The server's limit; a test compares them. */
+/** Equal to the server's maximum, which a test checks. */
 export const MODELS_MAX = 100;
 
-/** The problem of a key's name under its field; empty if the name is valid. */
 export function nameProblem(name: string): FieldProblems {
   if (name.trim() === "") return { name: "Enter a name, such as what the key is for." };
   return name.length > NAME_CHARS_MAX ? { name: `Use at most ${NAME_CHARS_MAX} characters.` } : {};

@@ -12,7 +12,6 @@ import { RowButton, RowLine } from "../../ui/row-parts.tsx";
 import { NAME_CHARS_MAX, nameProblem } from "./key-forms.ts";
 import { useSubmission } from "./use-submission.ts";
 
-/** A key's name with a button to rename it in place. */
 export function KeyName(props: { readonly named: Key; readonly isLink: boolean }): ReactNode {
   const { named, isLink } = props;
   const [renaming, setRenaming] = useState<"not yet" | "now" | "done">("not yet");
@@ -43,7 +42,7 @@ export function KeyName(props: { readonly named: Key; readonly isLink: boolean }
       )}
       {mayRename ? (
         <RowButton
-          // Returns the focus here after the form has closed.
+          // The focus returns to this button after the form has closed.
           autoFocus={renaming === "done"}
           isQuiet
           label={`Rename ${named.name}`}
@@ -89,7 +88,7 @@ function RenameForm(props: { readonly renamed: Key; readonly onClose: () => void
           aria-label={`New name of ${renamed.name}`}
           size="xs"
           miw={140}
-          // The reader has just asked for this field.
+          // The field gets the focus, because the reader has just opened it.
           autoFocus
           maxLength={NAME_CHARS_MAX}
           {...controlled(name, setName)}

@@ -34,7 +34,6 @@ import { toKeyStatus } from "./match-keys.ts";
 import { strictestCap } from "./strictest-cap.ts";
 import { useSubmission } from "./use-submission.ts";
 
-/** `/keys/$keyId`: a key with its spend, caps, requests and an example. */
 export function KeyPage(): ReactNode {
   const { keyId = "" } = useParams({ strict: false }) as { readonly keyId?: string };
   const answer = useAnswer("GET /api/console/keys/:key_id", { params: { key_id: keyId } });
@@ -97,7 +96,6 @@ interface RotateProps {
   readonly onClose: () => void;
 }
 
-/** Asks how long the old secret keeps working, then shows the new one once. */
 function RotateKey({ rotated, opened, onClose }: RotateProps): ReactNode {
   const [secret, setSecret] = useState<string>();
   return (
@@ -201,7 +199,6 @@ function KeyFigures({ detail }: { readonly detail: KeyDetail }): ReactNode {
   );
 }
 
-/** The key's strictest cap. */
 function CapFigure({ detail }: { readonly detail: KeyDetail }): ReactNode {
   const strictest = strictestCap(detail.key);
   const cap = KEY_CAPS.find(({ name }) => name === strictest?.name);
@@ -224,7 +221,7 @@ function CapFigure({ detail }: { readonly detail: KeyDetail }): ReactNode {
   );
 }
 
-/** Says how to continue: an expired key can get a later date, a disabled one never works again. */
+/** Tells how to continue: an expired key can get a later date, a disabled key never works again. */
 function UnusablePanel({ isExpired }: { readonly isExpired: boolean }): ReactNode {
   return (
     <Panel title={isExpired ? "This key has expired" : "Create a replacement"}>
@@ -250,7 +247,6 @@ function SamplePanel({ of: key }: { readonly of: Key }): ReactNode {
   );
 }
 
-/** The spend of a key on each of the last 30 UTC days. */
 function KeySpendPanel({ days }: { readonly days: KeyDetail["days"] }): ReactNode {
   const buckets = useMemo(
     () =>

@@ -9,15 +9,13 @@ import { Panel } from "../../ui/panel.tsx";
 import { REQUEST_COLUMNS } from "../usage/request-columns.tsx";
 
 const SHOWN_ROWS = 10;
-/** The columns of the request log, without the key and those hidden by default. */
 const COLUMNS = REQUEST_COLUMNS.filter(
   ({ id, shownFrom }) => id !== "source" && shownFrom !== "asked",
 );
 
-/** The newest requests of a key, since the first day that the page shows. */
 export function KeyRequestsPanel(props: {
   readonly keyId: string;
-  /** A UTC day; undefined for the log's default range. */
+  /** A UTC day; undefined selects the log's default range. */
   readonly since: string | undefined;
 }): ReactNode {
   const { keyId, since } = props;
@@ -49,7 +47,6 @@ export function KeyRequestsPanel(props: {
   );
 }
 
-/** The next panel shows how to make a request. */
 function NoRequests(): ReactNode {
   return <Empty title="No requests with this key in the last 30 days." />;
 }

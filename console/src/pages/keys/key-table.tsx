@@ -29,10 +29,8 @@ import { strictestCap } from "./strictest-cap.ts";
 import { helloSnippets } from "../../snippets/chat-snippets.ts";
 import { useSampleModel } from "../../snippets/use-sample-model.ts";
 
-/** A list of keys, with actions for one or several of them. */
 export function KeyTable(props: {
   readonly rows: readonly Key[];
-  /** True if there are keys, but none matches the filter. */
   readonly isFiltered: boolean;
   readonly onCreate: () => void;
 }): ReactNode {
@@ -98,14 +96,14 @@ interface Choosing {
 }
 
 /**
- * The selection; undefined for readers who may not change keys. A context instead of props, so that
- * a change redraws only the checkboxes and not the rows.
+ * The selection; undefined for readers who may not change keys. It is a context instead of props,
+ * so that a change redraws only the checkboxes and not the rows.
  */
 const ChoosingContext = createContext<Choosing | undefined>(undefined);
 
 const COLUMNS: readonly Column<Key>[] = [
   {
-    // Contains the checkbox, because the first column is always visible, also on a phone.
+    // This column has the checkbox, because the first column is always visible, also on a phone.
     id: "name",
     label: "Name and key",
     phone: "lead",
@@ -203,14 +201,12 @@ function ChooseKey({ shown }: { readonly shown: Key }): ReactNode {
   );
 }
 
-/** The id of a single model, or the number of several. */
 function KeyModels({ models }: { readonly models: readonly string[] }): ReactNode {
   const [first = ""] = models;
   if (models.length === 1) return first;
   return <span title={models.join("\n")}>{formatCount(models.length)} models</span>;
 }
 
-/** The spend of this month, and the used share of the strictest cap in that cap's period. */
 function Spent({ by }: { readonly by: Key }): ReactNode {
   const cap = strictestCap(by);
   return (
@@ -228,7 +224,7 @@ function Spent({ by }: { readonly by: Key }): ReactNode {
   );
 }
 
-/** The caps with their periods; the monthly cap comes without a word. */
+/** The caps with their periods; the monthly cap is shown without its period. */
 function Caps({ of: key }: { readonly of: Key }): ReactNode {
   const set = KEY_CAPS.flatMap(({ period, field }) => {
     const usd = key[field];
@@ -246,7 +242,7 @@ function Caps({ of: key }: { readonly of: Key }): ReactNode {
   );
 }
 
-/** The first characters of a key, which are all that is stored in the clear. */
+/** The first characters of a key, which are the only ones stored in the clear. */
 export function KeyLabel({ labelled }: { readonly labelled: Key }): ReactNode {
   return (
     <Text
@@ -262,7 +258,6 @@ export function KeyLabel({ labelled }: { readonly labelled: Key }): ReactNode {
   );
 }
 
-/** A badge: disabled, expired, expires soon, or active. */
 export function KeyStatusBadge({ stated }: { readonly stated: Key }): ReactNode {
   const status = toKeyStatus(stated);
   if (status === "disabled") return <StatusBadge tone="quiet">disabled</StatusBadge>;
@@ -272,12 +267,11 @@ export function KeyStatusBadge({ stated }: { readonly stated: Key }): ReactNode 
   return <StatusBadge tone="ok">Active</StatusBadge>;
 }
 
-/** True for a key that is not active, or that expires soon. */
 function hasNews(key: Key): boolean {
   return toKeyStatus(key) !== "active" || expirySoon(key.expires_at, Date.now()) !== undefined;
 }
 
-/** The key's own limit, and the effective one if that is lower. */
+/** The key's own limit, and the effective limit if that is lower. */
 function OwnLimit({ limited }: { readonly limited: Key }): ReactNode {
   const { rpm, rpm_ceiling: ceiling, rpm_effective: effective } = limited;
   const own = rpm === null ? "None" : `${formatCount(rpm)}/min`;

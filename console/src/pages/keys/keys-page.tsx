@@ -21,10 +21,9 @@ import { useSearchText } from "../../app/use-search-text.ts";
 
 const CreateKeyDialog = lazy(() => import("./create-key-dialog.tsx"));
 
-/** `/keys`: the organization's keys. */
 export function KeysPage(): ReactNode {
   const answer = useAnswer("GET /api/console/keys");
-  // In the address, so that the palette and links can open the dialog.
+  // The open dialog is in the address, so that the palette and links can open it.
   const [filters, setFilters] = useFilters<{ create: string | undefined }>();
   const isCreating = filters.create !== undefined;
   const setIsCreating = (to: boolean): void => setFilters({ create: to ? "1" : undefined });
@@ -57,7 +56,8 @@ export function KeysPage(): ReactNode {
           opened={isOpened}
           rpmMax={answer.data?.rpm_max ?? 0}
           onClose={() => setIsCreating(false)}
-          // The dialog's form is gone, so the focus returns to the button that opened it.
+          // The button that opened the dialog gets the focus back, because the dialog's form is
+          // gone.
           onSaved={() => createButton.current?.focus()}
         />
       </WhenOpened>
@@ -74,7 +74,7 @@ function KeyListPanel(props: { readonly list: KeyList; readonly onCreate: () => 
     tag: string | undefined;
   }>();
   const [search, setSearch] = useSearchText(filters.q ?? filters.search, (text) =>
-    // Older links have `search`.
+    // Older links have the search text in `search` instead of `q`.
     setFilters({ q: text === "" ? undefined : text, search: undefined }, { history: "typed" }),
   );
   const status = STATUSES.find(({ value }) => value === filters.status)?.value ?? "active";
@@ -135,7 +135,6 @@ function KeyListSkeleton(): ReactNode {
   );
 }
 
-/** The most tags offered as filters. */
 const TAGS_SHOWN = 30;
 
 const STATUSES: readonly { readonly value: KeyStatus; readonly label: string }[] = [

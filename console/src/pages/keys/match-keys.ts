@@ -4,7 +4,7 @@ export type KeyStatus = "active" | "expired" | "disabled" | "all";
 
 type StatusFacts = Pick<Key, "disabled_at" | "is_expired">;
 
-/** Keys of that status and tag whose name contains the text or whose label begins with it. */
+/** Keys of the wanted status and tag whose name contains the text or whose label begins with it. */
 export function matchKeys(
   keys: readonly Key[],
   wanted: { readonly status: KeyStatus; readonly search: string; readonly tag?: string },
@@ -18,7 +18,6 @@ export function matchKeys(
   );
 }
 
-/** The status of a key; only an active key can be used. */
 export function toKeyStatus({
   disabled_at: disabledAt,
   is_expired: isExpired,
@@ -27,7 +26,7 @@ export function toKeyStatus({
   return isExpired ? "expired" : "active";
 }
 
-/** The active key that already has this name, regardless of capitals. */
+/** The active key that already has this name; case is ignored. */
 export function findNamesake(name: string, keys: readonly Key[]): Key | undefined {
   const wanted = name.trim().toLowerCase();
   return keys.find((key) => toKeyStatus(key) === "active" && key.name.toLowerCase() === wanted);

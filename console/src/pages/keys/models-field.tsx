@@ -5,7 +5,10 @@ import type { ModelsFieldProps } from "./models-select.tsx";
 
 const ModelsSelect = lazy(() => import("./models-select.tsx"));
 
-/** The field for the models that a key may call; loaded with its form, not with the page. */
+/**
+ * The field for the models that a key may call. Its code is loaded with the form, not with the
+ * page.
+ */
 export function ModelsField(props: ModelsFieldProps): ReactNode {
   return (
     <Suspense fallback={<Skeleton height={FIELD_PX} />}>
@@ -14,5 +17,4 @@ export function ModelsField(props: ModelsFieldProps): ReactNode {
   );
 }
 
-/** The height of the field with its label and description. */
 const FIELD_PX = 76;

@@ -10,7 +10,6 @@ export interface ModelsFieldProps {
   readonly error: string | undefined;
 }
 
-/** A selection of models that a key may call; an empty one means all models. */
 export default function ModelsSelect(props: ModelsFieldProps): ReactNode {
   const listed = useAnswer("GET /api/models.json").data?.models ?? [];
   const { value, onChange, error } = props;

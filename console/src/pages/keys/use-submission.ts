@@ -2,20 +2,19 @@ import { useRef, useState } from "react";
 
 import { ApiFault } from "../../api/client.ts";
 
-/** The state of a form's request. */
 export interface Submission {
   readonly isBusy: boolean;
-  /** The last refusal; undefined while the form is sent again. */
+  /** The last refusal; undefined once the form is sent again. */
   readonly fault: ApiFault | undefined;
-  /** Drops the refusal, because the form has been changed since. */
+  /** Drops the refusal after the form was changed. */
   forget(): void;
   /** Sends the form; does nothing while it is already being sent. */
   run(send: () => Promise<void>): void;
 }
 
 /**
- * Sends a form without a cache: secrets pass through forms, and React Query would keep them for
- * minutes.
+ * Sends a form without React Query, because forms can contain secrets and React Query would keep
+ * them in memory for minutes.
  */
 export function useSubmission(): Submission {
   const [fault, setFault] = useState<ApiFault>();
@@ -45,7 +44,7 @@ export function isConfirmNeeded(fault: ApiFault | undefined): boolean {
   return fault?.code === "confirm_needed";
 }
 
-/** Replaces an unexpected error of this page, whose message would not help the reader. */
+/** Replaces an unexpected error of this page by a fault whose message helps the reader. */
 function toApiFault(error: unknown): ApiFault {
   return error instanceof ApiFault ? error : new ApiFault(0, undefined);
 }

@@ -13,12 +13,10 @@ import { pickCeilings, LIMIT_KINDS, readLimits, type Ceilings } from "./limit-ch
 import { BLANK_LIMITS, LimitFields } from "./limit-fields.tsx";
 
 interface AddProps {
-  /** The current limits, with the keys to choose from and their ceilings. */
   readonly rows: readonly LimitRow[];
   readonly onClose: () => void;
 }
 
-/** Adds a limit for a model, for the organization or for one key. */
 export default inDialog("Add model limit", AddLimitForm);
 
 function AddLimitForm({ rows, onClose }: AddProps): ReactNode {
@@ -93,7 +91,6 @@ type Problems = Readonly<Partial<Record<"model" | "rpm" | "tpm" | "concurrency",
 
 const NO_LIMITS: Ceilings = { rpm: null, tpm: null, concurrency: null };
 
-/** The keys as options, with their first characters, because names may repeat. */
 function keyOptions(
   rows: readonly LimitRow[],
   known: readonly Key[] = [],

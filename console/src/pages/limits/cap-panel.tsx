@@ -22,7 +22,6 @@ import { QuietNote } from "./quiet-note.tsx";
 import { tellingCaps } from "./quiet-rows.ts";
 import { ShareBar } from "./used-bar.tsx";
 
-/** The monthly, weekly and daily caps of the organization and its keys. */
 export function CapPanel({ caps }: { readonly caps: readonly Cap[] }): ReactNode {
   const keys = useAnswer("GET /api/console/keys", undefined, { refetchMs: REFRESH_MS });
   return (
@@ -80,9 +79,9 @@ function CapTable(props: { readonly rows: readonly CapRow[] }): ReactNode {
   );
 }
 
-/** The same interval as for the limits on the page. */
+/** The page reads the limits at the same interval. */
 const REFRESH_MS = 10_000;
-/** With more caps than this, there is a search field. */
+/** A search field appears if there are more caps than this. */
 const SEARCHED_FROM = 10;
 
 const KEPT: Kept = { id: "caps", rows: ["cap", "caps"], prefix: "caps_" };

@@ -11,7 +11,6 @@ import { KEY_CAPS, KEY_READERS, PERIOD_NAMES } from "../keys/key-caps.ts";
 import { capInput, readCap } from "../keys/read-cap.ts";
 import { useSubmission } from "../keys/use-submission.ts";
 
-/** Sets or removes a cap of the organization or of a key; open while `edited` is a cap. */
 export const EditCapDialog = editDialog(describeRow, EditCapForm);
 
 function EditCapForm({ edited, onClose }: EditProps<CapRow>): ReactNode {

@@ -10,7 +10,6 @@ import { useSubmission } from "../keys/use-submission.ts";
 import { pickCeilings, LIMIT_KINDS, readLimits, toScope, type LimitKind } from "./limit-change.ts";
 import { BLANK_LIMITS, LimitFields } from "./limit-fields.tsx";
 
-/** Sets or removes the organization's own limits of a scope; open while `edited` is a row. */
 export const EditLimitDialog = editDialog((row) => `Limits of ${describeRow(row)}`, EditLimitForm);
 
 function EditLimitForm({ edited, onClose }: EditProps<LimitRow>): ReactNode {
@@ -53,7 +52,6 @@ function EditLimitForm({ edited, onClose }: EditProps<LimitRow>): ReactNode {
   );
 }
 
-/** Routes whose answers contain limits. */
 export const LIMIT_READERS = [
   "GET /api/console/limits",
   "GET /api/console/keys",

@@ -5,7 +5,7 @@ export type LimitKind = "rpm" | "tpm" | "concurrency";
 
 export const LIMIT_KINDS: readonly LimitKind[] = ["rpm", "tpm", "concurrency"];
 
-/** The label of each kind of limit, and the time that its use refers to. */
+/** The label of each kind of limit, and the time that its used amount covers. */
 export const KIND_LABELS: Readonly<
   Record<LimitKind, { readonly label: string; readonly used: string }>
 > = {
@@ -14,7 +14,6 @@ export const KIND_LABELS: Readonly<
   concurrency: { label: "Concurrent requests", used: "in progress now" },
 };
 
-/** A field of the form; `isRemoved` if the box to remove the limit is checked. */
 export interface TypedLimit {
   readonly text: string;
   readonly isRemoved: boolean;
@@ -27,7 +26,7 @@ export type ReadLimits =
   | { readonly isReady: true; readonly values: LimitValues }
   | { readonly isReady: false; readonly problems: Readonly<Partial<Record<LimitKind, string>>> };
 
-/** Reads the form. A blank field changes nothing; a limit cannot be above its ceiling. */
+/** Reads the form. A blank field changes nothing; a limit above its ceiling is a problem. */
 export function readLimits(typed: TypedLimits, ceilings: Ceilings): ReadLimits {
   const problems: Partial<Record<LimitKind, string>> = {};
   const values: { -readonly [K in LimitKind]?: number | null } = {};
@@ -54,7 +53,6 @@ export function toScope(row: LimitRow): Omit<LimitBody, LimitKind> | undefined {
   return { scope: "model", model: row.model, ...key };
 }
 
-/** The ceilings of a row. */
 export function pickCeilings(row: LimitRow): Ceilings {
   return {
     rpm: row.rpm.ceiling,

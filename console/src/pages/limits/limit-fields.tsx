@@ -18,12 +18,11 @@ export const BLANK_LIMITS: TypedLimits = {
   concurrency: { text: "", isRemoved: false },
 };
 
-/** The fields of a scope's own limits. They start empty; a blank field changes nothing. */
+/** The fields of the organization's own limits. They start empty; a blank field changes nothing. */
 export function LimitFields(props: {
   readonly typed: TypedLimits;
   readonly onChange: (typed: TypedLimits) => void;
   readonly ceilings: Ceilings;
-  /** The current own limits. */
   readonly own: Ceilings;
   readonly errorOf: (kind: LimitKind) => string | undefined;
 }): ReactNode {

@@ -20,7 +20,9 @@ import { tellingLimits } from "./quiet-rows.ts";
 import { SourceBadge } from "./source-badge.tsx";
 import { UsedBar } from "./used-bar.tsx";
 
-/** The limits of every scope, one kind at a time, with their use and a button to change them. */
+/**
+ * The limits of every scope, one kind at a time, with the used amount and a button to change them.
+ */
 export function LimitPanel({ rows }: { readonly rows: readonly LimitRow[] }): ReactNode {
   const [filters, setFilters] = useFilters<{
     limit: string | undefined;
@@ -29,7 +31,7 @@ export function LimitPanel({ rows }: { readonly rows: readonly LimitRow[] }): Re
     all: string | undefined;
   }>();
   const [search, setSearch] = useSearchText(filters.q ?? filters.search, (text) =>
-    // Older links have `search`.
+    // Older links have the search text in `search` instead of `q`.
     setFilters({ q: text === "" ? undefined : text, search: undefined }),
   );
   const [editedId, setEditedId] = useState<string>();
@@ -176,10 +178,12 @@ function ScopeName(props: { readonly row: LimitRow; readonly names: RowNames }):
   );
 }
 
-/** The names by which a row is found. */
 interface RowNames {
   readonly name: string;
-  /** The key that a model's limit belongs to. */
+  /**
+   * The name of the key to which a model's limit belongs; undefined if it belongs to the
+   * organization.
+   */
   readonly key?: string;
 }
 
@@ -209,7 +213,6 @@ const SCOPE_LABELS: Readonly<Record<LimitRow["scope"], string>> = {
   endpoint: "Dedicated endpoint",
 };
 
-/** A button that opens the dialog of a row; disabled without the right to change it. */
 export function EditButton(props: {
   readonly need: Need;
   readonly label: string;

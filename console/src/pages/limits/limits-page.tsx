@@ -22,10 +22,8 @@ const LEAD =
   "Per-minute limits cover the last 60 seconds. A request must be within every limit that " +
   "applies: organization, key, and model.";
 
-/** How often the use of the limits is refreshed. */
 const REFRESH_MS = 10_000;
 
-/** `/limits`: the limits with their use, and the explanation of a refusal. */
 export function LimitsPage(): ReactNode {
   const answer = useAnswer("GET /api/console/limits", undefined, { refetchMs: REFRESH_MS });
   const [isAdding, setIsAdding] = useState(false);

@@ -7,7 +7,6 @@ import { KIND_LABELS, LIMIT_KINDS, type LimitKind } from "./limit-change.ts";
 import { SourceBadge } from "./source-badge.tsx";
 import { ShareBar } from "./used-bar.tsx";
 
-/** The use of the organization's three limits, which all its keys share. */
 export function OrgMeters({ rows }: { readonly rows: readonly LimitRow[] }): ReactNode {
   const org = rows.find(({ scope }) => scope === "org");
   if (org === undefined) return null;

@@ -1,7 +1,7 @@
 import { Button, Group, Text } from "@mantine/core";
 import type { ReactNode } from "react";
 
-/** Says how many keys are hidden because they have only defaults, with a button to show them. */
+/** Tells how many keys are hidden because they have only defaults, with a button to show them. */
 export function QuietNote(props: {
   readonly quiet: number;
   /** The limits that these keys have: `"only the default limits"`. */

@@ -2,18 +2,17 @@ import type { LimitRow } from "../../../../src/account/console-api/contract.ts";
 import type { CapRow } from "../keys/cap-left.ts";
 import { LIMIT_KINDS } from "./limit-change.ts";
 
-/** Fewer keys than this are not hidden. */
+/** If fewer keys than this would be hidden, they are all shown. */
 const QUIET_MIN = 10;
 /** A key that uses this share of a limit is not hidden. */
 const CLOSE_SHARE = 0.5;
 
-/** The rows to show, and the number of keys that are hidden. */
 export interface Telling<T> {
   readonly rows: readonly T[];
   readonly quiet: number;
 }
 
-/** Hides keys that have only the default limits and are not close to them. */
+/** Hides keys that have only the default limits and use less than half of them. */
 export function tellingLimits(rows: readonly LimitRow[]): Telling<LimitRow> {
   return without(
     rows,
@@ -21,12 +20,11 @@ export function tellingLimits(rows: readonly LimitRow[]): Telling<LimitRow> {
   );
 }
 
-/** Hides keys without a cap. */
 export function tellingCaps(caps: readonly CapRow[]): Telling<CapRow> {
   return without(caps, ({ scope, capUsd }) => scope === "key" && capUsd === null);
 }
 
-/** True if the limit is set for this row itself, or at least half used. */
+/** True if the limit is specific to this row, or at least half used. */
 function isClose(row: LimitRow, kind: (typeof LIMIT_KINDS)[number]): boolean {
   const { own, source, used, effective } = row[kind];
   if (own !== null || source === "contract") return true;

@@ -11,7 +11,10 @@ import { Panel } from "../../ui/panel.tsx";
 import { Time } from "../../ui/time.tsx";
 import { RefusalReasons } from "../usage/refusal-reasons.tsx";
 
-/** Explains the refusal of a request; its id is in the address, so that the page can be shared. */
+/**
+ * Explains the refusal of a request. The request's ID is in the page's address, so that the
+ * explanation can be shared.
+ */
 export function RefusalPanel(): ReactNode {
   const [filters, setFilters] = useFilters<{ refused: string | undefined }>();
   const asked = filters.refused ?? "";

@@ -3,7 +3,6 @@ import type { ReactNode } from "react";
 
 import type { LimitValue } from "../../../../src/account/console-api/contract.ts";
 
-/** A badge with the source of a limit; nothing if it is unknown. */
 export function SourceBadge({ source }: { readonly source: LimitValue["source"] }): ReactNode {
   if (source === null) return null;
   return (

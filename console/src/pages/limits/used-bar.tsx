@@ -4,7 +4,6 @@ import type { ReactNode } from "react";
 import type { LimitValue } from "../../../../src/account/console-api/contract.ts";
 import { formatCount } from "../../ui/count.tsx";
 
-/** The use of a limit as figures and a bar. */
 export function UsedBar(props: { readonly value: LimitValue; readonly miw?: number }): ReactNode {
   const { used, effective } = props.value;
   if (used === null) {
@@ -31,7 +30,9 @@ export function UsedBar(props: { readonly value: LimitValue; readonly miw?: numb
   );
 }
 
-/** A bar for a share of 0 to 1. Hidden from screen readers, which read the figures next to it. */
+/**
+ * A bar for a share from 0 to 1. Screen readers skip it, because they read the figures next to it.
+ */
 export function ShareBar({ share }: { readonly share: number }): ReactNode {
   const percent = Math.min(100, Math.max(0, share * 100));
   return (

@@ -6,7 +6,6 @@ import type { ModelProvider } from "../../../../src/account/console-api/contract
 import { webAddress } from "../providers/provider-labels.ts";
 import { labelChecked } from "./price-rows.ts";
 
-/** The date of the last price check of a listing, with the page that was read. */
 export function CheckedNote({ listing }: { readonly listing: ModelProvider }): ReactElement {
   const { checked, name } = listing;
   const address = webAddress(checked?.url ?? null);

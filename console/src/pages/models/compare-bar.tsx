@@ -6,13 +6,11 @@ import { LinkButton } from "../../ui/app-link.tsx";
 import { COMPARED_MAX, withPick, writePicks } from "./compare-picks.ts";
 import styles from "./models.module.css";
 
-/** The models picked for a comparison. */
 export interface Picks {
   readonly ids: readonly string[];
   readonly change: (ids: readonly string[]) => void;
 }
 
-/** A checkbox that adds a model to the comparison. */
 export function PickBox(props: { readonly model: Model; readonly picks: Picks }): ReactElement {
   const { model, picks } = props;
   const isPicked = picks.ids.includes(model.id);
@@ -28,7 +26,6 @@ export function PickBox(props: { readonly model: Model; readonly picks: Picks })
   );
 }
 
-/** The picked models with a button to compare them; nothing while none is picked. */
 export function CompareBar(props: {
   readonly models: readonly Model[];
   readonly picks: Picks;

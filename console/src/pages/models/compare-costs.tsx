@@ -20,13 +20,15 @@ const TITLE = "Your last 30 days at these prices";
 
 export interface CompareCostsProps {
   readonly ids: readonly string[];
-  /** Counts only the requests to this model; undefined for all chat requests. */
+  /** Counts only the requests to this model; undefined counts all chat requests. */
   readonly of: string | undefined;
   readonly onOf: (model: string | undefined) => void;
   readonly isSignedIn: boolean;
 }
 
-/** The cost that the reader's own requests would have had with each of the models. */
+/**
+ * The cost that the reader's requests of the last 30 days would have had with each of the models.
+ */
 export function CompareCosts(props: CompareCostsProps): ReactElement {
   if (props.isSignedIn) return <OwnCosts {...props} />;
   return (
@@ -74,7 +76,6 @@ function OwnCosts({ ids, of, onOf }: CompareCostsProps): ReactElement {
   );
 }
 
-/** The option for all models; no model has this id. */
 const ALL = "*";
 
 function Costs({ costs }: { readonly costs: ModelCosts }): ReactElement {
@@ -183,7 +184,6 @@ const OTHERS: Column<ComparedModel> = {
   render: ({ listings }) => <span className={kit.figures}>{otherCosts(listings)}</span>,
 };
 
-/** A cost as a bar; the highest cost fills the column. */
 function CostBar(props: {
   readonly usd: string | null | undefined;
   readonly most: string | undefined;

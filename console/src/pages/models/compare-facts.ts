@@ -18,16 +18,13 @@ import {
 } from "./price-labels.ts";
 import { servedFirst, type ServedListing, type ServedModels } from "./served.ts";
 
-/** The value of a fact for one model. */
 export interface FactCell {
   readonly text: string;
-  /** A second line. */
   readonly note?: string;
-  /** True for the best value in the line; false if all are equal. */
+  /** True for the best value of the line; false for all if they are equal. */
   readonly isBest: boolean;
 }
 
-/** A line of the comparison, with a cell for each model in the given order. */
 export interface Fact {
   readonly label: string;
   readonly cells: readonly FactCell[];
@@ -35,7 +32,7 @@ export interface Fact {
 
 /**
  * The lines of a comparison. Prices, sizes and verdicts are those of each model's first provider.
- * Verdicts and served figures have a line only if one is known.
+ * Verdicts and served figures have a line only if at least one of them is known.
  */
 export function compareFacts(
   models: readonly Model[],
@@ -126,7 +123,7 @@ function inAndOut({ prompt, completion }: PricesPerMillion): string {
   return `${showPrice(prompt)} in, ${showPrice(completion)} out`;
 }
 
-/** Most models do not offer cache writes for an hour. */
+/** The line of the one-hour cache write is left out if no provider offers it. */
 function pricesHours(listing: ModelProvider | undefined): boolean {
   return listing?.prices?.[HOUR_WRITE] !== undefined;
 }
@@ -152,7 +149,6 @@ function priceFact(listings: readonly (ModelProvider | undefined)[], sku: Sku): 
   return { label: `${skuName(sku)}, per million`, cells };
 }
 
-/** Facts of each model's first provider in the last 30 days. */
 function listServedFacts(served: readonly (ServedListing | undefined)[]): readonly Fact[] {
   if (served.every((each) => each === undefined)) return [];
   return [
@@ -199,7 +195,7 @@ function sizeFact(label: string, sizes: readonly (number | null)[]): Fact {
   return { label, cells };
 }
 
-/** The parameters that another of these models accepts and this one does not. */
+/** The parameters that another of `models` accepts and `model` does not. */
 function lacking(model: Model, models: readonly Model[]): string {
   const all = new Set(models.flatMap(({ parameters }) => Object.keys(parameters)));
   const names = [...all].filter((name) => !Object.hasOwn(model.parameters, name)).sort();

@@ -19,7 +19,6 @@ const CRUMBS = [{ label: "Models", to: "/models" }];
 
 type CompareSearch = Readonly<Partial<Record<"models" | "of", string | undefined>>>;
 
-/** `/models/compare`: up to four models side by side, with the costs of the reader's requests. */
 export function ComparePage(): ReactElement {
   const catalog = useAnswer("GET /api/catalog.json");
   return (
@@ -36,7 +35,6 @@ export function ComparePage(): ReactElement {
   );
 }
 
-/** Opens the playground with all picked models. */
 function TryButton(): ReactElement | null {
   const [{ models }] = useFilters<CompareSearch>();
   const ids = readPicks(models);

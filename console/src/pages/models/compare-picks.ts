@@ -1,18 +1,17 @@
-/** The most models that fit side by side. */
 export const COMPARED_MAX = 4;
 
-/** The ids in the address: the first four, without repetition. */
+/** Reads the model IDs from the address: the first four, without duplicates. */
 export function readPicks(text: string | undefined): readonly string[] {
   const ids = (text ?? "").split(",").map((id) => id.trim());
   return [...new Set(ids)].filter((id) => id !== "").slice(0, COMPARED_MAX);
 }
 
-/** The text in the address for these models; undefined for none. */
+/** Writes the model IDs for the address; undefined if there are none. */
 export function writePicks(ids: readonly string[]): string | undefined {
   return ids.length === 0 ? undefined : ids.join(",");
 }
 
-/** Adds or removes a model; a fifth one is not added. */
+/** Adds or removes a model; a fifth model is not added. */
 export function withPick(ids: readonly string[], id: string, isPicked: boolean): readonly string[] {
   const others = ids.filter((each) => each !== id);
   if (!isPicked) return others;

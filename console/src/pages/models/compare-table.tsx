@@ -12,7 +12,6 @@ import { compareFacts, type FactCell } from "./compare-facts.ts";
 import styles from "./models.module.css";
 import { useServed } from "./use-served.ts";
 
-/** The models side by side, with a column for each model and a line for each fact. */
 export function CompareTable(props: {
   readonly models: readonly Model[];
   readonly onRemove: (id: string) => void;
@@ -79,8 +78,8 @@ function Cell({ cell }: { readonly cell: FactCell }): ReactElement {
 }
 
 /**
- * A label for the verification state of each model's first listing, for at most four models.
- * Undefined for visitors and while it loads.
+ * Labels the verification state of each model's first listing, for at most four models. A label is
+ * undefined for visitors and while it loads.
  */
 function useFirstVerdicts(models: readonly Model[]): readonly (string | undefined)[] {
   const verdicts = [

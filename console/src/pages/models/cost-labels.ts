@@ -13,7 +13,10 @@ export function costLabel(cost: ListingCost | undefined): string | undefined {
   return cost.is_at_least ? `at least ${shown}` : shown;
 }
 
-/** The difference to the paid amount, `"−$0.50 (−25%)"`; undefined without an exact cost. */
+/**
+ * The difference to the paid amount: `"−$0.500000 (−25.0%)"`; undefined if the exact cost is
+ * unknown.
+ */
 export function differenceLabel(cost: ListingCost | undefined, spent: string): string | undefined {
   if (cost?.cost_usd == null || cost.is_at_least) return undefined;
   const paid = parseUsd(spent);
@@ -38,7 +41,7 @@ export function otherCosts(listings: readonly ListingCost[]): string {
   return low === high ? showUsd(low) : `${showUsd(low)} to ${showUsd(high)}`;
 }
 
-/** Sentences about requests that cannot run on the model, or may fail there. */
+/** Sentences about requests that cannot run on the model, or that it may refuse. */
 export function costNotes(model: ComparedModel): readonly string[] {
   if (model.obstacle === "not_listed") return ["Not listed."];
   if (model.obstacle === "modality")
@@ -56,7 +59,6 @@ export function costNotes(model: ComparedModel): readonly string[] {
   ];
 }
 
-/** The requests that the figures leave out, with the reason for each. */
 export function leftOut({ not_counted }: ModelCosts): readonly string[] {
   return not_counted.map(({ model, requests, reason }) =>
     reason === "too_many"

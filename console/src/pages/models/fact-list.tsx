@@ -7,7 +7,6 @@ export interface FactListProps {
   readonly facts: readonly { readonly label: string; readonly value: ReactNode }[];
 }
 
-/** Labels with their values below, side by side if there is space. */
 export function FactList({ facts }: FactListProps): ReactElement {
   return (
     <dl className={styles.facts}>

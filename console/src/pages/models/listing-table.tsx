@@ -37,7 +37,6 @@ type Row = ModelProvider & {
   readonly figures: ServedListing | undefined;
 };
 
-/** A model's providers with their prices and figures, in routing order. */
 export function ListingTable(props: {
   readonly model: string;
   readonly listings: readonly ModelProvider[];
@@ -72,7 +71,7 @@ export function ListingTable(props: {
   );
 }
 
-/** The model that the provider reports in its answers, if it differs from the listed one. */
+/** The model name that the provider reports in its answers, if it differs from the listed name. */
 function ReportedModel(props: {
   readonly provider: Provider | undefined;
   readonly model: string;
@@ -92,7 +91,7 @@ function ReportedModel(props: {
 
 const KEPT: Kept = { id: "listings", rows: ["provider", "providers"] };
 
-/** Input and output prices come first. */
+/** The table shows input and output prices first. */
 const ORDER: readonly Sku[] = [...new Set<Sku>(["prompt", "completion", ...SKUS])];
 
 const SHOWN_FROM: Readonly<Partial<Record<Sku, ShownFrom>>> = {
@@ -101,7 +100,7 @@ const SHOWN_FROM: Readonly<Partial<Record<Sku, ShownFrom>>> = {
   cached_prompt: "wide",
 };
 
-/** The id of a column that only signed-in readers see. */
+/** The ID of a column that only signed-in readers see. */
 const VERDICT = "verdict";
 
 const COLUMNS: readonly Column<Row>[] = [
@@ -181,7 +180,8 @@ const COLUMNS: readonly Column<Row>[] = [
   numberColumn(
     "output",
     "Max output",
-    // For other billing it bounds the cost of an image or a second, and is not a count of tokens.
+    // If a listing bills by image or second, this number bounds the cost and counts no output
+    // tokens.
     ({ billing, max_output_tokens }) => (billing === "token" ? max_output_tokens : null),
     { shownFrom: "wide" },
   ),
@@ -215,7 +215,10 @@ const COLUMNS: readonly Column<Row>[] = [
   },
 ];
 
-/** Without verdicts, the routing order would be wrong, so it is hidden as well. */
+/**
+ * Verdicts change the routing order, and visitors do not see verdicts, so they do not see the order
+ * either.
+ */
 const PUBLIC_COLUMNS = COLUMNS.filter(({ id }) => id !== VERDICT && id !== "place");
 
 function priceColumn(sku: Sku): Column<Row> {

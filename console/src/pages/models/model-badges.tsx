@@ -7,7 +7,6 @@ import kit from "../../ui/kit.module.css";
 import { changeLabel, nextChange } from "./price-rows.ts";
 import { leavingLabel, loggingLabel, MODALITY_NAMES } from "./model-labels.ts";
 
-/** Badges for a model's modality, inputs, prompt logging, and upcoming changes. */
 export function ModelBadges({ model }: { readonly model: Model }): ReactElement {
   const logging = loggingLabel(model.providers);
   const reads = model.input_modalities.filter((kind) => kind !== "text");
@@ -25,7 +24,6 @@ export function ModelBadges({ model }: { readonly model: Model }): ReactElement 
   );
 }
 
-/** Upcoming changes in words: a new price, or the model's withdrawal. */
 export function News({ model }: { readonly model: Model }): ReactElement {
   return (
     <>

@@ -17,14 +17,16 @@ export interface ModelFilterRailProps {
   readonly search: ModelSearch;
   readonly change: (change: Wanted, how: ChangeHow) => void;
   readonly choices: ModelChoices;
-  /** True if served figures are known, so that speeds can be filtered. */
+  /** True if served figures are known, so that the reader can filter by speed. */
   readonly hasFigures: boolean;
-  /** The number of matching models, for the button that closes the filters on a phone. */
   readonly found: number;
   readonly onClose: () => void;
 }
 
-/** All filters. Each is in the address, so that a view can be shared, and Back undoes a change. */
+/**
+ * The filters of the models page. They are in the address, so that a view can be shared and Back
+ * undoes a change.
+ */
 export function ModelFilterRail(props: ModelFilterRailProps): ReactElement {
   const { search, change, choices, hasFigures, found, onClose } = props;
   const choose = (wanted: Wanted): void => change(wanted, { history: "step" });
@@ -82,7 +84,7 @@ export function ModelFilterRail(props: ModelFilterRailProps): ReactElement {
 interface Slider {
   readonly name: "context" | "price" | "output" | "ttft" | "speed";
   readonly label: string;
-  /** From left to right; left of them is "any". */
+  /** The values from left to right; the position to the left of the first value means "any". */
   readonly steps: readonly string[];
   /** Parses the value in the address; undefined if it is absent or invalid. */
   readonly read: (text: string | undefined) => number | undefined;
@@ -125,7 +127,7 @@ const SLIDERS: readonly Slider[] = [
   },
 ];
 
-/** A slider over the steps; another valid value in the address is kept. */
+/** A slider over the steps. A valid value in the address that is no step is kept. */
 function StepSlider(props: {
   readonly slider: Slider;
   readonly value: string | undefined;
@@ -164,13 +166,11 @@ function StepSlider(props: {
   );
 }
 
-/** The index of the step that is closest to a value. */
 function findPlace({ steps, read }: Slider, text: string): number {
   const far = steps.map((step) => Math.abs((read(step) ?? 0) - (read(text) ?? 0)));
   return far.indexOf(Math.min(...far));
 }
 
-/** All filters cleared; the view and sort order are kept. */
 export const CLEARED = {
   q: undefined,
   modality: undefined,
@@ -186,7 +186,6 @@ export const CLEARED = {
   logging: undefined,
 } as const;
 
-/** The number of filters set in the rail. */
 export function countFilters(search: ModelSearch): number {
   const { q: _words, modality: _kind, ...inRail } = CLEARED;
   return Object.keys(inRail).filter((name) => search[name as keyof typeof inRail] !== undefined)

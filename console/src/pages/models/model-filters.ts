@@ -3,7 +3,6 @@ import { parseUsd } from "../../ui/money-math.ts";
 import { tokenPrice, type Sku } from "./price-labels.ts";
 import type { ServedListing, ServedModels } from "./served.ts";
 
-/** The state that the models page keeps in its address. */
 export type ModelSearch = Readonly<
   Partial<
     Record<
@@ -29,10 +28,10 @@ export type ModelSearch = Readonly<
 
 /**
  * The matching models, in the given order. Filters that depend on the provider (price, speed,
- * country, logging, parameters) must all match the same provider: a cheap provider that logs
- * prompts and an expensive one that does not are no match for "cheap without logging". The price is
- * that of the first matching provider, which is tried first. Without `served`, filters by speed are
- * ignored.
+ * country, logging, parameters) must all match the same provider: a model with a cheap provider
+ * that logs prompts and an expensive one that does not is no match for "cheap without logging". The
+ * price is that of the first matching provider, which is tried first. Without `served`, filters by
+ * speed are ignored.
  */
 export function filterModels(
   models: readonly Model[],
@@ -55,7 +54,7 @@ function matchesWords(model: Model, words: readonly string[]): boolean {
   return words.every((word) => text.includes(word));
 }
 
-/** The model's providers that match; empty if the first of them is too expensive. */
+/** The model's matching providers; empty if the first matching provider is too expensive. */
 export function fittingListings(
   model: Model,
   search: ModelSearch,
@@ -82,14 +81,14 @@ export function fittingListings(
     : [];
 }
 
-/** False without a declared data center, because the provider may run anywhere. */
+/** False if no data center is declared, because the provider may run anywhere. */
 function runsOnlyIn({ datacenters }: ModelProvider, country: string): boolean {
   return datacenters.length > 0 && datacenters.every((each) => each === country);
 }
 
 /**
- * `max` is in micro-dollars per million tokens. Other billing than by token matches only without
- * it.
+ * `max` is in micro-dollars per million tokens; undefined matches everything. A listing that is not
+ * billed by token matches only an undefined `max`.
  */
 function costsWithin(listing: ModelProvider, sku: Sku, max: bigint | undefined): boolean {
   if (max === undefined) return true;
@@ -140,7 +139,6 @@ export interface ModelChoices {
   readonly countries: readonly string[];
 }
 
-/** The values that occur in the catalog, for each filter. */
 export function listChoices(models: readonly Model[]): ModelChoices {
   const listings = models.flatMap(({ providers }) => providers);
   const names = new Map(listings.map(({ provider, name }) => [provider, name]));

@@ -7,7 +7,6 @@ import { formatCount } from "../../ui/count.tsx";
 import { countryName } from "../../ui/country-name.ts";
 import { showUtc } from "../../ui/time.tsx";
 
-/** The labels of modalities, for filters and badges. */
 export const MODALITY_NAMES: Readonly<Record<Model["modality"], string>> = {
   text: "Text",
   image: "Image",
@@ -46,7 +45,7 @@ export function countryNames(codes: readonly string[]): string {
   return codes.length === 0 ? "Not declared" : codes.map(countryName).join(", ");
 }
 
-/** `"600 requests per minute"`; `"Not declared"` without a capacity. */
+/** `"600 requests per minute"`; `"Not declared"` if there is no capacity. */
 export function capacityLabel(capacity: ModelProvider["capacity"]): string {
   if (capacity.length === 0) return "Not declared";
   return capacity
@@ -73,7 +72,7 @@ export interface LoggingLabel {
   readonly tone: "ok" | "warn";
 }
 
-/** Says if none, some or all of the providers retain prompts. */
+/** Tells if none, some or all of the providers retain prompts. */
 export function loggingLabel(
   listings: readonly Pick<ModelProvider, "prompt_logging">[],
 ): LoggingLabel {
@@ -83,7 +82,7 @@ export function loggingLabel(
   return { word, tone: "warn" };
 }
 
-/** `"Leaves on 3 Jan 2027"`; undefined after that day or without one. */
+/** `"Leaves on 3 Jan 2027"`; undefined after that day or if there is no date. */
 export function leavingLabel(deprecationDate: string | null, nowMs: number): string | undefined {
   if (deprecationDate === null) return undefined;
   const lastMs = Date.parse(`${deprecationDate}T23:59:59.999Z`);
@@ -91,7 +90,6 @@ export function leavingLabel(deprecationDate: string | null, nowMs: number): str
   return `Leaves on ${dayLabel(deprecationDate)}`;
 }
 
-/** `"3 Jan 2027"` of `"2027-01-03"`. */
 export function dayLabel(day: string): string {
   const at = `${day}T00:00:00Z`;
   return Number.isNaN(Date.parse(at)) ? day : showUtc(at, "day");

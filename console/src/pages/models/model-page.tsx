@@ -30,7 +30,6 @@ import { useServed } from "./use-served.ts";
 
 const CRUMBS = [{ label: "Models", to: "/models" }];
 
-/** `/models/$`: a model with its providers, parameters and sample code. Open to every visitor. */
 export function ModelPage(): ReactElement {
   const { _splat: id = "" } = useParams({ strict: false });
   const catalog = useAnswer("GET /api/catalog.json");
@@ -122,7 +121,6 @@ function ModelParts({ model }: { readonly model: Model }): ReactElement {
   );
 }
 
-/** The figures of each provider of this model. */
 function ServedByProviders({ model: { id, providers } }: { readonly model: Model }): ReactElement {
   const of = useMemo(() => ({ model: id }), [id]);
   const nameOf = useCallback(

@@ -24,17 +24,14 @@ export interface ModelTableProps {
   readonly models: readonly Model[];
   readonly search: ModelSearch;
   readonly picks: Picks;
-  /** Undefined if no served figures are known; their columns are then left out. */
+  /** Undefined if no served figures are known; the table then leaves out their columns. */
   readonly served: ServedFor | undefined;
-  /** True if the filters are shown next to the table. */
   readonly isNarrow: boolean;
-  /** A button for the empty table. */
   readonly onNone: ReactNode;
 }
 
 const KEPT: Kept = { id: "models", rows: ["model", "models"] };
 
-/** A table of models with prices and served figures. */
 export function ModelTable(props: ModelTableProps): ReactElement {
   const { models, search, picks, served, isNarrow, onNone } = props;
   const rows = useMemo(
@@ -54,7 +51,9 @@ export function ModelTable(props: ModelTableProps): ReactElement {
   );
 }
 
-/** A model with its matching providers; prices and figures are those of the first. */
+/**
+ * A model with its matching providers. Prices and figures are those of the first matching provider.
+ */
 interface Row {
   readonly model: Model;
   readonly listings: readonly ModelProvider[];
@@ -143,7 +142,7 @@ function ModelName({ model, picks }: Pick<Row, "model"> & { readonly picks: Pick
   );
 }
 
-/** Figures of the last 30 days, of the first provider; the share of calls is of all providers. */
+/** Figures of the first provider in the last 30 days; the share of calls covers all providers. */
 const SERVED_COLUMNS: readonly Column<Row>[] = [
   numberColumn("speed", "Tokens / s", ({ figures }) => figures?.tokensPerSecond, {
     isSortable: true,
@@ -163,7 +162,9 @@ const SERVED_COLUMNS: readonly Column<Row>[] = [
   }),
 ];
 
-/** Other billing than by token shows the first line of the price card as the output price. */
+/**
+ * A listing that is not billed by token shows the first line of its price card as the output price.
+ */
 function priceColumn(sku: Sku, label: string): Column<Row> {
   return {
     id: sku,
@@ -178,7 +179,7 @@ function priceColumn(sku: Sku, label: string): Column<Row> {
   };
 }
 
-/** The first provider's price, and the lowest one below it if another provider is cheaper. */
+/** The first provider's price, and the lowest price below it if another provider is cheaper. */
 function Price(props: Pick<Row, "listings"> & { readonly sku: Sku }): ReactElement {
   const { listings, sku } = props;
   const paid = paidPrice(listings, sku);

@@ -21,7 +21,6 @@ import { ModelTable } from "./model-table.tsx";
 import styles from "./models.module.css";
 import { useServed, type ServedFor } from "./use-served.ts";
 
-/** `/models`: all models, newest first, with filters. Open to every visitor. */
 export function ModelsPage(): ReactElement {
   const catalog = useAnswer("GET /api/catalog.json");
   return (
@@ -44,7 +43,6 @@ export function ModelsPage(): ReactElement {
 
 const RAIL = "model-filters";
 const TYPING_MS = 250;
-/** Back undoes a choice. */
 const STEP = { history: "step" } as const;
 
 function ModelList({ models }: { readonly models: readonly Model[] }): ReactElement {
@@ -134,7 +132,7 @@ function ModelList({ models }: { readonly models: readonly Model[] }): ReactElem
   );
 }
 
-/** Says whose served figures the table has, and how a filter by speed treats unmeasured models. */
+/** Tells whose served figures the table has, and how a filter by speed treats unmeasured models. */
 function speedNote(search: ModelSearch, served: ServedFor | undefined): string {
   if (served === undefined) {
     return hasSpeedFilter(search)

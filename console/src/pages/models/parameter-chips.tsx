@@ -5,7 +5,6 @@ import type { Model } from "../../../../src/account/console-api/contract.ts";
 import { parameterLabel } from "./model-labels.ts";
 import styles from "./models.module.css";
 
-/** The inputs and parameters of a model, with the values that each parameter accepts. */
 export function ParameterChips({ model }: { readonly model: Model }): ReactElement {
   const parameters = Object.entries(model.parameters);
   return (
@@ -29,7 +28,7 @@ export function ParameterChips({ model }: { readonly model: Model }): ReactEleme
   );
 }
 
-/** `"only Lab A"` if not every provider accepts the parameter; undefined if all do. */
+/** `"only Lab A"` if not every provider accepts the parameter; undefined if all or none do. */
 function providersWith({ providers }: Model, parameter: string): string | undefined {
   const taking = providers.filter(({ parameters }) => Object.hasOwn(parameters, parameter));
   if (taking.length === providers.length || taking.length === 0) return undefined;

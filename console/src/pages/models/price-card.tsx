@@ -15,7 +15,6 @@ interface Line {
   readonly price: string;
 }
 
-/** Prices per image, second or token as the providers publish them; nothing if none does. */
 export function PriceCard(props: {
   readonly listings: readonly ModelProvider[];
 }): ReactElement | null {

@@ -16,16 +16,19 @@ const NAMES: Readonly<Record<Sku, string>> = {
   internal_reasoning: "Reasoning",
 };
 
-/** In the order in which pages list them. */
+/** The SKUs in the order in which pages list them. */
 export const SKUS = Object.keys(NAMES) as readonly Sku[];
-/** Most listings have no separate price for it and charge it like other cache writes. */
+/** A listing without a separate price for this SKU charges it like other cache writes. */
 export const HOUR_WRITE = "cache_write_1h" satisfies Sku;
 
 export function skuName(sku: Sku): string {
   return NAMES[sku];
 }
 
-/** `"same as input"` if the listing has no separate price for the SKU. */
+/**
+ * `"same as input"` or `"same as output"`; undefined if the listing has a separate price for the
+ * SKU.
+ */
 export function defaultLabel(listing: ModelProvider, sku: Sku): string | undefined {
   if (!listing.defaulted.includes(sku)) return undefined;
   return sku === "internal_reasoning" ? "same as output" : "same as input";
@@ -42,18 +45,20 @@ export function cardLineLabel(line: ModelProvider["price_card"][number]): string
   return `${showPrice(line.cost_usd)} ${line.unit === "image" ? "an" : "a"} ${line.unit}`;
 }
 
-/** The price of a SKU in dollars per million tokens; undefined for other billing than by token. */
+/**
+ * The price of a SKU in dollars per million tokens; undefined if the listing is not billed by
+ * token.
+ */
 export function tokenPrice(listing: ModelProvider, sku: Sku): string | undefined {
   return listing.billing === "token" ? listing.prices?.[sku] : undefined;
 }
 
-/** The first provider's price, which a request usually pays. */
 export function paidPrice(listings: readonly ModelProvider[], sku: Sku): string | undefined {
   const [first] = listings;
   return first === undefined ? undefined : tokenPrice(first, sku);
 }
 
-/** The lowest of the providers' prices; undefined if none bills by the token. */
+/** The lowest of the providers' prices; undefined if no provider bills by token. */
 export function lowestPrice(listings: readonly ModelProvider[], sku: Sku): string | undefined {
   return listings
     .flatMap((listing) => tokenPrice(listing, sku) ?? [])
@@ -72,7 +77,6 @@ function withLowest(
   return lowest === price ? price : `${price}, from ${lowest}`;
 }
 
-/** A model's price in one line: input and output tokens, or the first line of its price card. */
 export function priceLine(listings: readonly ModelProvider[]): string {
   return withLowest(listings, lowestLine);
 }
@@ -89,7 +93,7 @@ function lowestLine(listings: readonly ModelProvider[]): string {
     return card === undefined ? "Price on each request" : cardLineLabel(card);
   }
   if (isFree(input, output)) return "Free";
-  // Decisions have no output price.
+  // Models for decisions have no output price.
   if (isFree(output)) return `${showPrice(input)} in`;
   return isFree(input)
     ? `${showPrice(output)} out`

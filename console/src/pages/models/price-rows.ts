@@ -9,7 +9,6 @@ import { parseUsd } from "../../ui/money-math.ts";
 import { dayLabel } from "./model-labels.ts";
 import { SKUS, type Sku } from "./price-labels.ts";
 
-/** The prices of a listing for a range of time and prompt sizes. */
 export interface PriceRow {
   readonly key: string;
   readonly provider: string;
@@ -20,9 +19,7 @@ export interface PriceRow {
   readonly prices: PricesPerMillion;
 }
 
-/**
- * The prices of the listings by time and prompt size; no rows for listings with constant prices.
- */
+/** Listings whose prices are constant have no rows. */
 export function priceRows(listings: readonly ModelProvider[]): readonly PriceRow[] {
   return listings.flatMap(
     ({ provider, name, prices, price_tiers: tiers, price_changes: changes }) => {
@@ -68,7 +65,6 @@ function sizeLabel({ above_prompt_tokens: tokens }: PriceTier): string {
   return `${formatCount(tokens)} tokens`;
 }
 
-/** The day, with the time in UTC unless it is midnight. */
 export function instantLabel(instant: string): string {
   const day = dayLabel(instant.slice(0, "2027-01-01".length));
   const time = instant.slice("2027-01-01T".length, "2027-01-01T00:00".length);
@@ -77,7 +73,7 @@ export function instantLabel(instant: string): string {
 
 export type ChangeKind = "rise" | "fall" | "mixed";
 
-/** The direction of a change of prices; undefined if all stay the same. */
+/** The direction of a price change; undefined if all prices stay the same. */
 export function changeKind(
   before: PricesPerMillion,
   after: PricesPerMillion,
@@ -89,7 +85,9 @@ export function changeKind(
   return isRise ? "rise" : isFall ? "fall" : undefined;
 }
 
-/** Without a separate price, a 1-hour cache write costs as much as an ordinary one. */
+/**
+ * If a sheet has no separate price for it, a 1-hour cache write costs as much as an ordinary one.
+ */
 function unitPrice(prices: PricesPerMillion, sku: Sku): bigint {
   return parseUsd(prices[sku] ?? prices.cache_write);
 }
@@ -100,7 +98,6 @@ export interface ComingChange {
   readonly provider: string;
 }
 
-/** The earliest announced change of these listings, for prompts of the smallest size. */
 export function nextChange(listings: readonly ModelProvider[]): ComingChange | undefined {
   const coming = listings.flatMap(({ name, prices, price_changes: changes }) => {
     const next: PriceChange | undefined = changes[0];
@@ -120,7 +117,7 @@ const CHANGES: Readonly<Record<ChangeKind, string>> = {
   mixed: "New prices",
 };
 
-/** `"22 Nov 2026, two sources agree"`; `"Not recorded"` without a check. */
+/** `"22 Nov 2026, two sources agree"`; `"Not recorded"` if the prices were never checked. */
 export function labelChecked(checked: ModelProvider["checked"]): string {
   if (checked === null) return "Not recorded";
   const how = checked.by === "page" ? "the provider's page" : "two sources agree";

@@ -8,7 +8,7 @@ import { Panel } from "../../ui/panel.tsx";
 import { showPrice, skuName, SKUS } from "./price-labels.ts";
 import { priceRows, type PriceRow } from "./price-rows.ts";
 
-/** Prices that depend on the prompt's size or the date; nothing if there are none. */
+/** Shows prices that depend on the prompt's size or the date; renders nothing if there are none. */
 export function PriceSheetPanel(props: {
   readonly listings: readonly ModelProvider[];
 }): ReactElement | null {
@@ -27,7 +27,6 @@ export function PriceSheetPanel(props: {
 
 const TITLE = "Prices by prompt size and date";
 
-/** Has a column for each SKU that a row has a price for. */
 function columnsFor(rows: readonly PriceRow[]): readonly Column<PriceRow>[] {
   const skus = SKUS.filter((sku) => rows.some(({ prices }) => prices[sku] !== undefined));
   return [

@@ -5,7 +5,6 @@ type ListingLabels = Partial<ModelProvider> & {
   readonly completion?: string;
 };
 
-/** A listing for tests; `prompt` and `completion` set all its prices. */
 export function buildListing({
   prompt = "1",
   completion = "2",
@@ -39,7 +38,6 @@ export function buildListing({
   };
 }
 
-/** A model for tests, with one listing unless more are given. */
 export function buildModel(words: Partial<Model>): Model {
   return {
     id: "lab/one",

@@ -13,11 +13,11 @@ import {
 } from "./served-series.ts";
 
 export interface ServedChartProps {
-  /** Whose calls the figures are: `"Your own calls"`, `"All customers"`. */
+  /** Names the customers whose calls the figures count: `"Your own calls"`, `"All customers"`. */
   readonly caption: string;
   readonly listings: readonly ListingFigures[];
   readonly lineOf: (listing: ListingFigures) => ChartPart;
-  /** False for figures of all customers, which are only known by day. */
+  /** False for figures of all customers, which the server has only by day. */
   readonly hasHours: boolean;
   readonly nowMs: number;
 }
@@ -31,7 +31,10 @@ const SPANS: readonly { readonly value: ServedSpan; readonly label: string }[] =
   { value: "24h", label: "24 hours" },
 ];
 
-/** A figure over time, with a line for each listing. Loaded after the page, like all charts. */
+/**
+ * Draws a figure over time, with a line for each listing. Its code is loaded after the page, like
+ * all charts.
+ */
 export default function ServedChart(props: ServedChartProps): ReactElement {
   const { caption, listings, lineOf, hasHours, nowMs } = props;
   const [metric, setMetric] = useState<ServedMetric>("p50");

@@ -5,17 +5,16 @@ import { showUtc } from "../../ui/time.tsx";
 const DAY_MS = 86_400_000;
 const DAYS = 30;
 
-/** The label of a day without data. */
 export const NO_CALLS = "no calls";
 
-/** One of the last 30 days in UTC. */
 export interface ServedDay {
   readonly day: string;
-  /** Null if there were no calls. */
+  /**
+   * The share of hours with calls in which a call succeeded, 0 to 1; null if there were no calls.
+   */
   readonly uptime: number | null;
 }
 
-/** The last 30 days, ending today, including days without figures. */
 export function listDays(days: readonly FiguresAt[], nowMs: number): readonly ServedDay[] {
   const known = new Map(days.map(({ at, uptime }) => [Date.parse(at), uptime]));
   const today = Math.floor(nowMs / DAY_MS) * DAY_MS;
@@ -25,14 +24,14 @@ export function listDays(days: readonly FiguresAt[], nowMs: number): readonly Se
   });
 }
 
-/** The state of a day, which selects its colour. */
+/** The state of a day, which selects the color of its bar. */
 export function upLabel(uptime: number | null): "up" | "partly" | "down" | "none" {
   if (uptime === null) return "none";
   if (uptime === 1) return "up";
   return uptime >= 0.5 ? "partly" : "down";
 }
 
-/** A sentence for screen readers: how many days had calls, and which were below 100%. */
+/** A sentence for screen readers: the number of days with calls, and the days below 100%. */
 export function spokenDays(days: readonly ServedDay[]): string {
   const used = days.filter(({ uptime }) => uptime !== null);
   if (used.length === 0) return "No calls in 30 days";

@@ -15,20 +15,17 @@ import { Panel } from "../../ui/panel.tsx";
 import { listDays, NO_CALLS, spokenDays, upLabel, type ServedDay } from "./served-days.ts";
 import styles from "./models.module.css";
 
-/** Charts are loaded after the page. */
 const ServedChart = lazy(() => import("./served-chart.tsx"));
 
 export interface ServedPanelProps {
-  /** Selects the listings of a model or of a provider. */
   readonly of: { readonly model: string } | { readonly provider: string };
-  /** Renders the name of a row; `label` is the column's label. */
   readonly nameOf: (listing: ListingFigures) => ReactNode;
   readonly label: "Provider" | "Model";
 }
 
 /**
- * Served figures of the last 30 days, for the organization's own calls, and for all customers if
- * the operator publishes them. Visitors see nothing if the operator does not.
+ * Served figures of the last 30 days: of the organization's own calls, and of all customers if the
+ * operator publishes them. If the operator does not, visitors see nothing.
  */
 export function ServedPanel(props: ServedPanelProps): ReactElement | null {
   const isSignedIn = useMaybeSession()?.state === "signed_in";
@@ -114,7 +111,7 @@ function FiguresTable(
   );
 }
 
-/* The ids are the same as in charts of spend, so that a model has the same colour. */
+/* The IDs are the same as in charts of spend, so that a model has the same color in both. */
 function lineOfProvider({ provider }: ListingFigures): ChartPart {
   return { id: provider, name: provider };
 }
@@ -143,7 +140,6 @@ function buildColumns(
   ];
 }
 
-/** One bar per day, the newest last; a day without calls is a short grey bar. */
 function UptimeDays({ days }: { readonly days: readonly ServedDay[] }): ReactElement {
   return (
     <span className={styles.days} role="img" aria-label={spokenDays(days)}>

@@ -25,7 +25,7 @@ export const SERVED_METRICS: Readonly<Record<ServedMetric, MetricOf>> = {
     unit: "count",
     of: ({ tokens_per_second: speed }) => (speed === null ? null : Math.round(speed)),
   },
-  // Rounded down, so that one failure among many calls is not shown as 100%.
+  // The share is rounded down, so that one failure among many calls is not shown as 100%.
   success: {
     label: "Succeeded",
     unit: "share",
@@ -39,8 +39,8 @@ export interface ServedSeries {
 }
 
 /**
- * A line for each of the listings with the most calls. The axis has each of the last 24 hours or 30
- * days; a time without figures is null, which leaves a gap.
+ * Builds a line for each of the listings with the most calls. The axis has every one of the last 24
+ * hours or 30 days; a time without figures is null, which leaves a gap.
  */
 export function buildServedSeries(
   listings: readonly ListingFigures[],

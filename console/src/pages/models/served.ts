@@ -3,7 +3,7 @@ import type {
   ModelProvider,
 } from "../../../../src/account/console-api/contract.ts";
 
-/** How one provider served one model in the last 30 days. */
+/** How one provider served one model in the last 30 days; null means not measured. */
 export interface ServedListing {
   readonly success: number | null;
   readonly uptime: number | null;
@@ -11,15 +11,13 @@ export interface ServedListing {
   readonly tokensPerSecond: number | null;
 }
 
-/** How a model was served in the last 30 days. */
+/** How all providers served a model in the last 30 days. */
 export interface Served {
-  /** Its share of all counted calls, 0 to 1. */
   readonly share: number;
-  /** By the provider's id. */
   readonly byProvider: ReadonlyMap<string, ServedListing>;
 }
 
-/** By model id; models without calls are absent. */
+/** Keyed by model ID. A model without calls has no entry. */
 export type ServedModels = ReadonlyMap<string, Served>;
 
 export function indexServedModels(listings: readonly ListingFigures[]): ServedModels {
@@ -36,7 +34,7 @@ export function indexServedModels(listings: readonly ListingFigures[]): ServedMo
   return models;
 }
 
-/** The figures of the first provider, whose prices are shown as well. */
+/** The figures of the model's first provider, whose prices the page shows as well. */
 export function servedFirst(
   served: ServedModels | undefined,
   of: { readonly id: string; readonly providers: readonly ModelProvider[] },

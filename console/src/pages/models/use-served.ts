@@ -5,16 +5,15 @@ import { useAnswer } from "../../api/use-answer.ts";
 import { useMaybeSession } from "../../api/use-session.ts";
 import { indexServedModels, type ServedModels } from "./served.ts";
 
-/** Served figures of models and providers, and whose calls they are from. */
 export interface ServedFor {
   readonly of: ServedModels;
-  /** By the provider's id. */
+  /** Keyed by provider ID. */
   readonly providers: ReadonlyMap<string, ProviderFigures>;
   readonly whose: "all customers" | "your own calls";
 }
 
 /**
- * Figures of all customers if the operator publishes them, else of the reader's own organization;
+ * Figures of all customers if the operator publishes them, else of the reader's organization;
  * undefined if there are none.
  */
 export function useServed(): ServedFor | undefined {

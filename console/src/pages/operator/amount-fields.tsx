@@ -5,20 +5,20 @@ import { controlled } from "../../ui/controlled.ts";
 import { fieldError } from "../../ui/field-errors.ts";
 import type { useSubmission } from "../keys/use-submission.ts";
 
-/** The typed amount and reference of a manual grant or deposit. */
 export interface TypedAmount {
   readonly amount: string;
   readonly ref: string;
 }
 
-/** Fields for dollars and for a reference, which makes the server apply them only once. */
+/**
+ * Fields for an amount in dollars and for a reference, which makes the server apply the amount only
+ * once.
+ */
 export function AmountFields(props: {
   readonly submission: ReturnType<typeof useSubmission>;
   readonly typed: TypedAmount;
   readonly onTyped: (change: Partial<TypedAmount>) => void;
-  /** An example amount, such as `25.00`. */
   readonly example: string;
-  /** Describes the reference. */
   readonly refMeans: string;
   readonly isFirst?: boolean;
 }): ReactNode {

@@ -10,7 +10,6 @@ import { Panel } from "../../ui/panel.tsx";
 import { OperatorPage } from "./operator-frame.tsx";
 import { CHANGES } from "./organization-tables.tsx";
 
-/** `/operator/changes`: the change log of the whole installation. */
 export function OperatorChangesPage(): ReactElement {
   const [{ before }] = useFilters<{ before?: string }>();
   const query = before === undefined || before === "" ? {} : { before };

@@ -14,13 +14,12 @@ import { notifyDone } from "../../ui/notice.ts";
 import { DialogForm, inDialog } from "../keys/form-dialog.tsx";
 import { useSubmission } from "../keys/use-submission.ts";
 
-/** Closes every settlement period that has ended, after a confirmation. */
 export const CloseDialog = inDialog("Close periods", CloseForm);
 
 interface CloseProps {
   readonly balances: OperatorSettlement["balances"];
   readonly onClose: () => void;
-  /** Gets the result, of which the page shows providers without a manifest. */
+  /** Called with the result, because the page shows its providers without a manifest. */
   readonly onClosed: (closing: OperatorClosing) => void;
 }
 

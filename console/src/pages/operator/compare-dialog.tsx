@@ -15,10 +15,9 @@ interface CompareProps {
   readonly onCompared: (found: OperatorComparison) => void;
 }
 
-/** Compares a provider's statement, pasted or from a file, with a closed period. */
 export const CompareDialog = inDialog("Compare statement", CompareForm);
 
-/** The server's limit, checked here to save the upload. */
+/** Equal to the server's maximum. The page checks it before the upload. */
 const BYTES_MAX = 1024 * 1024;
 const TOO_LARGE =
   "The file is larger than 1 MiB. Compare it with the command settlement reconcile.";

@@ -6,7 +6,6 @@ import { Banner } from "../../ui/banner.tsx";
 import { formatCount } from "../../ui/count.tsx";
 import { DataTable, type Column } from "../../ui/data-table.tsx";
 
-/** The result of a comparison with a provider's statement, with the first differing lines. */
 export function Comparison({ found }: { readonly found: OperatorComparison }): ReactElement {
   const { lines, first_differences: differences } = found;
   return (

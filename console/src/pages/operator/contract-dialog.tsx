@@ -16,7 +16,6 @@ interface ContractProps {
   readonly onClose: () => void;
 }
 
-/** Sets contract limits, which replace the defaults and may be higher. */
 export const ContractDialog = inDialog("Set contract limits", ContractFields);
 
 const EMPTY: ContractForm = { scope: "org", target: "", rpm: "", tpm: "", concurrency: "" };

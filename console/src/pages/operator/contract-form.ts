@@ -1,9 +1,10 @@
 import type { OperatorContract } from "../../../../src/account/console-api/contract.ts";
 
-/** The typed contents of the form for contract limits. */
 export interface ContractForm {
   readonly scope: OperatorContract["scope"];
-  /** The id of the key or model, depending on the scope. */
+  /**
+   * The ID of the key or model, depending on the scope; empty with the scope `key` for every key.
+   */
   readonly target: string;
   readonly rpm: string;
   readonly tpm: string;
@@ -15,7 +16,7 @@ type Problems = Readonly<Partial<Record<keyof ContractForm, string>>>;
 const LIMIT_MAX = 1_000_000_000;
 const NAMES = ["rpm", "tpm", "concurrency"] as const;
 
-/** Reads the form. A blank field keeps its limit, `default` removes it. */
+/** Reads the form. A blank field keeps its limit; `default` removes it. */
 export function readContractForm(
   typed: ContractForm,
 ):

@@ -7,7 +7,9 @@ import { Copyable } from "../../ui/copyable.tsx";
 import { RequestParts, chooseTitle } from "../usage/request-page.tsx";
 import { OperatorPage } from "./operator-frame.tsx";
 
-/** A customer's request with the parts that the customer sees. Each read is recorded. */
+/**
+ * Shows a customer's request to an operator, as the customer sees it. The server records each read.
+ */
 export function OperatorRequestPage(): ReactElement {
   const { orgId = "", requestId = "" } = useParams({ strict: false });
   const asked = { params: { org_id: orgId, request_id: requestId } };

@@ -9,7 +9,9 @@ import { DialogForm, inDialog } from "../keys/form-dialog.tsx";
 import { useSubmission } from "../keys/use-submission.ts";
 import { AmountFields } from "./amount-fields.tsx";
 
-/** Records money that was paid to a provider in advance; only once per reference. */
+/**
+ * Records money that was paid to a provider in advance. The server records a reference only once.
+ */
 export const DepositDialog = inDialog("Record deposit", DepositForm);
 
 function DepositForm({ onClose }: { readonly onClose: () => void }): ReactNode {

@@ -24,7 +24,6 @@ import { figureColumns } from "./organization-tables.tsx";
 const REFRESH_MS = 60_000;
 const TYPING_MS = 300;
 
-/** `/operator`: business figures, customers in trouble, and a look-up by id, email or key. */
 export function OperatorDeskPage(): ReactElement {
   const desk = useAnswer("GET /api/operator/desk", undefined, { refetchMs: REFRESH_MS });
   return (

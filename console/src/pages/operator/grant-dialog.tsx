@@ -10,13 +10,13 @@ import { ORG_READERS } from "./org-readers.ts";
 
 interface GrantProps {
   readonly orgId: string;
-  /** Pre-filled with `reference` for a purchase that is granted by hand. */
+  /** Set together with `reference` for a purchase that the operator grants by hand. */
   readonly amountUsd?: string;
   readonly reference?: string;
   readonly onClose: () => void;
 }
 
-/** Grants credit to an organization; only once per reference. */
+/** Grants credit to an organization. The server grants a reference only once. */
 export const GrantDialog = inDialog("Grant credit", GrantForm);
 
 function GrantForm({ orgId, amountUsd = "", reference = "", onClose }: GrantProps): ReactNode {

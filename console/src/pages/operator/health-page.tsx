@@ -17,7 +17,6 @@ import { OperatorPage } from "./operator-frame.tsx";
 
 const REFRESH_MS = 30_000;
 
-/** `/operator/health`: the health of the installation. */
 export function OperatorHealthPage(): ReactElement {
   const health = useAnswer("GET /api/operator/health", undefined, { refetchMs: REFRESH_MS });
   return (

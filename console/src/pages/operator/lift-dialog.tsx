@@ -14,7 +14,7 @@ interface LiftProps {
   readonly onClose: () => void;
 }
 
-/** Lifts restrictions for unusual use, with a reason for the change log. */
+/** Lifts restrictions for unusual use; the reason goes into the change log. */
 export const LiftDialog = inDialog("Lift restrictions", LiftForm);
 
 function LiftForm({ orgId, onClose }: LiftProps): ReactNode {

@@ -14,7 +14,6 @@ import { OperatorPage } from "./operator-frame.tsx";
 
 const REFRESH_MS = 10_000;
 
-/** `/operator/listings`: the current circuits, pools and verdicts of all listings. */
 export function OperatorListingsPage(): ReactElement {
   const found = useAnswer("GET /api/operator/listings", undefined, { refetchMs: REFRESH_MS });
   return (

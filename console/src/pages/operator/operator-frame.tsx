@@ -15,7 +15,6 @@ const TABS = [
   { to: "/operator/health", label: "Health" },
 ] as const;
 
-/** An operator page with links to the others. */
 export function OperatorPage({ children, ...page }: PageProps): ReactElement {
   return (
     <Page {...page}>

@@ -1,6 +1,6 @@
 import type { RouteName } from "../../../../src/account/console-api/contract.ts";
 
-/** Routes whose answers an operator's change of an organization can affect. */
+/** Routes whose answers can change when an operator changes an organization. */
 export const ORG_READERS: readonly RouteName[] = [
   "GET /api/operator/organizations",
   "GET /api/operator/organizations/:org_id",

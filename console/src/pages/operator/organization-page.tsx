@@ -27,7 +27,6 @@ import {
 } from "./organization-tables.tsx";
 import { CREDIT_LABELS } from "./organizations-page.tsx";
 
-/** `/operator/organizations/$orgId`: an organization with the actions of an operator. */
 export function OperatorOrganizationPage(): ReactElement {
   const { orgId = "" } = useParams({ strict: false });
   const found = useAnswer("GET /api/operator/organizations/:org_id", {

@@ -122,7 +122,6 @@ type Figures = Pick<
   "requests" | "failed_requests" | "spend_usd" | "margin_usd"
 >;
 
-/** Requests, failures, spend and margin. */
 export function figureColumns<T extends Figures>(): readonly Column<T>[] {
   return [
     numberColumn("requests", "Requests", ({ requests }) => requests),

@@ -14,10 +14,8 @@ import { SearchField } from "../../ui/search-field.tsx";
 import { useSearchText } from "../../app/use-search-text.ts";
 import { OperatorPage } from "./operator-frame.tsx";
 
-/** How long typing pauses before the search is sent. */
 const TYPING_MS = 250;
 
-/** `/operator/organizations`: every organization of the installation, newest first. */
 export function OperatorOrganizationsPage(): ReactElement {
   const [search, change] = useFilters<{ q?: string; cursor?: string }>();
   const [typed, ask] = useSearchText(

@@ -19,7 +19,6 @@ import { LiftDialog } from "./lift-dialog.tsx";
 import { OperatorPage } from "./operator-frame.tsx";
 import { RESTRICTIONS } from "./organization-tables.tsx";
 
-/** `/operator/review`: restrictions for unusual use, and purchases that were not credited. */
 export function OperatorReviewPage(): ReactElement {
   return (
     <OperatorPage

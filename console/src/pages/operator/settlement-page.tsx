@@ -28,7 +28,6 @@ import { DepositDialog } from "./deposit-dialog.tsx";
 import { OperatorPage } from "./operator-frame.tsx";
 import { StatementPanel } from "./statement-panel.tsx";
 
-/** `/operator/settlement`: balances with providers, closed periods, and a period's statement. */
 export function OperatorSettlementPage(): ReactElement {
   const found = useAnswer("GET /api/operator/settlement");
   const [{ provider, period }] = useFilters<{ provider?: string; period?: string }>();
@@ -96,7 +95,6 @@ function OpenButton(props: { readonly label: string; readonly onOpen: () => void
   );
 }
 
-/** Says by which terms providers without a manifest were settled. */
 function Unlisted(props: { readonly providers: OperatorClosing["unlisted"] }): ReactNode {
   return props.providers.map(({ provider, terms_from: from }) => (
     <Banner key={provider} tone="warn">

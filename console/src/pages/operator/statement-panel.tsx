@@ -15,7 +15,6 @@ import { Panel } from "../../ui/panel.tsx";
 import { CompareDialog } from "./compare-dialog.tsx";
 import { Comparison } from "./comparison.tsx";
 
-/** A closed period by model, and its comparisons with the provider's statements. */
 export function StatementPanel(props: {
   readonly provider: string;
   readonly period: string;

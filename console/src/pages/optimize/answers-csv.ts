@@ -12,7 +12,10 @@ const HEAD = [
   "total_ms",
 ];
 
-/** The answers as CSV, one per line. Texts that spreadsheets would run as formulas are escaped. */
+/**
+ * Writes the answers as CSV, one per line. Texts that a spreadsheet would run as formulas are
+ * escaped.
+ */
 export function answersCsv(rows: readonly PromptRow[], models: readonly string[]): string {
   const lines = rows.flatMap(({ at, prompt, answers, winner }) =>
     models.flatMap((model) => {
@@ -42,7 +45,7 @@ function plain(text: string | null): string | null {
   return text !== null && BEGINS_FORMULA.test(text) ? `'${text}` : text;
 }
 
-/* The same as in the files that the server writes; a test compares them. */
+/* Equal to the pattern in the server's CSV files, which a test checks. */
 const BEGINS_FORMULA = /^[\s\0]*[=+\-@＝＋－＠]|^[\t\r\n\0]/;
 const NEEDS_QUOTES = /[",\r\n]|^\s|\s$/;
 

@@ -15,10 +15,10 @@ import { promptRows, SEARCHES_MAX, type PromptRow } from "./kept-search.ts";
 import classes from "./optimize.module.css";
 import { useKeptSearch } from "./use-kept-search.ts";
 
-/** The prompts shown at once; few, because answers are long. */
+/** The number of prompts on a page; small, because answers are long. */
 const PAGE_ROWS = 10;
 
-/** The answers of a search as stored in this browser, side by side for each prompt. */
+/** Shows the answers that this browser stores of a search, side by side for each prompt. */
 export function AnswersPanel(props: {
   readonly search: OptimizeSearch;
   readonly orgId: string;

@@ -5,10 +5,9 @@ import type {
 } from "../../../../src/account/console-api/contract.ts";
 import { BrowserShelf } from "../playground/browser-store.ts";
 
-/** The number of searches that the browser keeps; the oldest is dropped first. */
 export const SEARCHES_MAX = 10;
 
-/** The prompts, answers and verdicts of a search, which only this browser stores. */
+/** The prompts, answers and verdicts of a search. Only this browser stores them. */
 export interface KeptSearch {
   readonly id: string;
   readonly orgId: string;
@@ -16,9 +15,9 @@ export interface KeptSearch {
   readonly prompts: readonly string[];
   readonly answers: readonly OptimizeAnswer[];
   readonly verdicts: readonly OptimizeVerdict[];
-  /** The position after which the next request for answers begins. */
+  /** The position after which this browser fetches the next answers. */
   readonly next: number;
-  /** Number of answers that the server dropped before this browser fetched them. */
+  /** The number of answers that the server dropped before this browser fetched them. */
   readonly lost: number;
 }
 
@@ -33,7 +32,7 @@ export function createKeptSearch(
   return { id, orgId, updatedAtMs: Date.now(), prompts, ...nothing };
 }
 
-/** Adds what was fetched after `kept.next`; returns the same object if that was nothing. */
+/** Adds the answers fetched after `kept.next`; returns the same object if there are none. */
 export function withFetched(kept: KeptSearch, fetched: OptimizeAnswers): KeptSearch {
   if (!fetched.held || fetched.next <= kept.next) return kept;
   return {
@@ -45,7 +44,6 @@ export function withFetched(kept: KeptSearch, fetched: OptimizeAnswers): KeptSea
   };
 }
 
-/** A prompt with its answers and verdict. */
 export interface PromptRow {
   readonly at: number;
   /** Undefined if another browser started the search. */
@@ -55,7 +53,7 @@ export interface PromptRow {
   readonly winner: string | null | undefined;
 }
 
-/** A row for each of the first `prompts` prompts that has an answer. */
+/** A row for each of the first `prompts` prompts that has at least one answer. */
 export function promptRows(kept: KeptSearch, prompts: number): readonly PromptRow[] {
   const rows = Array.from({ length: prompts }, (_none, at) => ({
     at,

@@ -56,7 +56,6 @@ interface Draft {
 
 type Problems = Readonly<Partial<Record<keyof Draft, string>>>;
 
-/** The form that starts a search, with an estimate of its highest cost. */
 export function NewSearchForm({ models }: { readonly models: readonly Model[] }): ReactElement {
   const [draft, setDraft] = useState<Draft>(EMPTY);
   const [problems, setProblems] = useState<Problems>({});
@@ -234,7 +233,7 @@ function findProblems(draft: Draft, prompts: readonly string[]): Problems {
   };
 }
 
-/** The decimal text of typed dollars; undefined if they are not an amount above 0. */
+/** The typed dollars as a decimal; undefined if they are not an amount above 0. */
 function parseBudget(text: string): string | undefined {
   const amount = readUsdInput(text);
   return amount === undefined || amount === 0n ? undefined : writeUsd(amount);

@@ -4,7 +4,6 @@ import type {
 } from "../../../../src/account/console-api/contract.ts";
 import type { Tone } from "../../ui/badge.tsx";
 
-/** The objectives of a search with a sentence about each. */
 export const OBJECTIVES: readonly {
   readonly value: OptimizeSearch["objective"];
   readonly label: string;
@@ -31,7 +30,6 @@ export function objectiveLabel(objective: OptimizeSearch["objective"]): string {
   return OBJECTIVES.find(({ value }) => value === objective)?.label ?? objective;
 }
 
-/** The badge of each state of a search. */
 export const STATES: Readonly<Record<OptimizeSearch["state"], readonly [Tone, string]>> = {
   running: ["quiet", "Running"],
   finished: ["ok", "Finished"],
@@ -41,19 +39,20 @@ export const STATES: Readonly<Record<OptimizeSearch["state"], readonly [Tone, st
   failed: ["bad", "Failed"],
 };
 
-/** The best model; undefined without answers, or without verdicts if the objective needs them. */
+/**
+ * The best model; undefined if there are no answers, or if the objective needs verdicts and there
+ * are none.
+ */
 export function findWinner({ objective, results }: OptimizeSearch): OptimizeResult | undefined {
   const first = results.find(({ rank }) => rank === 1);
   return objective === "best_judged" && first?.win_rate === null ? undefined : first;
 }
 
-/** True if an ended search has answers but no winner. */
 export function isUndecided(search: OptimizeSearch): boolean {
   const isAnswered = search.results.some(({ calls, failed }) => calls > failed);
   return isAnswered && search.state !== "running" && findWinner(search) === undefined;
 }
 
-/** Explains why there is no best model. */
 export function noWinnerText(search: OptimizeSearch): string {
   if (!isUndecided(search)) return "No answer yet";
   return "The judge chose an answer to fewer than half of the prompts. Choose another judge.";
@@ -84,7 +83,6 @@ function isRule(line: string): boolean {
   return /^-{3,}\s*$/.test(line);
 }
 
-/** The problem with the prompts; undefined if there is none. */
 export function promptsProblem(prompts: readonly string[]): string | undefined {
   if (prompts.length < PROMPTS_MIN) {
     return `Enter at least ${PROMPTS_MIN} prompts. There are ${prompts.length}.`;
@@ -98,7 +96,6 @@ export function promptsProblem(prompts: readonly string[]): string | undefined {
     : `Prompt ${long + 1} is longer than ${PROMPT_CHARS_MAX} characters. Shorten it.`;
 }
 
-/** The number of calls that a search makes. */
 export function countCalls(prompts: number, models: number, hasJudge: boolean): number {
   return prompts * (models + (hasJudge ? 1 : 0));
 }

@@ -14,11 +14,10 @@ import { objectiveLabel, STATES } from "./optimize-labels.ts";
 
 const POLL_MS = 5_000;
 
-/** `/optimize`: a form to search the best model for one's own prompts, and earlier searches. */
 export function OptimizePage(): ReactElement {
   const searches = useAnswer("GET /api/console/optimize");
   const isRunning = searches.data?.data.some(({ state }) => state === "running") === true;
-  // A second use of the same cached answer, which polls it while a search runs.
+  // The hook is called again for the same cached route, to poll it while a search runs.
   useAnswer("GET /api/console/optimize", undefined, {
     enabled: isRunning,
     ...(isRunning ? { refetchMs: POLL_MS } : {}),

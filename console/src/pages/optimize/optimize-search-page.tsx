@@ -40,13 +40,12 @@ import {
 const POLL_MS = 2_000;
 const CRUMBS = [{ label: "Optimize", to: "/optimize" }];
 
-/** `/optimize/$searchId`: the progress and the results of a search. */
 export function OptimizeSearchPage(): ReactElement {
   const { searchId = "" } = useParams({ strict: false }) as { readonly searchId?: string };
   const asked = { params: { search_id: searchId } };
   const search = useAnswer("GET /api/console/optimize/:search_id", asked);
   const isRunning = search.data?.state === "running";
-  // A second use of the same cached answer, which polls it while the search runs.
+  // The hook is called again for the same cached route, to poll it while the search runs.
   useAnswer("GET /api/console/optimize/:search_id", asked, {
     enabled: isRunning,
     ...(isRunning ? { refetchMs: POLL_MS } : {}),
@@ -66,7 +65,7 @@ export function OptimizeSearchPage(): ReactElement {
   );
 }
 
-/** Refreshes the header's balance when a watched search ends. */
+/** Reads the header's balance again when a search ends while the page is open. */
 function useBalanceAtEnd(isRunning: boolean): void {
   const client = useQueryClient();
   const wasRunning = useRef(false);

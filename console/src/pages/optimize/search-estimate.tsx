@@ -18,7 +18,7 @@ export interface EstimateAsked {
   readonly maxTokens: number | undefined;
 }
 
-/** The highest cost of the search in the form, as quoted by the server. */
+/** The highest cost of the search in the form. The server quotes it. */
 export function SearchEstimate(
   props: EstimateAsked & { readonly budgetUsd: string | undefined },
 ): ReactElement {

@@ -5,17 +5,23 @@ import { call } from "../../api/client.ts";
 import { createKeptSearch, searchShelf, withFetched, type KeptSearch } from "./kept-search.ts";
 
 const POLL_MS = 2_000;
-/** Attempts after the search has ended; another instance may hold the missing answers. */
+/**
+ * Further fetches after the search has ended, because another instance may hold the missing
+ * answers.
+ */
 const TRIES_AFTER_END = 5;
 
 export interface KeptState {
-  /** Undefined if this browser's database is still being read. */
+  /** Undefined while this browser's database is being read. */
   readonly kept: KeptSearch | undefined;
   /** False if this browser stores nothing, so that leaving the page loses the answers. */
   readonly isSaved: boolean;
 }
 
-/** The stored part of a search; fetches and stores more answers while the search runs. */
+/**
+ * Reads the part of a search that this browser stores. While the search runs, fetches more answers
+ * and stores them.
+ */
 export function useKeptSearch(search: OptimizeSearch, orgId: string): KeptState {
   const [kept, setKept] = useState<KeptSearch>();
   const [isSaved, setSaved] = useState(true);
@@ -59,7 +65,7 @@ async function fetchAfter(id: string, after: number, signal: AbortSignal) {
       signal,
     });
   } catch {
-    // The caller tries again.
+    // The caller tries again later.
     return undefined;
   }
 }

@@ -7,7 +7,6 @@ import { AppLink } from "../../ui/app-link.tsx";
 import kit from "../../ui/kit.module.css";
 import { Panel } from "../../ui/panel.tsx";
 
-/** The steps to the first answer; hidden after all are done. */
 export function Checklist({ done }: { readonly done: Overview["done"] }): ReactElement {
   const count = Object.values(done).filter(Boolean).length;
   return (

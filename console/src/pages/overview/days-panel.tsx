@@ -18,7 +18,6 @@ export interface DaysPanelProps {
   readonly models: Overview["day_models"];
 }
 
-/** The last 30 days as bars: spend by model, requests, or failed requests. */
 export function DaysPanel({ days, models }: DaysPanelProps): ReactElement {
   const navigate = useNavigate();
   const [metric, setMetric] = useState<Metric>("spend");
@@ -64,7 +63,9 @@ function toBucket(day: Day, metric: Metric): ChartBucket {
   };
 }
 
-/** The models by spend from the bottom up, then the rest if any day has one. */
+/**
+ * The parts of a bar from the bottom up: the models by spend, then all others if any day has them.
+ */
 function spendParts(days: readonly Day[], models: DaysPanelProps["models"]): readonly ChartPart[] {
   const isRest = days.some(({ spent_by_model }) => Object.hasOwn(spent_by_model, OTHER));
   return [

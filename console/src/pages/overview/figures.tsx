@@ -17,7 +17,6 @@ import { parseUsd, computeShare, showCents, showUsd } from "../../ui/money-math.
 import { showUtc } from "../../ui/time.tsx";
 import { ShareBar } from "../limits/used-bar.tsx";
 
-/** The headline figures: money first, then the last 24 hours. */
 export function Figures({ overview }: { readonly overview: Overview }): ReactElement {
   const { balance } = useSession();
   const { last_24h: day, before, org_cap_usd, cap_reset_at } = overview;
@@ -111,7 +110,6 @@ function DayChange(props: {
   );
 }
 
-/** The failed share of the requests that were not rejected. */
 function endings(day: UsageFigures): string {
   const { failed } = day.by_status;
   const sent = day.requests - countRejected(day);
@@ -123,7 +121,7 @@ function countRejected({ by_status }: UsageFigures): number {
   return by_status.rejected_by_gateway + by_status.rejected_by_provider;
 }
 
-/** The most frequent causes of rejections and the rest, as a link to the requests. */
+/** Counts the most frequent causes of rejections, then all others, and links to the requests. */
 function Causes({ overview }: { readonly overview: Overview }): ReactElement {
   const { last_24h, rejected_for: causes } = overview;
   const all = countRejected(last_24h);

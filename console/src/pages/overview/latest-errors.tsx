@@ -8,7 +8,6 @@ import { Time } from "../../ui/time.tsx";
 import { endingOfRequest } from "../usage/outcome-labels.ts";
 import { EndingBadge } from "../usage/ending-badge.tsx";
 
-/** The last rejected or failed requests, with links to their pages. */
 export function LatestErrors(props: { readonly requests: readonly RequestRow[] }): ReactElement {
   return (
     <TablePanel

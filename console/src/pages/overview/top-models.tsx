@@ -10,7 +10,6 @@ import { TablePanel } from "../../ui/table-panel.tsx";
 
 type TopModel = Overview["top_models"][number];
 
-/** The models with the most spend in the last 30 days. */
 export function TopModels({ models }: { readonly models: readonly TopModel[] }): ReactElement {
   return (
     <TablePanel

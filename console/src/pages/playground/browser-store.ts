@@ -1,10 +1,10 @@
 const NAME = "tm-playground";
-/** 2: with presets; 3: with images and searches. */
+/** Version 2 added presets; version 3 added images and searches. */
 const VERSION = 3;
 const SHELVES = ["conversations", "videos", "presets", "images", "searches"] as const;
 type Shelf = (typeof SHELVES)[number];
 
-/** A stored record; it belongs to an organization, because a browser may be used for several. */
+/** A stored record. It belongs to an organization, because a browser can be used for several. */
 export interface Kept {
   readonly id: string;
   readonly orgId: string;
@@ -12,12 +12,12 @@ export interface Kept {
 }
 
 /**
- * An object store of this browser's IndexedDB. Its records are never sent anywhere. Without
+ * An object store of this browser's IndexedDB. Its records never leave the browser. Without
  * IndexedDB, as in some private windows, nothing is stored and `list` is empty.
  */
 export class BrowserShelf<T extends Kept> {
   readonly #shelf: Shelf;
-  /** The most records per organization; the oldest are removed first. */
+  /** The most records that are stored per organization; the oldest are removed first. */
   readonly countMax: number;
 
   constructor(shelf: Shelf, countMax: number) {
@@ -25,13 +25,15 @@ export class BrowserShelf<T extends Kept> {
     this.countMax = countMax;
   }
 
-  /** The organization's records, newest first. */
   async list(orgId: string): Promise<readonly T[]> {
     const all = await this.#run<T[]>("readonly", (store) => store.index("org").getAll(orgId));
     return (all ?? []).toSorted((a, b) => b.updatedAtMs - a.updatedAtMs);
   }
 
-  /** Stores a record and removes the oldest beyond the bound; false if it could not be stored. */
+  /**
+   * Stores a record, then removes the oldest beyond `countMax`; false if the record could not be
+   * stored.
+   */
   async keep(record: T): Promise<boolean> {
     const kept = await this.#run("readwrite", (store) => store.put(record));
     if (kept === undefined) return false;
@@ -77,8 +79,7 @@ function openDatabase(): Promise<IDBDatabase | undefined> {
         }
       });
       request.addEventListener("success", () => {
-        // Otherwise this page would block a newer version of the console that upgrades the
-        // database.
+        // An open connection would block a newer version of the console that upgrades the database.
         request.result.addEventListener("versionchange", () => request.result.close());
         resolve(request.result);
       });

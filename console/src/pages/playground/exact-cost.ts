@@ -1,6 +1,6 @@
 /**
- * The cost in an answer's JSON as a decimal text of dollars with six decimals; undefined without
- * one. Read from the text, because `JSON.parse` would turn it into a float.
+ * The cost in an answer's JSON, as dollars with six decimals; undefined if there is no cost. It is
+ * read from the text, because `JSON.parse` would turn it into a float.
  */
 export function exactCost(answerText: string): string | undefined {
   let found: string | undefined;

@@ -8,10 +8,9 @@ import { Copyable } from "../../ui/copyable.tsx";
 import { sentence } from "../../ui/sentence.ts";
 import { GatewayFault } from "./gateway.ts";
 
-/** A refused or failed call with the gateway's message, error class and request ID. */
 export function GatewayTrouble(props: {
   readonly title: string;
-  /** Undefined if the error is not from the gateway. */
+  /** The error class; undefined if the error is not from the gateway. */
   readonly errorType: string | undefined;
   readonly message: string;
   readonly requestId?: string | undefined;
@@ -46,7 +45,6 @@ export function GatewayTrouble(props: {
   );
 }
 
-/** The same for any thrown value. */
 export function FaultTrouble({ fault }: { readonly fault: unknown }): ReactElement {
   const known = fault instanceof GatewayFault ? fault : undefined;
   return (

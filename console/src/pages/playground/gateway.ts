@@ -53,11 +53,10 @@ export async function send(
   throw new GatewayFault(response.status, await response.json().catch(() => undefined));
 }
 
-/** A JSON answer with facts from its headers. */
 export interface JsonAnswer {
   readonly json: unknown;
   readonly bodyText: string;
-  /** Decimal dollars; undefined if the answer has no cost. */
+  /** The cost in decimal dollars; undefined if the answer has none. */
   readonly costUsd: string | undefined;
   readonly requestId: string | undefined;
   readonly provider: string | undefined;
@@ -78,12 +77,14 @@ export async function sendJson(
   };
 }
 
-/** The address of a video's file. */
 export function contentAddress(videoId: string): string {
   return `${ROOT}/videos/${encodeURIComponent(videoId)}/content`;
 }
 
-/** After a stop, the gateway keeps reading the answer for a while before it settles the request. */
+/**
+ * Waits before each read of the record: after a stop, the gateway reads the answer on for a while
+ * before it settles the request.
+ */
 const RECORD_WAITS_MS = [0, 500, 1_500, 4_000, 8_000, 16_000, 30_000, 30_000, 30_000];
 
 /** The debit of a request after it is settled; undefined if that takes more than two minutes. */
@@ -93,11 +94,11 @@ export async function settledCost(requestId: string): Promise<string | undefined
     try {
       const record = await sendJson(`/generation?id=${encodeURIComponent(requestId)}`);
       if (text(member(member(record.json, "data"), "outcome")) === "in_flight") continue;
-      // The first match is the record's total, which comes before those of its attempts.
+      // The first match is the request's total: the record has it before the costs of the attempts.
       const micro = /"cost_micro_usd"\s*:\s*(\d+)/.exec(record.bodyText)?.[1];
       return micro === undefined ? undefined : writeUsd(BigInt(micro));
     } catch {
-      // The record is not written yet or not reachable: try again.
+      // The record is not written yet or cannot be reached. The loop tries again.
     }
   }
   return undefined;

@@ -10,10 +10,8 @@ export interface KeptRow {
   readonly detail: ReactNode;
 }
 
-/** Records stored in this browser, each with buttons to open and delete it. */
 export function KeptList(props: {
   readonly rows: readonly KeptRow[];
-  /** The noun for one row: "conversation", "preset". */
   readonly noun: string;
   readonly openId?: string;
   readonly onOpen: (id: string) => void;

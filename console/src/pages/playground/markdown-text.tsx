@@ -4,7 +4,6 @@ import { CodeBlock } from "../../ui/code-block.tsx";
 import { markdownTree, type MarkdownElement, type MarkdownNode } from "./markdown-tree.ts";
 import classes from "./playground.module.css";
 
-/** An answer rendered as Markdown. */
 export default function MarkdownText({ text }: { readonly text: string }): ReactElement {
   return <div className={classes.rich}>{drawn(markdownTree(text))}</div>;
 }
@@ -23,7 +22,7 @@ function Drawn({ element }: { readonly element: MarkdownElement }): ReactElement
     return <CodeBlock code={toText(children)} label={label} />;
   }
   if (tag === "heading") {
-    // Not an `h` element, which would break the page's outline for screen readers.
+    // This is no `h` element, which would break the page's outline for screen readers.
     return (
       <p className={classes.heading} data-level={element.level}>
         {drawn(children)}

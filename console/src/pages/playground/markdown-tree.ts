@@ -1,18 +1,17 @@
 import MarkdownIt, { type Token } from "markdown-it";
 
-/** A part of an answer: a text, or an element of a fixed list. HTML in the answer stays text. */
+/**
+ * A part of an answer: a text, or an element with one of the known tags. HTML in the answer stays
+ * text.
+ */
 export type MarkdownNode = string | MarkdownElement;
 
 export interface MarkdownElement {
   readonly tag: MarkdownTag;
   readonly children: readonly MarkdownNode[];
-  /** The target of a link: `http`, `https` or `mailto`. */
   readonly href?: string;
-  /** The level of a heading: 1 to 6. */
   readonly level?: number;
-  /** The first number of an ordered list. */
   readonly start?: number;
-  /** The language named by the fence of a code block. */
   readonly language?: string;
 }
 
@@ -39,7 +38,7 @@ export type MarkdownTag = (typeof TAGS)[number] | "heading" | "hr" | "br" | "blo
 
 const LINK = /^(?:https?:\/\/|mailto:)/i;
 const reader = new MarkdownIt({ html: false, linkify: true, breaks: true });
-// Without a scheme, a "link" in the text is often a file name.
+// Links without a scheme stay text, because they are often file names.
 reader.linkify.set({ fuzzyLink: false, fuzzyEmail: false });
 
 /** Parses an answer as Markdown. HTML stays text, and images become links. */
@@ -57,7 +56,7 @@ function grown(tokens: readonly Token[]): readonly MarkdownNode[] {
   const stack = [root];
   for (const token of tokens) {
     const top = stack.at(-1) ?? root;
-    // Paragraphs of a tight list are hidden: their content belongs directly to the item.
+    // The parser hides the paragraphs of a tight list: their content belongs directly to the item.
     if (token.hidden) continue;
     if (token.nesting === 1) {
       stack.push({ element: openElement(token), children: [] });
@@ -71,7 +70,7 @@ function grown(tokens: readonly Token[]): readonly MarkdownNode[] {
   return root.children;
 }
 
-/** Undefined for an unknown element, of which only the content is shown. */
+/** Undefined for an unknown element: only its content is shown. */
 function openElement(token: Token): Open["element"] {
   if (token.type === "heading_open") {
     return { tag: "heading", level: Number(token.tag.slice(1)) };
@@ -112,7 +111,10 @@ function leaf(token: Token): readonly MarkdownNode[] {
   }
 }
 
-/** Loading an image would reveal the reader's address to its host, so only its name is shown. */
+/**
+ * Shows only the image's name, because loading the image would reveal the reader's address to its
+ * host.
+ */
 function picture(token: Token): readonly MarkdownNode[] {
   const src = String(token.attrGet("src") ?? "");
   const name = `Image: ${token.content === "" ? src : token.content}`;

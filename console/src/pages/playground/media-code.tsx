@@ -12,10 +12,9 @@ import { Dialog } from "../../ui/dialog.tsx";
 
 type Body = Readonly<Record<string, unknown>>;
 
-/** A button that opens code for the request of a form. */
 export function MediaCode(props: {
   readonly modality: Exclude<Model["modality"], "text">;
-  /** Returns undefined if the form has a problem, which it then shows. */
+  /** Builds the request's body; undefined if the form has a problem, which the form then shows. */
   readonly bodyOf: () => Body | undefined;
 }): ReactElement {
   const { gateway_url: gatewayUrl } = useSession().installation;

@@ -13,7 +13,6 @@ export interface ModelPickerProps {
   readonly onChange: (modelId: string) => void;
 }
 
-/** A field for one of the models; each option also shows its price and prompt logging. */
 export function ModelPicker({ label, models, value, onChange }: ModelPickerProps): ReactElement {
   const options = useModelOptions(models);
   return (
@@ -29,14 +28,14 @@ export function ModelPicker({ label, models, value, onChange }: ModelPickerProps
   );
 }
 
-/** Props for every field that chooses models, with a search by name and id. */
+/** Props for every field that chooses models. The reader can search by name and ID. */
 export function useModelOptions(models: readonly Model[]) {
   return useMemo(() => {
     const byId = new Map(models.map((each) => [each.id, each]));
     return {
       data: models.map(({ id, name }) => ({ value: id, label: name })),
       searchable: true,
-      // Enter takes the first match, so that the typed text is not lost.
+      // Enter takes the first match, so that typing a name and pressing Enter chooses a model.
       selectFirstOptionOnChange: true,
       nothingFoundMessage: "No match",
       maxDropdownHeight: 360,
@@ -68,7 +67,6 @@ function ModelOption({ model }: { readonly model: Model }): ReactElement {
   );
 }
 
-/** A line about the model's prompt logging and inputs other than text. */
 export function ModelNote({ model }: { readonly model: Model }): ReactElement {
   const kinds = model.input_modalities.filter((each) => each !== "text");
   return (

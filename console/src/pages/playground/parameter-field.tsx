@@ -8,11 +8,10 @@ export interface ParameterFieldProps {
   readonly name: string;
   readonly descriptor: Descriptor;
   readonly value: string | number | boolean | undefined;
-  /** Gets undefined for the provider's default. */
+  /** Called with undefined for the provider's default. */
   readonly onChange: (value: string | number | boolean | undefined) => void;
 }
 
-/** The field of a declared parameter: a select, a number, a text area or a switch, by its type. */
 export function ParameterField(props: ParameterFieldProps): ReactElement {
   const { name, descriptor, value, onChange } = props;
   const label =
@@ -55,11 +54,12 @@ export function ParameterField(props: ParameterFieldProps): ReactElement {
   );
 }
 
-/** The browser's number field; Mantine's would add 12 KB to the playground. */
+/** The browser's number field, because Mantine's would add 12 KB to the playground. */
 function NumberField(props: ParameterFieldProps & { readonly label: string }): ReactElement {
   const { label, descriptor, value, onChange } = props;
   const { min, max, type, unit } = descriptor;
-  // Keeps the typed text while it means the current value, so that "0.50" stays "0.50".
+  // The typed text stays while it parses to the current value, so that "0.50" does not become
+  // "0.5".
   const [typed, setTyped] = useState("");
   const isTyped = parseNumber(typed) === value;
   const isSlid = min !== undefined && max !== undefined && max > min;
@@ -101,7 +101,9 @@ function NumberField(props: ParameterFieldProps & { readonly label: string }): R
   );
 }
 
-/** A slider next to the field, for pointers only. Its scale is logarithmic for wide ranges. */
+/**
+ * A slider next to the number field, for pointers only. For wide ranges its scale is logarithmic.
+ */
 function Slider(props: {
   readonly range: { readonly min: number; readonly max: number; readonly isWhole: boolean };
   readonly value: unknown;
@@ -135,7 +137,6 @@ function parseNumber(text: string): number | undefined {
   return text === "" ? undefined : Number(text);
 }
 
-/** The nearest number that the model accepts. */
 function allowed(value: number, { min = -Infinity, max = Infinity, type }: Descriptor): number {
   return Math.min(max, Math.max(min, type === "integer" ? Math.trunc(value) : value));
 }

@@ -30,7 +30,6 @@ interface TabOf {
 
 const MODELS_MAX = 4;
 
-/** Each tab is a separate chunk. */
 const TABS: readonly TabOf[] = [
   {
     id: "chat",
@@ -58,7 +57,7 @@ const TABS: readonly TabOf[] = [
   },
 ];
 
-/** `/playground`: tries models with the same calls as by a key, authorized by the session. */
+/** `/playground`: makes the same calls as programs with a key, but authorized by the session. */
 export function PlaygroundPage(): ReactElement {
   const catalog = useAnswer("GET /api/catalog.json");
   const providers = useAnswer("GET /api/providers.json");
@@ -112,7 +111,7 @@ function PlaygroundTabs(props: {
   }>();
   const asked = filters.model?.split(",") ?? [];
   const active = activeTab(filters.tab, models, asked);
-  // Tabs stay mounted after they were first shown, so that they keep their state.
+  // A tab stays mounted once it was shown, so that it keeps its state.
   const [seen, setSeen] = useState<ReadonlySet<string>>(new Set());
   if (!seen.has(active.id)) setSeen(new Set([...seen, active.id]));
   return (
@@ -155,7 +154,7 @@ function TabContent(props: {
   readonly tab: TabOf;
   readonly models: readonly Model[];
   readonly asked: readonly string[];
-  /** The initial model, if the address has none and the tab lists it. */
+  /** The initial model if the address names none; ignored if the tab does not list it. */
   readonly sample: string | undefined;
   readonly onModels: (modelIds: readonly string[]) => void;
 }): ReactElement {
@@ -182,7 +181,7 @@ function TabContent(props: {
   );
 }
 
-/** The tab in the address, else the tab of the model in the address, else the first. */
+/** The tab named in the address, else the tab for the model named there, else the first tab. */
 function activeTab(
   wanted: string | undefined,
   models: readonly Model[],

@@ -16,7 +16,7 @@ export class SseParser {
         this.#wasReturn = false;
         continue;
       }
-      // CR LF is a single line end, even if a fragment ends between the two.
+      // CR LF is a single line end, even if one fragment ends with CR and the next begins with LF.
       const isSecondHalf = char === "\n" && this.#wasReturn;
       this.#wasReturn = char === "\r";
       if (isSecondHalf) {

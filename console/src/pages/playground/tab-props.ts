@@ -2,16 +2,21 @@ import { useState } from "react";
 
 import type { Model } from "../../../../src/account/console-api/contract.ts";
 
-/** The props of every tab of the playground. */
 export interface TabProps {
   readonly models: readonly Model[];
   readonly modelIds: readonly string[];
-  /** True if the address has these models; they then replace what was open before. */
+  /**
+   * True if the address names these models. They then replace the conversation that was open
+   * before.
+   */
   readonly isNamed: boolean;
   readonly onModels: (modelIds: readonly string[]) => void;
 }
 
-/** The chosen model of a tab, and a function that chooses another and puts it into the address. */
+/**
+ * The chosen model of a tab, and a function that chooses another model and puts it into the
+ * address.
+ */
 export function usePickedModel(props: TabProps): readonly [Model, (modelId: string) => void] {
   const [picked, setPicked] = useState(props.modelIds[0]);
   const model = props.models.find(({ id }) => id === picked) ?? props.models[0];

@@ -3,16 +3,15 @@ import { useCallback, useEffect, useState } from "react";
 import type { BrowserShelf, Kept } from "./browser-store.ts";
 
 export interface Shelved<T> {
-  /** Newest first; undefined before they are read. */
+  /** Newest first; undefined until they are read. */
   readonly records: readonly T[] | undefined;
-  /** Adds a record, or replaces the one with the same id. */
+  /** Adds a record, or replaces the record with the same ID. */
   readonly keep: (record: T) => void;
   readonly forget: (id: string) => void;
   /** False if the browser could not store the last record. */
   readonly isSaved: boolean;
 }
 
-/** The records that a shelf has for an organization, with functions that change them. */
 export function useShelf<T extends Kept>(shelf: BrowserShelf<T>, orgId: string): Shelved<T> {
   const [records, setRecords] = useState<readonly T[]>();
   const [isSaved, setSaved] = useState(true);

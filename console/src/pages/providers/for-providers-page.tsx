@@ -13,7 +13,6 @@ import { Fault } from "../../ui/fault.tsx";
 import { Page } from "../../ui/page.tsx";
 import { Panel } from "../../ui/panel.tsx";
 
-/** `/for-providers`: how to list an endpoint, with a check of manifests. Open to every visitor. */
 export function ForProvidersPage(): ReactElement {
   return (
     <Page

@@ -9,7 +9,6 @@ export interface PolicyLinksProps {
   readonly provider: Provider;
 }
 
-/** Links to the provider's policies and status page, which open in a new tab. */
 export function PolicyLinks({ provider }: PolicyLinksProps): ReactElement {
   const links = [
     { label: "Privacy", address: webAddress(provider.privacy_policy_url) },

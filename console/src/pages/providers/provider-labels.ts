@@ -2,7 +2,6 @@ import type { Provider } from "../../../../src/account/console-api/contract.ts";
 import type { Tone } from "../../ui/badge.tsx";
 import { formatShare } from "../../ui/count.tsx";
 
-/** The badge of each provider status, and its effect on requests. */
 export const PROVIDER_STATUS: Readonly<
   Record<Provider["status"], { word: string; tone: Tone; meaning: string }>
 > = {
@@ -19,14 +18,20 @@ export const PROVIDER_STATUS: Readonly<
   },
 };
 
-/** The share of answers from another model; only the time range if the share is unknown (null). */
+/**
+ * The share of answers that came from another model; only the time range if the share is null
+ * (unknown).
+ */
 export function substitutedShare(share: number | null): string {
   if (share === null) return "in the last 24 hours";
   const part = share === 0 ? "under 1%" : formatShare(share);
   return `${part} of answers in 24 hours`;
 }
 
-/** The text if it is an http or https address; undefined for anything else, such as a script. */
+/**
+ * Returns the text if it is an http or https address; undefined otherwise, so that no script runs
+ * as a link.
+ */
 export function webAddress(text: string | null): string | undefined {
   if (text === null || !URL.canParse(text)) return undefined;
   return ["https:", "http:"].includes(new URL(text).protocol) ? text : undefined;

@@ -40,7 +40,6 @@ import { ProviderStatus } from "./provider-status.tsx";
 const CRUMBS = [{ label: "Providers", to: "/providers" }];
 const REFRESH_MS = 30_000;
 
-/** `/providers/$providerId`: a provider's policies, status and models. Open to every visitor. */
 export function ProviderPage(): ReactElement {
   const { providerId = "" } = useParams({ strict: false });
   const providers = useAnswer("GET /api/providers.json", undefined, { refetchMs: REFRESH_MS });
@@ -74,7 +73,6 @@ function NoProvider(): ReactElement {
   );
 }
 
-/** The models for which the provider reported another model in its answers. */
 function substitutionLabel({ substitutions }: Provider): string {
   if (substitutions.length === 0) return "None in the last 24 hours";
   return substitutions
@@ -84,7 +82,7 @@ function substitutionLabel({ substitutions }: Provider): string {
     .join("; ");
 }
 
-/** The figures for all customers; nothing if the operator does not publish them. */
+/** The figures of all customers; empty if the operator does not publish them. */
 function figuresOfAll({
   success_24h: success,
   ttft_p50_ms: ttftMs,
@@ -141,14 +139,12 @@ function ProviderParts({ provider }: { readonly provider: Provider }): ReactElem
   );
 }
 
-/** The verification state of a provider's listings; undefined for visitors. */
 function useTrusts(provider: string): readonly ListingTrust[] | undefined {
   const enabled = useMaybeSession()?.state === "signed_in";
   return useAnswer("GET /api/console/verification", { query: { provider } }, { enabled }).data
     ?.listings;
 }
 
-/** The served figures of each of this provider's models. */
 function ServedModelsPanel({ providerId }: { readonly providerId: string }): ReactElement {
   const of = useMemo(() => ({ provider: providerId }), [providerId]);
   return <ServedPanel of={of} nameOf={modelLink} label="Model" />;
@@ -191,7 +187,6 @@ function ServedModels({ providerId }: { readonly providerId: string }): ReactEle
   );
 }
 
-/** Notes about a listing: tiered prices, announced prices, the last day. */
 function ListingChanges({ model, listing }: Omit<ServedModel, "place">): ReactElement {
   const change = nextChange([listing]);
   const lastDay = model.deprecation_date;
@@ -214,7 +209,10 @@ const KEPT: Kept = { id: "provider-models", rows: ["model", "models"] };
 
 type Row = ServedModel & { readonly trust: ListingTrust | undefined };
 
-/** Columns for signed-in readers; without verdicts, the routing order would be wrong. */
+/**
+ * Columns for signed-in readers only. Verdicts change the routing order, so without them `place`
+ * would be wrong.
+ */
 const TRUSTED: ReadonlySet<string> = new Set(["verdict", "place"]);
 
 const COLUMNS: readonly Column<Row>[] = [
@@ -303,11 +301,10 @@ const PUBLIC_COLUMNS = COLUMNS.filter(({ id }) => !TRUSTED.has(id));
 interface ServedModel {
   readonly model: Model;
   readonly listing: ModelProvider;
-  /** This provider's position in the model's routing order; the first one is 1. */
+  /** This provider's position in the model's routing order, from 1. */
   readonly place: number;
 }
 
-/** The provider's listings in the order of the catalog. */
 function listServedModels(models: readonly Model[], providerId: string): readonly ServedModel[] {
   return models.flatMap((model) => {
     const at = model.providers.findIndex(({ provider }) => provider === providerId);

@@ -5,7 +5,6 @@ import { StatusBadge } from "../../ui/badge.tsx";
 import { Tip } from "../../ui/tip.tsx";
 import { PROVIDER_STATUS } from "./provider-labels.ts";
 
-/** A badge with the provider's status; its meaning is in a tooltip. */
 export function ProviderStatus(props: { readonly status: Provider["status"] }): ReactElement {
   const { word, tone, meaning } = PROVIDER_STATUS[props.status];
   return (

@@ -27,7 +27,6 @@ const REFRESH_MS = 30_000;
 
 type ProviderSearch = Readonly<Partial<Record<"q" | "logging", string | undefined>>>;
 
-/** `/providers`: the providers with their current status. Open to every visitor. */
 export function ProvidersPage(): ReactElement {
   const providers = useAnswer("GET /api/providers.json", undefined, { refetchMs: REFRESH_MS });
   return (
@@ -112,10 +111,9 @@ type Row = Provider & {
   readonly figures: ProviderFigures | undefined;
 };
 
-/** The id of a column that only signed-in readers see. */
+/** The ID of a column that only signed-in readers see. */
 const VERIFIED = "verified";
 
-/** Columns of served figures of the last 30 days. */
 const SERVED = { phone: "line", isSortable: true } as const;
 
 const COLUMNS: readonly Column<Row>[] = [
@@ -184,10 +182,9 @@ const COLUMNS: readonly Column<Row>[] = [
   },
 ];
 
-/** The ids of columns that need served figures. */
+/** The IDs of the columns that need served figures. */
 const FIGURES: ReadonlySet<string> = new Set(["uptime", "ttft", "speed", "share"]);
 
-/** The columns that this reader can see. */
 function columnsFor(hasFigures: boolean, isSignedIn: boolean): readonly Column<Row>[] {
   return COLUMNS.filter(
     ({ id }) => (isSignedIn || id !== VERIFIED) && (hasFigures || !FIGURES.has(id)),

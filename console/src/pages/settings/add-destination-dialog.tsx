@@ -14,11 +14,10 @@ import { KindsField, type ChosenKinds } from "./kinds-field.tsx";
 
 interface AddProps {
   readonly channel: AlertDestination["channel"];
-  /** The suggested e-mail address. */
   readonly first: string;
   readonly kinds: Alerts["kinds"];
   readonly onClose: () => void;
-  /** Gets the signing secret of a new webhook, which is shown once. */
+  /** Called with the signing secret of a new webhook, which the API returns only once. */
   readonly onSecret: (secret: string) => void;
 }
 
@@ -41,7 +40,6 @@ const FORMS = {
   },
 } as const;
 
-/** Adds an e-mail address or a webhook as a destination of alerts. */
 export const AddDestinationDialog = inDialog(({ channel }) => FORMS[channel].title, AddForm);
 
 function AddForm({ channel, first, kinds, onClose, onSecret }: AddProps): ReactNode {

@@ -14,7 +14,6 @@ import { Time } from "../../ui/time.tsx";
 
 const REFRESH_MS = 5_000;
 
-/** The newest alerts with the state of each delivery. */
 export function AlertLogPanel(): ReactNode {
   const deliveries = useAnswer("GET /api/console/alerts/deliveries", undefined, {
     refetchMs: REFRESH_MS,

@@ -9,10 +9,7 @@ import { AppLink } from "../../ui/app-link.tsx";
 import { compareUsd, parseUsd, showCents, writeUsd } from "../../ui/money-math.ts";
 import { notifyDone, notifyFault } from "../../ui/notice.ts";
 
-/**
- * Offers to turn on the usual alerts if nobody would be notified when requests start to be
- * rejected.
- */
+/** Offers to turn on the usual alerts if nobody would learn that requests are being rejected. */
 export default function AlertOffer({ purchasedUsd }: { readonly purchasedUsd: string }): ReactNode {
   const { user } = useSession();
   const mayChange = useMay("billing");

@@ -20,7 +20,6 @@ const EVENTS = [
 ] as const;
 type EventName = (typeof EVENTS)[number][0];
 
-/** The form that chooses the reported events. */
 export function AlertRulesPanel({ rules }: { readonly rules: Alerts["rules"] }): ReactNode {
   const [below, setBelow] = useState(plainUsd(rules.balance_below_usd));
   const [percents, setPercents] = useState(rules.cap_percents.map(String));
@@ -92,7 +91,7 @@ export function AlertRulesPanel({ rules }: { readonly rules: Alerts["rules"] }):
 const FOLLOWS =
   "A fifth of your last purchase, at least $5, until you set another. Leave blank for none.";
 
-/** An amount as a person types it: exact, with at least two decimals; empty for null. */
+/** An amount as a person would type it: exact, with at least two decimals; empty for null. */
 function plainUsd(usd: string | null): string {
   return usd === null ? "" : usd.replace(/(\.\d\d)(\d*?)0+$/, "$1$2");
 }

@@ -13,7 +13,6 @@ const LEAD =
   "Alerts report a low balance, caps that are nearly used and other events, each once until its figure " +
   "has recovered.";
 
-/** `/settings/alerts`: the reported events, their destinations, and recent deliveries. */
 export function AlertsPage(): ReactNode {
   const answer = useAnswer("GET /api/console/alerts");
   return (

@@ -6,7 +6,6 @@ import { setHatching, useHatching } from "../../ui/charts/hatching.ts";
 import { FilterChips } from "../../ui/filter-chips.tsx";
 import { Panel } from "../../ui/panel.tsx";
 
-/** Settings of the console's appearance in this browser. */
 export function AppearancePanel(): ReactElement {
   const { colorScheme, setColorScheme } = useMantineColorScheme();
   const [areOn, setOn] = useState(areSingleKeysOn);

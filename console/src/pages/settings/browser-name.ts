@@ -1,4 +1,7 @@
-/** The browser's name and system, `"Chrome on macOS"`; `"Unknown browser"` if it is not known. */
+/**
+ * The names of browser and system, `"Chrome on macOS"`; `"Unknown browser"` if the browser is not
+ * known.
+ */
 export function browserName(userAgent: string | null): string {
   if (userAgent === null) return "Unknown browser";
   const browser = BROWSERS.find(([pattern]) => pattern.test(userAgent))?.[1];
@@ -7,7 +10,8 @@ export function browserName(userAgent: string | null): string {
   return system === undefined ? browser : `${browser} on ${system}`;
 }
 
-/* A browser's user agent also contains the names below its own, so the first match counts. */
+/* A user agent also names browsers that are further down in this list, so the first match
+   counts. */
 const BROWSERS: readonly (readonly [RegExp, string])[] = [
   [/\bEdg(e|A|iOS)?\//, "Edge"],
   [/\b(OPR|Opera)\//, "Opera"],

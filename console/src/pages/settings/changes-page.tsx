@@ -19,7 +19,6 @@ import { Panel } from "../../ui/panel.tsx";
 import { Time } from "../../ui/time.tsx";
 import { SettingsFrame } from "./settings-frame.tsx";
 
-/** `/settings/changes`: the organization's change log, newest first. */
 export function ChangesPage(): ReactElement {
   const [filter, setFilter] = useState<ChangesFilter>({});
   const changes = useChanges(filter);
@@ -166,7 +165,7 @@ const COLUMNS: readonly Column<ShownChange>[] = [
   { id: "from", label: "From", render: ({ client_network }) => client_network ?? "" },
 ];
 
-/** The change as a sentence, in which the target's name links to its page. */
+/** The change as a sentence; the target's name links to the target's page. */
 function Sentence({ change }: { readonly change: ShownChange }): ReactElement {
   const { actor, says, target_name: name } = change;
   const place = toTarget(change);

@@ -8,7 +8,6 @@ import { Support } from "../../app/support.tsx";
 import { AppLink } from "../../ui/app-link.tsx";
 import { Panel } from "../../ui/panel.tsx";
 
-/** A download of the organization's stored data, and the support contact. */
 export function DataPanel(): ReactElement {
   const { installation } = useSession();
   return (

@@ -7,7 +7,6 @@ import { useMay } from "../../api/use-may.ts";
 import { notices } from "../../ui/notice.ts";
 import { EditDestinationDialog } from "./edit-destination-dialog.tsx";
 
-/** The actions on a destination of alerts. */
 export function DestinationActions(props: {
   readonly destination: AlertDestination;
   readonly kinds: Alerts["kinds"];

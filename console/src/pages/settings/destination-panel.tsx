@@ -14,13 +14,12 @@ import { SecretOnce } from "../../ui/secret-once.tsx";
 import { AddDestinationDialog } from "./add-destination-dialog.tsx";
 import { DestinationActions } from "./destination-actions.tsx";
 
-/** The destinations of alerts. */
 export function DestinationPanel({ alerts }: { readonly alerts: Alerts }): ReactNode {
   const mayChange = useMay("billing");
   const own = useSession().user?.email ?? "";
   const isThere = alerts.destinations.some(({ address }) => address === own);
   const [adding, setAdding] = useState<AlertDestination["channel"]>();
-  // Only kept here, until the reader has saved it.
+  // Only this component has the secret, until the reader has saved it.
   const [secret, setSecret] = useState<string>();
   return (
     <Panel

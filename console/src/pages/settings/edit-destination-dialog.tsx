@@ -17,13 +17,12 @@ interface EditProps {
   readonly destination: AlertDestination;
   readonly kinds: Alerts["kinds"];
   readonly onClose: () => void;
-  /** Gets the new signing secret, which is shown once. */
+  /** Called with the new signing secret, which the API returns only once. */
   readonly onRotated: (secret: string) => void;
 }
 
 const REFRESHED = ["GET /api/console/alerts", "GET /api/console/alerts/deliveries"] as const;
 
-/** Enables or disables a destination, chooses its events, and rotates its secret. */
 export function EditDestinationDialog({
   opened,
   ...props

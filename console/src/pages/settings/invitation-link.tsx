@@ -6,7 +6,7 @@ import { CodeBlock } from "../../ui/code-block.tsx";
 import { Dialog } from "../../ui/dialog.tsx";
 import { useLast } from "../keys/use-last.ts";
 
-/** Shows the link of an invitation, which cannot be shown again. */
+/** Shows the link of an invitation once; the server cannot show it again. */
 export function InvitationLink(props: {
   readonly sent: SentInvitation | undefined;
   readonly onClose: () => void;

@@ -17,7 +17,6 @@ import { Panel } from "../../ui/panel.tsx";
 import { Time } from "../../ui/time.tsx";
 import { InvitationLink } from "./invitation-link.tsx";
 
-/** The open invitations. */
 export function InvitationPanel({ team }: { readonly team: Team }): ReactNode {
   const mayManage = useMay("members");
   const [sent, setSent] = useState<SentInvitation>();
@@ -80,7 +79,8 @@ function Actions(props: {
           renew.mutate(asked, {
             onSuccess: (sent) => {
               props.onSent(sent);
-              // The answer has the link, which only the dialog may keep.
+              // The cached answer has the link, so it is cleared: only the dialog may keep the
+              // link.
               renew.reset();
             },
             onError: notifyFault,

@@ -13,7 +13,6 @@ import { DialogForm } from "../keys/form-dialog.tsx";
 import { useSubmission } from "../keys/use-submission.ts";
 import { InvitationLink } from "./invitation-link.tsx";
 
-/** Invites an e-mail address with a role, then shows the link once. */
 export function InviteDialog(props: {
   readonly opened: boolean;
   readonly canEmail: boolean;

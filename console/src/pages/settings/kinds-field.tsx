@@ -3,10 +3,9 @@ import type { ReactNode } from "react";
 
 import type { Alerts } from "../../../../src/account/console-api/contract.ts";
 
-/** The chosen kinds of events; null for all. */
+/** The chosen kinds of events; null for all kinds, including later ones. */
 export type ChosenKinds = readonly string[] | null;
 
-/** The field for the events that a destination gets. */
 export function KindsField(props: {
   readonly kinds: Alerts["kinds"];
   readonly value: ChosenKinds;

@@ -7,7 +7,7 @@ import { useSession } from "../../api/use-session.ts";
 import { MovedNote } from "../../app/moved-note.ts";
 import { ConfirmName } from "../../ui/confirm-name.tsx";
 
-/** A button to leave the organization; a note for its only owner, who cannot leave. */
+/** Shows a button to leave the organization, or a note to its only owner, who cannot leave. */
 export function LeaveOrganization({ members }: { readonly members: readonly Member[] }): ReactNode {
   const { org } = useSession();
   const [isOpen, setOpen] = useState(false);

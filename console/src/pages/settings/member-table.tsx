@@ -11,7 +11,6 @@ import { DataTable, type Column } from "../../ui/data-table.tsx";
 import { Fault } from "../../ui/fault.tsx";
 import { notices, notifyDone } from "../../ui/notice.ts";
 
-/** The members of the organization; owners can change roles and remove members. */
 export function MemberTable({ members }: { readonly members: readonly Member[] }): ReactNode {
   const mayManage = useMay("members");
   const [removed, setRemoved] = useState<Member>();
@@ -140,7 +139,7 @@ function RemoveDialog(props: {
   );
 }
 
-/** The keys and webhooks that the member created, which stay. */
+/** Lists the keys and webhooks that the removed member created, because they keep working. */
 function Staying({ accountId }: { readonly accountId: string }): ReactNode {
   const made = useAnswer("GET /api/console/members/:account_id/made", {
     params: { account_id: accountId },

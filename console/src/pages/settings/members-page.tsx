@@ -12,7 +12,6 @@ import { LeaveOrganization } from "./leave-organization.tsx";
 import { MemberTable } from "./member-table.tsx";
 import { SettingsFrame } from "./settings-frame.tsx";
 
-/** `/settings/members`: the organization's members and open invitations. */
 export function MembersPage(): ReactNode {
   const answer = useAnswer("GET /api/console/members");
   const mayManage = useMay("members");

@@ -18,7 +18,6 @@ import { Facts } from "../../ui/facts.tsx";
 import { DataPanel } from "./data-panel.tsx";
 import { SettingsFrame } from "./settings-frame.tsx";
 
-/** `/settings/organization`: the name, a rule for keys, and the stored data. */
 export function OrganizationPage(): ReactElement {
   const settings = useAnswer("GET /api/console/settings");
   return (

@@ -13,7 +13,6 @@ import { Panel } from "../../ui/panel.tsx";
 import { Time } from "../../ui/time.tsx";
 import { browserName } from "./browser-name.ts";
 
-/** The browsers in which this account is signed in. */
 export function SessionListPanel(): ReactNode {
   const answer = useAnswer("GET /api/console/sessions");
   const { expires_at } = useSession();

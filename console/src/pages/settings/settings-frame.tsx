@@ -15,7 +15,6 @@ const GROUPS = [
   },
 ] as const;
 
-/** A settings page with a menu of the others. */
 export function SettingsFrame(page: PageProps): ReactElement {
   return (
     <SidePages label="Settings" groups={GROUPS}>

@@ -2,7 +2,9 @@ import { explainRefusal } from "../../../../src/kernel/core/explain-refusal.ts";
 import type { Attempt, RequestRow } from "../../../../src/account/console-api/contract.ts";
 import { formatMs } from "../../ui/count.tsx";
 
-/** A sentence about why another attempt followed this one; undefined if none did. */
+/**
+ * A sentence about the reason why another attempt followed this one; undefined if none followed.
+ */
 export function failoverReason(attempt: Attempt, next: Attempt | undefined): string | undefined {
   if (next === undefined) return undefined;
   const reason = `${attempt.provider} ${whatHappened(attempt)}`;
@@ -32,7 +34,10 @@ const CLASSES: Readonly<Record<string, string>> = {
   gateway_error: "sent an answer that cannot be translated",
 };
 
-/** The meaning of a class of refusal or failure for the caller, and the next step. */
+/**
+ * Explains a refusal or failure to the caller, with the next step; undefined if there is nothing to
+ * explain.
+ */
 export function errorAdvice(row: RequestRow): string | undefined {
   switch (row.status) {
     case "succeeded":
@@ -50,7 +55,9 @@ export function errorAdvice(row: RequestRow): string | undefined {
   }
 }
 
-/** The client ended the request, no matter what the provider did afterwards. */
+/**
+ * Tells when the client closed the connection. The outcome at the provider does not matter then.
+ */
 function clientClosed({ attempts, first_byte_ms, duration_ms }: RequestRow): string {
   if (attempts === 0) return "Your client closed the connection before any provider was asked.";
   const after = duration_ms === null ? "" : ` after ${formatMs(duration_ms)}`;
@@ -69,7 +76,8 @@ const ENDINGS: Readonly<Partial<Record<RequestRow["outcome"], string>>> = {
 };
 
 /**
- * Advice by error class for refusals of the provider; the gateway's own are explained elsewhere.
+ * Advice by error class for refusals by a provider. `explainRefusal` explains the gateway's
+ * refusals.
  */
 const PROVIDER_ADVICE: Readonly<Record<string, string>> = {
   content_policy:

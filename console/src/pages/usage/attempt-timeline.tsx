@@ -18,7 +18,6 @@ import { endingOfAttempt, settlementLabel } from "./outcome-labels.ts";
 import { EndingBadge } from "./ending-badge.tsx";
 import styles from "./usage.module.css";
 
-/** The attempts in order, with their cost and the reason for the next one. */
 export function AttemptTimeline(props: { readonly attempts: readonly Attempt[] }): ReactElement {
   const { attempts } = props;
   return (
@@ -56,7 +55,7 @@ function AttemptItem(props: {
           { label: "Model reported", value: <ReportedModel attempt={attempt} /> },
           { label: "Started", value: <Time at={attempt.started_at} precision="second" /> },
           {
-            // The first byte of a refused attempt belongs to its error.
+            // The first byte of a refused attempt is part of its error, not a token.
             label: isRefusal(attempt) ? "First byte" : "First token",
             value: formatMs(attempt.first_byte_ms),
           },
@@ -79,7 +78,7 @@ function isRefusal({ outcome }: Attempt): boolean {
   return outcome === "failed" || outcome === "refused";
 }
 
-/** The model that the provider reported, marked if it is not the listed model. */
+/** The model that the provider reported, marked if the listing has another model. */
 function ReportedModel({ attempt }: { readonly attempt: Attempt }): ReactElement {
   const { served_model, substituted } = attempt;
   if (served_model === null) return <>none</>;

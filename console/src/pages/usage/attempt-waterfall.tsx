@@ -6,7 +6,6 @@ import { formatMs } from "../../ui/count.tsx";
 import styles from "./usage.module.css";
 import { buildWaterfall, type WaterfallBar } from "./waterfall.ts";
 
-/** Draws when each attempt ran, in milliseconds after the first one began. */
 export function AttemptWaterfall(props: { readonly detail: RequestDetail }): ReactElement {
   const { request, attempts } = props.detail;
   return (

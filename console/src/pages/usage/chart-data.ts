@@ -14,7 +14,10 @@ export interface UsageChartData {
 
 type Figures = Usage["series"][number]["parts"][string];
 
-/** The bars of a metric. The largest groups are separate parts; all others are one part. */
+/**
+ * The chart's data for a metric. The largest groups are separate parts; all other groups are one
+ * part.
+ */
 export function chartData(usage: Usage, metric: Metric, by: GroupBy): UsageChartData {
   const isTimes = metric === "ttft";
   const isWhole = by === "day";
@@ -36,7 +39,6 @@ export function chartData(usage: Usage, metric: Metric, by: GroupBy): UsageChart
   return { unit: unitOf(metric), parts, buckets };
 }
 
-/** The name of a group, including the group of requests without a value. */
 export function groupName(
   by: GroupBy,
   { group, name }: Pick<Usage["groups"][number], "group" | "name">,
@@ -51,7 +53,7 @@ const NONE_NAMES: Readonly<Partial<Record<GroupBy, string>>> = {
   provider: "No provider",
 };
 
-/** The parts of the chart of times: separate lines, since percentiles do not add up. */
+/** p50 and p95 are separate lines, because percentiles do not add up. */
 const TIMES: readonly ChartPart[] = [
   { id: "p50", name: "p50", isWhole: true },
   { id: "p95", name: "p95" },
@@ -66,7 +68,6 @@ const WHOLE_NAMES: Readonly<Record<Metric, string>> = {
   rejected: "Rejected requests",
   ttft: "p50 time to first token",
 };
-/** The unit of a metric. */
 export function unitOf(metric: Metric): Unit {
   return UNITS[metric];
 }
@@ -80,7 +81,10 @@ const UNITS: Readonly<Record<Metric, Unit>> = {
 };
 const OTHER = "other";
 
-/** The groups by the metric, largest first (at the bottom), then all others. */
+/**
+ * The groups in descending order of the metric, because the chart draws the first part at the
+ * bottom. All other groups together are the last part.
+ */
 function rankParts(usage: Usage, by: GroupBy, metric: Metric): readonly ChartPart[] {
   const sums = new Map<string, bigint>();
   for (const { parts } of usage.series) {
@@ -111,7 +115,7 @@ function pickAmount(figures: Figures, metric: Metric): Amount {
   return metric === "rejected" ? countRejected(figures) : figures.by_status.failed;
 }
 
-/** Requests rejected by the gateway or by a provider; they do not count as failed. */
+/** Counts requests that the gateway or a provider rejected; they do not count as failed. */
 export function countRejected({ by_status }: Pick<Figures, "by_status">): number {
   return by_status.rejected_by_gateway + by_status.rejected_by_provider;
 }
@@ -121,13 +125,11 @@ function sumMetric(parts: readonly Figures[], metric: Metric): Amount {
   return parts.reduce((sum, each) => sum + Number(pickAmount(each, metric)), 0);
 }
 
-/** `"14:00"` or `"22 Nov"`. */
 function formatTick(at: string, bucket: Usage["bucket"]): string {
   if (bucket !== "day") return at.slice(11, 16);
   return showUtc(at, "day").split(" ").slice(0, 2).join(" ");
 }
 
-/** The time range of a bar, in milliseconds. */
 export function spanOfBucket(
   at: string,
   bucket: Usage["bucket"],
@@ -141,7 +143,6 @@ const BUCKET_MS: Readonly<Record<Usage["bucket"], number>> = {
   day: DAY_MS,
 };
 
-/** A metric of the figures of a range or of a group. */
 export function metricOf(figures: Usage["totals"], metric: Metric): Amount {
   const { in: tokensIn, out: tokensOut } = inAndOut(figures.tokens);
   const amounts: Readonly<Record<Metric, Amount>> = {

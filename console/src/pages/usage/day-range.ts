@@ -8,8 +8,8 @@ export function writeMinute(ms: number): string {
 }
 
 /**
- * The range of a UTC day, `"2026-11-22"`; undefined for any other text. In a separate file, so that
- * the overview, which most people load first, does not load the usage page.
+ * The range of a UTC day, `"2026-11-22"`; undefined for any other text. It has a separate file so
+ * that the overview, which most people load first, does not load the usage page.
  */
 export function dayRange(
   day: string,

@@ -4,7 +4,6 @@ import { StatusBadge } from "../../ui/badge.tsx";
 import type { Ending } from "./outcome-labels.ts";
 import styles from "./ending-badge.module.css";
 
-/** A badge with the status of a request or attempt, and its error class. */
 export function EndingBadge({ ending }: { readonly ending: Ending }): ReactElement {
   const { tone, word, detail } = ending;
   return (

@@ -18,13 +18,12 @@ export interface FilterFieldsProps {
   readonly change: ChangeSearch;
 }
 
-/** The filters of the usage page: a line of menus and the chosen values. */
 export function FilterFields({ search, change }: FilterFieldsProps): ReactElement {
   const tags = useChoices("tag");
   const chosen = FILTERS.map(({ name }) => ({ name, values: readValues(search, name) }));
   const isAny = chosen.some(({ values }) => values.length > 0);
   const hasTags = readValues(search, "tag").length > 0;
-  // The menu of tags is hidden if no key has one.
+  // The menu of tags is hidden if no key has a tag.
   const menus = FILTERS.filter(({ name }) => name !== "tag" || (tags ?? []).length > 0);
   return (
     <>
@@ -35,7 +34,7 @@ export function FilterFields({ search, change }: FilterFieldsProps): ReactElemen
             name={name}
             label={label}
             values={readValues(search, name)}
-            // Back undoes several consecutive choices in one menu at once.
+            // Several consecutive choices in one menu are one step, which Back undoes at once.
             onChange={(values) => change({ [name]: writeValues(values) }, { history: "typed" })}
           />
         ))}

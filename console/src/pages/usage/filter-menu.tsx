@@ -16,11 +16,10 @@ export interface FilterMenuProps {
   readonly onChange: (values: readonly string[]) => void;
 }
 
-/** The most choices that are listed; the others are found by typing. */
+/** The most choices that are listed. The reader finds the others by typing. */
 const SHOWN_MAX = 100;
 const SEARCHED_FROM = 8;
 
-/** A button that opens a filter's values as checkboxes. */
 export function FilterMenu(props: FilterMenuProps): ReactElement {
   const { label, values } = props;
   const count = values.length === 0 ? "" : ` · ${values.length}`;
@@ -108,7 +107,7 @@ function describeMatches({
   return found > SHOWN_MAX ? `${SHOWN_MAX} of ${found} are shown. Type to find the others.` : "";
 }
 
-/** Adds chosen values that are not among the choices, such as a model that is no longer listed. */
+/** Adds the chosen values that are no choices, such as a model that is no longer listed. */
 function withChosen(choices: readonly Choice[], values: readonly string[]): readonly Choice[] {
   const known = new Set(choices.map(({ value }) => value));
   const gone = values.filter((value) => !known.has(value));

@@ -4,7 +4,6 @@ import { useState, type ReactElement, type SyntheticEvent } from "react";
 
 import { findId } from "../../app/find-id.ts";
 
-/** A field that opens a request by its pasted id. */
 export function FindRequest(): ReactElement {
   const navigate = useNavigate();
   const [typed, setTyped] = useState("");

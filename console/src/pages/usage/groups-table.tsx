@@ -27,17 +27,18 @@ import styles from "./usage.module.css";
 export interface GroupsTableProps {
   readonly usage: Usage;
   readonly by: GroupBy;
-  /** The metric of the bars below the names. */
   readonly metric: Metric;
   readonly change: ChangeSearch;
 }
 
 type Group = Usage["groups"][number];
 
-/** With a prefix, because the request log on this page uses the plain names in the address. */
+/**
+ * The table's parameters in the address have a prefix, because the request log on this page uses
+ * the names without one.
+ */
 const KEPT: Kept = { id: "usage-groups", rows: ["group", "groups"], prefix: "group-" };
 
-/** The figures of each group, with totals. Choosing a group filters the page by it. */
 export function GroupsTable({ usage, by, metric, change }: GroupsTableProps): ReactElement {
   const { groups } = usage;
   const bars = useMemo(() => barsOf(usage, metric, by), [usage, metric, by]);
@@ -140,7 +141,7 @@ function duration(
 
 type Bars = ReadonlyMap<string, ReactElement>;
 
-/** A bar for each group, relative to the largest, in the group's colour of the chart. */
+/** A bar for each group, relative to the largest group, in the group's color of the chart. */
 function barsOf(usage: Usage, metric: Metric, by: GroupBy): Bars {
   const unit = unitOf(metric);
   const amounts = usage.groups.map(({ figures }) => toWhole(unit, metricOf(figures, metric)));
@@ -184,7 +185,7 @@ function GroupName(props: {
   );
 }
 
-/** The filter that choosing a group sets; undefined if the group cannot be filtered by. */
+/** The filter that is set when the reader chooses a group; undefined if there is none for it. */
 function filterBy(by: GroupBy, group: string): Partial<UsageSearch> | undefined {
   if (group === "other" || group === NONE) return undefined;
   if (by === "model") return { model: group };

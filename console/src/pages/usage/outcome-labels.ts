@@ -6,7 +6,6 @@ import {
 } from "../../../../src/kernel/core/request-status.ts";
 import type { Tone } from "../../ui/badge.tsx";
 
-/** The status of a request or attempt as a badge with a detail. */
 export interface Ending {
   readonly status: RequestStatus;
   readonly word: string;
@@ -23,12 +22,11 @@ const TONES: Readonly<Record<RequestStatus, Tone>> = {
   in_flight: "quiet",
 };
 
-/** The badge of a request, by the status that the server assigned. */
 export function endingOfRequest(request: RequestRow): Ending {
   return ending(request.status, request);
 }
 
-/** The badge of an attempt, as if its request had only this attempt. */
+/** The badge of an attempt, as for a request that has only this attempt. */
 export function endingOfAttempt(attempt: Attempt): Ending {
   const { outcome, error_class: errorClass } = attempt;
   return ending(toRequestStatus({ attempts: 1, outcome, errorClass }), attempt);
@@ -55,7 +53,6 @@ const DETAILS: Readonly<Partial<Record<RequestRow["outcome"], string>>> = {
   lost_in_restore: "lost in a restore",
 };
 
-/** Sums the five token counts into input and output. */
 export function inAndOut(tokens: Tokens): { readonly in: number; readonly out: number } {
   return {
     in: tokens.prompt + tokens.cached_prompt + tokens.cache_write,
@@ -63,7 +60,7 @@ export function inAndOut(tokens: Tokens): { readonly in: number; readonly out: n
   };
 }
 
-/** A sentence about the basis of the charge. */
+/** A sentence about the usage for which the attempt was charged. */
 export function settlementLabel(settlement: string | null): string {
   if (settlement === null) return "Not settled yet.";
   return SETTLEMENTS[settlement] ?? `Settled as ${settlement}.`;

@@ -20,7 +20,6 @@ export interface RangeFieldsProps {
   readonly nowMs: number;
 }
 
-/** The choice of the time range. */
 export function RangeFields({ search, change, nowMs }: RangeFieldsProps): ReactElement {
   const range = readRange(search);
 
@@ -45,7 +44,6 @@ export function RangeFields({ search, change, nowMs }: RangeFieldsProps): ReactE
   );
 }
 
-/** The fields of a custom range, which takes effect when the form is submitted. */
 function CustomRange(props: {
   readonly search: UsageSearch;
   readonly change: ChangeSearch;
@@ -92,7 +90,7 @@ function MinuteField(props: {
     />
   );
 }
-/** Keeps the year of the field at four digits. */
+/** Without this bound, the browser's field accepts years of more than four digits. */
 const FIELD_MAX = "9999-12-31T23:59";
 
 function readMinute(value: FormDataEntryValue | null): string | undefined {

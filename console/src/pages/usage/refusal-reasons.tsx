@@ -14,7 +14,10 @@ import { FactList, type FactListProps } from "../models/fact-list.tsx";
 import { errorAdvice } from "./attempt-labels.ts";
 import styles from "./usage.module.css";
 
-/** The reason for a request's failure or refusal, and the next step; nothing if it succeeded. */
+/**
+ * The reason why a request failed or was refused, and the next step; renders nothing if it
+ * succeeded.
+ */
 export function EndingReasons({ detail }: { readonly detail: RequestDetail }): ReactElement | null {
   const { request, refusal } = detail;
   if (refusal !== null) return <RefusalReasons refusal={refusal} />;
@@ -22,7 +25,6 @@ export function EndingReasons({ detail }: { readonly detail: RequestDetail }): R
   return advice === undefined ? null : <div className={styles.moved}>{advice}</div>;
 }
 
-/** The explanation of a refusal by the gateway, with a next step and the compared figures. */
 export function RefusalReasons({ refusal }: { readonly refusal: Refusal }): ReactElement {
   const { explanation, action, key_id: target, reason } = refusal;
   return (

@@ -14,7 +14,6 @@ import { errorAdvice } from "./attempt-labels.ts";
 import { EndingBadge } from "./ending-badge.tsx";
 import { endingOfRequest, inAndOut } from "./outcome-labels.ts";
 
-/** The columns of a list of requests; the time links to the request's page. */
 export const REQUEST_COLUMNS: readonly Column<RequestRow>[] = [
   {
     id: "time",
@@ -118,7 +117,6 @@ export const REQUEST_COLUMNS: readonly Column<RequestRow>[] = [
   },
 ];
 
-/** Input and output tokens: `"1,204 → 512"`. */
 function inToOut(tokens: NonNullable<RequestRow["tokens"]>): string {
   const sums = inAndOut(tokens);
   return `${formatCount(sums.in)} → ${formatCount(sums.out)}`;
@@ -129,7 +127,9 @@ function sumTokens(tokens: NonNullable<RequestRow["tokens"]>): number {
   return sums.in + sums.out;
 }
 
-/** The time without year and zone, to keep the column narrow; its label has the zone. */
+/**
+ * The time without year and zone, so that the column is narrow. The column's label has the zone.
+ */
 function ShortTime({ at }: { readonly at: string }): ReactElement {
   const text = showUtc(at, "second")
     .replace(/ \d{4},/, ",")

@@ -24,21 +24,21 @@ import styles from "./usage.module.css";
 
 export interface RequestLogProps {
   readonly filters: Filters;
-  /** The cursor of the page that is shown; undefined for the newest requests. */
   readonly cursor: string | undefined;
-  /** The number of requests on a page, from the address. */
+  /**
+   * The number of requests on a page, as text from the address; undefined for the reader's usual
+   * number.
+   */
   readonly rows: string | undefined;
   readonly onChange: (wanted: Pick<UsageSearch, "cursor" | "rows" | "sort">) => void;
 }
 
-/** How often the live log is refreshed while the page is visible. */
 const LIVE_MS = 3_000;
 const KEPT: Kept = { id: "requests", rows: ["request", "requests"], pages: "server" };
-/** Without "All", because each page is one query of the journal. */
+/** The sizes without "All", because each page is one query of the journal. */
 const SIZES = PAGE_SIZES.filter((size) => size > 0);
 const NONE = "No requests match this time range and these filters.";
 
-/** The server's sort keys by column id. */
 const SORTS: Readonly<Record<string, NonNullable<QueryOf<"GET /api/console/requests">["sort"]>>> = {
   time: "time",
   cost: "cost",
@@ -50,9 +50,12 @@ const SORTS: Readonly<Record<string, NonNullable<QueryOf<"GET /api/console/reque
 };
 const NEWEST_FIRST: Sort = { id: "time", direction: "descending" };
 
-/** The request log, newest first or sorted, page by page, with a download of all of it. */
+/** The request log, newest first or sorted, page by page, with a download of all its requests. */
 export function RequestLog({ filters, cursor, rows, onChange }: RequestLogProps): ReactElement {
-  /** The cursors of visited pages, in order, because a cursor only leads to the next page. */
+  /**
+   * The cursors of the visited pages, in order. They are needed to go back, because a cursor leads
+   * only to the next page.
+   */
   const [passed, setPassed] = useState<readonly string[]>([]);
   const usual = useUsualRows();
   const limit = readSize(rows, usual) === 0 ? usual : readSize(rows, usual);
@@ -127,10 +130,10 @@ export function RequestLog({ filters, cursor, rows, onChange }: RequestLogProps)
 
 const DIRECTIONS = { ascending: "asc", descending: "desc" } as const;
 
-/** Shown instead of the table; without filters, with an example of a first request. */
+/** Shown instead of an empty table. If no filter is set, it has an example of a first request. */
 function NoRequests({ filters }: { readonly filters: Filters }): ReactElement {
-  const { model, key, provider, status } = filters;
-  const isFiltered = [model, key, provider, status].some((each) => each !== undefined);
+  const { from: _from, to: _to, ...chosen } = filters;
+  const isFiltered = Object.keys(chosen).length > 0;
   return isFiltered ? <Empty title={NONE} /> : <FirstRequest />;
 }
 

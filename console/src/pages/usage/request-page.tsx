@@ -29,13 +29,12 @@ import styles from "./usage.module.css";
 const CRUMBS = [{ label: "Usage", to: "/usage" }];
 const IN_FLIGHT_MS = 2_000;
 
-/** `/requests/$requestId`: a request with all its attempts. */
 export function RequestPage(): ReactElement {
   const { requestId = "" } = useParams({ strict: false });
   const asked = { params: { request_id: requestId } };
   const detail = useAnswer("GET /api/console/requests/:request_id", asked);
   const isInFlight = detail.data?.request.status === "in_flight";
-  // Subscribes to the same answer again to poll it while the request is in flight.
+  // The hook is called again for the same cached route, to poll it while the request is in flight.
   useAnswer("GET /api/console/requests/:request_id", asked, {
     enabled: isInFlight,
     ...(isInFlight ? { refetchMs: IN_FLIGHT_MS } : {}),
@@ -120,7 +119,7 @@ function Cards({
       <FigureCard
         label="Duration"
         value={formatMs(duration_ms)}
-        // Without tokens, the first byte belongs to an error.
+        // If there are no tokens, the first byte is part of an error.
         hint={
           first_byte_ms === null || tokens === null
             ? undefined
@@ -145,7 +144,9 @@ function Cards({
   );
 }
 
-/** Output tokens per second after the first token; undefined for answers that were not streamed. */
+/**
+ * Output tokens per second after the first token; undefined for an answer that was not streamed.
+ */
 function tokensPerSecond(request: RequestRow): number | undefined {
   const { tokens, first_byte_ms, duration_ms } = request;
   if (!request.stream || tokens === null || first_byte_ms === null || duration_ms === null)
@@ -191,7 +192,6 @@ function RequestFacts({ request }: { readonly request: RequestRow }): ReactEleme
   );
 }
 
-/** The response headers, and the parameters that were not sent to the provider. */
 function AnswerHeaders({
   detail: { dropped_params: dropped, response_headers: headers },
 }: {

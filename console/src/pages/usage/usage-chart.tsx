@@ -20,7 +20,6 @@ export interface UsageChartProps {
   readonly change: ChangeSearch;
 }
 
-/** A metric over time. Choosing a bar shows its time range. */
 export function UsageChart({ usage, by, search, change }: UsageChartProps): ReactElement {
   const metric = chosen(METRICS, search.metric);
   const data = useMemo(() => chartData(usage, metric, by), [usage, metric, by]);

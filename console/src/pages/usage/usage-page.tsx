@@ -37,7 +37,7 @@ import {
 import { UsageTotals } from "./usage-totals.tsx";
 import styles from "./usage.module.css";
 
-/** `/usage`: figures by group, and the request log. The page's state is in the address. */
+/** `/usage`: figures by group, and the request log. The page's state is in its address. */
 export function UsagePage(): ReactElement {
   const [search, setSearch] = useFilters<UsageSearch>();
   const [nowMs, setNow] = useState(() => Date.now());
@@ -74,7 +74,7 @@ export function UsagePage(): ReactElement {
   );
 }
 
-/** Back undoes every change of ranges, filters and pages. */
+/** Every change of ranges, filters and pages is a step, so that Back undoes it. */
 const STEP = { history: "step" } as const;
 
 const ROUTES: readonly RouteName[] = ["GET /api/console/usage", "GET /api/console/requests"];
@@ -126,7 +126,7 @@ function Figures({ filters, search, change, nowMs }: FiguresProps): ReactElement
       />
     </div>
   );
-  // The chart of times has no groups, so the choice then belongs to the table.
+  // A chart of times has no groups, so the choice of groups is shown at the table instead.
   const isTimes = metric === "ttft";
   return (
     <Answer of={usage} skeleton={<FiguresSkeleton />}>
@@ -159,7 +159,10 @@ function Figures({ filters, search, change, nowMs }: FiguresProps): ReactElement
   );
 }
 
-/** The figures of the previous time range; loaded after the current ones, which do not wait. */
+/**
+ * The figures of the previous time range. They are loaded after the current figures, which do not
+ * wait for them.
+ */
 function useFiguresBefore(
   { from: _from, to: _to, ...filters }: Filters,
   search: UsageSearch,
@@ -177,7 +180,7 @@ function useFiguresBefore(
 
 const TOTALS_PX = 148;
 
-/** A placeholder as large as the figures, so that the log below it stays in its place. */
+/** A placeholder as large as the figures, so that the log below does not move. */
 function FiguresSkeleton(): ReactElement {
   return (
     <Stack gap="lg" role="status" aria-label="Loading the figures">

@@ -27,7 +27,7 @@ export type UsageSearch = Readonly<
   >
 >;
 
-/** Changes parts of the address; undefined removes a part. Back undoes each change. */
+/** Changes parts of the address; an undefined part is removed. Back undoes each change. */
 export type ChangeSearch = (change: Partial<UsageSearch>, how?: ChangeHow) => void;
 
 export type Range = "1h" | "24h" | "7d" | "30d" | "90d" | "month" | "custom";
@@ -35,7 +35,10 @@ export type Metric = "spend" | "requests" | "tokens" | "errors" | "rejected" | "
 export type GroupBy = NonNullable<QueryOf<"GET /api/console/usage">["group_by"]>;
 export type Status = RequestStatus;
 
-/** The metric that selects the largest groups; for times, which have no sum, it is requests. */
+/**
+ * The metric by which the server selects the largest groups. Times cannot be summed, so the number
+ * of requests selects them.
+ */
 export const RANKS: Readonly<
   Record<Metric, NonNullable<QueryOf<"GET /api/console/usage">["rank_by"]>>
 > = {
@@ -77,7 +80,7 @@ export const STATUSES: Option<Status> = (Object.keys(REQUEST_STATUSES) as Status
   (value) => ({ value, label: REQUEST_STATUSES[value].label }),
 );
 
-/** Names of statuses in older links. */
+/** Older links have these names of statuses. */
 const OLD_STATUSES: Readonly<Record<string, Status>> = {
   ok: "succeeded",
   refused: "rejected_by_gateway",
@@ -89,10 +92,10 @@ export function readRange({ range }: UsageSearch): Range {
 }
 
 export type FilterName = "model" | "key" | "tag" | "provider" | "status";
-/** The server's limit; a test compares them. */
+/** Equal to the server's maximum, which a test checks. */
 export const FILTER_VALUES_MAX = 20;
 
-/** The values of a filter, each once, without unknown statuses. */
+/** The values of a filter, without duplicates and unknown statuses. */
 export function readValues(search: UsageSearch, name: FilterName): readonly string[] {
   const values = (search[name] ?? "").split(",").filter((value) => value !== "");
   const known = name === "status" ? values.flatMap(parseStatus) : values;
@@ -104,12 +107,12 @@ function parseStatus(value: string): readonly Status[] {
   return STATUSES.flatMap((status) => (status.value === wanted ? [status.value] : []));
 }
 
-/** The text of a filter in the address; undefined without values. */
+/** The text of a filter for the address; undefined if there are no values. */
 export function writeValues(values: readonly string[]): string | undefined {
   return values.length === 0 ? undefined : values.join();
 }
 
-/** The option with this value, or the first option if the value in the address is unknown. */
+/** The option with this value; the first option if the value in the address is unknown. */
 export function chosen<V extends string>(options: Option<V>, value: string | undefined): V {
   return (options.find((option) => option.value === value) ?? options[0])?.value as V;
 }
@@ -118,7 +121,7 @@ export type Filters = Partial<
   Record<"from" | "to" | FilterName, NonNullable<QueryOf<"GET /api/console/usage">["model"]>>
 >;
 
-/** The filters for the figures, the log and its download. */
+/** The filters that the figures, the log and its download share. */
 export function readFilters(search: UsageSearch, nowMs: number): Filters {
   const filters = { ...readSpan(search, nowMs) };
   for (const name of ["model", "provider", "key", "tag", "status"] as const) {
@@ -129,8 +132,8 @@ export function readFilters(search: UsageSearch, nowMs: number): Filters {
 }
 
 /**
- * Ranges of days are whole UTC days and include today. The last 24 hours and the end of the last
- * hour are left to the server, so that they advance with its clock.
+ * A range of days has whole UTC days and ends with today. The last 24 hours have no bounds and the
+ * last hour has no end, so that they follow the server's clock.
  */
 function readSpan(search: UsageSearch, nowMs: number): Filters {
   const today = Math.floor(nowMs / DAY_MS) * DAY_MS;
@@ -163,8 +166,9 @@ function monthStart(nowMs: number, monthsBefore = 0): number {
 }
 
 /**
- * The previous time range, cut at the same point if the shown range is not over yet. Undefined if
- * the shown range begins in the future.
+ * The previous time range. While the shown range is still running, the previous one ends after the
+ * same elapsed time, so that both can be compared. Undefined if the shown range begins in the
+ * future.
  */
 export function spanBefore(
   search: UsageSearch,
@@ -179,7 +183,6 @@ export function spanBefore(
   return span(beforeMs, Math.min(beforeMs + goneMs, fromMs));
 }
 
-/** The name of the previous time range, to follow "higher than". */
 export function nameBefore(search: UsageSearch): string {
   const range = readRange(search);
   if (range === "month") return "at this point of last month";
@@ -188,7 +191,6 @@ export function nameBefore(search: UsageSearch): string {
   return `in the ${RANGES.find(({ value }) => value === range)?.label ?? ""} before`;
 }
 
-/** The problem with a custom range; undefined if there is none. */
 export function customFault(search: UsageSearch): string | undefined {
   const fromMs = readMinute(search.from);
   const toMs = readMinute(search.to);

@@ -15,13 +15,14 @@ import styles from "./usage.module.css";
 
 export interface UsageTotalsProps {
   readonly usage: Usage;
-  /** The figures of the previous time range; undefined if they are unknown or there were none. */
+  /**
+   * The figures of the previous time range; undefined if they are unknown or it had no requests.
+   */
   readonly before: UsageFigures | undefined;
-  /** The name of that time range: `"in the 7 days before"`. */
+  /** Names the previous time range: `"in the 7 days before"`. */
   readonly than: string;
 }
 
-/** Six figures of the range, each with its change and a sparkline. */
 export function UsageTotals(props: UsageTotalsProps): ReactElement {
   const { usage, before, than } = props;
   const { totals } = usage;

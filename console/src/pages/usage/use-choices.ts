@@ -10,7 +10,7 @@ export interface Choice {
 
 /**
  * The values that a filter can have, from the catalog or the organization's keys; undefined while
- * they load. The long catalog is loaded with the menu that needs it, not with the page.
+ * they load. The catalog is long, so it is loaded with the menu that needs it, not with the page.
  */
 export function useChoices(name: FilterName): readonly Choice[] | undefined {
   const isOfCatalog = name === "model" || name === "provider";
@@ -56,7 +56,10 @@ function listTags(keys: readonly { readonly tags: readonly string[] }[]): readon
   return [...tags].sort().map((value) => ({ value, label: value }));
 }
 
-/** Keys of the gateway itself, which the list of keys lacks but whose spend the customer pays. */
+/**
+ * Keys of the gateway itself. The list of keys does not have them, but the customer pays their
+ * spend.
+ */
 const OWN_KEYS = [
   { value: "playground", label: "Playground" },
   { value: "optimize", label: "Optimize searches" },

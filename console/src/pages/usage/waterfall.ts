@@ -1,29 +1,32 @@
 import type { Attempt, RequestRow } from "../../../../src/account/console-api/contract.ts";
 
-/** An attempt on the time line of its request; `from` and `width` are shares of it, 0 to 1. */
+/**
+ * An attempt on the time line of its request. `from` and `width` are shares of the time line, 0 to
+ * 1.
+ */
 export interface WaterfallBar {
   readonly n: number;
   readonly provider: string;
-  /** Milliseconds after the first attempt began. */
+  /** Milliseconds after the start of the first attempt. */
   readonly fromMs: number;
-  /** Null if it has not ended. */
+  /** Null if the attempt has not ended. */
   readonly durationMs: number | null;
   readonly firstTokenMs: number | null;
   readonly isServed: boolean;
   readonly from: number;
   readonly width: number;
-  /** The share of the bar at which the first token arrived. */
+  /** The share of the bar at which the first token arrived; null if there is none. */
   readonly firstToken: number | null;
 }
 
-/** The length of a running attempt, relative to the time so far, so that it is visible. */
+/** The length of a running attempt, as a share of the time so far, so that its bar is visible. */
 const RUNNING_SHARE = 0.25;
 
 /**
  * Places the attempts of a request one after the other, by their durations alone. Durations are
  * measured by a steady clock and add up to the request's duration. The attempts' start times are
- * from the wall clock and include the gateway's own time, so an attempt placed by them could end
- * after its request.
+ * from the wall clock and include the gateway's own time, so an attempt placed by its start time
+ * could end after its request.
  */
 export function buildWaterfall(
   { duration_ms }: Pick<RequestRow, "duration_ms">,

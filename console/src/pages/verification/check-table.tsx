@@ -12,12 +12,10 @@ import styles from "./verification.module.css";
 
 interface CheckTableProps {
   readonly listings: readonly ListingTrust[];
-  /** The model whose findings are shown below. */
   readonly shown: string;
   readonly onChoose: (model: string, check: string | undefined) => void;
 }
 
-/** A table of listings and checks; each mark opens the findings of that check. */
 export function CheckTable({ listings, shown, onChoose }: CheckTableProps): ReactElement {
   const columns = [
     ...FIRST_COLUMNS,

@@ -19,7 +19,6 @@ import styles from "./verification.module.css";
 
 type Chosen = Readonly<Partial<Record<"listing" | "check", string | undefined>>>;
 
-/** Findings of conformance runs and live answers about a provider's listings. */
 export function ConformancePanel({ provider }: { readonly provider: string }): ReactElement {
   const isSignedIn = useMaybeSession()?.state === "signed_in";
   return (
@@ -109,7 +108,6 @@ function ListingFindings(props: {
   );
 }
 
-/** The promises that live answers broke; nothing if the listing is not suspect. */
 function SuspectNote({ suspect }: Pick<ListingTrust, "suspect">): ReactElement | null {
   if (suspect === null) return null;
   return (

@@ -7,12 +7,14 @@ import { CheckMark } from "./check-mark.tsx";
 import { CHECK_STATUS, checkName } from "./verification-labels.ts";
 import styles from "./verification.module.css";
 
-/** The checks of a run. Checks that did not pass, and the chosen one, are open at first. */
+/** The checks of a run. Checks that did not pass, and the chosen check, are open at first. */
 export function FindingList(props: {
   readonly checks: readonly CheckFinding[];
-  /** The id of the check chosen in the table. */
   readonly chosen: string | undefined;
-  /** Counts the reader's choices; each new one moves the focus to the chosen check. */
+  /**
+   * The number of choices that the reader has made; each new choice moves the focus to the chosen
+   * check.
+   */
   readonly choices: number;
 }): ReactElement {
   return (

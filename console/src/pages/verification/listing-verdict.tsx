@@ -8,7 +8,6 @@ import { TrustBadges } from "./trust-badges.tsx";
 import { CHECK_STATUS, checkName } from "./verification-labels.ts";
 import styles from "./verification.module.css";
 
-/** A listing's verdict, with links to the findings that did not pass. */
 export function ListingVerdict({ trust }: { readonly trust: ListingTrust }): ReactElement {
   return (
     <div className={styles.verdict}>

@@ -14,7 +14,6 @@ import { CheckMark } from "./check-mark.tsx";
 import { CHECK_STATUS, checkName, RUN_SOURCE, RUN_VERDICT } from "./verification-labels.ts";
 import styles from "./verification.module.css";
 
-/** The last conformance runs of a listing, newest first. */
 export function RunHistory({ provider, model }: ListingTrust): ReactElement {
   const runs = useAnswer("GET /api/console/verification/runs", { query: { provider, model } });
   return (

@@ -6,7 +6,6 @@ import { Time } from "../../ui/time.tsx";
 import { overbilledWords, TRUST } from "./verification-labels.ts";
 import styles from "./verification.module.css";
 
-/** A listing's verdict as badges, with the days of its validity. */
 export function TrustBadges({ trust }: { readonly trust: ListingTrust }): ReactElement {
   const { state, suspect, checked_at } = trust;
   const { tone, word } = TRUST[state];

@@ -6,7 +6,6 @@ import kit from "../../ui/kit.module.css";
 import { overbilledWords, type TrustCount } from "./verification-labels.ts";
 import styles from "./verification.module.css";
 
-/** The numbers of a provider's verified, failed and suspect listings. */
 export function TrustSummary({ count }: { readonly count: TrustCount }): ReactElement {
   const { listed, verified, failed, suspect } = count;
   const billing = overbilledWords(count.overbilledPercent);

@@ -7,7 +7,6 @@ import type {
 } from "../../../../src/account/console-api/contract.ts";
 import type { Tone } from "../../ui/badge.tsx";
 
-/** The badge of each verification state, with its meaning. */
 export const TRUST: Readonly<
   Record<ListingTrust["state"], { word: string; tone: Tone; meaning: string }>
 > = {
@@ -68,7 +67,6 @@ export const RUN_SOURCE: Readonly<Record<ConformanceRun["source"], string>> = {
   watch: "a scheduled run",
 };
 
-/** `"C7 no silent substitution"` */
 export function checkName({ id, title }: Pick<CheckFlaw, "id" | "title">): string {
   return `${id} ${title}`;
 }
@@ -78,7 +76,6 @@ export function checkLabel(check: Pick<CheckFlaw, "id" | "title" | "status">): s
   return `${checkName(check)}: ${CHECK_STATUS[check.status].word}`;
 }
 
-/** The ids of all checks of these listings, sorted by number. */
 export function checkIds(listings: readonly Pick<ListingTrust, "checks">[]): readonly string[] {
   const ids = new Set(listings.flatMap(({ checks }) => checks.map(({ id }) => id)));
   return [...ids].sort((a, b) => parseCheckNumber(a) - parseCheckNumber(b));
@@ -88,7 +85,10 @@ function parseCheckNumber(id: string): number {
   return Number(id.slice(1));
 }
 
-/** The broken promises with their share of answers: `"5% named another model"`. */
+/**
+ * Lists the broken promises, each with the share of answers that broke it: `"5% named another
+ * model"`.
+ */
 export function breachLines(suspicion: Suspicion): readonly string[] {
   return BREACHES.filter(([name]) => suspicion[name] > 0).map(
     ([name, what]) => `${suspicion[name]}% ${what}`,
@@ -114,13 +114,12 @@ const BREACHES: readonly (readonly [
   ["unreadable_percent", "could not be read"],
 ];
 
-/** The numbers of a provider's listings by verification state. */
 export interface TrustCount {
   readonly listed: number;
   readonly verified: number;
   readonly failed: number;
   readonly suspect: number;
-  /** The percentage by which the worst listing overbills; null if none does. */
+  /** The percentage by which the worst listing overbills; null if no listing does. */
   readonly overbilledPercent: number | null;
 }
 
@@ -147,7 +146,7 @@ export function orderLabel(place: string | number, trust: ListingTrust | undefin
   return isLast ? "tried last" : String(place);
 }
 
-/** Sentences about the meaning of the state and the run that it comes from. */
+/** Explains the state, and tells from which run it comes. */
 export function trustSentence({ state, verdict, source }: ListingTrust): string {
   const { meaning } = TRUST[state];
   if (verdict === null || source === null) return meaning;
@@ -161,7 +160,10 @@ const VERDICT_NOTES: Readonly<Record<ConformanceRun["verdict"], string>> = {
   inconclusive: "The last run could not complete enough checks. ",
 };
 
-/** The listing that a page shows first: a failed one, else a suspect one, else the first. */
+/**
+ * The wanted listing; if it is not there, the first failed listing, else a suspect one, else the
+ * first.
+ */
 export function listingToShow(
   listings: readonly ListingTrust[],
   wanted: string | undefined,

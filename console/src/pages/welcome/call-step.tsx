@@ -16,7 +16,7 @@ import { inAndOut } from "../usage/outcome-labels.ts";
 import { EndingReasons } from "../usage/refusal-reasons.tsx";
 import type { First } from "./use-first-request.ts";
 
-/** An example call that works as it is copied, and the result of the reader's first call. */
+/** An example call that works as it is copied, and the result of the reader's first request. */
 export function CallStep(props: {
   readonly secret: string | undefined;
   readonly first: First;
@@ -40,7 +40,7 @@ export function CallStep(props: {
   );
 }
 
-/** The figures of the call; its answer is only in the reader's terminal. */
+/** Shows the figures of the request. Its answer is only in the reader's terminal. */
 function Succeeded({ requestId }: { readonly requestId: string }): ReactElement {
   const { data } = useAnswer("GET /api/console/requests/:request_id", {
     params: { request_id: requestId },
@@ -72,7 +72,7 @@ function Measured({ detail: { request } }: { readonly detail: RequestDetail }): 
   );
 }
 
-/** The wait before a hint about 401, since calls with a wrong key are not reported to this page. */
+/** The wait before a hint about 401. This page is not told about requests with a wrong key. */
 const SILENT_MS = 20_000;
 
 function Waiting(props: {
@@ -151,7 +151,10 @@ function Refused(props: {
   );
 }
 
-/** Moves to the first step without a change of the address, which `LeaveGuard` would question. */
+/**
+ * Scrolls to the first step without changing the address, because `LeaveGuard` would question a
+ * change.
+ */
 function showCredit(): void {
   const step = document.querySelector<HTMLElement>("#credit");
   step?.scrollIntoView({ block: "start" });

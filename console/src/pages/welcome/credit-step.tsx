@@ -8,7 +8,10 @@ import { AppLink } from "../../ui/app-link.tsx";
 import { Money } from "../../ui/money.tsx";
 import { AddCredit } from "../billing/add-credit-panel.tsx";
 
-/** The step to add credit, without which every request is refused. The payment leads back here. */
+/**
+ * The step to add credit, without which every request is refused. After the payment, the reader
+ * returns to this page.
+ */
 export function CreditStep(props: {
   readonly hasCredit: boolean;
   readonly onLeave: () => void;

@@ -11,7 +11,7 @@ import { UnplacedFault } from "../keys/form-dialog.tsx";
 import { useSubmission } from "../keys/use-submission.ts";
 import type { FirstKey } from "./use-first-key.ts";
 
-/** The step with the raw key, as long as this tab has it. */
+/** The step that shows the raw key for as long as this tab has it. */
 export function KeyStep({ firstKey }: { readonly firstKey: FirstKey }): ReactElement {
   switch (firstKey.state) {
     case "asking":

@@ -4,7 +4,10 @@ import type { ReactElement, RefObject } from "react";
 
 import { Dialog } from "../../ui/dialog.tsx";
 
-/** Asks before the reader leaves an unsaved key, except for the checkout, which leads back. */
+/**
+ * Asks before the reader leaves the page with an unsaved key. The checkout is exempt, because it
+ * leads back.
+ */
 export function LeaveGuard(props: {
   readonly isUnsaved: boolean;
   readonly isAtCheckout: RefObject<boolean>;

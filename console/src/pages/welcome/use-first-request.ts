@@ -3,17 +3,15 @@ import { useState } from "react";
 import type { FirstRequest } from "../../../../src/account/console-api/contract.ts";
 import { useAnswer } from "../../api/use-answer.ts";
 
-/** The interval at which the page polls for the first request. */
 const LISTEN_MS = 2_000;
 
 export interface First {
-  /** The id of a request that succeeded; undefined if none has yet. */
+  /** The ID of a request that succeeded; undefined until there is one. */
   readonly succeeded: string | undefined;
-  /** The newest request that was refused. */
+  /** The newest refused request; null if there is none. */
   readonly refused: FirstRequest["refused"];
 }
 
-/** Polls until a request succeeds. */
 export function useFirstRequest(): First {
   const [succeeded, setSucceeded] = useState<string>();
   const { data } = useAnswer("GET /api/console/first-request", undefined, {

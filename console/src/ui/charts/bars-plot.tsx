@@ -20,9 +20,6 @@ export interface BarsPlotProps {
   readonly onPick: ((bucket: ChartBucket) => void) | undefined;
 }
 
-/**
- * Draws the bars or lines. All lengths are percentages, so the drawing follows the page's width.
- */
 export function BarsPlot(props: BarsPlotProps): ReactElement {
   const { unit, stacks, heightPx } = props;
   const [at, setAt] = useState<number>();
@@ -93,7 +90,7 @@ function GridLines({ scale }: { readonly scale: Scale }) {
   });
 }
 
-/** The bar's share of the width of a bucket; the rest is the gap to the next bar. */
+/** The bar's share of the width of its bucket. The rest is the gap to the next bar. */
 const BAR_SHARE = 0.76;
 
 function Bars(props: BarsPlotProps & { readonly scale: Scale; readonly at: number | undefined }) {
@@ -124,8 +121,8 @@ function Bars(props: BarsPlotProps & { readonly scale: Scale; readonly at: numbe
 }
 
 /**
- * A single tab stop for all bars. Arrow keys move between them, and a screen reader reads each one.
- * The bars can be a few pixels wide, too small to be targets themselves.
+ * One tab stop for all bars, because a bar can be a few pixels wide, too small to be a target.
+ * Arrow keys move between the bars, and a screen reader reads each of them.
  */
 function BarReader(
   props: BarsPlotProps & {

@@ -11,11 +11,10 @@ export interface BarsTableProps {
   readonly parts: readonly ChartPart[];
   readonly stacks: readonly Stack[];
   readonly bucketLabel: string;
-  /** True: the parts do not add up, so there is no total. */
+  /** True: the parts do not add up, so the table has no total. */
   readonly isLines: boolean;
 }
 
-/** The chart as a table with exact figures: a row for each bar, a column for each part. */
 export function BarsTable(props: BarsTableProps): ReactElement {
   const { unit, parts, stacks, bucketLabel, isLines } = props;
   const columns = useMemo(

@@ -11,7 +11,6 @@ export interface BarsTipProps {
   readonly stack: Stack;
   readonly paints: readonly Paint[];
   readonly chartId: string;
-  /** The bar's position, 0 to 1 from the left. */
   readonly place: number;
   /** True: the parts do not add up, so there is no total. */
   readonly isLines: boolean;

@@ -11,7 +11,6 @@ export interface ChartLegendProps {
   readonly paints: readonly Paint[];
 }
 
-/** Shows the colour and pattern of each part. */
 export function ChartLegend({ chartId, parts, paints }: ChartLegendProps): ReactElement {
   const ownId = `${chartId}-legend`;
   return (
@@ -26,7 +25,6 @@ export function ChartLegend({ chartId, parts, paints }: ChartLegendProps): React
   );
 }
 
-/** A square in a part's colour and pattern. */
 export function Swatch(props: {
   readonly chartId: string;
   readonly paint: Paint | undefined;

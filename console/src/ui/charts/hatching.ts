@@ -5,7 +5,7 @@ import { recall, remember } from "../browser-memory.ts";
 const NAME = "tm-hatching";
 const listeners = new Set<() => void>();
 
-/** True if the reader chose patterns in addition to colours for charts in this browser. */
+/** True if the reader chose patterns in addition to colors for the charts in this browser. */
 export function useHatching(): boolean {
   return useSyncExternalStore(listen, isOn);
 }

@@ -9,12 +9,12 @@ export interface LinesProps {
   readonly parts: readonly ChartPart[];
   readonly stacks: readonly Stack[];
   readonly paints: readonly Paint[];
-  /** The highest amount of the scale. */
   readonly top: bigint;
 }
 
 /**
- * One line per part, with a gap where nothing was measured: no traffic is not zero milliseconds.
+ * One line per part. It has a gap where nothing was measured, because no traffic is not zero
+ * milliseconds.
  */
 export function Lines({ parts, stacks, paints, top }: LinesProps): ReactElement {
   return (

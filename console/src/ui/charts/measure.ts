@@ -1,17 +1,16 @@
 import { formatCount, formatMs } from "../count.tsx";
 import { parseUsd, showUsd, writeUsd } from "../money-math.ts";
 
-/** The unit of a chart's values. */
 export type Unit = "usd" | "count" | "ms" | "share";
 /**
- * Dollars as a decimal text; counts, milliseconds and thousandths of a share as whole numbers; null
- * if nothing was measured.
+ * Dollars as a decimal text; counts, milliseconds, and thousandths of a share as whole numbers;
+ * null if nothing was measured.
  */
 export type Amount = string | number | null;
 
 /**
  * The amount as a whole number, so that sums stay exact: micro-dollars, counts, milliseconds or
- * thousandths. Throws a RangeError for dollars that are not a decimal text and fractional counts.
+ * thousandths. Throws a RangeError for a fractional count and for dollars that are no decimal text.
  */
 export function toWhole(unit: Unit, amount: Amount | undefined): bigint {
   if (amount === null || amount === undefined) return 0n;
@@ -26,7 +25,7 @@ export function showWhole(unit: Unit, whole: bigint): string {
   return unit === "ms" ? formatMs(Number(whole)) : formatCount(Number(whole));
 }
 
-/** The amount in short form, for the lines of a scale: `"$0.50"`, `"$2"`, `"1.2K"`. */
+/** The amount in short form, for the ticks of a scale: `"$0.50"`, `"$2"`, `"1.2K"`. */
 export function showTick(unit: Unit, whole: bigint): string {
   if (unit === "ms") return formatMs(Number(whole));
   if (unit === "share") return showShare(whole);
@@ -37,15 +36,14 @@ export function showTick(unit: Unit, whole: bigint): string {
 }
 const COMPACT = new Intl.NumberFormat("en-US", { notation: "compact", maximumFractionDigits: 1 });
 
-/** Thousandths as percent: `"99.5%"`. */
 function showShare(whole: bigint): string {
   return `${Number(whole) / 10}%`;
 }
 
 export interface Scale {
-  /** The whole height of the chart; never 0. */
+  /** The amount at the top edge of the chart; never 0. */
   readonly top: bigint;
-  /** The lines of the scale, lowest first, including 0 and the top. */
+  /** The amounts at which the scale has lines, lowest first, including 0 and `top`. */
   readonly ticks: readonly bigint[];
 }
 
@@ -68,7 +66,10 @@ function roundStep(highest: bigint): bigint {
   }
 }
 
-/** `part` as a share of `whole`, 0 to 1. For drawn lengths only, never for sums. */
+/**
+ * `part` as a share of `whole`, 0 to 1. It has six decimals, so it is for drawn lengths, never for
+ * sums.
+ */
 export function measureLength(part: bigint, whole: bigint): number {
   if (whole <= 0n || part <= 0n) return 0;
   return Math.min(1, Number((part * 1_000_000n) / whole) / 1_000_000);

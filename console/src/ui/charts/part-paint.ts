@@ -1,19 +1,24 @@
-/** The colour of a part, with a pattern if two parts would have the same colour. */
+/** The color of a part, with a pattern if two parts of the chart would have the same color. */
 export interface Paint {
-  /** `own` in a chart of one part, `other` for the rest, else an index into the palette. */
+  /**
+   * `own` in a chart of one part, `other` for the part of all others, else an index into the
+   * palette.
+   */
   readonly colour: "own" | "other" | number;
-  /** The pattern; 0 is plain. */
   readonly mark: number;
 }
 
-/** Any two are distinct under every kind of colour blindness (see `chart-colours.test.ts`). */
+/**
+ * Any two of these colors are distinct under every kind of color blindness; `chart-colours.test.ts`
+ * checks it.
+ */
 export const COLOURS = 8;
 export const MARKS = 6;
 
 /**
- * The paint of each part. A part prefers the colour of its family, so that a maker's models mostly
- * have the same colour in every chart, whatever their rank. Parts of one chart differ in colour
- * until all colours are used, then in pattern.
+ * The paint of each part. A part prefers the color of its family, so that a maker's models mostly
+ * have the same color in every chart, whatever their rank. Parts of one chart differ in color until
+ * all colors are used, then in pattern.
  */
 export function choosePaints(
   parts: readonly { readonly id: string; readonly isWhole?: boolean }[],
@@ -34,14 +39,14 @@ export function choosePaints(
   });
 }
 
-/** Depends on the ids but not on their order, so a new ranking keeps the colours. */
+/** The colors depend on the IDs but not on their order, so a new ranking keeps them. */
 function assignColours(ids: readonly string[]): ReadonlyMap<string, number> {
   const colours = new Map<string, number>();
   const taken = new Set<number>();
   const sorted = ids.toSorted((a, b) => hashId(a) - hashId(b));
   const isFirst = (id: string, at: number): boolean =>
     sorted.findIndex((other) => familyColour(other) === familyColour(id)) === at;
-  // Each family's first part comes first, so that no second part takes another family's colour.
+  // The first part of each family comes first, so that no second part takes another family's color.
   const firsts = sorted.filter(isFirst);
   for (const id of [...firsts, ...sorted.filter((each) => !firsts.includes(each))]) {
     let colour = familyColour(id);
@@ -53,13 +58,13 @@ function assignColours(ids: readonly string[]): ReadonlyMap<string, number> {
   return colours;
 }
 
-/** The preferred colour of an id, by the text before its `/` (the maker of a model). */
+/** The preferred color of an ID, by the text before its `/`: the maker of a model. */
 export function familyColour(id: string): number {
   const [family = ""] = id.split("/");
   return FAMILIES.get(family) ?? hashId(family) % COLOURS;
 }
 
-/** Fixed colours for makers that often share a chart; their hashes could collide. */
+/** Fixed colors for makers that often share a chart, because their hashes could collide. */
 const FAMILIES: ReadonlyMap<string, number> = new Map(
   ["google", "openai", "anthropic", "deepseek", "mistralai", "moonshotai", "qwen", "z-ai"].map(
     (family, colour) => [family, colour],
@@ -70,7 +75,7 @@ export function toColour({ colour }: Paint): string {
   return `var(--part-${colour})`;
 }
 
-/** FNV-1a: ids that differ by one letter get hashes that are far apart. */
+/** FNV-1a: IDs that differ by one letter get hashes that are far apart. */
 function hashId(id: string): number {
   let hash = 0x811c9dc5;
   for (const byte of new TextEncoder().encode(id)) {

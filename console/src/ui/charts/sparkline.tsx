@@ -4,19 +4,19 @@ import { measureLength, showWhole, toWhole, type Amount, type Unit } from "./mea
 import styles from "./charts.module.css";
 
 export interface SparklineProps {
-  /** The metric and its range: `"Spend of the last 30 days"`. */
+  /** Names the metric and its range: `"Spend of the last 30 days"`. */
   readonly label: string;
   readonly unit: Unit;
-  /** From left to right, at equal distances. */
+  /** The values from left to right, at equal distances; null where nothing was measured. */
   readonly values: readonly Amount[];
   readonly heightPx?: number;
 }
 
-/** A small line without a scale that shows the trend next to a figure. */
 export function Sparkline({ label, unit, values, heightPx = 32 }: SparklineProps): ReactElement {
   const amounts = values.map((value) => toWhole(unit, value));
   const highest = amounts.reduce((a, b) => (b > a ? b : a), 0n);
-  // Buckets without a measurement are skipped: without traffic, time to first token is not zero.
+  // Times without a measurement are skipped, because the time to first token is not zero without
+  // traffic.
   const places = amounts.flatMap((amount, at) => {
     if (values[at] === null) return [];
     const x = amounts.length < 2 ? 0 : (at / (amounts.length - 1)) * WIDTH;

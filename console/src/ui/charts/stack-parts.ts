@@ -2,20 +2,19 @@ import { toWhole, type Amount, type Unit } from "./measure.ts";
 
 export interface ChartPart {
   readonly id: string;
-  /** The name that people see. */
   readonly name: string;
-  /** True: it is the chart's only part, drawn in the colour of charts with one part. */
+  /** True: it is the chart's only part, and has the color of charts with one part. */
   readonly isWhole?: boolean;
 }
 
 export interface ChartBucket {
   /** Unique in the chart. */
   readonly id: string;
-  /** In full, for the focused bar: `"22 Nov 2026, 14:00 UTC"`. */
+  /** The full time, for the focused bar: `"22 Nov 2026, 14:00 UTC"`. */
   readonly label: string;
-  /** Short, for the line below the bars: `"14:00"`. */
+  /** The short time, for the labels below the bars: `"14:00"`. */
   readonly tick: string;
-  /** By part id; a part without an entry is 0. */
+  /** The amounts by part ID. A part without an entry is 0; null means that nothing was measured. */
   readonly values: Readonly<Record<string, Amount>>;
 }
 
@@ -24,20 +23,18 @@ export interface StackPiece {
   /** The part's index among all parts, which selects its paint. */
   readonly at: number;
   readonly whole: bigint;
-  /** The sum of the pieces below this one in the bar. */
   readonly below: bigint;
 }
 
 export interface Stack {
   readonly bucket: ChartBucket;
-  /** The pieces of the bar, bottom first; empty ones are left out. */
+  /** The pieces of the bar, bottom first; empty pieces are left out. */
   readonly pieces: readonly StackPiece[];
   readonly total: bigint;
-  /** False if nothing was measured, which is different from 0. */
+  /** False if an amount was not measured, which is different from 0. */
   readonly isMeasured: boolean;
 }
 
-/** Stacks the parts of every bucket, with exact sums. */
 export function stackParts(
   unit: Unit,
   parts: readonly ChartPart[],
@@ -56,14 +53,14 @@ export function stackParts(
   });
 }
 
-/** Starts every part at zero, for lines; `total` is the highest part. */
+/** Starts every part at zero, for a chart of lines; `total` is the highest part. */
 export function sideBySide(
   unit: Unit,
   parts: readonly ChartPart[],
   buckets: readonly ChartBucket[],
 ): readonly Stack[] {
   return stackParts(unit, parts, buckets).map((stack) => {
-    // Null is a gap in the line; 0 is a point of it, unlike in stacked bars.
+    // Null is a gap in a line. 0 is a point of the line, although stacked bars leave it out.
     const pieces = parts.flatMap((part, at) => {
       const amount = stack.bucket.values[part.id];
       return amount === null ? [] : [{ part, at, whole: toWhole(unit, amount), below: 0n }];
@@ -73,7 +70,7 @@ export function sideBySide(
   });
 }
 
-/** The places of at most `most` labels, evenly spread from the first on. */
+/** The positions of at most `most` labels, evenly spread, beginning with the first position. */
 export function tickPlaces(count: number, most: number): readonly number[] {
   const step = Math.max(1, Math.ceil(count / most));
   return Array.from({ length: Math.ceil(count / step) }, (_none, at) => at * step);

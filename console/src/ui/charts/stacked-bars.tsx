@@ -11,17 +11,15 @@ import { sideBySide, stackParts, type ChartBucket, type ChartPart } from "./stac
 import styles from "./charts.module.css";
 
 export interface StackedBarsProps {
-  /** The metric, its groups and the step: `"Spend by model, per hour"`. */
+  /** Names the metric, its groups and the step: `"Spend by model, per hour"`. */
   readonly label: string;
   readonly unit: Unit;
-  /** From the bottom up, at most eight; a single part has no legend. */
+  /** The parts from the bottom up, at most eight. A single part has no legend. */
   readonly parts: readonly ChartPart[];
-  /** From left to right; dollars are decimal texts. */
   readonly buckets: readonly ChartBucket[];
-  /** The heading of the table's first column: `"Hour (UTC)"`. */
   readonly bucketLabel?: string;
   readonly heightPx?: number;
-  /** `lines`: the parts do not add up, such as percentiles of times. */
+  /** `lines` is for parts that do not add up, such as percentiles of times. */
   readonly shape?: "bars" | "lines";
   /** Called when the reader clicks a bar or presses Enter on it. */
   readonly onPick?: (bucket: ChartBucket) => void;
@@ -30,7 +28,8 @@ export interface StackedBarsProps {
 const HEIGHT_PX = 220;
 
 /**
- * Parts over time, and the same figures as a table behind a switch. If all are 0, a note instead.
+ * Shows parts over time, and the same figures as a table behind a switch. If all figures are 0, it
+ * shows a note instead.
  */
 export function StackedBars(props: StackedBarsProps): ReactElement {
   const { label, unit, parts, buckets, heightPx = HEIGHT_PX } = props;

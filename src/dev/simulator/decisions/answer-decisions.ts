@@ -9,7 +9,6 @@ import type { Decided } from "./decision-order.ts";
 import { unprocessable } from "./systemone-request.ts";
 import { envelopeCode, envelopeError, inEnvelope, scriptedEnvelope } from "./envelope.ts";
 
-/** Answers typed questions like this kind of host, with the faults of the call. */
 export async function answerDecisions(host: DecisionHost, call: ReceivedCall): Promise<void> {
   const { delivery } = call;
   const { faults } = delivery;
@@ -32,7 +31,7 @@ export async function answerDecisions(host: DecisionHost, call: ReceivedCall): P
   await deliverJson(delivery, 200, enveloped);
 }
 
-/** Answers other paths of the host that wraps its answers in an envelope. */
+/** Answers unknown paths of the host that wraps its answers in an envelope. */
 export async function answerNoRoute({ delivery }: ReceivedCall): Promise<void> {
   await failEarly(delivery);
   const error = envelopeCode(7000);
@@ -50,7 +49,6 @@ function decide(host: DecisionHost, call: ReceivedCall): Decided | SimError {
   const { read } = delivery.faults.cheat?.decisions ?? {};
   const decided = host.decide(read?.(sent) ?? sent);
   if (read === undefined || "status" in decided) return decided;
-  // The usage counts the tokens of the original body.
   const honest = host.decide(sent);
   return "status" in honest ? honest : { ...honest, answers: decided.answers };
 }

@@ -8,15 +8,14 @@ import { readPublicGliner, readSentGliner } from "./gliner-request.ts";
 import { systemoneAnswers } from "./systemone-answers.ts";
 import { readPublicSystemone, readSentSystemone } from "./systemone-request.ts";
 
-/** A kind of decisions host: its refusals, decisions and answer format. */
 export interface DecisionHost {
   decide(body: JsonObject): Decided | SimError;
-  /** The body of an answer; `usage` overrides fields of the reported usage, null reports none. */
+  /** `usage` overrides fields of the reported usage; null reports no usage. */
   answer(decided: Decided, usage: JsonObject | null): JsonObject;
   readonly error: ErrorWriter;
   readonly troubles: Troubles;
   readonly hasEnvelope: boolean;
-  /** The refusal of a body by its size; undefined if the host accepts it. */
+  /** Undefined if the host accepts a body of this size. */
   bodyProblem(bodyBytes: number): SimError | undefined;
 }
 
@@ -39,7 +38,10 @@ export function perQuestionHost(form: DecisionForm): DecisionHost {
   return systemoneHost(form, { readsImages: true, isPerQuestion: true });
 }
 
-/** A Systemone host with an envelope, which refuses bodies above an estimated token count. */
+/**
+ * A Systemone host that wraps its answers in an envelope. It refuses a body that is estimated to
+ * have too many tokens.
+ */
 export function envelopeHost(form: DecisionForm): DecisionHost {
   return {
     ...plainHost(form),
@@ -55,7 +57,7 @@ export function envelopeHost(form: DecisionForm): DecisionHost {
   };
 }
 
-/** A GLiNER host, with flat results and one token count. */
+/** A GLiNER host: results without nesting, and one count of tokens. */
 export function glinerHost(form: DecisionForm): DecisionHost {
   const read = form === "public" ? readPublicGliner : readSentGliner;
   return {
@@ -150,7 +152,9 @@ function isDataUrl(part: JsonObject): boolean {
   return /^data:image\/(png|jpeg|webp);base64,[\w+/]+=*$/.test(url);
 }
 
-/* Token counts go into `token_usage`, the GLiNER name; other fields into `usage`. */
+/*
+ * GLiNER hosts report tokens as a top-level `token_usage`. Other scripted fields stay in `usage`.
+ */
 function usageBeside(usage: JsonObject): JsonObject {
   const { token_usage: own, ...rest } = usage;
   return {

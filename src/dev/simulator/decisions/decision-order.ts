@@ -2,37 +2,32 @@ import { createHash } from "node:crypto";
 import { isObject, type JsonObject } from "../json.ts";
 import { estimatePromptTokens } from "../sim-request.ts";
 
-/** The decision of a host, and its token counts. */
 export interface Decided {
   readonly answers: JsonObject;
   readonly inputTokens: number;
-  /** Tokens saved by counting the state once; 0 for a host that counts it for each question. */
+  /** Tokens saved by counting the state once for all questions; 0 if each question counts it. */
   readonly stateTokensSaved: number;
   readonly outputTokens: number;
   readonly model: string;
 }
 
-/** A decisions request, in one format for all hosts. */
+/** A request for decisions in one format for all hosts. */
 export interface DecisionOrder<Q> {
   readonly model: string;
-  /** The state as text, or as JSON text if it is not a string. */
   readonly stateText: string;
   readonly stateTokens: number;
   readonly questions: readonly Q[];
-  /** The tokens of each question. */
+  /** In the order of `questions`. */
   readonly questionTokens: readonly number[];
-  /** Options that are specific to this host. */
+  /** The whole body, for options that only some hosts have. */
   readonly options: JsonObject;
 }
 
-/** A question and the state that it is about; answers depend on both texts. */
 export interface Asked {
   readonly stateText: string;
-  /** All text of the question. */
   readonly words: string;
 }
 
-/** Builds the order from a body and its parsed questions. */
 export function toOrder<Q>(
   body: JsonObject,
   state: unknown,
@@ -54,7 +49,7 @@ export function chance({ stateText, words }: Asked, of = ""): number {
   return ((hash.readUInt32BE(0) % 99) + 1) / 100;
 }
 
-/** Probabilities of the labels, with sum 1; a label that occurs in the state gets the highest. */
+/** Probabilities of the labels, with sum 1. A label that occurs in the state gets a high one. */
 export function chances(asked: Asked, labels: readonly string[]): readonly number[] {
   const state = asked.stateText.toLowerCase();
   const named = labels.join(" ") === "yes no" ? namedChance(asked) : undefined;
@@ -67,19 +62,20 @@ export function chances(asked: Asked, labels: readonly string[]): readonly numbe
   return weights.map((weight) => rounded(weight / sum));
 }
 
-/** High if the state contains the word before the question mark; undefined without one. */
+/**
+ * High if the state contains the word before the question mark, else low. Undefined without a
+ * question mark.
+ */
 export function namedChance({ stateText, words }: Asked): number | undefined {
   const [, word] = /(\p{L}+)\?/u.exec(words) ?? [];
   if (word === undefined) return undefined;
   return stateText.toLowerCase().includes(word.toLowerCase()) ? 0.95 : 0.05;
 }
 
-/** Rounds to four decimal places. */
 export function rounded(value: number): number {
   return Math.round(value * 10_000) / 10_000;
 }
 
-/** Every object of type `image_url` under `value`. */
 export function collectImageParts(value: unknown): readonly JsonObject[] {
   if (Array.isArray(value)) return value.flatMap(collectImageParts);
   if (!isObject(value)) return [];

@@ -35,24 +35,24 @@ const CODE_OF_STATUS: Readonly<Record<number, number>> = {
   422: 5012,
   429: 3040,
 };
-/** Code of a failure without a more specific code. */
+/** For a failure that has no more specific code. */
 const INFERENCE_FAILED = 5012;
 
-/** Wraps a good answer in the envelope. */
+/** Wraps a result in the envelope. Faults can omit the envelope, or empty the result. */
 export function inEnvelope(result: JsonObject, fault: EnvelopeFault): JsonObject {
   if (fault.bare === true) return result;
   const opened = fault.empty === true ? {} : result;
   return { result: opened, success: true, errors: [], messages: [] };
 }
 
-/** Wraps an error in the envelope. Keeps a numeric code, else chooses one by the status. */
+/** Wraps an error in the envelope. Keeps a numeric code; otherwise chooses one by the status. */
 export function envelopeError({ status, message, code }: SimError): JsonObject {
   const isNumber = code !== undefined && /^\d+$/.test(code);
   const number = isNumber ? Number(code) : (CODE_OF_STATUS[status] ?? INFERENCE_FAILED);
   return { result: {}, success: false, errors: [{ code: number, message }], messages: [] };
 }
 
-/** The error that a scripted envelope means; undefined if it is a good answer. */
+/** The error envelope that the fault asks for; undefined if it asks for none. */
 export function scriptedEnvelope(
   fault: EnvelopeFault,
 ): { readonly status: number; readonly json: JsonObject } | undefined {
@@ -67,7 +67,6 @@ export function scriptedEnvelope(
   return { status, json: envelopeError({ status, message: nested, code: String(code) }) };
 }
 
-/** The message of a code. */
 export function envelopeCode(code: number): SimError {
   const known = CODES[code];
   return { status: 500, message: "", ...known, code: String(code) };

@@ -3,7 +3,6 @@ import type { JsonObject } from "../json.ts";
 import { chance, chances, type Asked, type DecisionOrder } from "./decision-order.ts";
 import type { GlinerTask } from "./gliner-request.ts";
 
-/** The flat results of all tasks; each depends only on the text and the task. */
 export function glinerResults(order: DecisionOrder<GlinerTask>): JsonObject {
   const { questions, stateText, options } = order;
   const shape = {
@@ -57,7 +56,7 @@ function byLabel({ labels }: GlinerTask, find: (label: string) => unknown): Json
   return Object.fromEntries(labels.map((label) => [label, find(label)]));
 }
 
-/* A word of the text, chosen by the label. */
+/* Chooses a word of the text by the label. */
 function answerSpan(asked: Asked, label: string, { confidence, spans }: Shape): unknown {
   const words = [...asked.stateText.matchAll(/[\p{L}\p{N}]+/gu)];
   const share = chance(asked, label);

@@ -17,9 +17,7 @@ import type { SimError } from "../sim-error.ts";
 import { toOrder, type DecisionOrder } from "./decision-order.ts";
 import { listEntries, namesComplaint, unprocessable } from "./systemone-request.ts";
 
-/** One extraction task on a text. */
 export interface GlinerTask {
-  /** Key of the result. */
   readonly name: string;
   readonly kind: "classification" | "entities" | "relations" | "structure";
   readonly labels: readonly string[];
@@ -28,7 +26,6 @@ export interface GlinerTask {
   readonly words: string;
 }
 
-/** A parsed request, or the refusal of it. */
 export type GlinerReading = SimError | DecisionOrder<GlinerTask>;
 
 const LABELS = be("a label or more", (value) => readLabels(value).length > 0);
@@ -58,7 +55,7 @@ const BODY = fields({
   }),
 });
 
-/** Reads the public format; refuses other fields. */
+/** Refuses fields that the public format does not have. */
 export function readPublicGliner(body: JsonObject): GlinerReading {
   const { text: state, schema } = body;
   const tasks = isObject(schema) ? publicTasks(schema) : [];
@@ -71,7 +68,7 @@ export function readPublicGliner(body: JsonObject): GlinerReading {
   );
 }
 
-/** Reads the marketplace's format, and ignores other fields. */
+/** Ignores fields that the marketplace's format does not have. */
 export function readSentGliner(body: JsonObject): GlinerReading {
   const state = body["state"] ?? body["text"];
   if (isAbsent(state) || state === "") return unprocessable("state: required");

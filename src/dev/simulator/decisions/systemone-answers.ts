@@ -10,7 +10,6 @@ import {
 } from "./decision-order.ts";
 import type { SystemoneQuestion } from "./systemone-request.ts";
 
-/** The answers to all questions; each depends only on the state and the question. */
 export function systemoneAnswers(order: DecisionOrder<SystemoneQuestion>): JsonObject {
   const { questions, stateText } = order;
   return Object.fromEntries(

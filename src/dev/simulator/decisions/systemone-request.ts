@@ -14,18 +14,15 @@ import {
 import type { SimError } from "../sim-error.ts";
 import { collectImageParts, toOrder, type DecisionOrder } from "./decision-order.ts";
 
-/** One typed question about a state. */
 export interface SystemoneQuestion {
   readonly id: string;
   readonly kind: "noul" | "choice" | "score" | "box";
-  /** The labels of a choice. */
   readonly labels: readonly string[];
   /** The levels of a score, lowest first. */
   readonly levels: readonly unknown[];
   readonly words: string;
 }
 
-/** A parsed request, or the refusal of it. */
 export type SystemoneReading = SimError | DecisionOrder<SystemoneQuestion>;
 
 const STATE = be(
@@ -48,7 +45,7 @@ const BODY = fields({
   "questions!": mapOf(questionComplaint, 1, 128),
 });
 
-/** Reads the public format; refuses other fields. */
+/** Refuses fields that the public format does not have. */
 export function readPublicSystemone(body: JsonObject): SystemoneReading {
   const { state, questions } = body;
   const entries = Object.entries(isObject(questions) ? questions : {});
@@ -71,7 +68,7 @@ function questionComplaint(question: unknown, path: string): Complaint {
   return isEmpty ? `${path}.instructions: Field required` : QUESTION(question, path);
 }
 
-/** Reads the marketplace's format, and ignores unknown fields. */
+/** Ignores fields that the marketplace's format does not have. */
 export function readSentSystemone(body: JsonObject): SystemoneReading {
   const { state, questions } = body;
   const entries = listEntries(questions);
@@ -85,7 +82,7 @@ export function readSentSystemone(body: JsonObject): SystemoneReading {
   return toOrder(body, state, good);
 }
 
-/** Entries of an object or a list of questions; unnamed ones get their number as a name. */
+/** Questions by name, from an object or a list. A question without a name gets its number: `q1`. */
 export function listEntries(questions: unknown): readonly (readonly [string, JsonObject])[] {
   if (Array.isArray(questions)) {
     return questions.filter(isObject).map((question, at) => {
@@ -98,7 +95,6 @@ export function listEntries(questions: unknown): readonly (readonly [string, Jso
     : [];
 }
 
-/** The complaint about missing questions, or about two questions with one name. */
 export function namesComplaint(
   entries: readonly (readonly [string, unknown])[],
 ): string | undefined {

@@ -9,7 +9,6 @@ import { priceImages, type ImageHost } from "./image-host.ts";
 import { readImageOrder, type ImageOrder } from "./image-order.ts";
 import { base64Length, base64Pieces, renderFile, drawPicture, type Picture } from "./picture.ts";
 
-/** Renders images like this kind of host, with the faults of the call. */
 export async function answerImages(host: ImageHost, call: ReceivedCall): Promise<void> {
   const { delivery, body } = call;
   const { faults } = delivery;
@@ -45,7 +44,7 @@ async function deliverImages(
   await deliverPieces(delivery, { status: 200, type: "application/json", lengthBytes, pieces });
 }
 
-/* Pieces of one item of `data`: JSON text around the base64 of its picture. */
+/* One item of `data`: JSON text around the base64 of its picture. */
 function imageParts(
   host: ImageHost,
   order: ImageOrder,

@@ -10,20 +10,18 @@ import { mediaTroubles, PROMPTED } from "../media-requests.ts";
 import { anything, be, fields, matching, oneOf, text, whole, type Rule } from "../shape.ts";
 import type { ImageOrder } from "./image-order.ts";
 
-/** A kind of image host: the requests it accepts, and the fields around its images. */
 export interface ImageHost {
   readonly accepts: Rule;
   readonly error: ErrorWriter;
   readonly troubles: Troubles;
-  /** True if the host answers with addresses unless base64 is requested. */
+  /** True if the host answers with URLs unless the request wants base64. */
   readonly prefersUrl: boolean;
-  /** Fields of one image besides its picture. */
+  /** Fields of one item in addition to its picture. */
   besideImage(mediaType: string): JsonObject;
-  /** Fields of the answer besides the list of images. */
   besideList(order: ImageOrder): JsonObject;
-  /** The reported usage. `costUsd` is printed digit for digit; null reports no cost. */
+  /** `costUsd` is printed digit for digit; null reports no cost. */
   usage(order: ImageOrder, costUsd: string | null): JsonObject;
-  /** The body of a 200 from which moderation removed all images. */
+  /** The body of a 200 without images, because moderation removed them. */
   blocked(createdS: number): JsonObject;
 }
 
@@ -51,7 +49,6 @@ const styled = {
   output_compression: whole(0, 100),
 };
 
-/** The cost in USD of an order's images. */
 export function priceImages({ count }: ImageOrder): string {
   return toUsd(count * CENTS_PER_IMAGE);
 }
@@ -93,7 +90,7 @@ export const referenceImages: ImageHost = {
   }),
 };
 
-/** A host that takes aspect ratios, adds a media type, and reports the cost in USD. */
+/** A host that takes aspect ratios, returns a media type, and reports the cost in USD. */
 export const relayImages: ImageHost = {
   accepts: fields({
     ...styled,
@@ -121,7 +118,7 @@ export const relayImages: ImageHost = {
   blocked: (created) => ({ created, data: [], block_reason: "PROHIBITED_CONTENT" }),
 };
 
-/** A host that takes aspect ratios, answers with addresses, and reports the cost in ticks. */
+/** A host that takes aspect ratios, answers with URLs, and reports the cost in ticks. */
 export const plainImages: ImageHost = {
   accepts: fields({
     ...ordered,

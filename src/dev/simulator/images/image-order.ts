@@ -3,7 +3,6 @@ import { type JsonObject } from "../json.ts";
 import { estimateTokens } from "../sim-request.ts";
 import type { Canvas, PictureFormat } from "./picture.ts";
 
-/** The order of an image request. */
 export interface ImageOrder {
   readonly prompt: string;
   readonly count: number;
@@ -13,7 +12,7 @@ export interface ImageOrder {
   readonly background: string | undefined;
   readonly wantsBase64: boolean;
   readonly promptTokens: number;
-  /** The tokens of all images. */
+  /** Tokens of all images together. */
   readonly imageTokens: number;
 }
 
@@ -27,7 +26,7 @@ const SIDE_OF_RESOLUTION: Readonly<Record<string, number>> = {
   "4K": 4_096,
 };
 
-/** Reads the order of a body that has passed the checks. */
+/** The body must have passed the host's checks. */
 export function readImageOrder(body: JsonObject): ImageOrder {
   const prompt = textOf(body["prompt"]);
   const { n, quality } = body;
@@ -50,7 +49,7 @@ function chooseFormat(asked: unknown): PictureFormat {
   return asked === "jpeg" || asked === "webp" ? asked : "png";
 }
 
-/** Pixels from an exact size, or from a ratio and a resolution, the length of the longer side. */
+/** Pixels of an exact `size`, or of a ratio whose longer side has the length `resolution`. */
 function readSides(body: JsonObject): Pick<Canvas, "width" | "height"> {
   const { size, aspect_ratio: ratio, resolution } = body;
   const exact = parsePair(size, "x");
@@ -64,7 +63,6 @@ function readSides(body: JsonObject): Pick<Canvas, "width" | "height"> {
   };
 }
 
-/* Two numbers above 0; undefined for other texts such as `auto`. */
 function parsePair(value: unknown, separator: string): readonly [number, number] | undefined {
   const [first = 0, second = 0] = textOf(value).split(separator).map(Number);
   return first > 0 && second > 0 ? [first, second] : undefined;

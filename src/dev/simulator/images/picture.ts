@@ -12,15 +12,13 @@ export interface Picture {
 
 const BASE64_STEP_BYTES = 3 * 16 * 1024;
 
-/** The size and form of a picture. */
 export interface Canvas {
   readonly format: PictureFormat;
-  /** In pixels. */
   readonly width: number;
   readonly height: number;
 }
 
-/** Draws a picture of one colour, derived from `seed`; trailing zeros pad it to `bytesMin`. */
+/** Draws one colour, derived from `seed`. Zeros at the end pad the file to `bytesMin`. */
 export function drawPicture(canvas: Canvas, seed: string, bytesMin = 0): Picture {
   const mediaType = `image/${canvas.format}`;
   const colour = createHash("sha256").update(seed).digest().subarray(0, 3);
@@ -29,19 +27,18 @@ export function drawPicture(canvas: Canvas, seed: string, bytesMin = 0): Picture
   return { mediaType, lengthBytes: sumLengths(parts), parts };
 }
 
-/** Length in characters of `bytes` bytes in base64. */
 export function base64Length(bytes: number): number {
   return Math.ceil(bytes / 3) * 4;
 }
 
-/** Yields the picture as base64 in pieces. */
+/** Encodes the picture piece by piece, so that a large one needs little memory. */
 export function* base64Pieces(picture: Picture): Generator<Buffer> {
   for (let at = 0; at < picture.lengthBytes; at += BASE64_STEP_BYTES) {
     yield Buffer.from(bytesAt(picture, at, at + BASE64_STEP_BYTES).toString("base64"));
   }
 }
 
-/** The whole file in memory, for small pictures. */
+/** Holds the whole file in memory, so it is only for small pictures. */
 export function renderFile(picture: Picture): Buffer {
   return bytesAt(picture, 0, picture.lengthBytes);
 }
@@ -68,7 +65,7 @@ const FILES: Readonly<Record<PictureFormat, (canvas: Canvas, colour: Buffer) => 
 };
 
 const PNG_SIGNATURE = Buffer.from("89504e470d0a1a0a", "hex");
-/* One bit for each pixel, which chooses from a palette. */
+/* One bit for each pixel, which chooses from the palette. */
 const PNG_MODE = Buffer.from("0103000000", "hex");
 
 function pngParts({ width, height }: Canvas, colour: Buffer): Parts {
@@ -83,16 +80,18 @@ function pngParts({ width, height }: Canvas, colour: Buffer): Parts {
   ];
 }
 
-/** A chunk of a PNG file. */
 export function pngChunk(name: string, data: Buffer): Buffer {
   const named = Buffer.concat([Buffer.from(name), data]);
   return Buffer.concat([uint32(data.length), named, uint32(crc32(named))]);
 }
 
 const JPEG_HEAD = Buffer.from("ffd8ffe000104a46494600010100000100010000", "hex");
-/* Coarse: a picture of one colour has no detail to lose. */
+/* Coarse quantization: a picture of one colour has no detail to lose. */
 const JPEG_TABLE = Buffer.concat([Buffer.from("ffdb004300", "hex"), Buffer.alloc(64, 16)]);
-/* One bit says that the brightness stays, two that three bits of a step follow; one: no detail. */
+/*
+ * Huffman codes. Brightness: one bit means no step; two bits mean that three bits of a step follow.
+ * Detail: one bit means that there is none.
+ */
 const JPEG_CODES = Buffer.concat([
   Buffer.from("ffc40015000101", "hex"),
   Buffer.alloc(14),
@@ -113,8 +112,8 @@ function jpegParts({ width, height }: Canvas, colour: Buffer): Parts {
 }
 
 /*
- * Six bits for the first block: a step of brightness by three bits, no detail. Two zeros for each
- * further one: no step, no detail. Ones fill the last byte.
+ * The first block has six bits: a step of brightness by three bits, and no detail. Each further
+ * block has two zeros: no step, no detail. Ones fill the last byte.
  */
 function greyBlocks(blocks: number, colour: Buffer): Parts {
   const first = 0b1000_0000 | (((colour[0] ?? 0) & 0b111) << 3);
@@ -137,8 +136,8 @@ function webpParts(canvas: Canvas, colour: Buffer): Parts {
 }
 
 /*
- * The pixels of a lossless WebP picture of one colour. Each of the five prefix codes (green, red,
- * blue, alpha, distance) has a single symbol, so a pixel takes no bits. Bits are written least
+ * The pixels of a lossless WebP picture of one colour. A pixel takes no bits, because each of the
+ * five prefix codes (green, red, blue, alpha, distance) has a single symbol. Bits are written least
  * significant first.
  */
 function webpPixels({ width, height }: Canvas, colour: Buffer): Buffer {
@@ -152,12 +151,12 @@ function webpPixels({ width, height }: Canvas, colour: Buffer): Buffer {
     length += count;
   };
   for (const symbol of [green, red, blue, opaque]) {
-    put(0b101, 3n); // a simple code, one symbol, of eight bits
+    put(0b101, 3n); // a simple code: one symbol of eight bits
     put(symbol, 8n);
   }
-  put(0b001, 3n); // the same, of one bit
+  put(0b001, 3n); // a simple code: one symbol of one bit
   put(0, 1n);
-  // The length is even: an odd one would need a byte behind the chunk.
+  // The length is even; an odd one would need a padding byte after the chunk.
   const data = Buffer.alloc(14);
   data.writeUInt8(WEBP_SIGNATURE, 0);
   data.writeUInt32LE((width - 1) | ((height - 1) << 14), 1);

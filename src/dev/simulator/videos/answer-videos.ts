@@ -10,10 +10,10 @@ import { priceVideo, type ShownJob, type VideoHost } from "./video-host.ts";
 import type { VideoJob } from "./video-jobs.ts";
 import { readVideoOrder, type VideoOrder } from "./video-order.ts";
 
-/* Longest clip that a host with the cheat `acceptsLong` accepts. */
+/* Seconds that a host with the cheat `acceptsLong` accepts. */
 const SECONDS_ACCEPTED_MAX = 120;
 
-/** Creates or refuses a job. A job is created even if a fault then loses the answer. */
+/** Creates or refuses a job. The job exists even if a fault then loses the answer. */
 export async function answerVideoCreate(host: VideoHost, call: ReceivedCall): Promise<void> {
   const { delivery } = call;
   const problem = findProblem(host, call) ?? orderedTrouble(host.troubles, delivery.faults);
@@ -26,14 +26,13 @@ export async function answerVideoCreate(host: VideoHost, call: ReceivedCall): Pr
   await deliverJson(delivery, host.createStatus, host.created(presentJob(call, job)));
 }
 
-/** Answers a poll, which advances the job by one state. */
 export async function answerVideoPoll(host: VideoHost, call: ReceivedCall): Promise<void> {
   const job = await findJob(host, call, (found) => (found.counts.polls += 1));
   if (job === undefined) return;
   await deliverJson(call.delivery, 200, host.record(presentJob(call, job)));
 }
 
-/** Cancels a running job, or deletes a job, depending on the host. */
+/** Cancels a running job, or deletes any job, depending on the host. */
 export async function answerVideoDelete(host: VideoHost, call: ReceivedCall): Promise<void> {
   const job = await findJob(host, call, (found) => (found.counts.cancels += 1));
   if (job === undefined) return;
@@ -46,7 +45,7 @@ export async function answerVideoDelete(host: VideoHost, call: ReceivedCall): Pr
   await deliverJson(call.delivery, 200, host.ended(presentJob(call, job)));
 }
 
-/** Finds and counts the job of the path; undefined if an error was sent instead. */
+/** Finds the job of the path, and counts the call. Undefined if an error was sent instead. */
 export async function findJob(
   host: VideoHost,
   { delivery, headers, jobs, path }: ReceivedCall,
@@ -64,7 +63,6 @@ export async function findJob(
   return undefined;
 }
 
-/** A job with its state and the address of its file. */
 export function presentJob({ jobs, headers, delivery }: ReceivedCall, job: VideoJob): ShownJob {
   const origin = `http://${String(headers["host"] ?? "127.0.0.1")}`;
   const fileUrl = `${origin}${job.root}/files/${job.id}.mp4`;

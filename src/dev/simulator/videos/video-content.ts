@@ -11,13 +11,12 @@ const STEP_BYTES = 64 * 1024;
 const PATTERN = Buffer.from(
   Array.from({ length: STEP_BYTES + 2 * PERIOD }, (_byte, at) => at % PERIOD),
 );
-/* An MP4 file's type box, and the head of a data box. */
+/* The type box of an MP4 file, and the head of its data box. */
 const TYPE = Buffer.from("00000018667479706d703432000000006d70343269736f6d", "hex");
 const DATA = Buffer.from("000000006d646174", "hex");
 const MOVIE_BYTES = 116;
 const HEAD_BYTES = TYPE.length + MOVIE_BYTES + DATA.length;
 
-/** The MP4 boxes before the film's data: type, duration and size. */
 function buildHead(seconds: number, lengthBytes: number): Buffer {
   const movie = Buffer.alloc(MOVIE_BYTES);
   movie.writeUInt32BE(MOVIE_BYTES, 0);
@@ -31,13 +30,12 @@ function buildHead(seconds: number, lengthBytes: number): Buffer {
   return Buffer.concat([TYPE, movie, data]);
 }
 
-/** The file of a finished job, or part of it. */
 export async function answerVideoContent(host: VideoHost, call: ReceivedCall): Promise<void> {
   const job = await findJob(host, call, (found) => (found.counts.contents += 1));
   if (job !== undefined) await deliverFile(host, call, job);
 }
 
-/** Answers the file's own address, to which a client was redirected. */
+/** Answers the file's own address, to which a job's record points. */
 export async function answerVideoFile(host: VideoHost, call: ReceivedCall): Promise<void> {
   const job = await findJob(host, call, (found) => (found.counts.files += 1));
   if (job !== undefined) await deliverFile(host, call, job);
@@ -71,7 +69,7 @@ async function deliverRedirect(delivery: Delivery, location: string): Promise<vo
 
 interface Range {
   readonly from: number;
-  /** The end of the range, exclusive. */
+  /** Exclusive. */
   readonly to: number;
 }
 
@@ -111,7 +109,6 @@ interface Film {
   readonly bytes: (from: number, to: number) => Iterable<Buffer>;
 }
 
-/** The job's file, or the one that a cheat returns instead. */
 function findFilm({ delivery, kept }: ReceivedCall, own: VideoJob): Film {
   const cheat = delivery.faults.cheat?.video ?? {};
   if (!kept.has("film")) kept.set("film", own);
@@ -131,7 +128,7 @@ function findFilm({ delivery, kept }: ReceivedCall, own: VideoJob): Film {
   };
 }
 
-/* Undefined, for the whole file, with several ranges or an invalid one. */
+/* Undefined means the whole file: the header is absent or invalid, or has several ranges. */
 function parseRange(header: string, length: number): Range | "beyond" | undefined {
   const match = /^bytes=(\d*)-(\d*)$/.exec(header);
   const [, first = "", last = ""] = match ?? [];

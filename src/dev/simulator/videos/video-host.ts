@@ -11,16 +11,13 @@ import { any, fields, flag, type Rule } from "../shape.ts";
 import type { JobView, VideoJob } from "./video-jobs.ts";
 import { clipFields, measure, secondsUpTo, type VideoOrder } from "./video-order.ts";
 
-/** A job, its state, and the address of its file. */
 export interface ShownJob {
   readonly job: VideoJob;
   readonly view: JobView;
   readonly fileUrl: string;
 }
 
-/** A kind of video host: the requests it accepts, and the format of its jobs. */
 export interface VideoHost {
-  /** Seconds of the longest clip. */
   readonly secondsMax: number;
   accepts(secondsMax: number): Rule;
   readonly error: ErrorWriter;
@@ -35,7 +32,6 @@ export interface VideoHost {
   readonly forgets: boolean;
 }
 
-/** Rules for the fields of hosts with aspect ratios and sound. */
 function filmFields(secondsMax: number): Readonly<Record<string, Rule>> {
   return {
     ...clipFields(secondsMax),
@@ -49,12 +45,11 @@ function filmFields(secondsMax: number): Readonly<Record<string, Rule>> {
 const CENTS_PER_SECOND = 10;
 const DAY_S = 86_400;
 
-/** The cost in USD of an order's video. */
 export function priceVideo({ seconds }: VideoOrder): string {
   return toUsd(seconds * CENTS_PER_SECOND);
 }
 
-/** A host whose job has a state, progress and dates. */
+/** A host whose jobs have a state, progress and dates. */
 export const referenceVideos: VideoHost = {
   secondsMax: 12,
   accepts: (secondsMax) => fields({ ...clipFields(secondsMax), size: measure }),
@@ -90,7 +85,7 @@ function referenceRecord(shown: ShownJob): JsonObject {
   };
 }
 
-/** A host with a short first answer, then a job whose error is one text. */
+/** A host with a short first answer. The error of its jobs is one text. */
 export const relayVideos: VideoHost = {
   secondsMax: 8,
   accepts: (secondsMax) =>
@@ -129,7 +124,7 @@ function relayWord({ state }: JobView): string {
   return state === "queued" ? "pending" : state;
 }
 
-/** A host with two states, whose file record has the verdict of moderation. */
+/** A host whose jobs have two states, and whose record of a file has the verdict of moderation. */
 export const plainVideos: VideoHost = {
   secondsMax: 15,
   accepts: (secondsMax) => fields(filmFields(secondsMax)),
@@ -170,7 +165,7 @@ export function hasFile({ job, view }: Pick<ShownJob, "job" | "view">): boolean 
 }
 
 /*
- * What a job cost is reported at its end: of a finished one always, else only where it is scripted.
+ * A job reports its cost at its end: always if it is completed, else only if its plan has a cost.
  */
 function reportUsage(
   { job, view }: ShownJob,

@@ -3,18 +3,15 @@ import type { JobFault } from "../faults.ts";
 import { makeSerial } from "../serial.ts";
 import type { VideoOrder } from "./video-order.ts";
 
-/** Counts of the calls about a job. */
 export interface JobCounts {
-  /** Create requests: more than one if they had the same idempotency key. */
+  /** More than one if later create requests had the same idempotency key. */
   creates: number;
   polls: number;
   contents: number;
-  /** Fetches of the file's own address. */
   files: number;
   cancels: number;
 }
 
-/** One job of the simulated provider. */
 export interface VideoJob {
   readonly id: string;
   /** Path of its provider, such as `/vid/v1`. */
@@ -27,7 +24,6 @@ export interface VideoJob {
   ending: "none" | "cancelled" | "deleted";
 }
 
-/** A job in the answer of `GET /jobs` and in tests. */
 export interface JobSummary extends Readonly<JobCounts> {
   readonly id: string;
   readonly root: string;
@@ -35,7 +31,6 @@ export interface JobSummary extends Readonly<JobCounts> {
   readonly state: string;
 }
 
-/** The state of a job. */
 export interface JobView {
   /** `queued`, `in_progress`, `completed`, `failed`, `cancelled`, `expired`, or a scripted word. */
   readonly state: string;
@@ -47,12 +42,10 @@ export interface JobView {
 const JOBS_KEPT = 10_000;
 const STATES = ["queued", "in_progress"];
 
-/** The values of a new job; `idPrefix` is the start of its id. */
 export interface NewJob extends Pick<VideoJob, "root" | "order" | "plan" | "createdS"> {
   readonly idPrefix: string;
 }
 
-/** The jobs of all simulated providers, in memory. */
 export class VideoJobs {
   readonly #clock: Clock;
   readonly #seed: string;
@@ -65,7 +58,7 @@ export class VideoJobs {
     this.#seed = seed;
   }
 
-  /** Creates a job, or returns the one that its provider created for this `key`. */
+  /** With an idempotency `key` that the same provider knows, returns the job of that key. */
   create(made: NewJob, key: string | undefined): VideoJob {
     const known = key === undefined ? undefined : this.#idOfKey.get(`${made.root} ${key}`);
     const job = (known === undefined ? undefined : this.#jobs.get(known)) ?? this.#add(made);
@@ -74,7 +67,7 @@ export class VideoJobs {
     return job;
   }
 
-  /** The job of a path such as `/vid/v1/videos/ID/content`; undefined if it was deleted. */
+  /** The job of a path such as `/vid/v1/videos/ID/content`; undefined for a deleted job. */
   at(path: string): VideoJob | undefined {
     const ids = path.split("/").map((segment) => segment.replace(/\.mp4$/, ""));
     const job = ids.map((id) => this.#jobs.get(id)).find((found) => found !== undefined);
@@ -82,7 +75,7 @@ export class VideoJobs {
     return isThere && job.ending !== "deleted" ? job : undefined;
   }
 
-  /** The state of the job, by the number of its polls or by the time. */
+  /** The number of polls decides the state, or the time if the plan has `ms`. */
   view({ plan, counts, startedMs, ending }: VideoJob): JobView {
     if (ending !== "none") return { state: "cancelled", isFinal: true, progress: 0 };
     const states = plan.states ?? STATES;
@@ -110,8 +103,8 @@ export class VideoJobs {
   }
 
   /*
-   * Ids are made from the time and a number: call numbers restart at a reset, and a restarted
-   * simulator must not reuse the ids of jobs that a gateway still knows.
+   * The time is part of an id, because numbers start again in a restarted simulator, which must not
+   * reuse the ids of jobs that a gateway still knows.
    */
   #add({ idPrefix, ...made }: NewJob): VideoJob {
     this.#made += 1;

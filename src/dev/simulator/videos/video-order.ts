@@ -3,7 +3,6 @@ import { type JsonObject } from "../json.ts";
 import { PROMPTED } from "../media-requests.ts";
 import { be, matching, type Rule } from "../shape.ts";
 
-/** The order of a video request. */
 export interface VideoOrder {
   readonly model: string;
   readonly prompt: string;
@@ -13,7 +12,7 @@ export interface VideoOrder {
 
 const SECONDS_DEFAULT = 4;
 
-/** Reads the order of a body that has passed the checks. */
+/** The body must have passed the host's checks. */
 export function readVideoOrder(body: JsonObject): VideoOrder {
   return {
     model: textOf(body["model"]),
@@ -23,12 +22,11 @@ export function readVideoOrder(body: JsonObject): VideoOrder {
   };
 }
 
-/** Rules for the fields that every host has. */
 export function clipFields(secondsMax: number): Readonly<Record<string, Rule>> {
   return { ...PROMPTED, seconds: secondsUpTo(secondsMax) };
 }
 
-/* Accepts a number, or its digits as a string, which one family of hosts uses. */
+/* Accepts a number, or its digits as a string, as one family of hosts does. */
 export function secondsUpTo(secondsMax: number): Rule {
   return be(`a whole number of seconds from 1 to ${secondsMax}`, (value) => {
     const isWhole = Number.isSafeInteger(value) || /^\d{1,3}$/.test(textOf(value));
@@ -36,5 +34,4 @@ export function secondsUpTo(secondsMax: number): Rule {
   });
 }
 
-/** A size, a resolution or an aspect ratio. */
 export const measure: Rule = matching(/^\d[\w.:]{1,15}$/);

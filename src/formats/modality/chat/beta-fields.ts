@@ -1,16 +1,18 @@
 import { ABSENT, type JsonDocument, type JsonNode } from "../../../kernel/index.ts";
 import { type ChatWord, word } from "../../wire/fields/chat-vocabulary.ts";
 
-/** Fields that a provider accepts only with a matching name in the beta header. */
+/** Body fields that a provider accepts only if the beta header has a matching name. */
 interface OpenedFields {
   readonly beta: RegExp;
   readonly top?: readonly ChatWord[];
-  /** Members of each tool. */
   readonly tools?: readonly ChatWord[];
   readonly outputConfig?: readonly ChatWord[];
 }
 
-/** No answer depends on these; fields that an answer depends on are refused. */
+/**
+ * These fields may be dropped, because no answer depends on them. A field that an answer depends on
+ * is refused.
+ */
 const OPENED: readonly OpenedFields[] = [
   { beta: /^context-management-/, top: ["context_management"] },
   { beta: /^compact-/, top: ["compaction", "context_management"] },
@@ -24,10 +26,12 @@ const OPENED: readonly OpenedFields[] = [
   { beta: /^user-profiles-billing-/, top: ["billing_policy"] },
 ];
 
-/** No drops. */
 export const NO_DROPS: SameWireDrops = { words: [], inside: [], names: [] };
 
-/** Finds the fields of a body that need one of these dropped betas. */
+/**
+ * Finds body fields that the provider would refuse, because the beta in `dropped` that opens them
+ * is not forwarded.
+ */
 export function findBetaFields(doc: JsonDocument, dropped: readonly string[]): SameWireDrops {
   const rules = OPENED.filter(({ beta }) => dropped.some((name) => beta.test(name)));
   if (rules.length === 0) return NO_DROPS;
@@ -68,12 +72,9 @@ function findPresent(
   return wanted.filter((name) => doc.member(object, word[name]) !== ABSENT);
 }
 
-/** The fields that a same-wire body loses on its way to a deployment. */
+/** The fields that a request loses if the deployment speaks the client's wire. */
 export interface SameWireDrops {
-  /** Word ids of top-level members. */
   readonly words: readonly number[];
-  /** Members of objects inside the body. */
   readonly inside: readonly { readonly object: JsonNode; readonly wordIds: readonly number[] }[];
-  /** For `x-tm-dropped-params`. */
   readonly names: readonly string[];
 }

@@ -16,7 +16,10 @@ import type { SameWireDrops } from "./beta-fields.ts";
 import { checkBody, ParsedChatRequest } from "./parse-request.ts";
 import { asksHourWrites, profileDrops, sameWireDrops } from "./servability.ts";
 
-/** Encodes for the client's own wire: the original bytes with the few necessary edits. */
+/**
+ * Encodes for a deployment that speaks the client's wire: forwards the client's bytes with the few
+ * necessary edits.
+ */
 export function encodeSameWire(
   codec: RequestCodec,
   request: ParsedChatRequest,
@@ -38,7 +41,10 @@ export function encodeSameWire(
   };
 }
 
-/** Encodes for another wire. The translation of the request must refuse nothing. */
+/**
+ * Encodes for a deployment that speaks another wire. `request.decoded().needs.refused` must be
+ * empty.
+ */
 export function encodeAcross(
   codec: RequestCodec,
   request: ParsedChatRequest,
@@ -78,7 +84,6 @@ function splicedBody(
   return splice.result();
 }
 
-/** Token counting for a wire; undefined if the wire has no such route. */
 export function tokenCounting(wire: Wire): TokenCounting | undefined {
   const { tokenCounter } = wire;
   return tokenCounter && new TokenCounting(wire, tokenCounter);
@@ -92,11 +97,11 @@ export class TokenCounting {
   constructor(wire: Wire, counter: TokenCounter) {
     this.wire = wire;
     this.counter = counter;
-    // Counting needs no output bound, so none is written into the body.
+    // The counting route needs no output bound, so none is written into the body.
     this.#codec = { ...wire.requests, path: counter.path, editBody: () => undefined };
   }
 
-  /** Reads a body with any output bound or none, because nothing is generated. */
+  /** Accepts any output bound or none, because counting generates nothing. */
   parse(client: ClientRequest): Result<{ readonly request: ParsedChatRequest }> {
     const checked = checkBody(this.#codec, client.body);
     if (!checked.ok) return checked;
@@ -104,17 +109,14 @@ export class TokenCounting {
     return { ok: true, request: new ParsedChatRequest(this.wire, client, body) };
   }
 
-  /** True if this deployment speaks the wire, so that it can be asked. */
   isAnsweredBy(deployment: Deployment): boolean {
     return deployment.wire === this.wire.id;
   }
 
-  /** Encodes the request for a deployment that counts for itself. */
   encode(request: ParsedChatRequest, deployment: Deployment): UpstreamRequest {
     return encodeSameWire(this.#codec, request, deployment);
   }
 
-  /** Estimates the input tokens without a provider. */
   estimate(request: ParsedChatRequest): number {
     return this.counter.estimate(request.doc);
   }

@@ -8,7 +8,7 @@ import { openChatAnswer } from "./open-answer.ts";
 import { parseChatRequest, type ParsedChatRequest } from "./parse-request.ts";
 import { asksHourWrites, servabilityProblem } from "./servability.ts";
 
-/** Chat for the clients of one wire; `wires` are those that providers may speak. */
+/** Chat for clients of `wire`. Providers may speak any wire of `wires`. */
 export function chatOn(wire: Wire, wires: WireTable): Modality<ParsedChatRequest> {
   return {
     modality: "text",
@@ -22,7 +22,7 @@ export function chatOn(wire: Wire, wires: WireTable): Modality<ParsedChatRequest
       if (target === wire) {
         return { ok: true, upstream: encodeSameWire(wire.requests, request, deployment) };
       }
-      // Content without a counterpart is found only by translating.
+      // Only the translation finds content that the other wire cannot express.
       const [problem] = request.decoded().needs.refused;
       if (problem !== undefined) return refused(invalidRequest(problem.message));
       return { ok: true, upstream: encodeAcross(target.requests, request, deployment) };

@@ -14,14 +14,14 @@ export interface OpenChatAnswer {
     "wire" | "stream" | "body" | "wantsUsageChunk" | "usesFunctions" | "countInputTokens"
   >;
   readonly deployment: ModelNames & Pick<Deployment, "modelId" | "wireProfile">;
-  /** The wire that the deployment speaks. */
   readonly upstream: Wire;
   readonly requestId: RequestId;
-  /** Unix seconds for `created`. */
   readonly createdSeconds: number;
 }
 
-/** The bridge for a provider's 2xx: relay or translation, stream or JSON. */
+/**
+ * The bridge for a provider's 2xx answer: a relay if both sides speak one wire, else a translation.
+ */
 export function openChatAnswer(open: OpenChatAnswer): AnswerBridge {
   return open.request.stream ? openStream(open) : openJson(open);
 }
@@ -78,7 +78,10 @@ function toAnswerLabel(open: OpenChatAnswer): AnswerLabel {
   };
 }
 
-/** True for the caller's stop sequences. The body is parsed at the first call, which is rare. */
+/**
+ * Tells whether a word is one of the client's stop sequences. The body is parsed at the first call,
+ * because few answers need it.
+ */
 function stopSequences(body: Buffer): (word: string) => boolean {
   let words: ReadonlySet<unknown> | undefined;
   return (word) => {

@@ -29,7 +29,6 @@ import { headerName, TranslationIssues } from "../../wire/neutral/translation-is
 import { findPricedFields, type PricedFields } from "../../wire/price-guard.ts";
 import { findBetaFields, NO_DROPS, type SameWireDrops } from "./beta-fields.ts";
 
-/** Reads and checks a body that came on this wire; a refusal names the field. */
 export function parseChatRequest(
   wire: Wire,
   client: ClientRequest,
@@ -43,16 +42,18 @@ export function parseChatRequest(
   return { ok: true, request };
 }
 
-/** The header in which clients of either wire may name betas. */
 const BETA_HEADER = "anthropic-beta";
 
-/** The names of a beta header: those that are sent on, and the others. */
+/**
+ * `kept` names are forwarded if the provider speaks the client's wire. `others` are always dropped
+ * and reported as dropped parameters.
+ */
 export interface BetaNames {
   readonly kept: readonly string[];
   readonly others: readonly string[];
 }
 
-/** A beta, alone or with a date, dashed or not; similar names do not match. */
+/** Matches a whole name, with or without a date such as `-2025-05-14` or `-20250514`. */
 const allowed = new RegExp(
   "^(?:prompt-caching|extended-cache-ttl|token-efficient-tools|fine-grained-tool-streaming" +
     "|interleaved-thinking|claude-code|oauth|computer-use)(?:-\\d{4}-?\\d{2}-?\\d{2})?$",
@@ -73,8 +74,8 @@ function splitBetaNames(header: string | undefined): BetaNames {
 }
 
 /**
- * Schemas and arguments of calls have the customer's own names. The gateway moves them as bytes and
- * never makes objects of them.
+ * In free data (schemas and tool arguments) customers choose the keys, so fewer are forbidden. The
+ * gateway moves it as bytes and never turns it into objects.
  */
 const keyRules: KeyRules = {
   forbidden: FORBIDDEN_KEYS,
@@ -90,7 +91,6 @@ const keyRules: KeyRules = {
   repeated: "tools",
 };
 
-/** Checks the types of a body; a refusal names the field. */
 export function checkBody(
   codec: RequestCodec,
   body: Buffer,
@@ -106,8 +106,8 @@ export function checkBody(
 }
 
 /**
- * A thread leaves its history with one provider, and no other could continue it. The official tool
- * runner knows this code and then sends the whole history.
+ * A `thread` keeps the history at one provider, so no other provider could continue it. The
+ * official tool runner knows this error code and then sends the whole history.
  */
 const noThread = refusal(
   "invalid_request",
@@ -116,33 +116,37 @@ const noThread = refusal(
   { errorCode: "thread_unsupported_request" },
 );
 
-/** Messages that begin with the same bytes are one conversation, as for prompt caches. */
+/**
+ * Requests whose `messages` begin with the same bytes count as one conversation, as in prompt
+ * caches.
+ */
 const CONVERSATION_START_BYTES = 1_024;
 
 /**
- * A checked chat request of any wire. The body stays bytes; the fields that are billed, routed or
- * refused on have been read.
+ * A checked chat request of any wire. The body stays bytes; only the fields that decide billing,
+ * routing or a refusal have been read.
  */
 export class ParsedChatRequest implements CallRequest {
-  /** The wire that it came on. */
   readonly wire: Wire;
-  /** The client's body as it came. */
   readonly body: Buffer;
   readonly modelId: string;
   readonly stream: boolean;
-  /** True if the caller of a wire_a stream asked for a separate usage chunk. */
+  /** True if the client of a wire_a stream asked for a usage chunk. */
   readonly wantsUsageChunk: boolean;
-  /** True if the caller of a wire_a request uses `functions`, the older format of tools. */
+  /** True if the client of a wire_a request uses `functions`, the older format of `tools`. */
   readonly usesFunctions: boolean;
-  /** Most output tokens: the caller's bound, or the default that is sent to the provider. */
+  /** The client's output bound, or the default, which is then written into the body. */
   readonly outputTokens: number;
-  /** Absent if none was sent. Some wires accept at most 1. */
+  /** Absent if the client sent none. Some wires accept at most 1. */
   declare readonly temperature?: number;
   readonly mediaParts: readonly MediaPart[];
-  /** One per UTF-8 byte, plus the allowance for media (specification, "Worst-case reserve"). */
+  /**
+   * One token per byte of the body, plus the allowance for media (specification, "Worst-case
+   * reserve").
+   */
   readonly estimatedInputTokens: number;
   readonly controls: ProviderControls;
-  /** Dropped on every route, same wire too: `route`, `models`, `transforms`. */
+  /** Sent by the client and never forwarded: `route`, `models`, `transforms`. */
   readonly droppedParams: readonly string[];
   readonly doc: JsonDocument;
   readonly betas: BetaNames;
@@ -189,25 +193,24 @@ export class ParsedChatRequest implements CallRequest {
     return { isNamed: false, bytes: doc.body.subarray(start, end) };
   }
 
-  /** The fields that would change the provider's price; searched once. */
   pricedFields(): PricedFields {
     this.#priced ??= findPricedFields(this.doc, this.wire.requests);
     return this.#priced;
   }
 
-  /** The fields that need a dropped beta; searched once. */
+  /** Fields that need a beta which the gateway does not forward. */
   betaFields(): SameWireDrops {
     const { others } = this.betas;
     this.#betaFields ??= others.length === 0 ? NO_DROPS : findBetaFields(this.doc, others);
     return this.#betaFields;
   }
 
-  /** Estimates the input tokens that a provider will count, for display; never billed. */
+  /** Estimates how many input tokens a provider will count. For display, never for billing. */
   countInputTokens(): number {
     return this.wire.requests.countTokens(this.doc);
   }
 
-  /** The call for another wire, decoded once; usable if nothing is refused. */
+  /** The call for another wire, decoded once. It is usable only if `needs.refused` is empty. */
   decoded(): DecodedCall {
     if (this.#decoded === undefined) {
       const needs = new TranslationIssues();
@@ -229,7 +232,6 @@ function readWantsUsageChunk(doc: JsonDocument): boolean {
   return asked !== ABSENT && doc.isTrue(asked);
 }
 
-/** The caller's output bound, or the default (specification, Endpoints rule 3). */
 function readOutputBound(doc: JsonDocument): Result<{ readonly tokens: number }> {
   const plain = readNumber(doc, word.max_tokens);
   const completion = readNumber(doc, word.max_completion_tokens);

@@ -10,7 +10,7 @@ import { lostParameters, neededField, undeclaredFields } from "../../wire/wire-p
 import type { SameWireDrops } from "./beta-fields.ts";
 import type { ParsedChatRequest } from "./parse-request.ts";
 
-/** Why this deployment, which speaks `target`, cannot serve the request; undefined if it can. */
+/** Why the deployment, which speaks `target`, cannot serve the request; undefined if it can. */
 export function servabilityProblem(
   request: ParsedChatRequest,
   deployment: Deployment,
@@ -26,7 +26,7 @@ export function servabilityProblem(
   );
 }
 
-/** The highest temperature of a wire is 1 or 2; parsing has refused what is above 2. */
+/** Wires accept temperatures up to 1 or 2. Parsing has refused anything above 2. */
 function temperatureProblem(
   request: ParsedChatRequest,
   { requests }: Wire,
@@ -37,7 +37,6 @@ function temperatureProblem(
   return { field: "temperature", message };
 }
 
-/** The problem caused by the provider's profile or the values that the listing declares. */
 function profileProblem(
   { doc, stream, outputTokens }: ParsedChatRequest,
   deployment: Deployment,
@@ -70,7 +69,7 @@ function undeclaredMedia(
   const { inputModalities: taken, providerName } = deployment;
   return {
     field: path,
-    // The kinds of other listings are not known here.
+    // Names only the kinds of this listing; other listings may accept more.
     message:
       `${path} is a part of kind ${kind}; the listing of ${providerName} accepts ` +
       `${[...taken].join(", ")}; send one of these or choose a model that accepts ${kind}`,
@@ -78,7 +77,7 @@ function undeclaredMedia(
   };
 }
 
-/** On the request's own wire, only fields that change the provider's price are a problem. */
+/** Priced fields are a problem, and dropped fields if the client set `require_parameters`. */
 function pricingProblem(
   request: ParsedChatRequest,
   deployment: Deployment,
@@ -119,8 +118,8 @@ function lostFieldProblem([lost]: readonly string[]): Unservable | undefined {
 }
 
 /**
- * The fields that are dropped, because no answer depends on them: priced fields that the listing
- * does not declare, and fields that need a dropped beta.
+ * The fields that a deployment of the client's own wire does not get: priced fields that the
+ * listing does not declare, and fields that need a dropped beta. No answer depends on them.
  */
 export function sameWireDrops(request: ParsedChatRequest, deployment: Deployment): SameWireDrops {
   const { dropped, longMarks: found } = request.pricedFields();
@@ -141,13 +140,16 @@ export function sameWireDrops(request: ParsedChatRequest, deployment: Deployment
   };
 }
 
-/** True if the request asks for hour-long cache writes and this same-wire deployment sells them. */
+/**
+ * True if the request marks hour-long cache writes and this deployment, which must speak the
+ * client's wire, sells them.
+ */
 export function asksHourWrites(request: ParsedChatRequest, deployment: Deployment): boolean {
   if (!pricesHourWrites(deployment.prices)) return false;
   return request.pricedFields().longMarks.some((mark) => isPricedMark(mark, deployment));
 }
 
-/** Names of the fields of a same-wire body that the deployment's profile drops. */
+/** Names of the fields that the deployment's wire profile drops from a body of its own wire. */
 export function profileDrops(
   request: ParsedChatRequest,
   deployment: Deployment,
@@ -158,7 +160,7 @@ export function profileDrops(
   return profile === undefined ? names : [...names, ...historyLosses(request.doc, profile.history)];
 }
 
-/** The problem of a priced field that the answer depends on and the listing does not declare. */
+/** Refuses a priced field that the answer depends on, unless the listing declares it. */
 function undeclaredPrice(
   request: ParsedChatRequest,
   deployment: Deployment,
@@ -179,7 +181,7 @@ function undeclaredPrice(
 
 type Choice = "auto" | "none" | "required" | "named";
 
-/** The names of each tool choice in a listing, on either wire. */
+/** The words of both wires with which a listing declares each tool choice. */
 const DECLARED: Readonly<Record<Choice, readonly string[]>> = {
   auto: ["auto"],
   none: ["none"],
@@ -187,7 +189,10 @@ const DECLARED: Readonly<Record<Choice, readonly string[]>> = {
   named: ["named", "function", "tool"],
 };
 
-/** The accepted values of `tool_choice`; undefined if the sent one is accepted or unknown. */
+/**
+ * The values that the listing accepts. Undefined if it accepts the client's choice, or if the
+ * choice is unknown.
+ */
 function findOtherChoices(
   doc: JsonDocument,
   { supportedParameters }: Pick<Deployment, "supportedParameters">,
@@ -200,7 +205,6 @@ function findOtherChoices(
   return isTaken ? undefined : descriptor.values;
 }
 
-/** The tool choice of a body; undefined if it has none, or an unknown one. */
 function readToolChoice(doc: JsonDocument): Choice | undefined {
   const older = doc.present(0, word.function_call);
   const sent = doc.present(0, word.tool_choice);

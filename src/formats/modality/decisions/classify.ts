@@ -31,7 +31,10 @@ import {
   findEnvelopeStatus,
 } from "./envelope.ts";
 
-/** Classifies a failed answer of a decisions provider by the content of its envelope. */
+/**
+ * Classifies a failed answer of a decisions provider. A 2xx can be a failure too, because the error
+ * can be inside the envelope.
+ */
 export function classifyDecision(
   failed: FailedAnswer,
   deployment: Deployment,
@@ -50,7 +53,6 @@ export function classifyDecision(
   );
 }
 
-/** Classifies a failure inside a 200 by the first code with a known meaning. */
 export function classifyDecisionWording(
   errorText: ProviderErrorText,
   deployment: Deployment,
@@ -62,7 +64,6 @@ export function classifyDecisionWording(
   );
 }
 
-/** A 2xx that no bridge was opened for. */
 function classifyPlainBody(
   { body, status }: FailedAnswer,
   deployment: Deployment,
@@ -76,7 +77,10 @@ function classifyPlainBody(
     : unusableFailure(status);
 }
 
-/** True if a 2xx without an envelope is an error. */
+/**
+ * True if the body of a 2xx has an `error`. A listing with an envelope is left out: its envelope
+ * says whether the call failed.
+ */
 export function isErrorBody(
   { error }: Readonly<Record<string, unknown>>,
   { decisions }: Deployment,
@@ -97,7 +101,8 @@ function classifyByRules(failed: Failed, deployment: Deployment): UpstreamFailur
 
 function special(failed: Failed): UpstreamFailure | undefined {
   const { status, errorText } = failed;
-  // One provider gives up after a minute: a timeout for the caller, a 5xx for its circuit.
+  // One provider gives up after a minute. The client sees a timeout, the provider's circuit counts
+  // a 5xx.
   if (status === 504) return { ...timeoutFailure(failed.upstreamStatus), strike: "strike" };
   if (status === 425) return warmingUp(failed);
   const isRejected = status >= 400 && status < 500 && status !== 429;
@@ -106,10 +111,8 @@ function special(failed: Failed): UpstreamFailure | undefined {
     : undefined;
 }
 
-/** One provider's code for a request that it estimates to be too long. */
 const OVERFLOW_CODE = "5021";
 
-/** How decisions providers report a state and question that exceed their context. */
 const tooLongWording: Wording = {
   codes: [],
   patterns: [/maximum context length/, /context window/],
@@ -123,13 +126,15 @@ function isTooLong({ status, errorText }: Failed): boolean {
   );
 }
 
-/** How a 429 reports an exhausted daily allowance, and not too many requests. */
+/** A 429 with this wording reports an exhausted daily allowance, not too many requests. */
 const allowanceWording: Wording = {
   codes: ["3036", "4006"],
   patterns: [/daily free allocation/],
 };
 
-/** A 429 for either reason cools the provider's pool and is no strike. */
+/**
+ * Either kind of 429 cools the provider's pool and does not count against the provider's circuit.
+ */
 function throttled(failed: Failed): UpstreamFailure {
   if (!matchesWording(failed.errorText, allowanceWording)) return rateLimited(failed);
   const coolSeconds = failed.waitSeconds ?? RETRY_AFTER_SECONDS_MAX;
@@ -137,11 +142,12 @@ function throttled(failed: Failed): UpstreamFailure {
 }
 
 /**
- * The provider refuses the account. If the key is the caller's own, the caller gets the status
- * unchanged and no other provider is tried. If it is the marketplace's, another provider may serve.
+ * The provider refuses the account. With the customer's own key, the client gets the status
+ * unchanged and no other provider is tried. With the marketplace's key, another provider may serve.
  */
 function accessRefused(failed: Failed, deployment: Deployment): UpstreamFailure {
-  // A 400 about the account gets the status that it should have had.
+  // Some providers answer 400 for an account problem. The client gets the 401 or 402 that it should
+  // have been.
   const meant = matchesWording(failed.errorText, billingWording) ? 402 : 401;
   const status = failed.status === 400 ? meant : failed.status;
   const refused = accountRefused(failed, status);
@@ -156,7 +162,7 @@ function isAboutAllowance({ all, codes }: ProviderErrorText): boolean {
   return /\b(credits?|plans?|billing|tokens?|capacity)\b/.test(said);
 }
 
-/** Has the longest `retry-after`, because an allowance does not return within the minute. */
+/** Has the longest `retry-after`, because an allowance does not return within a minute. */
 function allowanceRefused(failed: Failed): UpstreamFailure {
   const message =
     "no provider serves this model at the moment: its quota or credit at the provider is " +
@@ -176,9 +182,9 @@ function allowanceRefused(failed: Failed): UpstreamFailure {
 const WARMING_RETRY_SECONDS = 5;
 
 /**
- * The provider is loading the model. Not `model_unavailable`, whose 503 asks callers of this route
- * to stay away longer: a second try after seconds can succeed. No strike, because the provider is
- * healthy.
+ * The provider is loading the model. The code is not `model_unavailable`, whose 503 tells clients
+ * of this route to stay away longer: a retry after seconds can succeed. No strike, because the
+ * provider is healthy.
  */
 function warmingUp(failed: Failed): UpstreamFailure {
   const retryAfter = failed.waitSeconds ?? WARMING_RETRY_SECONDS;

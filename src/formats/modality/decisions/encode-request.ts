@@ -19,7 +19,6 @@ import type { ParsedDecisionRequest } from "./parse-request.ts";
 import { namedText, type ReadQuestion } from "./question.ts";
 import { GLINER_OPTIONS } from "./read-questions.ts";
 
-/** Encodes the request for a deployment that can serve it, in the format of its provider. */
 export function encodeDecision(
   request: ParsedDecisionRequest,
   deployment: Deployment,
@@ -40,10 +39,9 @@ export function encodeDecision(
 
 const headers = { "content-type": "application/json" };
 
-/** Fields of the gateway, and fields that only identify the caller. */
+/** The gateway's own fields, and fields that only identify the client's user. */
 const NOT_FORWARDED = [...KEPT_BACK, word.user, word.metadata, word.session_id];
 
-/** The buyer's own bytes with the gateway's few edits. */
 function spliceRequest(
   { doc, modelId }: ParsedDecisionRequest,
   deployment: Deployment,
@@ -58,7 +56,7 @@ function spliceRequest(
   return splice.result();
 }
 
-/** The request in the public form of its wire; every value keeps its bytes. */
+/** Writes the public form of the wire. Values are copied byte for byte. */
 function toPublicFormat(request: ParsedDecisionRequest, deployment: Deployment): Buffer {
   const { doc, grammar } = request;
   const own = grammar === "gliner" ? glinerMembers(request) : systemOneMembers(request);
@@ -90,7 +88,10 @@ function glinerMembers({ doc, members, stateNode, read }: ParsedDecisionRequest)
   };
 }
 
-/** Writes one section for each kind; there is at most one question for entities or relations. */
+/**
+ * Writes one section for each kind. At most one question asks for entities and one for relations,
+ * because `servabilityProblem` refuses more.
+ */
 function schemaText(read: readonly ReadQuestion[]): JsonText {
   const tasks = listEncoded(read, "classification");
   const structures = read
@@ -109,8 +110,8 @@ function listEncoded(read: readonly ReadQuestion[], kind: string): readonly Json
 }
 
 /**
- * Input tokens to reserve on this deployment: one per byte, and the allowance for images. The state
- * counts for each question if the provider runs one prompt for each.
+ * Input tokens to reserve on this deployment: one per byte, and an allowance for each image. The
+ * state counts once per question if the provider runs one prompt for each.
  */
 export function inputTokens(request: ParsedDecisionRequest, deployment: Deployment): number {
   const once = request.estimatedInputTokens;

@@ -8,15 +8,13 @@ import {
 
 type Fields = Readonly<Record<string, unknown>>;
 
-/** A decisions provider's 2xx, taken out of its envelope. */
 export type OpenedEnvelope =
   | { readonly kind: "body"; readonly body: Fields }
-  /** The envelope of a 2xx reports a failure. */
   | { readonly kind: "refused"; readonly errorText: ProviderErrorText }
-  /** The declared envelope is missing. */
+  /** The listing declares an envelope, but the body has none. */
   | { readonly kind: "unreadable" };
 
-/** Opens the envelope that the listing declares; without one, returns the body unchanged. */
+/** Opens the envelope that the listing declares. Without one, returns the body unchanged. */
 export function openEnvelope(
   value: Fields,
   envelope: DecisionsListing["envelope"],
@@ -27,17 +25,17 @@ export function openEnvelope(
   return body === undefined ? { kind: "unreadable" } : { kind: "body", body };
 }
 
-/** Reads the message of a failed answer, also from an envelope inside its message. */
 export function readDecisionWording(body: Buffer): ProviderErrorText {
   const parsed = tryParse(body.toString("utf8").trim());
   if (parsed !== undefined) return envelopeWording(parsed.value);
-  // Only a JSON body contains the provider's own text; an HTML page comes from a proxy.
+  // A JSON body has the provider's own text. An HTML page comes from a proxy, so its text is
+  // dropped.
   return { ...readProviderErrorText(body), message: "" };
 }
 
 /**
- * Reads the message of a parsed error body. A model behind an envelope puts its own error, again
- * JSON, into the message of the envelope: `AiError: {"error":{"message":"…"}} (request id)`.
+ * Reads the error of a parsed body. A model behind an envelope writes its own error, again JSON,
+ * into the message of the envelope: `AiError: {"error":{"message":"…"}} (request id)`.
  */
 export function envelopeWording(value: unknown, inside = 0): ProviderErrorText {
   const outer = extractErrorText(value);
@@ -53,10 +51,9 @@ export function envelopeWording(value: unknown, inside = 0): ProviderErrorText {
   };
 }
 
-/** Nested envelopes that are opened; no host has more than one. */
+/** Bounds the nested envelopes that are opened; no known host nests more than one. */
 const ENVELOPES_MAX = 2;
 
-/** The most characters in front of a nested envelope. */
 const PREFIX_CHARS_MAX = 64;
 
 function nestedIn(message: string): Fields | undefined {
@@ -70,7 +67,6 @@ function withoutPrefix(message: string): string {
   return message.replace(/^(?:(?:AiError|Ai): ?){1,4}/, "");
 }
 
-/** The status that each code of an envelope means. */
 const STATUS_OF_ENVELOPE_CODE: ReadonlyMap<string, number> = new Map(
   Object.entries({
     "3003": 400,
@@ -95,7 +91,6 @@ const STATUS_OF_ENVELOPE_CODE: ReadonlyMap<string, number> = new Map(
   }),
 );
 
-/** The status of the first known code; undefined if none is known. */
 export function findEnvelopeStatus(errorText: ProviderErrorText): number | undefined {
   return errorText.codes.map((code) => STATUS_OF_ENVELOPE_CODE.get(code)).find(Boolean);
 }

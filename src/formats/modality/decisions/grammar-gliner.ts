@@ -42,7 +42,9 @@ export const FRACTION = {
 };
 const FORM = { type: "string", pattern: "^(?:str|list)$", description: '"str" or "list"' };
 
-/** At least `min` labels: an array, or an object whose values are descriptions. */
+/**
+ * Accepts an array of labels, or an object from label to description, with at least `min` entries.
+ */
 function labels(min: number, description: object): TSchema {
   return Type.Unsafe({
     type: ["array", "object"],
@@ -56,7 +58,6 @@ function labels(min: number, description: object): TSchema {
   });
 }
 
-/** A description: a text, or an object of these members. */
 function textOr(fields: Record<string, TSchema>): object {
   return { ...closed(fields), type: ["string", "object"], description: "a description" };
 }
@@ -97,7 +98,6 @@ const ofTask = {
 const entityFields = { description: orNull(TEXT), dtype: orNull(FORM), threshold };
 const relationFields = { description: orNull(TEXT), threshold };
 
-/** The members of a question by its `type`. */
 const types = {
   classification: {
     ...ofTask,
@@ -105,7 +105,7 @@ const types = {
     multi_label: orNull({ type: "boolean" }),
     top_k: orNull({ type: "integer", minimum: 1, description: "a whole number of at least 1" }),
   },
-  /** A classification whose labels are `yes` and `no`. */
+  /** Its labels are always `yes` and `no`. */
   boolean: ofTask,
   entities: { labels: labels(1, textOr(entityFields)), threshold },
   relations: { labels: labels(1, textOr(relationFields)), threshold },
@@ -117,7 +117,7 @@ const fault = schemaCheck(byType(types), DECISION_WORDS);
 
 export const GLINER_TYPES: ReadonlySet<string> = new Set(Object.keys(types));
 
-/** The key under which the provider answers all questions of a kind. */
+/** Kinds whose questions the provider answers under one fixed key. */
 export const fixedNames: ReadonlyMap<GlinerQuestion["kind"], string> = new Map([
   ["entities", "entities"],
   ["relations", "relation_extraction"],
@@ -142,13 +142,14 @@ const spellings: Spellings = new Map(
   }),
 );
 
-/** Reads a question of `questions`. */
 export function readGlinerQuestion(doc: JsonDocument, entry: Entry): ReadGliner | Problem {
   const members = readEntry(doc, entry, spellings);
   return isProblem(members) ? atEntry(entry, members) : readAs(doc, entry, members);
 }
 
-/** Reads the members of a question; `type` is given if they have none. */
+/**
+ * `type` is passed for a question that has none, because its section of the public form implies it.
+ */
 function readAs(
   doc: JsonDocument,
   entry: Entry,
@@ -172,7 +173,6 @@ function readAs(
   return { question, entry, encoded: encoded(doc, members, { kind, name: entry.id }) };
 }
 
-/** The problem of two fields of a structure with one name. */
 function sameField(doc: JsonDocument, members: Members): Problem | undefined {
   const fields = findNode(members, "fields");
   if (fields === ABSENT) return undefined;
@@ -190,7 +190,6 @@ function resultNameProblem(name: string): Problem | undefined {
   return problem(`a name has at most ${NAME_CHARS_MAX} characters`);
 }
 
-/** Writes checked members in the public form. */
 function encoded(
   doc: JsonDocument,
   members: Members,
@@ -214,7 +213,7 @@ function encoded(
   });
 }
 
-/** Writes the labels. The public form has no common threshold, so each label gets it. */
+/** The public form has no threshold for all labels, so each label gets it. */
 function spansText(doc: JsonDocument, node: JsonNode, all: JsonText | undefined): JsonText {
   if (all === undefined) return doc.raw(node);
   if (doc.isArray(node)) {
@@ -227,7 +226,7 @@ function spansText(doc: JsonDocument, node: JsonNode, all: JsonText | undefined)
   );
 }
 
-/** Adds the common threshold to a label without its own. */
+/** A label's own threshold wins over the common one. */
 function withThreshold(doc: JsonDocument, config: JsonNode, all: JsonText): JsonText {
   if (doc.isString(config)) return objectText({ description: doc.raw(config), threshold: all });
   const own = Array.from(
@@ -237,7 +236,7 @@ function withThreshold(doc: JsonDocument, config: JsonNode, all: JsonText): Json
   return namedText(new Map([["threshold", all], ...own]));
 }
 
-/** The sections of the public form; their questions are checked one by one. */
+/** Only the sections are checked here; `readAs` checks their questions one by one. */
 const sections = {
   entities: Type.Optional(Type.Unsafe({})),
   classifications: orNull({
@@ -260,7 +259,6 @@ const sectionsFault = schemaCheck(closed(sections), {
   unknown: `is not a section of this model's schema; use ${sectionNames.join(", ")}`,
 });
 
-/** True if the schema has a section of the public form. */
 export function isGlinerSchema(doc: JsonDocument, schema: JsonNode): boolean {
   return (
     doc.isObject(schema) && doc.keys(schema).some((key) => Object.hasOwn(sections, doc.text(key)))
@@ -268,8 +266,8 @@ export function isGlinerSchema(doc: JsonDocument, schema: JsonNode): boolean {
 }
 
 /**
- * Reads the `schema` of the public form: one question for all entities, one for all relations, and
- * one for each task and each structure, in the order of the schema.
+ * Reads the `schema` of the public form, in its order: one question for all entities, one for all
+ * relations, and one for each task and each structure.
  */
 export function readGlinerSchema(
   doc: JsonDocument,
@@ -319,7 +317,6 @@ function readSection(
   }
 }
 
-/** The members of a task in the public form, with their canonical names. */
 const taskNames: Spellings = new Map(
   Object.entries({
     task: "task",

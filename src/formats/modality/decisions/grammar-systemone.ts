@@ -36,7 +36,7 @@ import {
 
 const LEVELS_MAX = 10;
 
-/** Content in any form that these models read as text. */
+/** Content in any form, because the models read JSON as text. */
 const CONTENT = {
   type: ["string", "object", "array"],
   minLength: 1,
@@ -62,7 +62,7 @@ const levels = orNull({
   description: "an array with one entry for each level",
 });
 
-/** The types of the public wire, which a question can have without a schema. */
+/** Types of the public form, which a question can have without a `schema`. */
 const flatTypes = {
   noul: { criteria: poles },
   choice: { criteria: options },
@@ -73,10 +73,16 @@ const flatFault = typeCheck(byType(flatTypes));
 
 export const SYSTEMONE_TYPES: ReadonlySet<string> = new Set(Object.keys(flatTypes));
 
-/** Checks a question's schema: the same types, also by their names in JSON Schema. */
+/**
+ * Checks a question's `schema`. It accepts the types of `flatTypes`, also under their JSON Schema
+ * names.
+ */
 const schemaFault = typeCheck(schemaTypes());
 
-/** Like `schemaCheck`, with a message for a type `text` that names the types that exist. */
+/**
+ * Like `schemaCheck`, but tells a client that sends the type `text` that decision models generate
+ * no text.
+ */
 function typeCheck(schema: TSchema): SchemaCheck {
   const check = schemaCheck(schema, DECISION_WORDS);
   return (value) => {
@@ -116,7 +122,7 @@ function schemaTypes(): TSchema {
 
 type Kind = SystemOneQuestion["kind"];
 
-/** The kind of each type that has another name. */
+/** Maps the JSON Schema names of types to kinds. */
 const KIND_OF: ReadonlyMap<string, Kind> = new Map([
   ["boolean", "noul"],
   ["enum", "choice"],
@@ -125,7 +131,6 @@ const KIND_OF: ReadonlyMap<string, Kind> = new Map([
   ["number", "score"],
 ]);
 
-/** Reads a question with a `schema`, or one in the flat public form. */
 export function readSystemOneQuestion(
   doc: JsonDocument,
   entry: Entry,
@@ -156,12 +161,11 @@ function parsed(text: JsonText): unknown {
 
 type Asks = Omit<SystemOneQuestion, "wire" | "id" | "instructions">;
 
-/** The type of a question and its members in the public form. */
 interface Typed {
   readonly asks: Asks;
   readonly criteria?: JsonText;
   /**
-   * True if the buyer sent criteria, which can contain the whole question. Labels or numbers alone
+   * True if the client sent criteria. They can contain the whole question; labels or numbers alone
    * ask nothing.
    */
   readonly hasCriteria?: boolean;
@@ -189,7 +193,6 @@ const spellings = new Map(
   }),
 );
 
-/** The members of a schema of any type. */
 const schemaNames = new Map(
   ["type", "description", "criteria", "values", "enum", "min", "max"].map((name) => [name, name]),
 );
@@ -219,13 +222,18 @@ function readAsked(doc: JsonDocument, entry: Entry): Asked | Problem {
   return withInstructions(doc, members, typed, findNode(own, "description"));
 }
 
-/** True for non-empty content; not parsed, because instructions can have a megabyte. */
+/**
+ * Accepts content that is not empty. It is not parsed, because instructions can have a megabyte.
+ */
 function isContent(doc: JsonDocument, node: JsonNode): boolean {
   if (doc.isString(node)) return doc.end(node) - doc.start(node) > '""'.length;
   return (doc.isObject(node) || doc.isArray(node)) && doc.count(node) > 1;
 }
 
-/** Adds the instructions and the schema's description; required unless there are criteria. */
+/**
+ * Joins the instructions and the schema's description. One of them is required unless the client
+ * sent criteria.
+ */
 function withInstructions(
   doc: JsonDocument,
   members: Members,
@@ -248,7 +256,6 @@ function withInstructions(
   return { ...typed, instructions: folded };
 }
 
-/** Checked members of a question or a schema; null counts as absent. */
 interface TypedFields {
   readonly type: string;
   readonly criteria?: object | null;
@@ -258,13 +265,12 @@ interface TypedFields {
   readonly max?: number | null;
 }
 
-/** Reads checked members, and refuses combinations that the schema cannot express. */
+/** Refuses combinations of members that the schema check cannot express. */
 function readTyped(
   doc: JsonDocument,
   members: Members,
   fields: Readonly<Record<string, unknown>>,
 ): Typed | Problem {
-  // The schema check has passed, so the fields have this type.
   const { type: asked, criteria, values, enum: named, min, max } = fields as unknown as TypedFields;
   const kind = KIND_OF.get(asked) ?? (asked as Kind);
   const listed = values ?? named;
@@ -289,7 +295,6 @@ function readTyped(
   return { asks: { kind, asked, criteria: undefined } };
 }
 
-/** The levels of a score, named by the whole numbers from `min` to `max`. */
 function toRange(asked: string, min: number | undefined, max: number | undefined): Typed | Problem {
   if (min === undefined && max === undefined) {
     return problem("required: the levels, or min and max", "criteria");

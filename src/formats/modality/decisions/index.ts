@@ -7,7 +7,7 @@ import { openDecisionAnswer } from "./open-answer.ts";
 import { parseDecisionRequest, type ParsedDecisionRequest } from "./parse-request.ts";
 import { servabilityProblem } from "./servability.ts";
 
-/** Typed answers to questions about a state, in both grammars: `POST /v1/decisions`. */
+/** `POST /v1/decisions`: typed answers to questions about a state, in either grammar. */
 export const decisions: Modality<ParsedDecisionRequest> = {
   modality: "decisions",
   family: "decisions",
@@ -24,7 +24,7 @@ export const decisions: Modality<ParsedDecisionRequest> = {
       output: request.outputTokens,
     });
   },
-  // One listing counts the state once, another for each question: the dearest is claimed.
+  // Some listings count the state once, others once per question. The largest number is claimed.
   inputTokens: (request, deployments) =>
     Math.max(
       request.estimatedInputTokens,

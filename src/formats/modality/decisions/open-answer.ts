@@ -30,7 +30,9 @@ export interface OpenDecisionAnswer extends Omit<AnswerContext, "reserveMicroUsd
   readonly deployment: Deployment;
 }
 
-/** The bridge for a provider's 2xx: every question is answered in its type, or the answer fails. */
+/**
+ * The bridge for a provider's 2xx. The answer fails unless every question is answered in its type.
+ */
 export function openDecisionAnswer(open: OpenDecisionAnswer): AnswerBridge {
   const { deployment, request } = open;
   const note = new ServedModelNote(deployment);
@@ -46,7 +48,10 @@ export function openDecisionAnswer(open: OpenDecisionAnswer): AnswerBridge {
   });
 }
 
-/** True for the name of an answer; flat GLiNER answers are beside the body's own fields. */
+/**
+ * True if `name` is the key of an answer. Flat GLiNER answers share an object with the provider's
+ * own fields, such as `error`.
+ */
 function asksFor(name: string, { questions }: OpenDecisionAnswer["request"]): boolean {
   return questions.some((each) => each.wire === "gliner" && each.resultName === name);
 }
@@ -92,7 +97,7 @@ function readAnswers(
       );
 }
 
-/** Keeps the order of the questions: an object would move numeric names to the front. */
+/** Writes the members one by one, because an object would move numeric names to the front. */
 function answersJson(answers: readonly NamedAnswer[]): string | undefined {
   const members = answers.map(({ name, answer }) => {
     const text = tryPrint(answer);
@@ -101,9 +106,8 @@ function answersJson(answers: readonly NamedAnswer[]): string | undefined {
   return members.every((member) => member !== undefined) ? `{${members.join(",")}}` : undefined;
 }
 
-/** The tokens that a decisions provider reported; undefined if it reported none. */
 function readDecisionReport(body: Fields): UsageReport | undefined {
-  // GLiNER hosts report `token_usage`, which can be just the number of input tokens.
+  // GLiNER hosts report `token_usage`, which can be a plain number of input tokens.
   const own = body["token_usage"];
   return (
     readInputOutput(asObject(body["usage"]) ?? {}) ??
@@ -111,7 +115,7 @@ function readDecisionReport(body: Fields): UsageReport | undefined {
   );
 }
 
-/** The usage object of an answer; `costUsd` is number text and printed as it is. */
+/** `costUsd` is the text of a number and is printed unchanged. */
 function decisionUsageJson(usage: Usage, costUsd: string): string {
   const input = promptTokensTotal(usage);
   const output = outputTokensTotal(usage);

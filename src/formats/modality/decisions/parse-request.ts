@@ -57,7 +57,10 @@ import {
 const FILLED = { type: "string", minLength: 1, description: "a non-empty string" };
 const TEXT = { type: "string", description: "a string" };
 
-/** The top level of a body, without `provider` and the dropped fields, which all routes share. */
+/**
+ * Top-level fields. `provider` and the dropped fields are handled elsewhere, because all routes
+ * share them.
+ */
 const fields = {
   model: Type.Unsafe({ ...FILLED, title: "an id from GET /v1/models" }),
   state: orNull({
@@ -76,14 +79,12 @@ const fields = {
 const bodyFault = schemaCheck(closed(fields), DECISION_WORDS);
 const checkedNames = Object.keys(fields);
 
-/** All names that a decisions body may have at its top level. */
 const memberNames = new Map(
   [...checkedNames, "questions", "schema", "provider", "route", "models", "transforms"].map(
     (name) => [name, name],
   ),
 );
 
-/** Reads and checks a body, or gives the 400 that names the place. */
 export function parseDecisionRequest(
   body: Buffer,
 ): Result<{ readonly request: ParsedDecisionRequest }> {
@@ -112,7 +113,6 @@ function readParts(doc: JsonDocument): CheckedParts | Problem {
 interface CheckedParts {
   readonly doc: JsonDocument;
   readonly members: Members;
-  /** The parsed top level. */
   readonly values: Readonly<Record<string, unknown>>;
   readonly images: readonly ImagePart[];
   readonly questions: ReadQuestions;
@@ -128,17 +128,15 @@ function readBody(doc: JsonDocument): Members | Problem {
   return found === undefined ? body : under("provider", found);
 }
 
-/** The problem of a field that this grammar does not take although another one does. */
 function foreignFieldProblem(body: Members, grammar: Grammar): Problem | undefined {
   const foreign = GLINER_BODY_FIELDS.find((name) => body.has(name));
   if (grammar === "gliner" || foreign === undefined) return undefined;
   return problem(DECISION_WORDS.unknown, foreign);
 }
 
-/** Kinds whose answers have offsets into a text, which serialised JSON would make meaningless. */
+/** Answers of these kinds have offsets into the state, which mean nothing if the state is JSON. */
 const spanKinds: ReadonlySet<string> = new Set(["entities", "relations", "structure"]);
 
-/** The problem of the state (or a GLiNER `text`), or of a question that does not fit it. */
 function stateProblem(
   { state, text }: CheckedParts["values"],
   questions: readonly ReadQuestion[],
@@ -162,30 +160,26 @@ function stateProblem(
   return undefined;
 }
 
-/** A checked decisions request. */
 export class ParsedDecisionRequest implements CallRequest {
   readonly modelId: string;
   readonly stream = false;
   readonly controls: ProviderControls;
   readonly droppedParams: readonly string[];
-  /** The client's body as it came. */
   readonly body: Buffer;
-  /** The grammar of the questions. */
   readonly grammar: Grammar;
-  /** The parsed state, JSON or text, sent as `state` or as `text`. */
+  /** The parsed value of `state`, or of `text`, its GLiNER name. */
   readonly state: unknown;
   readonly questions: readonly Question[];
-  /** Paths of `image_url` objects in state and questions, `state.items[2]`. */
+  /** Paths such as `state.items[2]` of the `image_url` objects in state and questions. */
   readonly imagePaths: readonly string[];
-  /** The images in the state. */
   readonly stateImages: number;
   /** Bytes of the state's JSON without inline base64. */
   readonly stateBytes: number;
-  /** Bytes of the body without inline base64, plus 65,536 for each image. */
+  /** Bytes of the body without inline base64, plus 65,536 tokens for each image. */
   readonly estimatedInputTokens: number;
-  /** Decision models write no text; the default output bound is reserved. */
+  /** Decision models write no text, so the default output bound is reserved. */
   readonly outputTokens: number = OUTPUT_TOKENS_DEFAULT;
-  /** Other fields of the body that the grammar takes (`threshold`, …), as sent. */
+  /** Body fields that only GLiNER accepts (`threshold`, …), as sent. */
   readonly others: Readonly<Record<string, unknown>>;
   readonly doc: JsonDocument;
   readonly members: Members;
@@ -218,34 +212,31 @@ function sumInlineBytes(images: readonly ImagePart[]): number {
   return images.reduce((sum, image) => sum + image.inlineBytes, 0);
 }
 
-/** An object of type `image_url` in the state or in a question. */
 interface ImagePart {
-  /** `state.items[2]` */
   readonly path: string;
   readonly isInState: boolean;
-  /** Bytes of its base64 text in the body. */
   readonly inlineBytes: number;
 }
 
 /**
- * Checks every object of a body at any depth and collects image parts. A duplicate key is refused,
- * because the provider might read the other value.
+ * Visits every object at any depth. Collects images, and refuses duplicate keys, because the
+ * provider might read the value that the gateway does not.
  */
 function inspectBody(doc: JsonDocument): readonly ImagePart[] | Problem {
   const inspection = new Inspection();
   return inspection.visit(doc, 0, 0) ?? inspection.images;
 }
 
-/** Fewer bytes have neither an image nor a duplicate key: `{"":0,"":0}`. */
+/** A shorter value has neither an image nor a duplicate key; the shortest is `{"":0,"":0}`. */
 const TELLING_BYTES_MIN = 11;
-/** The members whose content a model reads. */
+/** Only in these members does a model read images. */
 const readByModels = new Set<string | number>(["state", "questions", "schema"]);
 
 class Inspection {
   readonly images: ImagePart[] = [];
   readonly #path: (string | number)[] = [];
 
-  /** `depth`: the number of containers of `doc` around this one. */
+  /** `depth` is the number of containers of `doc` around `node`. */
   visit(doc: JsonDocument, node: JsonNode, depth: number): Problem | undefined {
     if (doc.end(node) - doc.start(node) < TELLING_BYTES_MIN) return undefined;
     if (depth === READ_DEPTH_MAX) return this.#visitDeeper(doc, node);
@@ -253,7 +244,10 @@ class Inspection {
     return doc.isArray(node) ? this.#visitArray(doc, node, depth) : undefined;
   }
 
-  /** Scans values below `READ_DEPTH_MAX` separately, because image addresses can be that deep. */
+  /**
+   * `doc` has no nodes below `READ_DEPTH_MAX`, but image URLs can be deeper, so the text is scanned
+   * again.
+   */
   #visitDeeper(doc: JsonDocument, node: JsonNode): Problem | undefined {
     if (!doc.isObject(node) && !doc.isArray(node)) return undefined;
     const deeper = scanDeeper(doc, node);
@@ -314,7 +308,6 @@ class Inspection {
 const ONLY_INLINE =
   "must be a data: URL with a png, jpeg or webp image in base64; nothing is fetched";
 
-/** Bytes of the base64 text of an image part; undefined if its address is no such data URL. */
 function inlineImageBytes(doc: JsonDocument, part: JsonNode): number | undefined {
   const image = doc.member(part, word.image_url);
   if (image === ABSENT || !doc.isObject(image)) return undefined;
@@ -323,7 +316,7 @@ function inlineImageBytes(doc: JsonDocument, part: JsonNode): number | undefined
   if (!/^data:image\/(?:png|jpeg|webp);base64,[A-Za-z0-9+/]+={0,2}$/.test(doc.text(url))) {
     return undefined;
   }
-  // Counted as sent, because some clients escape each slash.
+  // Measured in the body, because some clients escape each slash.
   const comma = doc.body.indexOf(0x2c, doc.start(url));
   return comma === -1 || comma >= doc.end(url) ? 0 : doc.end(url) - 1 - (comma + 1);
 }

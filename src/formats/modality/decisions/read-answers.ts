@@ -2,7 +2,6 @@ import { asObject, unreachable } from "../../../kernel/index.ts";
 import { fixedNames } from "./grammar-gliner.ts";
 import type { GlinerQuestion, SystemOneQuestion } from "./question.ts";
 
-/** Like `readSystemOneAnswers`, for providers that answer in the form of GLiNER results. */
 export function readGlinerAnswers(
   body: Fields,
   questions: readonly GlinerQuestion[],
@@ -12,17 +11,16 @@ export function readGlinerAnswers(
   return read.every((each) => each !== undefined) ? read : undefined;
 }
 
-/** Fields of a flat answer that are not results, whatever a question is called. */
+/** Members of a flat answer that are never results, even if a question has such a name. */
 const NO_RESULTS: ReadonlySet<string> = new Set(["id", "model", "object", "usage", "token_usage"]);
 
-/** Hosts put the results under `answers`, under `result`, or straight into the body. */
+/** Hosts put the results into `answers`, into `result`, or directly into the body. */
 function findResults(body: Fields): Fields {
   const own = asObject(body["answers"]) ?? asObject(body["result"]);
   if (own !== undefined) return own;
   return Object.fromEntries(Object.entries(body).filter(([name]) => !NO_RESULTS.has(name)));
 }
 
-/** A result is under its own name, under the buyer's, or among all results of its kind. */
 function findResult({ id, kind, resultName }: GlinerQuestion, results: Fields): unknown {
   const names = [resultName, id, fixedNames.get(kind) ?? id];
   const name = names.find((each) => Object.hasOwn(results, each));
@@ -30,8 +28,8 @@ function findResult({ id, kind, resultName }: GlinerQuestion, results: Fields): 
 }
 
 /**
- * The answer has the result as its value, beside the other fields of a classification. Of several
- * labels, the list with their confidences is kept as `labels`.
+ * Writes the result as `value`. A classification keeps its other fields; if it reports several
+ * labels, the list with their confidences becomes `labels`.
  */
 function glinerAnswer(question: GlinerQuestion, found: unknown): NamedAnswer | undefined {
   const { resultName: name, kind, body } = question;
@@ -52,8 +50,8 @@ function readLabelsBeside(found: unknown): Fields {
 }
 
 /**
- * The answers to these questions, in order; undefined if one is missing or not of the requested
- * type. Answers without a question are dropped.
+ * The answers in the order of the questions; undefined if one is missing or has the wrong type.
+ * Answers without a question are dropped.
  */
 export function readSystemOneAnswers(
   body: Fields,
@@ -64,7 +62,10 @@ export function readSystemOneAnswers(
   return read.every((each) => each !== undefined) ? read : undefined;
 }
 
-/** Finds answers by id in an object, or in a list by name, or by order if none has a name. */
+/**
+ * Answers come as an object by id, as a list with names, or as a list in the order of the
+ * questions.
+ */
 function makeFinder(
   answers: unknown,
   questions: readonly SystemOneQuestion[],
@@ -77,7 +78,7 @@ function makeFinder(
   const isNamed = names.some((name) => name !== undefined);
   if (!isNamed && answers.length !== questions.length) return () => undefined;
   const order = isNamed ? names : questions.map(({ id }) => id);
-  // The first of several with one name counts, so it is written last.
+  // If answers share a name, the first wins, because `reverse` makes it the last entry.
   const places = new Map(order.map((name, at) => [name, at] as const).reverse());
   return (id) => answers[places.get(id) ?? -1] as unknown;
 }
@@ -92,14 +93,13 @@ function systemOneAnswer(question: SystemOneQuestion, found: unknown): NamedAnsw
 
 export type Fields = Readonly<Record<string, unknown>>;
 
-/** The answer to one question: the provider's own fields, and `value` in the plain type. */
+/** An answer with the provider's own fields, and with `value` in the JSON type of the question. */
 export interface NamedAnswer {
-  /** The question's id, or the result name of a GLiNER question. */
+  /** The question's id; for a GLiNER question its result name. */
   readonly name: string;
   readonly answer: Fields;
 }
 
-/** The value of an answer in the JSON type of its question; undefined if it has none. */
 function systemOneValue(question: SystemOneQuestion, answer: Fields): unknown {
   switch (question.kind) {
     case "noul":
@@ -118,7 +118,6 @@ function systemOneValue(question: SystemOneQuestion, answer: Fields): unknown {
   }
 }
 
-/** Reads the answer of a GLiNER provider, whose format depends on the kind. */
 function glinerValue({ kind, body }: GlinerQuestion, answer: unknown): unknown {
   switch (kind) {
     case "classification":
@@ -137,25 +136,24 @@ function first(answer: Fields, ...names: readonly string[]): unknown {
   return names.map((name) => answer[name]).find((value) => value !== undefined && value !== null);
 }
 
-/** 0.5 counts as yes; the probability is in the answer. */
+/** A probability of 0.5 counts as yes. */
 function isLikely(probability: unknown): boolean | undefined {
   if (typeof probability === "boolean") return probability;
   if (typeof probability !== "number" || probability < 0 || probability > 1) return undefined;
   return probability >= 0.5;
 }
 
-/** The label; undefined if it was not offered. */
 function offeredLabel(label: unknown, labels: ReadonlySet<string> | undefined): string | undefined {
   if (typeof label !== "string" || labels?.has(label) === false) return undefined;
   return label;
 }
 
-/** Fraction digits of a score; further ones are rounding noise. */
+/** Further fraction digits of a score are rounding noise. */
 const SCORE_DIGITS = 10;
 
 /**
- * Levels count from 0; the answer to a question with `min` and `max` lies between them. A score can
- * lie between two levels: an integer question gets the nearest.
+ * The provider counts levels from 0, the client from `min` if it sent `min`. A score can be between
+ * two levels; an integer question gets the nearest one.
  */
 function onScale(question: SystemOneQuestion, { score, value }: Fields): number | undefined {
   const { asked, criteria, scoreFrom = 0 } = question;
@@ -171,7 +169,6 @@ function parseBox({ top, bottom, left, right }: Fields): Fields | undefined {
   return Object.values(sides).every(Number.isFinite) ? sides : undefined;
 }
 
-/** The value of a classification: one label, a list if several were requested, or a boolean. */
 function classValue(question: Fields, answer: unknown): unknown {
   const isBoolean = question["type"] === "boolean";
   const offered = isBoolean ? ["yes", "no"] : readLabels(question);
@@ -189,7 +186,10 @@ function labelIn(answer: unknown, labels: ReadonlySet<string> | undefined): stri
   return offeredLabel(fields === undefined ? answer : first(fields, "label", "value"), labels);
 }
 
-/** Questions of one kind can be answered in one object: each takes the labels it asked for. */
+/**
+ * Providers may answer all questions of a kind in one object. Each question gets only its own
+ * labels.
+ */
 function askedLabels(answer: unknown, labels: readonly string[] | undefined): Fields | undefined {
   const found = asObject(answer);
   if (found === undefined || labels === undefined) return found;

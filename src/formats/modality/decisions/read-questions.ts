@@ -20,13 +20,11 @@ import {
   type ReadQuestion,
 } from "./question.ts";
 
-/** All questions of a body, with their grammar. */
 export interface ReadQuestions {
   readonly grammar: Grammar;
   readonly read: readonly ReadQuestion[];
 }
 
-/** Reads `questions`, or the `schema` of a GLiNER body in the public form. */
 export function readQuestions(doc: JsonDocument, body: Members): ReadQuestions | Problem {
   const questions = findNode(body, "questions");
   const schema = findNode(body, "schema");
@@ -41,13 +39,12 @@ export function readQuestions(doc: JsonDocument, body: Members): ReadQuestions |
   return isProblem(entries) ? entries : readInGrammar(doc, body, entries);
 }
 
-/** The problem of a top-level `schema` for a listing of either grammar. */
+/** A top-level `schema` is only for GLiNER models, in the public form and without `questions`. */
 export const foreignSchema: Problem = problem(
   'this model reads "questions"; a top-level schema belongs to another model\'s format',
   "schema",
 );
 
-/** Reads `questions`: an object by id, or an array of objects that may have a name. */
 function readEntries(doc: JsonDocument, questions: JsonNode): readonly Entry[] | Problem {
   const isInArray = doc.isArray(questions);
   if (!isInArray && !doc.isObject(questions)) {
@@ -69,7 +66,6 @@ function readEntries(doc: JsonDocument, questions: JsonNode): readonly Entry[] |
   return entries;
 }
 
-/** The name of an item of an array. */
 function nameIn(doc: JsonDocument, question: JsonNode): string | Problem | undefined {
   let own: string | undefined;
   for (const field of ["name", "id"] as const) {
@@ -116,9 +112,9 @@ function whole(container: string, questions: ReadQuestions): ReadQuestions | Pro
 }
 
 /**
- * Detects a question's grammar by the clearest sign: a `schema`, then a type that only one grammar
- * has, then fields that only one has. The signs cannot conflict: a flat `boolean` is GLiNER,
- * because systemone has it only in a schema.
+ * Looks for the clearest sign first: a `schema`, then a type that only one grammar has, then fields
+ * that only one has. The signs cannot conflict: a flat `boolean` is GLiNER, because systemone has
+ * it only in a schema.
  */
 function detectGrammar(doc: JsonDocument, question: JsonNode): Grammar | undefined {
   const fields = indexMembers(doc, question);
@@ -130,7 +126,6 @@ function detectGrammar(doc: JsonDocument, question: JsonNode): Grammar | undefin
   return fields.has("criteria") ? "systemone" : undefined;
 }
 
-/** The fields that mark a question as GLiNER, by the names that the buyer sent. */
 export function listGlinerFields(doc: JsonDocument, question: JsonNode): readonly string[] {
   const fields = indexMembers(doc, question);
   return GLINER_FIELDS.filter((name) => fields.has(name));
@@ -138,7 +133,7 @@ export function listGlinerFields(doc: JsonDocument, question: JsonNode): readonl
 
 const GLINER_FIELDS = ["labels", "fields", "multi_label", "top_k", "threshold"];
 
-/** Body fields that only GLiNER models accept. They are sent on under the same names. */
+/** Body fields that only GLiNER models accept. They are forwarded under the same names. */
 export const GLINER_OPTIONS: readonly string[] = [
   "threshold",
   "include_confidence",
@@ -156,7 +151,9 @@ function countProblem(grammar: Grammar, container: string, count: number): Probl
     : undefined;
 }
 
-/** Most keys and values: a label takes far longer to check than a value that is passed on. */
+/**
+ * Counts keys and values: a label takes far longer to check than a value that is only forwarded.
+ */
 const GLINER_VALUES_MAX = 20_000;
 
 function sizeProblem(grammar: Grammar, container: string, values: number): Problem | undefined {
@@ -186,7 +183,6 @@ function mixedProblem(
   );
 }
 
-/** The problem of two questions with one name, or of two results with one name. */
 function duplicateNameProblem(container: string, { read }: ReadQuestions): Problem | undefined {
   const ids = read.map(({ question }) => question.id);
   const results = read.flatMap(({ question }) =>
@@ -202,8 +198,8 @@ function duplicateNameProblem(container: string, { read }: ReadQuestions): Probl
 }
 
 /**
- * The two places of a question of one kind and a question that uses the fixed key of that kind; the
- * public answer is a flat object, in which they would collide.
+ * Finds a question named like the fixed key of a kind, and a question of that kind: they collide in
+ * the flat public answer. Returns both places, counted from 1.
  */
 function twiceByKind(read: readonly ReadQuestion[]): readonly [number, number] | undefined {
   for (const [kind, name] of fixedNames) {

@@ -7,7 +7,6 @@ import { atEntry, type Question, quoted, type ReadQuestion, toSentence } from ".
 import type { ParsedDecisionRequest } from "./parse-request.ts";
 import { foreignSchema, listGlinerFields } from "./read-questions.ts";
 
-/** Why this deployment cannot serve the request as sent; undefined if it can. */
 export function servabilityProblem(
   request: ParsedDecisionRequest,
   deployment: Deployment,
@@ -25,7 +24,6 @@ function unservable(found: Problem): Unservable {
   return { field: pathText(found.path), message: toSentence(found) };
 }
 
-/** The clearest sign that the questions are in the other grammar. */
 function foreignGrammar({ doc, grammar, members, read }: ParsedDecisionRequest): Problem {
   if (grammar === "gliner" && members.has("schema")) return foreignSchema;
   const [first] = read;
@@ -63,7 +61,7 @@ function unreadImage(path: string): Unservable {
   return { field: path, message };
 }
 
-/** The public form has one section for all entities and one for all relations. */
+/** The public form has only one section for all entities and one for all relations. */
 function visibilityProblem(questions: readonly Question[]): Problem | undefined {
   for (const kind of ["entities", "relations"]) {
     const ofKind = questions.filter((question) => question.kind === kind);

@@ -1,19 +1,20 @@
 /**
- * Collects a base64 text inside a JSON string while it passes. The client gets the provider's
- * bytes, escapes included. Characters are only counted; the first are decoded to detect the kind of
- * file.
+ * Collects a base64 text inside a JSON string while it arrives. Characters are only counted,
+ * because the client gets the provider's bytes, escapes included; the first ones are decoded to
+ * detect the file type.
  */
 export class Base64Text {
   readonly #held = new HeldBytes();
-  /** The first characters, without escapes. */
   #head = "";
   #characters = 0;
   #paddings = 0;
   #isBad = false;
-  /** The part of an escape so far, with its backslash. */
+  /** An escape that is not complete yet, with its backslash. */
   #escape = "";
 
-  /** Takes bytes from `start`; returns the offset of the closing quote, or the end of the bytes. */
+  /**
+   * Takes bytes from `start` and returns the offset of the closing quote, or the end of the bytes.
+   */
   push(bytes: Buffer, start: number): number {
     let at = start;
     while (at < bytes.length) {
@@ -34,7 +35,7 @@ export class Base64Text {
     return at;
   }
 
-  /** True once a character is not base64; the remainder need not be checked. */
+  /** True once a character is not base64. The caller may then stop. */
   get isBad(): boolean {
     return this.#isBad;
   }
@@ -44,17 +45,15 @@ export class Base64Text {
     return !this.#isBad && isWhole && this.#characters > 0;
   }
 
-  /** Bytes of the file so far. */
   get fileBytes(): number {
     return Math.floor((this.#characters * 3) / 4);
   }
 
-  /** The first bytes of the file, enough to detect its kind. */
+  /** Enough of the decoded file to detect its type. */
   get firstBytes(): Buffer {
     return Buffer.from(this.#head, "base64");
   }
 
-  /** The text between the quotes, as it came. */
   pieces(): readonly Buffer[] {
     return this.#held.pieces();
   }
@@ -72,7 +71,7 @@ export class Base64Text {
     else this.#isBad = true;
   }
 
-  /** Some encoders escape characters of base64 that are special in web pages. */
+  /** Some JSON encoders escape base64 characters that are special in HTML. */
   #takeEscape(byte: number): void {
     this.#escape += String.fromCharCode(byte);
     if (this.#escape.length < (this.#escape[1] === "u" ? UNICODE_ESCAPE_CHARACTERS : 2)) return;
@@ -89,7 +88,7 @@ const PADDING = 0x3d;
 const SLASH = 0x2f;
 const NO_CHARACTER = 0;
 const UNICODE_ESCAPE_CHARACTERS = "\\u002b".length;
-/** A multiple of four, and enough for the text before the first tag of an SVG file. */
+/** A multiple of four, as base64 needs, and enough to reach the first tag of an SVG file. */
 const HEAD_CHARACTERS = 1_024;
 
 /** By byte: 1 for the 64 characters of base64 (RFC 4648, section 4). */
@@ -106,20 +105,19 @@ function alphabetEnd(bytes: Buffer, start: number): number {
   return at;
 }
 
-/** The character of a complete escape; `NO_CHARACTER` if base64 cannot contain it. */
 function decodeEscape(escape: string): number {
   if (escape === "\\/") return SLASH;
   return /^\\u00[0-9a-fA-F]{2}$/.test(escape) ? Number.parseInt(escape.slice(2), 16) : NO_CHARACTER;
 }
 
 /**
- * Keeps bytes without joining them: large pieces as they are, small ones gathered in pages, so that
- * an answer in tiny pieces needs no more memory.
+ * Keeps bytes without joining them. Large pieces are kept as they are and small ones are copied
+ * into pages, so that an answer in tiny pieces needs no more memory.
  */
 class HeldBytes {
   readonly #pieces: Buffer[] = [];
   #page: Buffer = EMPTY;
-  /** The part of the page that is filled but not in `#pieces` yet. */
+  /** `#page` is filled from `#from` to `#to` with bytes that are not in `#pieces` yet. */
   #from = 0;
   #to = 0;
 
@@ -137,7 +135,6 @@ class HeldBytes {
     }
   }
 
-  /** Everything that was added, in order. */
   pieces(): readonly Buffer[] {
     this.#closePiece();
     return this.#pieces;
@@ -157,6 +154,5 @@ class HeldBytes {
 }
 
 const EMPTY = Buffer.alloc(0);
-/** Pieces of this size are kept as they are. */
 const LARGE_BYTES = 4_096;
 const PAGE_BYTES = 65_536;

@@ -6,10 +6,10 @@ import type { Unservable, UpstreamRequest } from "../../wire/modality.ts";
 import { isForListing, type ParsedImageRequest } from "./parse-request.ts";
 
 /**
- * Encodes for one listing: the caller's members as sent, under the provider's model id, without the
- * gateway's own fields and those that the listing lacks. `response_format` is written if the
- * listing has it with `b64_json`, because the host might answer with addresses otherwise. Other
- * hosts may refuse it.
+ * Encodes for one listing: the client's members, byte for byte, without the gateway's own fields
+ * and without fields that the listing does not declare. `response_format` is written only if the
+ * listing has it with `b64_json`: such a host might otherwise answer with URLs, and another host
+ * may refuse the field.
  */
 export function encodeImageRequest(
   request: ParsedImageRequest,
@@ -46,7 +46,6 @@ function takesBase64({ supportedParameters }: Deployment): boolean {
   return descriptor?.type === "enum" && descriptor.values.includes("b64_json");
 }
 
-/** Why this listing cannot serve the request as sent: an undeclared field, or a value of one. */
 export function servabilityProblem(
   { doc, fields }: ParsedImageRequest,
   deployment: Deployment,

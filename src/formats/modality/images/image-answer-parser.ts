@@ -2,18 +2,18 @@ import { IMAGE_ANSWER_OTHER_BYTES_MAX, tryParse } from "../../../kernel/index.ts
 import { Base64Text } from "./base64-text.ts";
 
 /**
- * Parses an answer while it passes. Each string under a key `b64_json` becomes a `Base64Text`;
- * everything else is gathered as a small JSON text, in which such a string is the number of its
- * text: `{"data":[{"b64_json":"0"}]}`. The reader of the small text checks that it is JSON; with
- * the base64 checks, the whole answer is checked then.
+ * Parses an answer while it arrives. Each string under a key `b64_json` becomes a `Base64Text`. All
+ * other bytes form a small JSON text, in which the index into `texts` replaces that string:
+ * `{"data":[{"b64_json":"0"}]}`. Parsing the small text and checking the base64 texts together
+ * check the whole answer.
  */
 export class ImageAnswerParser {
   readonly texts: Base64Text[] = [];
-  /** The answer without its images, one character per byte. */
+  /** The answer without its images; one character per byte. */
   #rest = "";
   #mode: "between" | "string" | "base64" = "between";
   #isEscaped = false;
-  /** The start of the present or the last string. */
+  /** The start of the current or last string, which may be a key. */
   #string = "";
   /** The raw key whose value comes next; empty between members. */
   #key = "";
@@ -27,7 +27,6 @@ export class ImageAnswerParser {
     }
   }
 
-  /** True if no further bytes can make this answer usable. */
   get isUnusable(): boolean {
     return (
       this.#rest.length > IMAGE_ANSWER_OTHER_BYTES_MAX ||
@@ -36,17 +35,14 @@ export class ImageAnswerParser {
     );
   }
 
-  /** Bytes of all files so far. */
   get fileBytes(): number {
     return this.#closedFileBytes + (this.#mode === "base64" ? this.#lastFileBytes() : 0);
   }
 
-  /** The answer without its images. */
   rest(): Buffer {
     return Buffer.from(this.#rest, "latin1");
   }
 
-  /** Reads up to and including the opening quote of the next string. */
   #between(bytes: Buffer, start: number): number {
     let at = start;
     for (; at < bytes.length; at += 1) {
@@ -72,7 +68,6 @@ export class ImageAnswerParser {
     return at + 1;
   }
 
-  /** Reads up to and including the closing quote. */
   #inString(bytes: Buffer, start: number): number {
     let at = start;
     for (; at < bytes.length; at += 1) {
@@ -121,7 +116,6 @@ function isSpace(byte: number): boolean {
   return byte === 0x20 || byte === 0x0a || byte === 0x0d || byte === 0x09;
 }
 
-/** True if this is the key, even if its characters are escaped. */
 function isBase64Key(written: string): boolean {
   return written === KEY || (written.includes("\\") && tryParse(`"${written}"`)?.value === KEY);
 }

@@ -26,15 +26,15 @@ import type { ParsedImageRequest } from "./parse-request.ts";
 export interface OpenImageAnswer extends AnswerContext {
   readonly request: ParsedImageRequest;
   readonly deployment: Deployment;
-  /** The cost by the provider's report; undefined if it names none. */
   readonly costOf: (report: ImageReport) => PicoUsd | undefined;
 }
 
 /**
- * An `AnswerBridge` for images: as many as requested, as base64, within the reserve, or a failure.
- * An answer can have tens of megabytes, so it is checked while it passes and never joined: the
- * client gets the provider's own bytes of each image between newly written JSON. Before its end,
- * only its size fails an answer. A failed one costs nothing, so it reports no usage and no cost.
+ * Checks an answer with images. It must have exactly the requested number, as base64, and cost no
+ * more than the reserve. An answer can have tens of megabytes, so it is checked while it arrives
+ * and never joined: the client gets the provider's bytes of each image between newly written JSON.
+ * Before the end, only its size can fail an answer. A failed answer reports no usage and no cost,
+ * because it costs nothing.
  */
 export class ImageBridge implements AnswerBridge {
   readonly contentType = "application/json";
@@ -95,7 +95,7 @@ export class ImageBridge implements AnswerBridge {
     if (this.#bytes > ANSWER_BYTES_MAX || fileBytes > IMAGE_BYTES_MAX) {
       this.#conclude(failedRead(tooLargeImagesFailure()));
     } else if (this.#parser?.isUnusable === true) {
-      // Keeps reading: too large is reported before any other fault, wherever that is.
+      // Reads on, because "too large" is reported before any other fault, even if it shows later.
       this.#parser = undefined;
     }
   }
@@ -150,7 +150,6 @@ const ABOVE_RESERVE = failedRead(
 );
 const UNREADABLE = failedRead(unusableImagesFailure("the provider's answer could not be read"));
 
-/** The client's answer in pieces, with the provider's own bytes of each image. */
 function writeAnswer(
   { created, images, echoed, report }: ImageAnswer,
   { deployment, createdSeconds }: OpenImageAnswer,

@@ -9,19 +9,16 @@ import {
 } from "../../wire/neutral/usage-report.ts";
 import type { ParsedImageRequest } from "./parse-request.ts";
 
-/** A provider's report about its images. */
 export interface ImageReport {
-  /** Undefined if it counted no tokens; a guess is never billed. */
+  /** Undefined if the provider counted no tokens, because a guess is never billed. */
   readonly usage: Usage | undefined;
-  /** Its own cost in USD as decimal text. */
   readonly costUsd: string | undefined;
-  /** Why the counts cannot be right. */
   readonly flaw?: string;
-  /** The members of the client's `usage`: the counts as reported. */
+  /** The members of the client's `usage` as JSON text, with the counts as reported. */
   readonly counts: readonly string[];
 }
 
-/** Reads the usage of an answer in either naming; `text` is the JSON of `answer`. */
+/** Reads the usage in either naming. `text` is the JSON of `answer`; the cost is read from it. */
 export function readImageReport(
   answer: Readonly<Record<string, unknown>>,
   text: string,
@@ -51,7 +48,6 @@ export function readImageReport(
   };
 }
 
-/** The usage that the listing declares for these images; undefined if none fits. */
 export function declaredUsage(
   request: ParsedImageRequest,
   { imageTokens, supportedParameters }: Deployment,

@@ -6,7 +6,7 @@ import { ImageBridge } from "./image-bridge.ts";
 import type { ImageReport } from "./image-usage.ts";
 import { parseImageRequest, type ParsedImageRequest } from "./parse-request.ts";
 
-/** Images made from a text: `POST /v1/images/generations`. */
+/** `POST /v1/images/generations`: images made from a text. */
 export const images: Modality<ParsedImageRequest> = {
   modality: "image",
   family: "images",
@@ -34,7 +34,7 @@ export const images: Modality<ParsedImageRequest> = {
   },
 };
 
-/** The cost that settlement computes from the report; undefined if it names none. */
+/** The cost that settlement will compute; undefined if the report has neither tokens nor a cost. */
 function priceReport(
   { usage, costUsd }: ImageReport,
   { billing, prices }: Deployment,

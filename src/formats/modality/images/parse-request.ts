@@ -34,7 +34,6 @@ import { findCredential, refuseForbidden } from "../../wire/fields/forbidden-fie
 import type { CallRequest } from "../../wire/modality.ts";
 import { openaiChat } from "../../wire/openai-chat/index.ts";
 
-/** Reads and checks an image request, as far as the rules are the same for every listing. */
 export function parseImageRequest(body: Buffer): Result<{ readonly request: ParsedImageRequest }> {
   const read = readJsonObject(body, chatVocabulary);
   if (!read.ok) return read;
@@ -46,7 +45,7 @@ export function parseImageRequest(body: Buffer): Result<{ readonly request: Pars
   return { ok: true, request: new ParsedImageRequest(doc, fields) };
 }
 
-/** A checked image request; each deployment checks the fields of its listing. */
+/** A checked image request. Fields that depend on the listing are checked per deployment. */
 export class ParsedImageRequest implements CallRequest {
   readonly modelId: string;
   readonly stream = false;
@@ -54,9 +53,9 @@ export class ParsedImageRequest implements CallRequest {
   readonly droppedParams: readonly string[];
   /** The number of images, 1 to 4. */
   readonly count: number;
-  /** One per UTF-8 byte of the body. */
+  /** One token per byte of the body. */
   readonly estimatedInputTokens: number;
-  /** 0: images count as no output tokens before they are observed. */
+  /** Images count as no output tokens before the provider has reported them. */
   readonly outputTokens = 0;
   readonly doc: JsonDocument;
   readonly fields: ImageFields;
@@ -72,12 +71,11 @@ export class ParsedImageRequest implements CallRequest {
     this.fields = fields;
   }
 
-  /** The requested format; empty if the provider may choose. */
+  /** Empty if the provider may choose. */
   get outputFormat(): string {
     return this.readText("output_format");
   }
 
-  /** The text of a field; empty if the caller sent none. */
   readText(name: string): string {
     return readText(this.doc, this.fields, name);
   }
@@ -92,7 +90,7 @@ function refuse({ path, message }: Problem): Refused {
   return refused(invalidRequest(`${openaiChat.requests.renderPath(path)} ${message}`));
 }
 
-/** Fields in which other image routes accept pictures. */
+/** Fields in which other image APIs accept pictures. */
 // prettier-ignore
 const IMAGE_INPUTS = [
   "image", "images", "image_url", "image_urls", "input_image", "input_reference",
@@ -118,7 +116,7 @@ const noImageInput: Check = () =>
   problem("is not accepted: this route makes images from a text alone; remove it");
 
 const prompt: Check = (doc, node) => {
-  // A character has at least one byte, so only a long text is counted.
+  // A character has at least one byte, so characters are counted only in a long text.
   const found = isFilledText(doc, node);
   if (found !== undefined || doc.end(node) - doc.start(node) - 2 <= IMAGE_PROMPT_CHARS_MAX)
     return found;
@@ -135,8 +133,8 @@ const count: Check = (doc, node) =>
     : problem(`must be a whole number from 1 to ${IMAGES_PER_REQUEST_MAX}`);
 
 /**
- * Checks that are the same for every listing, in order. Null means an absent field, but not for
- * `model` and `prompt`, which are required.
+ * Checks that are equal for all listings, in this order. Null means absent, except for `model` and
+ * `prompt`, which are required.
  */
 const CHECKS: readonly (readonly [string, Check])[] = [
   ["provider", optional(checkProvider)],
@@ -155,7 +153,6 @@ const CHECKS: readonly (readonly [string, Check])[] = [
 
 const REQUIRED: ReadonlySet<string> = new Set(["model", "prompt"]);
 
-/** The first problem of a body, whichever provider serves it. */
 function checkImageBody(doc: JsonDocument, fields: ImageFields): Problem | undefined {
   for (const name of fields.keys()) {
     const found = refuseForbidden(name);
@@ -175,29 +172,30 @@ function checkImageBody(doc: JsonDocument, fields: ImageFields): Problem | undef
   return undefined;
 }
 
-/** The number of code points: a surrogate pair is one. */
+/** Counts code points: a surrogate pair is one character. */
 function countCharacters(text: string): number {
   let characters = 0;
   for (const _character of text) characters += 1;
   return characters;
 }
 
-/** One member of an image request's body. */
 export interface ImageField {
   readonly key: JsonNode;
   readonly value: JsonNode;
 }
 
-/** The members of the body by name, in the order in which they were sent. */
+/** By name, in the order in which the client sent them. */
 type ImageFields = ReadonlyMap<string, ImageField>;
 
-/** Fields that the gateway reads itself, so they are not checked against a listing. */
+/** The gateway reads these itself, so listings do not declare them. */
 const OWN_FIELDS: ReadonlySet<string> = new Set([
   "model", "prompt", "provider", "route", "models", "transforms", "stream", "partial_images",
   "response_format",
 ]); // prettier-ignore
 
-/** The body's members; a duplicate is a problem: the provider might read the other value. */
+/**
+ * Refuses a duplicate field, because the provider might read the value that the gateway does not.
+ */
 function readImageFields(doc: JsonDocument): ImageFields | Problem {
   const fields = new Map<string, ImageField>();
   for (const key of doc.keys(0)) {

@@ -12,13 +12,12 @@ import type { ImageAnswerParser } from "./image-answer-parser.ts";
 import { type ImageReport, readImageReport } from "./image-usage.ts";
 import type { ParsedImageRequest } from "./parse-request.ts";
 
-/** An answer with exactly the images that were requested. */
 export interface ImageAnswer {
   readonly created: number | undefined;
   readonly images: readonly AnsweredImage[];
   readonly echoed: Readonly<Record<string, string>>;
   readonly report: ImageReport;
-  /** As reported. */
+  /** As the provider reported it, of any type. */
   readonly model: unknown;
 }
 
@@ -28,7 +27,6 @@ export interface AnsweredImage {
   readonly revisedPrompt: string | undefined;
 }
 
-/** Reads a complete answer: all images that were requested, or the failure. */
 export function readImageAnswer(
   parser: ImageAnswerParser,
   asked: Pick<ParsedImageRequest, "count" | "outputFormat">,
@@ -44,13 +42,13 @@ export function readImageAnswer(
     return failedRead(classifyEmbeddedError(answer));
   }
   const items: readonly unknown[] = Array.isArray(data) ? data : [];
-  // An answer can have thousands of entries; only as many as were requested are read.
+  // An answer can have thousands of entries, so only as many as were requested are read.
   const counted = items.slice(0, asked.count);
   const images = counted.flatMap(
     (item) => toAnsweredImage(item, parser.texts, asked.outputFormat) ?? [],
   );
   if (images.length !== asked.count || items.length !== asked.count) {
-    // Partly refused content is not sent to another provider either.
+    // Content that was refused in part is not sent to another provider.
     if (images.length < asked.count && saysModerated(answer, counted)) {
       return failedRead(classifyEmbeddedError({ error: { code: "moderation_blocked" } }));
     }
@@ -76,7 +74,7 @@ function toAnsweredImage(
 ): AnsweredImage | undefined {
   const fields = asObject(item);
   const number = fields?.["b64_json"];
-  // The parser left the number of the text in its place; other strings are no numbers of texts.
+  // The parser put the index of the text here. Any other string is no index.
   const text = typeof number === "string" ? texts[Number(number)] : undefined;
   if (text === undefined || !text.isFile) return undefined;
   const mediaType = detectMediaType(text.firstBytes, outputFormat);
@@ -86,13 +84,16 @@ function toAnsweredImage(
 
 const REVISED_PROMPT_CHARS_MAX = 32_000;
 
-/** The revised prompt; some hosts send an empty one if they changed nothing. */
+/** Undefined for an empty prompt, which some hosts send if they changed nothing. */
 function readRevisedPrompt(value: unknown): string | undefined {
   const isOne = typeof value === "string" && value !== "";
   return isOne && value.length <= REVISED_PROMPT_CHARS_MAX ? value : undefined;
 }
 
-/** Fields of the request that providers repeat, with their choice if it was left to them. */
+/**
+ * Request fields that providers repeat in the answer, with their own choice where the client made
+ * none.
+ */
 const ECHOED = ["size", "quality", "background", "output_format", "aspect_ratio", "resolution"];
 const ECHOED_CHARS_MAX = 64;
 
@@ -106,8 +107,8 @@ function pickEchoed(answer: Readonly<Record<string, unknown>>): Readonly<Record<
 }
 
 /**
- * True if a 200 reports refused content, for the whole answer or for each withheld image. `items`
- * has at most as many entries as images were requested.
+ * True if a 200 says that content was refused, for the whole answer or for one image. `items` has
+ * at most as many entries as images were requested.
  */
 function saysModerated(answer: Fields, items: readonly unknown[]): boolean {
   return [answer, ...items]
@@ -131,7 +132,6 @@ const REASONS = ["finish_reason", "finishReason", "finish_reasons", "status", "s
 const WORDS_MAX = 16;
 const WORD_CHARS_MAX = 64;
 
-/** True if one of these words for the end of a generation means a refusal. */
 function isRefusal(value: unknown): boolean {
   const words: readonly unknown[] = Array.isArray(value) ? value : [value];
   return words
@@ -145,8 +145,8 @@ function isRefusal(value: unknown): boolean {
 }
 
 /**
- * A 200 without the requested images: another provider may succeed. `found` is the problem, as far
- * as callers may know it.
+ * A 200 without the requested images, after which another provider may succeed. `found` is shown to
+ * the client.
  */
 export function unusableImagesFailure(found: string): UpstreamFailure {
   return {
@@ -161,8 +161,8 @@ export function unusableImagesFailure(found: string): UpstreamFailure {
 }
 
 /**
- * The images exceed the size limit. Other providers would return the same, as requested, so this
- * does not count against the provider.
+ * The images exceed the size limit. Another provider would return images of the same size, so there
+ * is no failover and no strike.
  */
 export function tooLargeImagesFailure(): UpstreamFailure {
   const message =
@@ -179,8 +179,8 @@ export function tooLargeImagesFailure(): UpstreamFailure {
 }
 
 /**
- * The media type of an image file by its first bytes; undefined if it is unknown. SVG is text, so
- * it is accepted only if it was requested.
+ * Detects the type by the first bytes; undefined if it is unknown. SVG is text, so it is accepted
+ * only if the client asked for it.
  */
 export function detectMediaType(first: Buffer, askedFormat: string): string | undefined {
   const known = MAGIC.find(({ starts }) =>
@@ -207,7 +207,6 @@ function start(at: number, text: string): { readonly at: number; readonly bytes:
   return { at, bytes: Buffer.from(text, "latin1") };
 }
 
-/** True for an SVG root element, also after a declaration, a document type or comments. */
 function isDrawing(text: string): boolean {
   return /^\s*(<svg|<\?xml|<!DOCTYPE svg|<!--)/.test(text) && /<svg[\s>]/.test(text);
 }

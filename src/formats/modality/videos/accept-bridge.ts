@@ -17,20 +17,19 @@ import { resolveSeconds } from "./servability.ts";
 
 const UNUSABLE = failedRead(unusableFailure());
 
-/** A job record is far smaller. */
+/** A job record is usually far smaller. */
 const RECORD_BYTES_MAX = 1_048_576;
 
 /**
- * Reads a provider's answer that accepts a job. The client gets the gateway's own job. The cost and
- * the model come later, with the finished job.
+ * Reads a provider's answer to a new video job. The client gets a job of the gateway instead. Cost
+ * and model come later, with the finished job.
  */
 export class AcceptBridge implements AnswerBridge {
   readonly contentType: string = "application/json";
   readonly hasWrongFinish = false;
-  /** The seconds that were sent to the provider. */
   readonly seconds: number;
   readonly options: ParsedVideoRequest["options"];
-  /** Set exactly if `state` is `complete`; it has an id. */
+  /** Set exactly if `state` is `complete`; then it has an id. */
   job: ProviderJob | undefined;
   failure: UpstreamFailure | undefined;
   #pieces: Buffer[] = [];
@@ -85,8 +84,8 @@ export function isVideoAccept(bridge: AnswerBridge): bridge is AcceptBridge {
 }
 
 /**
- * Reads the accepted job. A job that has failed or was refused already is a failure: another
- * provider may do it.
+ * A job that the provider returns as already failed or refused is a failure, so another provider
+ * may do it.
  */
 function readAccepted(body: Buffer): ReadAnswer<{ readonly job: ProviderJob }> {
   const record = isUtf8(body) ? parseRecord(body) : undefined;
@@ -98,7 +97,7 @@ function readAccepted(body: Buffer): ReadAnswer<{ readonly job: ProviderJob }> {
       ? typeof error === "object" && error !== null
       : REFUSED_STATES.has(job.state);
   if (hasFailed) return failedRead(classifyRefusedJob(record.value, job));
-  // Without an id the job could never be polled, and whether the provider works on it is unknown.
+  // A job without an id can never be polled, and whether the provider works on it is unknown.
   return job?.id === undefined ? UNUSABLE : { ok: true, job };
 }
 

@@ -8,7 +8,7 @@ import { parseVideoRequest, type ParsedVideoRequest } from "./parse-request.ts";
 export { isVideoAccept } from "./accept-bridge.ts";
 export { readJob } from "./read-job.ts";
 
-/** Videos: `POST /v1/videos` is answered as soon as a provider has accepted the job. */
+/** `POST /v1/videos`: answered as soon as a provider has accepted the job. */
 export const videos: Modality<ParsedVideoRequest> = {
   modality: "video",
   family: "videos",
@@ -29,12 +29,10 @@ export const videos: Modality<ParsedVideoRequest> = {
   timeouts: "videoAccept",
 };
 
-/** Path of a job's record under the base address. */
 export function jobPath({ videosPath }: Deployment, providerJobId: string): string {
   return `${videosPath}/${encodeURIComponent(providerJobId)}`;
 }
 
-/** Path of a job's file under the base address. */
 export function contentPath(deployment: Deployment, providerJobId: string): string {
   return `${jobPath(deployment, providerJobId)}/content`;
 }

@@ -34,7 +34,6 @@ import { findCredential, refuseForbidden } from "../../wire/fields/forbidden-fie
 import type { CallRequest } from "../../wire/modality.ts";
 import { openaiChat } from "../../wire/openai-chat/index.ts";
 
-/** Reads and checks a body; `contentType` is the header, if there is one. */
 export function parseVideoRequest(
   body: Buffer,
   contentType = "",
@@ -52,19 +51,19 @@ export function parseVideoRequest(
   return { ok: true, request: new ParsedVideoRequest(doc, members) };
 }
 
-/** A checked video request; each deployment checks the fields of its listing. */
+/** A checked video request. Fields that depend on the listing are checked per deployment. */
 export class ParsedVideoRequest implements CallRequest {
   readonly modelId: string;
   readonly stream = false;
   readonly controls: ProviderControls;
   readonly droppedParams: readonly string[];
   readonly prompt: string;
-  /** Undefined: the listing's default. */
+  /** Undefined: the listing's default applies. */
   readonly seconds: number | undefined;
-  /** `resolution`, `aspect_ratio`, `size`, `generate_audio` as sent. */
+  /** `resolution`, `aspect_ratio`, `size` and `generate_audio` as sent. */
   readonly options: Readonly<Record<string, string | boolean>>;
   readonly estimatedInputTokens: number;
-  /** 0: seconds are not tokens. */
+  /** 0, because a video has seconds and no output tokens. */
   readonly outputTokens = 0;
   readonly doc: JsonDocument;
   /** The prompt and every field that a listing must declare, by name. */
@@ -83,7 +82,6 @@ export class ParsedVideoRequest implements CallRequest {
   }
 }
 
-/** Options that are shown with the job. */
 const SHOWN = ["resolution", "aspect_ratio", "size", "generate_audio"] as const;
 
 function presentOptions(
@@ -131,7 +129,7 @@ const checkBody: Check = shape(
   { required: ["model"], other: refuseForbidden },
 );
 
-/** Fields that the gateway reads itself. */
+/** The gateway reads these itself, so listings do not declare them. */
 const ownNames = new Set([
   "model", "provider", "route", "models", "transforms", "stream", "n", "response_format", "seconds",
   "metadata",
@@ -158,7 +156,7 @@ function readFields(doc: JsonDocument): VideoFields | Problem {
   return found === undefined ? { seconds, nodes } : under("prompt", found);
 }
 
-/** A whole number, also as a string of digits, which one official client sends. */
+/** Accepts a string of digits too, because one official client sends it. */
 function secondsIn(doc: JsonDocument, node: JsonNode): number | undefined {
   if (doc.isString(node)) {
     const text = doc.text(node);
@@ -169,7 +167,6 @@ function secondsIn(doc: JsonDocument, node: JsonNode): number | undefined {
   return Number.isSafeInteger(value) ? value : undefined;
 }
 
-/** Finds an image object at any depth of any field. */
 function findImage(doc: JsonDocument): Problem | undefined {
   for (const key of doc.keys(0)) {
     const node = doc.valueOf(key);
@@ -197,7 +194,7 @@ function refuse({ path, message }: Problem): Refused {
   return refused(invalidRequest(`${openaiChat.requests.renderPath(path)} ${message}`));
 }
 
-/** More than any video request has. */
+/** More fields than any video request has. */
 const PARTS_MAX = 32;
 const PART_HEAD_BYTES_MAX = 4_096;
 /** RFC 2046, section 5.1.1. */
@@ -205,8 +202,8 @@ const BOUNDARY = /;\s*boundary=(?:"([^"\r\n]{1,70})"|([^\s;"]{1,70}))/i;
 const LINE_END = "\r\n";
 
 /**
- * Converts the text fields of a form (RFC 7578) to a JSON object: one official client sends every
- * video request as a form. A file in it is refused by its name, because no images are accepted.
+ * Converts the text fields of a form (RFC 7578) to a JSON object, because one official client sends
+ * every video request as a form. A file is refused by its name, because no images are accepted.
  */
 export function formToJson(body: Buffer, contentType: string): Result<{ readonly json: Buffer }> {
   const found = BOUNDARY.exec(contentType);
@@ -224,7 +221,7 @@ export function formToJson(body: Buffer, contentType: string): Result<{ readonly
   return { ok: true, json: Buffer.from(`{${fields.join(",")}}`) };
 }
 
-/** The JSON of a form's text. Forms have only texts, so the one switch of a video is a word. */
+/** A form has only texts, so the one boolean field of a video is converted. */
 function jsonValue(name: string, text: string): string {
   const isSwitch = name === "generate_audio" && (text === "true" || text === "false");
   return isSwitch ? text : JSON.stringify(text);
@@ -236,7 +233,7 @@ interface FormPart {
   readonly text: string;
 }
 
-/** Yields the parts of a form; undefined for bytes that are no part. */
+/** Yields undefined and ends if the bytes are not a part. */
 function* iterateParts(body: Buffer, delimiter: string): Generator<FormPart | undefined> {
   let at = body.indexOf(delimiter) === 0 ? delimiter.length : -1;
   while (at !== -1) {
@@ -275,18 +272,15 @@ function refuseForm(message: string): Refused {
   return refused(invalidRequest(message));
 }
 
-/** Fields for an image, of any provider. */
 const imageNames = new Set([
   "first_frame", "frame_images", "image", "image_url", "images", "input_image", "input_reference",
   "input_references", "last_frame", "reference_image", "reference_images",
 ]); // prettier-ignore
 
-/** Types of an image object. */
 const imageTypes: ReadonlySet<unknown> = new Set(["image_url", "input_image"]);
 
 const NO_IMAGES = "is not accepted: a video is made from text alone on this route; remove it";
 
-/** The problem of a top-level field that no listing accepts; undefined for others. */
 function refuseField(name: string): Problem | undefined {
   if (imageNames.has(name)) return problem(NO_IMAGES, name);
   if (name === "duration") return problem("is not accepted; send seconds", name);

@@ -4,20 +4,18 @@ import { contentPolicyWording, matchesWording } from "../../wire/failure/wording
 import { type AnswerJson, decodeBody } from "../../wire/neutral/chat-answer.ts";
 import { type Fields, readReportedCost } from "../../wire/neutral/usage-report.ts";
 
-/** Reads a provider's job record in any format; undefined if the body is none. */
 export function readJob(body: Buffer): ProviderJob | undefined {
   const record = parseRecord(body);
   return record === undefined ? undefined : readJobRecord(record);
 }
 
-/** Parses a body; undefined if it is no JSON object. */
 export function parseRecord(body: Buffer): AnswerJson | undefined {
   const text = decodeBody(body);
   const value = asObject(tryParse(text)?.value);
   return value === undefined ? undefined : { text, value };
 }
 
-/** Reads a job record; undefined if it has neither an id nor a state. */
+/** Undefined if the record has neither an id nor a state. */
 export function readJobRecord({ text, value }: AnswerJson): ProviderJob | undefined {
   const id = findJobId(value);
   const word = textOf(value["status"]) || textOf(value["state"]);
@@ -32,7 +30,7 @@ export function readJobRecord({ text, value }: AnswerJson): ProviderJob | undefi
   };
 }
 
-/** The most specific first, because some providers also send the id of the request. */
+/** In this order, because some providers also send the id of the request. */
 const ID_NAMES = ["id", "request_id", "job_id", "task_id"] as const;
 
 function findJobId(record: Fields): string | undefined {
@@ -44,7 +42,6 @@ function findJobId(record: Fields): string | undefined {
   return undefined;
 }
 
-/** True for an id that is safe as a segment of a path, of at most 512 characters. */
 function isUsableId(id: string): boolean {
   return /^[\x21-\x7e]{1,512}$/.test(id) && id !== "." && id !== "..";
 }
@@ -57,8 +54,8 @@ function judgeState(record: Fields, word: string): ProviderJobState {
 }
 
 /**
- * True if the provider refused the content: by a flag beside the file, or by the code or message of
- * the error.
+ * True if the provider refused the content: by a flag next to the file, or by the error's code or
+ * message.
  */
 function isRefused(record: Fields, state: "completed" | "failed"): boolean {
   const flags = [record, asObject(record["video"])].map((each) => each?.["respect_moderation"]);
@@ -72,15 +69,17 @@ function isRefused(record: Fields, state: "completed" | "failed"): boolean {
   );
 }
 
-/** The code that relays write before their sentence: `content_policy_violation: …`. */
+/** Some providers write a code before their sentence: `content_policy_violation: …`. */
 function leadingCode(error: unknown): string {
   return /^([a-z_]+):/i.exec(textOf(error).trim())?.[1]?.toLowerCase() ?? "";
 }
 
-/** Fields in which records of any format show their files. */
 const FILE_NAMES = ["video", "videos", "video_url", "unsigned_urls", "urls", "url", "output"];
 
-/** True if the record shows a file, or has no field for one; `done` alone proves none. */
+/**
+ * True if the record has a file, or no field for one. `done` without such a field does not prove a
+ * file.
+ */
 function showsFile(record: Fields, word: string): boolean {
   const places = FILE_NAMES.map((name) => record[name]).filter((each) => each !== undefined);
   return places.length === 0 ? word.trim().toLowerCase() !== "done" : places.some(holdsText);
@@ -108,7 +107,7 @@ function parseCost(text: string): PicoUsd | undefined {
 
 const MILLISECONDS_FROM = 100_000_000_000;
 
-/** Seconds or milliseconds since 1970, or a date as text. */
+/** In milliseconds since 1970. Accepts seconds, milliseconds, or a date as text. */
 function parseInstant(value: unknown): number | undefined {
   if (typeof value === "string") {
     const atMs = Date.parse(value);
@@ -118,7 +117,6 @@ function parseInstant(value: unknown): number | undefined {
   return Math.round(value < MILLISECONDS_FROM ? value * 1000 : value);
 }
 
-/** Providers' words for the states of a job, in lower case. */
 const STATE_OF_WORD: Readonly<Record<string, ProviderJobState>> = {
   queued: "queued",
   pending: "queued",
@@ -142,7 +140,7 @@ const STATE_OF_WORD: Readonly<Record<string, ProviderJobState>> = {
   expired: "expired",
 };
 
-/** The state that a word means in any spelling: `IN_PROGRESS`, `in-progress`. */
+/** Accepts any spelling: `IN_PROGRESS`, `in-progress`. */
 function toState(word: string): ProviderJobState {
   const plain = word
     .trim()
@@ -156,22 +154,19 @@ export type ProviderJobState =
   | "in_progress"
   | "completed"
   | "failed"
-  /** Refused by the provider's moderation. */
+  /** The provider's moderation refused the content. */
   | "refused"
   | "cancelled"
   | "expired"
-  /** A state that is not in the table. */
   | "unknown";
 
-/** A provider's report about its job, whatever its format. */
 export interface ProviderJob {
   readonly id: string | undefined;
   readonly state: ProviderJobState;
-  /** 0 to 100. */
+  /** Percent, 0 to 100. */
   readonly progress: number | undefined;
-  /** The reported cost, read from the raw text. */
+  /** Parsed from the raw text, because a JSON number could lose digits. */
   readonly costPicoUsd: PicoUsd | undefined;
   readonly expiresAtMs: number | undefined;
-  /** The reported model name, of any type. */
   readonly model: unknown;
 }

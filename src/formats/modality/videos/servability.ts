@@ -5,7 +5,6 @@ import { upstreamControls } from "../../wire/fields/common-fields.ts";
 import type { Unservable, UpstreamRequest } from "../../wire/modality.ts";
 import type { ParsedVideoRequest } from "./parse-request.ts";
 
-/** Why this deployment cannot make the requested video; undefined if it can. */
 export function servabilityProblem(
   { doc, nodes, seconds }: ParsedVideoRequest,
   deployment: Deployment,
@@ -19,7 +18,6 @@ export function servabilityProblem(
   return findUnlistedField(doc, forListing, deployment);
 }
 
-/** The duration to request: the value that was sent, else the listing's default. */
 export function resolveSeconds(request: ParsedVideoRequest, deployment: Deployment): number {
   const { default: usual } = secondsDescriptor(deployment);
   const seconds = request.seconds ?? usual;
@@ -37,7 +35,7 @@ function secondsDescriptor(
 
 const headers = { "content-type": "application/json" };
 
-/** Encodes the job for this deployment: the sent fields that it declares, byte for byte. */
+/** Encodes the fields that the listing declares, byte for byte. */
 export function encodeVideoRequest(
   request: ParsedVideoRequest,
   deployment: Deployment,
@@ -48,7 +46,7 @@ export function encodeVideoRequest(
   const members: [string, JsonText][] = [
     ["model", textToken(deployment.upstreamModelId)],
     ["prompt", doc.raw(prompt)],
-    // Always written, because every provider has its own default.
+    // Always written, because each provider has its own default.
     ["seconds", String(resolveSeconds(request, deployment)) as JsonText],
   ];
   for (const [name, node] of nodes) {

@@ -30,11 +30,9 @@ import type { AnswerBridge, BridgeState, ServedModelNote } from "./answer-bridge
 
 export interface JsonBridgeOptions {
   readonly read: AnswerReader;
-  /** Takes the model that the body reports. */
   readonly note: ServedModelNote;
-  /** The error body of the client's wire. */
   readonly renderError: (refusal: Refusal) => Buffer;
-  /** Most bytes of the provider's body. Default: `ANSWER_BYTES_MAX`. */
+  /** Default: `ANSWER_BYTES_MAX`. */
   readonly bytesMax?: number;
   /**
    * Classifies the `error` in the body of a 200; undefined if the body is an answer nevertheless.
@@ -44,8 +42,8 @@ export interface JsonBridgeOptions {
 }
 
 /**
- * An `AnswerBridge` for JSON: collects the provider's body, checks it, and returns the client's
- * body whole when the cost is known.
+ * An `AnswerBridge` for JSON. It collects and checks the provider's body, and returns the client's
+ * body as a whole once the cost is known.
  */
 export class JsonBridge implements AnswerBridge {
   readonly contentType: string = "application/json";
@@ -136,7 +134,7 @@ export class JsonBridge implements AnswerBridge {
 }
 
 const UNUSABLE = failedRead(unusableFailure());
-/** The answer exceeds a bound of the gateway, for which the provider is not blamed. */
+/** The answer exceeds a bound of the gateway, which does not count as a breach of the listing. */
 const TOO_LARGE = failedRead(withoutBlame(unusableFailure()));
 
 function readBody(
@@ -158,13 +156,16 @@ function readBody(
     : ready;
 }
 
-/** A provider's body, parsed without its large log probabilities, which the gateway never reads. */
+/**
+ * A provider's parsed body. Large log probabilities are cut out, because the gateway never reads
+ * them.
+ */
 export interface ParsedAnswer extends AnswerJson {
-  /** Puts the provider's log probabilities back into an answer that was made from `text`. */
+  /** Puts the log probabilities back into an answer that was made from `text`. */
   readonly restored: (made: string) => string;
 }
 
-/** `unusable`: not a JSON object; `too large`: beyond the bounds of parsing. */
+/** `unusable`: not a JSON object. `too large`: exceeds the bounds of parsing. */
 function parseAnswer(body: Buffer): ParsedAnswer | "unusable" | "too large" {
   if (!isUtf8(body)) return "unusable";
   const text = decodeBody(body);
@@ -174,8 +175,8 @@ function parseAnswer(body: Buffer): ParsedAnswer | "unusable" | "too large" {
   const { start, end } = part;
   const mark = JSON.stringify(randomUUID());
   const rest = decodeBody(body.subarray(0, start)) + mark + body.toString("utf8", end);
-  // Finding the part took most of the time that one answer may take, so the rest may have fewer
-  // values.
+  // Finding the log probabilities took most of the time that one answer may take, so the rest of
+  // the body may have fewer values than other answers.
   if (!new JsonBudget(REST_VALUES_MAX).allows(rest)) return "too large";
   return parseRestored(rest, (made) => made.replace(mark, () => body.toString("utf8", start, end)));
 }
@@ -190,13 +191,13 @@ function parseRestored(
 
 /**
  * Finds the first `logprobs` object. With 4,096 tokens and 20 alternatives each it has a million
- * values, too many to parse without holding up other requests.
+ * values: parsing them would block other requests.
  */
 function logprobsIn(body: Buffer): { readonly start: number; readonly end: number } | undefined {
   let at = body.indexOf(KEY);
   for (let tries = 0; at !== -1 && tries < TRIES_MAX; tries += 1) {
     const near = body.toString("latin1", at - 1, at + KEY.length + BLANKS_MAX);
-    // Inside a JSON string, the quote before the word is escaped.
+    // Inside a JSON string the quote would be escaped.
     const found = /^[^\\]"logprobs"\s*:\s*(?=\{)/.exec(near);
     if (found !== null) {
       const start = at - 1 + found[0].length;
@@ -210,7 +211,7 @@ function logprobsIn(body: Buffer): { readonly start: number; readonly end: numbe
 
 const KEY = '"logprobs"';
 const BLANKS_MAX = 100;
-/** Earlier matches can be `"logprobs":null`, or the end of a string. */
+/** Earlier matches can be `"logprobs":null` or the end of a string. */
 const TRIES_MAX = 16;
 /** Enough for 4,700 tokens with 20 alternatives each. */
 const PART_BYTES_MAX = 8_000_000;

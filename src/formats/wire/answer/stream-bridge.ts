@@ -23,15 +23,18 @@ import {
 } from "../sse/sse.ts";
 import type { StepOutcome, StreamDriver } from "./stream-driver.ts";
 
-/** An answer within its token bound stays far below; an endless one is cut here. */
+/** An answer within its token bound is far smaller. An endless one is cut here. */
 const STREAM_BYTES_MAX = 8 * ANSWER_BYTES_MAX;
 
-/** A line or an event exceeds a bound of the gateway, for which the provider is not blamed. */
+/**
+ * A line or an event exceeds a bound of the gateway, which does not count as a breach of the
+ * listing.
+ */
 const TOO_LONG = withoutBlame(unusableFailure());
 
 /**
- * An `AnswerBridge` for streams: reads events and lets the driver relay or translate them. Nothing
- * is released before the first event with content, and nothing follows a terminal event.
+ * An `AnswerBridge` for streams. It reads events and lets the driver relay or translate them.
+ * Nothing is released before the first event with content, and nothing after a terminal event.
  */
 export class StreamBridge implements AnswerBridge {
   readonly contentType: string = SSE_CONTENT_TYPE;
@@ -39,7 +42,7 @@ export class StreamBridge implements AnswerBridge {
   readonly #note: ServedModelNote;
   readonly #reader: SseReader;
   readonly #out = new OutputPieces();
-  /** The first bytes of a body that has had no event: an error may come as plain JSON. */
+  /** The first bytes of a body without events: it may be an error as plain JSON. */
   readonly #head = new GrowingBuffer();
   #state: BridgeState = "waiting";
   #hasContent = false;
@@ -48,7 +51,6 @@ export class StreamBridge implements AnswerBridge {
   #bytes = 0;
   #failure: UpstreamFailure | undefined;
 
-  /** The driver gives `note` every model name that the stream reports. */
   constructor(driver: StreamDriver, note: ServedModelNote) {
     this.#driver = driver;
     this.#note = note;

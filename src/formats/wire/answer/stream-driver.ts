@@ -4,43 +4,39 @@ import type { ChatEvent, FinishReason } from "../neutral/chat-event.ts";
 import type { UsageReport } from "../neutral/usage-report.ts";
 import type { OutputPieces, SseEvent } from "../sse/sse.ts";
 
-/** The meaning of one event: no content yet, content (the commit point), the end, or a failure. */
+/**
+ * What one event means: no content yet, content (failover is then impossible), the end, or a
+ * failure.
+ */
 export type StepOutcome = "silent" | "content" | "end" | UpstreamFailure;
 
-/**
- * The part of a stream bridge that relays a stream of the client's own wire, or translates another
- * one.
- */
+/** Relays a stream of the client's own wire, or translates a stream of another wire. */
 export interface StreamDriver {
   readonly report: UsageReport | undefined;
-  /** See `AnswerBridge`. */
+  /** Same meaning as in `AnswerBridge`. */
   readonly hasWrongFinish: boolean;
-  /** See `AnswerBridge`. */
   readonly finishReason?: FinishReason | undefined;
-  /** Takes one event of the provider and writes what the client gets for it. */
+  /** Takes one event of the provider and writes the client's bytes for it to `out`. */
   step(event: SseEvent, out: OutputPieces): StepOutcome;
-  /** Ends a body without an end mark: `end` if the answer is complete, else a failure. */
+  /**
+   * Ends a body that had no end mark: `end` if the answer is complete nevertheless, else a failure.
+   */
   endOfBody(out: OutputPieces): StepOutcome;
-  /** The closing events of a complete answer. */
   finishText(costUsd: string): string;
-  /** Known usage, then the one terminal error event. */
+  /** The known usage, then the terminal error event. */
   failText(refusal: Refusal, costUsd: string): string;
   readonly keepAliveText: string;
 }
 
-/** Decodes a provider's stream into neutral events. */
 export interface StreamDecoder {
   readonly report: UsageReport | undefined;
-  /** See `AnswerBridge`. */
   readonly hasWrongFinish: boolean;
-  /** See `AnswerBridge`. */
   readonly finishReason?: FinishReason | undefined;
   decode(event: SseEvent, emit: (event: ChatEvent) => void): void;
-  /** Ends a body that had no end mark: emits `end` if the answer is complete, else `failure`. */
   endOfBody(emit: (event: ChatEvent) => void): void;
 }
 
-/** Encodes neutral events as a client's stream, which is legal for any sequence of events. */
+/** Encodes neutral events as a stream that is legal for the client, whatever their sequence. */
 export interface StreamEncoder {
   encode(event: ChatEvent, out: OutputPieces): void;
   finishText(report: UsageReport | undefined, costUsd: string): string;
@@ -48,7 +44,6 @@ export interface StreamEncoder {
   readonly keepAliveText: string;
 }
 
-/** Translates a stream for a client of the other wire: a decoder followed by an encoder. */
 export class StreamTranslation implements StreamDriver {
   readonly #decoder: StreamDecoder;
   readonly #encoder: StreamEncoder;

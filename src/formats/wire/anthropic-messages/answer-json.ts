@@ -16,7 +16,6 @@ import { costText, type Fields, type UsageReport } from "../neutral/usage-report
 import { clientWord, isCall, isWrongWord, toReason, toWord } from "./events.ts";
 import { mergeCounts, toUsageReport, usageJson, toUsage } from "./usage.ts";
 
-/** The JSON answers of messages. */
 export const anthropicMessagesAnswers: AnswerCodec = {
   relay(json, label) {
     const blocks = readBlocks(json);
@@ -56,7 +55,7 @@ export const anthropicMessagesAnswers: AnswerCodec = {
 };
 
 const UNUSABLE = failedRead(unusableFailure());
-/** Answers that the client's wire cannot express. */
+/** The client's wire cannot express the answer, which does not count as a breach of the listing. */
 const INEXPRESSIBLE = failedRead(withoutBlame(unusableFailure()));
 
 type Blocks = readonly (Fields | undefined)[];
@@ -73,7 +72,7 @@ const KNOWN_BLOCKS: ReadonlySet<unknown> = new Set([
   "redacted_thinking",
 ]);
 
-/** True if some block has a kind that other wires can express; the other blocks are left out. */
+/** True if at least one block can be expressed in other wires. The other blocks are left out. */
 function isExpressible(blocks: readonly (Fields | undefined)[]): boolean {
   return blocks.length === 0 || blocks.some((block) => KNOWN_BLOCKS.has(block?.["type"]));
 }
@@ -115,7 +114,6 @@ function toolUseJson(call: ToolCall, ids: UniqueIds): string {
   return `{"type":"tool_use","id":${id},"name":${name},"input":${call.argumentsJson}}`;
 }
 
-/** The provider's text with the marketplace's model id, and the cost in the usage. */
 function relayed(json: AnswerJson, blocks: Blocks, modelId: string): ReadAnswer<ReadyAnswer> {
   const report = readReport(json);
   const { stop_reason: stopReason } = json.value;

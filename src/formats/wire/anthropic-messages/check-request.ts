@@ -21,7 +21,7 @@ import { refuseForbidden } from "../fields/forbidden-fields.ts";
 const blockFields: Fields = { type: isText, cache_control: optional(cacheMark) };
 const textBlock: Check = shape({ ...blockFields, text: isText }, { required: ["text"] });
 const BLOCKS_MESSAGE = "must be a string or an array of content blocks";
-/** The content of a tool result or a source; a source can contain blocks itself. */
+/** The content of a tool result or of a source, which can itself contain blocks. */
 const nestedContent: Check = textOr((doc, node) => nestedBlocks(doc, node), BLOCKS_MESSAGE);
 const sourceType: Check = (doc, node) =>
   isText(doc, node) ?? (doc.word(node) === word.file ? keptFile : undefined);
@@ -88,7 +88,7 @@ const tool: Check = shape({
   strict: optional(isBoolean),
 });
 
-/** The grammar of a messages body: known fields have a type, unknown members pass. */
+/** The grammar of a messages body. Known fields have a type; unknown members pass. */
 export const checkBody: Check = shape(
   {
     ...commonFields,

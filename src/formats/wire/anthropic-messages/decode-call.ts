@@ -33,7 +33,10 @@ const refused: ReadonlySet<string> = new Set<ChatWord>([
   "function_call",
 ]);
 
-/** Fields that have a counterpart or are the gateway's own; everything else is dropped. */
+/**
+ * Fields that the other wire has too or that the gateway reads. All fields in neither list are
+ * dropped.
+ */
 const carried: ReadonlySet<string> = new Set<ChatWord>([
   ...GATEWAY_FIELDS,
   "system",
@@ -47,7 +50,6 @@ const carried: ReadonlySet<string> = new Set<ChatWord>([
   "n",
 ]);
 
-/** Decodes a checked messages body for a chat-completions provider. */
 export function decodeCall(doc: JsonDocument, notes: TranslationIssues): ChatCall {
   noteFields(doc, notes, { refused, carried });
   noteOutputConfig(doc, notes);
@@ -65,7 +67,10 @@ export function decodeCall(doc: JsonDocument, notes: TranslationIssues): ChatCal
   };
 }
 
-/** Refuses `output_config.format`, this wire's response format; other members are hints. */
+/**
+ * `output_config.format` is the response format of this wire and is refused. Its other members are
+ * only hints and are dropped.
+ */
 function noteOutputConfig(doc: JsonDocument, notes: TranslationIssues): void {
   const config = doc.present(0, word.output_config);
   if (config === ABSENT) return;
@@ -108,7 +113,7 @@ function decodeUserId(doc: JsonDocument, notes: TranslationIssues): JsonText | u
 const toolMembers = new Set([word.type, word.name, word.description, word.input_schema]);
 const choiceMembers = new Set([word.type, word.name, word.disable_parallel_tool_use]);
 
-/** The custom tools. A tool that only servers of this wire can run is refused, with its path. */
+/** Tools that only servers of this wire can run are refused. */
 function decodeTools(doc: JsonDocument, notes: TranslationIssues): readonly ToolSpec[] {
   const list = doc.present(0, word.tools);
   if (list === ABSENT) return [];
@@ -137,7 +142,6 @@ interface Chosen {
   readonly parallelTools: boolean;
 }
 
-/** The caller's tool choice; dropped if there are no tools. */
 function decodeToolChoice(
   doc: JsonDocument,
   { tools, notes }: { tools: readonly ToolSpec[]; notes: TranslationIssues },
@@ -172,7 +176,6 @@ function readChoice(doc: JsonDocument, choice: JsonNode): ToolChoice | undefined
   }
 }
 
-/** Content to decode, with its path in the body. */
 interface Content {
   readonly doc: JsonDocument;
   readonly node: JsonNode;
@@ -180,14 +183,12 @@ interface Content {
   readonly path: string;
 }
 
-/** The system texts before the conversation. */
 function decodeSystem(doc: JsonDocument, notes: TranslationIssues): readonly JsonText[] {
   const node = doc.present(0, word.system);
   if (node === ABSENT) return [];
   return collectTexts({ doc, node, notes, path: "system" }).filter((text) => text !== '""');
 }
 
-/** Decodes the messages in order. In a user message, tool results come before texts. */
 function decodeMessages(doc: JsonDocument, notes: TranslationIssues): readonly Message[] {
   return doc.items(doc.member(0, word.messages)).flatMap((message, index): readonly Message[] => {
     dropOthers(doc, message, { carried: messageMembers, path: "messages.", notes });
@@ -209,7 +210,7 @@ const textMembers = new Set([word.type, word.text]);
 const callMembers = new Set([word.type, word.id, word.name, word.input]);
 const resultMembers = new Set([word.type, word.tool_use_id, word.content]);
 
-/** The texts of a system prompt or a tool result; blocks of other kinds are refused. */
+/** The texts of a system prompt or a tool result. Blocks of other kinds are refused. */
 function collectTexts(content: Content): readonly JsonText[] {
   const { doc, node } = content;
   if (doc.isString(node)) return [doc.raw(node)];
@@ -245,7 +246,7 @@ function toolResult({ doc, notes, path }: Content, block: JsonNode, index: numbe
   };
 }
 
-/** Empty for a message that contains only thinking, which is dropped. */
+/** Empty for a message that has only thinking, because thinking is dropped. */
 function assistantMessage(content: Content): readonly Message[] {
   const parts = assistantParts(content);
   const { doc, node } = content;

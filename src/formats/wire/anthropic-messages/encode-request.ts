@@ -20,7 +20,6 @@ import {
 import { toMessagesToolId } from "../neutral/tool-calls.ts";
 import { profiledMembers } from "../wire-profile.ts";
 
-/** The messages body of a translated call. */
 export function encodeCall(call: ChatCall, { request, deployment }: EncodeTarget): Buffer {
   const system = systemTexts(call);
   const effort = effortFor(call, deployment);
@@ -42,7 +41,10 @@ export function encodeCall(call: ChatCall, { request, deployment }: EncodeTarget
   return textBytes(objectText(profiledMembers(members, deployment)));
 }
 
-/** All system texts: the top of the body is the only place that every server of wire_b accepts. */
+/**
+ * Moves all system texts to the top of the body, the only place that every server of wire_b
+ * accepts.
+ */
 function systemTexts(call: ChatCall): readonly JsonText[] {
   const later = call.messages.flatMap((message) =>
     message.role === "system" ? [message.text] : [],
@@ -65,7 +67,6 @@ function messageTexts(messages: readonly Message[]): readonly JsonText[] {
   return texts;
 }
 
-/** Writes a single text as a string, as clients of this wire do. */
 function contentText(blocks: readonly JsonText[], texts: readonly JsonText[]): JsonText {
   const [first] = texts;
   if (blocks.length === 0 && texts.length === 1 && first !== undefined) return first;
@@ -80,7 +81,7 @@ function assistantContent(parts: readonly AssistantPart[]): JsonText {
   );
 }
 
-/** Trims a last assistant message, which wire_b continues: it refuses white space at the end. */
+/** wire_b continues a last assistant message and refuses white space at its end. */
 function trimmedPrefill(parts: readonly AssistantPart[]): readonly AssistantPart[] {
   const last = parts.at(-1);
   if (last?.kind !== "text") return parts;
@@ -114,7 +115,9 @@ function toolText(tool: ToolSpec): JsonText {
   });
 }
 
-/** Defines the tools of the history: wire_b requires it even if the caller offers none now. */
+/**
+ * wire_b requires a definition of each tool in the history, even if the client offers no tools now.
+ */
 function toolsOfHistory(messages: readonly Message[]): readonly ToolSpec[] {
   const names = new Set<JsonText>();
   for (const message of messages) {

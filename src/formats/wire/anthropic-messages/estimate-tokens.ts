@@ -1,18 +1,18 @@
 import { ABSENT, type JsonDocument } from "../../../kernel/index.ts";
 import { word } from "../fields/chat-vocabulary.ts";
 
-/** Tokens that common chat templates add to the texts of a request. */
+/** Tokens that common chat templates add to a request, to each message, and to each tool. */
 const REQUEST_TOKENS = 3;
 const MESSAGE_TOKENS = 4;
 const TOOL_TOKENS = 8;
-/** The tokens that providers commonly count for a picture, whatever the size of its file. */
+/** What providers commonly count for a picture, whatever the size of its file. */
 const IMAGE_TOKENS = 1_600;
-/** A page of a document is some three thousand tokens and a hundred thousand base64 characters. */
+/** A page of a document has about 3,000 tokens and 100,000 base64 characters. */
 const BASE64_CHARS_PER_TOKEN = 32;
 
 /**
- * Estimates the input tokens of a checked body from its text, without a model's tokenizer. The same
- * body always gives the same number. Never used for billing.
+ * Estimates the input tokens of a checked body from its text, without a model's tokenizer. Equal
+ * bodies give equal numbers. Never used for billing.
  */
 export function estimateDocument(doc: JsonDocument): number {
   const member = (wordId: number): unknown => {
@@ -74,7 +74,6 @@ function documentTokens(source: unknown): number {
   }
 }
 
-/** Counts a value that the model reads as JSON, without its cache marks. */
 function jsonTokens(value: unknown): number {
   const unmarked = (key: string, inner: unknown): unknown =>
     key === "cache_control" ? undefined : inner;
@@ -95,10 +94,8 @@ function sum(values: readonly unknown[], tokensOf: (value: unknown) => number): 
   return values.reduce<number>((total, value) => total + tokensOf(value), 0);
 }
 
-/** A kind of characters that tokenizers treat alike. */
 type RunKind = "letters" | "digits" | "spaces" | "symbols" | "wide" | "other";
 
-/** How many characters of one kind commonly share a token. */
 const CHARS_PER_TOKEN: Readonly<Record<RunKind, number>> = {
   letters: 6,
   digits: 3,
@@ -110,7 +107,7 @@ const CHARS_PER_TOKEN: Readonly<Record<RunKind, number>> = {
 
 /**
  * Estimates the tokens of a text from runs of similar characters: a short word is one token, a long
- * word several, digits count in groups of three, ideographs one each. Deterministic and linear.
+ * word several, digits count in groups of three, each ideograph is one. Takes linear time.
  */
 export function textTokens(text: string): number {
   let tokens = 0;
@@ -127,7 +124,7 @@ export function textTokens(text: string): number {
 }
 
 function runTokens(kind: RunKind, chars: number): number {
-  // A single space is part of the next word's token; a longer run of blanks is one token.
+  // A single space is part of the next word's token. A longer run of blanks is one token.
   if (kind === "spaces") return chars > 1 ? 1 : 0;
   return Math.ceil(chars / CHARS_PER_TOKEN[kind]);
 }

@@ -3,14 +3,13 @@ import { errorMetadata, messageWith, type OverflowWording } from "../failure/fai
 import { type FinishReason, settledFinish } from "../neutral/chat-event.ts";
 import { sseEventText } from "../sse/sse.ts";
 
-/** Renders one event. Its `event` line and its JSON `type` agree. */
 export function eventText(type: string, members: string): string {
   return `event: ${type}\ndata: {"type":"${type}"${members === "" ? "" : `,${members}`}}\n\n`;
 }
 
 export const pingText: string = eventText("ping", "");
 
-/** The one terminal error event; nothing may follow it. */
+/** The terminal error event; nothing may follow it. */
 export function errorEventText(refusal: Refusal): string {
   const error = {
     type: wireBErrorType(refusal),
@@ -20,7 +19,6 @@ export function errorEventText(refusal: Refusal): string {
   return sseEventText("error", JSON.stringify({ type: "error", error }));
 }
 
-/** The last two events of a complete answer. */
 export function closingText(delta: string, usage: string): string {
   return (
     eventText("message_delta", `"delta":${delta},"usage":${usage}`) + eventText("message_stop", "")
@@ -35,7 +33,7 @@ const REASONS: Readonly<Record<string, FinishReason>> = {
   model_context_window_exceeded: "length",
   refusal: "refusal",
   pause_turn: "stop",
-  // Words of the other wire, which other gateways pass through.
+  // Words of wire_a, which other gateways pass through.
   length: "length",
   content_filter: "refusal",
   tool_calls: "tool_calls",
@@ -56,19 +54,19 @@ const wireWords: ReadonlySet<string> = new Set([
   "pause_turn",
 ]);
 
-/** The client's stop reason: strict clients accept only words of the wire. */
+/** The client's stop reason. Strict clients accept only words of the wire. */
 export function clientWord(word: string, hasCalls: boolean): string {
   return wireWords.has(word) ? word : toWord(settledFinish(toReason(word), hasCalls));
 }
 
-/** The neutral reason of a wire_b word; an unknown word is a plain stop. */
+/** An unknown word counts as a plain stop. */
 export function toReason(word: string): FinishReason {
   return Object.hasOwn(REASONS, word) ? (REASONS[word] ?? "stop") : "stop";
 }
 
 /**
- * True if the stop reason of a complete answer is missing or names a tool call that the answer does
- * not contain.
+ * True if the stop reason of a complete answer is missing, or names a tool call that the answer
+ * does not have.
  */
 export function isWrongWord(word: string, hasCalls: boolean): boolean {
   return word === "" || (!hasCalls && toReason(word) === "tool_calls");

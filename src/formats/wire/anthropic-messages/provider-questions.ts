@@ -11,7 +11,6 @@ import {
   type QuestionTools,
 } from "../neutral/provider-answer.ts";
 
-/** How providers of this wire are questioned by conformance checks. */
 export const providerQuestions: ProviderQuestions = {
   writeBody,
   readWhole: readWholeMessage,

@@ -28,7 +28,7 @@ const kindByWord = Array.from(
   (_, id) => kinds[(chatVocabulary.nameOf(id) ?? "") as ChatWord],
 );
 
-/** Finds the media blocks of a checked body, also those inside tool results and documents. */
+/** Also finds media inside tool results and documents. */
 function findMedia(doc: JsonDocument, media: MediaCollector): void {
   findInContent(doc, doc.member(0, word.system), { path: "system", media });
   const messages = doc.member(0, word.messages);
@@ -48,7 +48,7 @@ interface Place {
   readonly media: MediaCollector;
 }
 
-/** `READ_DEPTH_MAX` bounds the recursion. */
+/** The recursion is bounded, because `doc` has no nodes below `READ_DEPTH_MAX`. */
 function findInContent(doc: JsonDocument, content: JsonNode, { path, media }: Place): void {
   if (content === ABSENT || !doc.isArray(content)) return;
   for (const [position, block] of doc.items(content).entries()) {
@@ -67,13 +67,11 @@ function findInContent(doc: JsonDocument, content: JsonNode, { path, media }: Pl
   }
 }
 
-/** The kind of a checked content block; undefined for text and for blocks of other types. */
 export function blockKind(doc: JsonDocument, block: JsonNode): MediaPart["kind"] | undefined {
   const type = doc.isObject(block) ? doc.member(block, word.type) : ABSENT;
   return type === ABSENT || !doc.isString(type) ? undefined : kindByWord[doc.word(type)];
 }
 
-/** Length in bytes of the base64 text of a block's inline image; 0 if the block has none. */
 function inlineBytes(doc: JsonDocument, block: JsonNode): number {
   const source = doc.member(block, word.source);
   if (source === ABSENT || !doc.isObject(source)) return 0;
@@ -89,7 +87,6 @@ const NO_RULES: ReadonlySet<HistoryRule> = new Set();
 
 const plainHeaders = { "content-type": "application/json", ...versionHeader };
 
-/** The request half of messages. */
 export const anthropicMessagesRequests: RequestCodec = {
   path: "/messages",
   temperatureMax: 1,
@@ -109,10 +106,10 @@ export const anthropicMessagesRequests: RequestCodec = {
   headers,
 };
 
-/** Tools that the provider defines and the caller runs. */
+/** Tools that the provider defines and the client runs. */
 const CLIENT_TOOLS = /^(?:bash|text_editor|computer|memory)_\d{8}$/;
 
-/** Longer bodies are estimated from their size: reading them would hold up other requests. */
+/** Longer bodies are estimated from their size, because reading them would block other requests. */
 const COUNTED_BYTES_MAX = 262_144;
 const BYTES_PER_TOKEN = 4;
 
@@ -121,7 +118,6 @@ function countTokens(doc: JsonDocument): number {
   return bytes > COUNTED_BYTES_MAX ? Math.ceil(bytes / BYTES_PER_TOKEN) : estimateDocument(doc);
 }
 
-/** Applies the profile, the history rules and the output bound, which this wire requires. */
 function editBody(doc: JsonDocument, splice: Splice, { request, deployment }: EncodeTarget): void {
   applyProfile(doc, splice, deployment);
   applyHistoryRules(doc, splice, deployment.wireProfile?.history ?? NO_RULES);

@@ -30,7 +30,6 @@ interface OpenTool {
   hasArguments: boolean;
 }
 
-/** Collects the usage that the events of a wire_b stream report, for the relay and the decoder. */
 export class StreamReporter {
   #counts: ReportedCounts = {};
   #cost: string | undefined;
@@ -52,7 +51,7 @@ export class StreamReporter {
   }
 }
 
-/** Decodes the events of a wire_b provider by their JSON `type`, not by their `event` line. */
+/** Reads an event's type from its JSON, not from its `event` line. */
 export class AnthropicMessagesDecoder implements StreamDecoder {
   readonly #note: ServedModelNote;
   readonly #reporter = new StreamReporter();
@@ -150,7 +149,7 @@ export class AnthropicMessagesDecoder implements StreamDecoder {
       case "input_json_delta":
         return this.#arguments(event["index"], textOf(delta["partial_json"]), emit);
       default:
-      // Signatures and citations have no counterpart.
+      // Signatures and citations have no counterpart in neutral events.
     }
   }
 
@@ -169,7 +168,7 @@ export class AnthropicMessagesDecoder implements StreamDecoder {
 
   /**
    * Ends a tool call. A tool without arguments sends no fragment or an empty one, which is not
-   * JSON, so the call gets the arguments of the block's start, or `{}`.
+   * JSON. The call then gets the arguments of the block's start, or `{}`.
    */
   #blockStop(index: unknown, emit: Emit): void {
     const tool = this.#tools.get(index);
@@ -201,7 +200,7 @@ export class AnthropicMessagesDecoder implements StreamDecoder {
   }
 }
 
-/** The model wrote too many calls, for which the provider is not blamed. */
+/** The model wrote too many calls, which does not count as a breach of the provider's listing. */
 const TOO_MANY_CALLS = { type: "failure", failure: withoutBlame(unusableFailure()) } as const;
 
 function emitText(type: "text" | "reasoning", value: unknown, emit: Emit): void {

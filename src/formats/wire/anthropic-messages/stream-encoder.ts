@@ -25,9 +25,9 @@ interface ToolBlock {
 type Block = TextBlock | ToolBlock;
 
 /**
- * Encodes neutral events for a wire_b client: block indexes are contiguous, and one block is open
- * at a time. The first block of the queue streams live; pieces of later blocks wait until it is
- * complete.
+ * Encodes neutral events for a wire_b client, which expects contiguous block indexes and one open
+ * block at a time. The first block of the queue streams live; pieces of later blocks wait until it
+ * is complete.
  */
 export class AnthropicMessagesEncoder implements StreamEncoder {
   readonly keepAliveText: string = pingText;
@@ -83,7 +83,7 @@ export class AnthropicMessagesEncoder implements StreamEncoder {
     return closingText(JSON.stringify(delta), usageJson(report?.usage, costUsd));
   }
 
-  /** This wire has no place for usage outside `message_delta`: only the error is sent. */
+  /** This wire has usage only in `message_delta`, so a failed stream gets none. */
   failText(refusal: Refusal): string {
     return errorEventText(refusal);
   }
@@ -91,7 +91,8 @@ export class AnthropicMessagesEncoder implements StreamEncoder {
   #begin(out: OutputPieces): void {
     if (this.#hasBegun) return;
     this.#hasBegun = true;
-    // Some clients read the input tokens only here, before the provider has reported them.
+    // Some clients read the input tokens only from this event. The provider has not reported them
+    // yet.
     const estimate = { ...ZERO_USAGE, prompt: this.#label.countInputTokens() };
     const message =
       `{"id":"msg_${this.#label.idTail}","type":"message","role":"assistant",` +
@@ -145,7 +146,6 @@ export class AnthropicMessagesEncoder implements StreamEncoder {
     this.#hasEnded = true;
   }
 
-  /** Writes the first block live, and each next block once the one before is complete. */
   #pump(out: OutputPieces): void {
     for (let block = this.#queue[0]; block !== undefined; block = this.#queue[0]) {
       if (!this.#isOpen) this.#open(block, out);

@@ -28,8 +28,8 @@ import { StreamReporter } from "./stream-decoder.ts";
 import { usageJson } from "./usage.ts";
 
 /**
- * Relays a wire_b stream to a wire_b client. Only the model id is replaced in the events. The
- * closing events wait until the cost is known and written into them.
+ * Relays a wire_b stream to a wire_b client. The model id is replaced. The closing events are held
+ * until the cost is known, and then contain it.
  */
 export class AnthropicMessagesRelay implements StreamDriver {
   readonly keepAliveText: string = pingText;
@@ -37,7 +37,10 @@ export class AnthropicMessagesRelay implements StreamDriver {
   readonly #note: ServedModelNote;
   readonly #reporter = new StreamReporter();
   #repeated = new RepeatedEvent();
-  /** By the provider's block index: the index that the client gets for its latest block. */
+  /**
+   * Maps the provider's block index to the index that the client got. If the provider uses an index
+   * again, the latest block counts.
+   */
   readonly #blocks = new Map<unknown, number>();
   #blockCount = 0;
   #heldDeltas: string[] = [];
@@ -65,7 +68,7 @@ export class AnthropicMessagesRelay implements StreamDriver {
 
   step(event: SseEvent, out: OutputPieces): StepOutcome {
     const text = readEventText(event.data);
-    // The learned event is a delta of a text block, which is sent unchanged.
+    // A learned event is a delta of a text block, which is relayed unchanged.
     if (text !== undefined && this.#repeated.textIn(text) !== undefined) {
       out.add(`${this.#takeHeld()}event: content_block_delta\ndata: ${text}\n\n`);
       return "content";
@@ -152,13 +155,13 @@ export class AnthropicMessagesRelay implements StreamDriver {
     return "content";
   }
 
-  /** Numbers the blocks from 0 in order: official clients keep them in a list. */
+  /** Numbers the blocks from 0 without gaps, because official clients keep them in a list. */
   #withIndex(type: string, { text, value }: EventJson): string {
     if (!type.startsWith("content_block")) return text;
     const { index } = value;
     if (type === "content_block_start") {
       const known = this.#blocks.get(index);
-      // The learned event contains this index, which is another block's from now on.
+      // The learned event contains this index, which from now on means another block.
       if (known !== undefined) this.#repeated = new RepeatedEvent();
       this.#blocks.set(index, this.#blockCount++);
     }
@@ -194,7 +197,7 @@ function withDelta(text: string, delta: string): string {
   return object === undefined ? text : withMember(text, object, { key: "delta", json: delta });
 }
 
-/** Replaces a stop reason that the wire lacks. `word` is the client's stop reason as JSON. */
+/** Replaces a stop reason that the wire lacks. `word` is the new one as JSON. */
 function withStopReason(text: string, delta: Fields, word: string): string {
   const { stop_reason: received } = delta;
   const span = findPath(text, "delta");
@@ -202,7 +205,7 @@ function withStopReason(text: string, delta: Fields, word: string): string {
   return span === undefined ? text : withMember(text, span, { key: "stop_reason", json: word });
 }
 
-/** True if the event lacks the member that clients read without a check. */
+/** True if the event lacks a member that clients read without a check. */
 function lacksPart(type: string, event: Fields): boolean {
   if (type === "content_block_start") return asObject(event["content_block"]) === undefined;
   return type === "content_block_delta" && asObject(event["delta"]) === undefined;

@@ -7,7 +7,6 @@ import {
 } from "../../../kernel/index.ts";
 import { asCount, flawedCount, type UsageReport } from "../neutral/usage-report.ts";
 
-/** The counts of a wire_b usage object, as far as they have been reported. */
 export interface ReportedCounts {
   readonly input?: number;
   readonly cacheRead?: number;
@@ -17,11 +16,10 @@ export interface ReportedCounts {
   readonly cacheWrite1h?: number;
   readonly output?: number;
   readonly thinking?: number;
-  /** Why a reported value is not a count. */
   readonly flaw?: string;
 }
 
-/** Merges a later usage object into earlier counts: the last readable value of each field wins. */
+/** Adds a later usage object. The last readable value of each field wins. */
 export function mergeCounts(earlier: ReportedCounts, reported: unknown): ReportedCounts {
   const fields = asObject(reported);
   if (fields === undefined) return earlier;
@@ -69,9 +67,8 @@ function findFlaw(counts: ReportedCounts): string | undefined {
 }
 
 /**
- * The counts by bucket; undefined while neither input nor output was reported. Hour-long cache
- * writes are capped at all cache writes. If only the parts of the cache writes are reported, their
- * sum counts.
+ * Undefined while neither input nor output was reported. Hour-long cache writes are capped at all
+ * cache writes. If only the two parts of the cache writes are reported, their sum counts.
  */
 export function toUsage(counts: ReportedCounts): Usage | undefined {
   const { input, cacheRead, cacheWrite5m = 0, cacheWrite1h = 0, output, thinking } = counts;
@@ -90,7 +87,7 @@ export function toUsage(counts: ReportedCounts): Usage | undefined {
   };
 }
 
-/** The usage object of a wire_b answer; `costUsd` is number text and printed as it is. */
+/** `costUsd` is the text of a number and is printed unchanged. */
 export function usageJson(usage: Usage | undefined, costUsd?: string): string {
   const known = usage ?? ZERO_USAGE;
   const thinking = known.internalReasoning;
@@ -105,10 +102,6 @@ export function usageJson(usage: Usage | undefined, costUsd?: string): string {
   );
 }
 
-/**
- * The split of cache writes by lifetime, in the official format; empty if the provider reports
- * none.
- */
 function renderCacheWrites({ cacheWrite, cacheWrite1h = 0 }: Usage): string {
   if (cacheWrite1h === 0) return "";
   return (

@@ -26,8 +26,8 @@ import {
 import { retryAfterSeconds } from "./retry-after.ts";
 
 /**
- * Classifies a provider's failed answer. A date in `retry-after` is measured from `nowMs`, in
- * milliseconds since 1970, or else from the `date` header of the answer.
+ * Classifies a provider's failed answer. A date in `retry-after` is compared with `nowMs`
+ * (milliseconds since 1970); if it is absent, with the answer's own `date` header.
  */
 export function classifyFailure(answer: FailedAnswer, nowMs?: number): UpstreamFailure {
   if (answer.status >= 200 && answer.status < 300) return classifyPlainBody(answer);
@@ -46,7 +46,7 @@ export function classifyPlainBody(answer: Pick<FailedAnswer, "status" | "body">)
   return isError ? classifyEmbeddedError(body) : unusableFailure(answer.status);
 }
 
-/** Classifies the `error` object of `body`, the body of a 200, by its codes. */
+/** Classifies the body of a 200 by the codes of its `error` object. */
 export function classifyEmbeddedError(body: unknown): UpstreamFailure {
   const errorText = extractErrorText(body);
   // Providers often report these two without a code, and both are faults of the request.
@@ -59,24 +59,24 @@ export function classifyEmbeddedError(body: unknown): UpstreamFailure {
   });
 }
 
-/** The facts of a failed answer that the classification uses. */
 export interface Failed {
-  /** The status that the failure means; inside a 200 it differs from `upstreamStatus`. */
+  /**
+   * The status that the failure means. For an error inside a 200 it differs from `upstreamStatus`.
+   */
   readonly status: number;
   readonly upstreamStatus: number;
   readonly errorText: ProviderErrorText;
   readonly waitSeconds: number | undefined;
 }
 
-/** The steps in which modalities differ; the order of the steps is the same for all. */
+/** The steps of `classify` in which modalities differ. Their order is the same for all. */
 export interface FailureRules {
-  /** Failures that only providers of this modality report. */
+  /** Failures that only providers of this modality report; undefined for all others. */
   readonly special: (failed: Failed) => UpstreamFailure | undefined;
-  /** An answer with the status 429. */
   readonly throttled: (failed: Failed) => UpstreamFailure;
   readonly isOverflow: (failed: Failed) => boolean;
   readonly accountRefused: (failed: Failed, status: number) => UpstreamFailure;
-  /** A rejected request without a class of its own. */
+  /** Classifies a rejected request that no other step recognizes. */
   readonly rejected: (failed: Failed) => UpstreamFailure;
 }
 
@@ -89,7 +89,7 @@ const CHAT_RULES: FailureRules = {
 };
 
 /**
- * Classifies by wording before status, because providers report account, moderation and rate-limit
+ * Wording is read before the status, because providers report account, moderation and rate-limit
  * failures under many statuses.
  */
 export function classify(failed: Failed, rules: FailureRules = CHAT_RULES): UpstreamFailure {
@@ -113,10 +113,6 @@ export function classify(failed: Failed, rules: FailureRules = CHAT_RULES): Upst
   return rules.rejected(failed);
 }
 
-/**
- * Uses the provider's own sentence as the message if it names a field of the request and is not the
- * HTML page of a proxy.
- */
 function quoteProvider(
   failure: UpstreamFailure,
   { upstreamStatus, errorText }: Failed,

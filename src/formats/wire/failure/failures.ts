@@ -6,10 +6,9 @@ import {
   refusalTimes,
 } from "../../../kernel/index.ts";
 
-/** A connection fault before the status line arrived. */
+/** A fault before the status line arrived. */
 export type ConnectionFault = "refused" | "dns" | "tls" | "reset" | "timeout";
 
-/** The failure of a connection that gave no answer. */
 export function connectionFailure(fault: ConnectionFault): UpstreamFailure {
   if (fault === "timeout") return timeoutFailure();
   const message = "no provider of this model could be reached; try again in about two seconds";
@@ -24,7 +23,7 @@ export function connectionFailure(fault: ConnectionFault): UpstreamFailure {
   };
 }
 
-/** The provider was too slow: our time limit, or its own 408. */
+/** The provider exceeded the gateway's time limit, or answered 408. */
 export function timeoutFailure(upstreamStatus?: number): UpstreamFailure {
   const message = "the provider did not answer in time; try again, or ask for fewer tokens";
   return {
@@ -53,7 +52,10 @@ export function brokenOffFailure(upstreamStatus = 200): UpstreamFailure {
   };
 }
 
-/** A 2xx that cannot be represented. Not failed over: the provider may have done the work. */
+/**
+ * A 2xx that the gateway cannot present to the client. No failover, because the provider may have
+ * done the work.
+ */
 export function unusableFailure(upstreamStatus = 200): UpstreamFailure {
   const message = "the provider's answer could not be read; try again or choose another model";
   return {
@@ -65,7 +67,8 @@ export function unusableFailure(upstreamStatus = 200): UpstreamFailure {
 }
 
 /**
- * The same failure without blame for the listing, because the client's request may have caused it.
+ * Without `isMalformed`, the failure is not recorded as a breach of the listing, because the
+ * client's request may have caused it.
  */
 export function withoutBlame({
   isMalformed: _isMalformed,
@@ -74,25 +77,25 @@ export function withoutBlame({
   return failure;
 }
 
-/** How a failed attempt counts against the deployment's health circuit. */
+/** How a failed attempt counts against the deployment's circuit. */
 export type StrikeKind = "strike" | "timeout" | "neutral";
 
-/** A classified failure of one attempt. */
 export interface UpstreamFailure {
-  /** The refusal that the caller sees when no other deployment can serve. */
   readonly refusal: Refusal;
-  /** True if another deployment may be tried while no output has reached the client. */
+  /** True if another deployment may be tried while the client has no output. */
   readonly failover: boolean;
   readonly strike: StrikeKind;
-  /** Why the connection failed, only for the log: a kind and a code, without an address. */
+  /** Why the connection failed, for the log only: a kind and a code, without an address. */
   readonly reason?: string;
-  /** The answer itself breaks its format: it cannot be read, or it ended before its end mark. */
+  /**
+   * Set if the answer breaks its own format: it cannot be read, or it ended before its end mark. It
+   * then counts as a breach of the listing.
+   */
   readonly isMalformed?: true;
-  /** A provider's 429: its pool cools for this many seconds. */
+  /** Set for a 429: how long the provider's pool cools. */
   readonly coolSeconds?: number;
 }
 
-/** A provider's answer as read, or the failure when it cannot be used. */
 export type ReadAnswer<T extends object> = ({ readonly ok: true } & T) | FailedRead;
 
 export interface FailedRead {
@@ -104,16 +107,15 @@ export function failedRead(failure: UpstreamFailure): FailedRead {
   return { ok: false, failure };
 }
 
-/** An answer of a provider that is not a usable 2xx, ready to be classified. */
 export interface FailedAnswer {
   readonly status: number;
-  /** Lower-case name to value. */
+  /** Names in lower case. */
   readonly headers: Readonly<Record<string, string | string[] | undefined>>;
-  /** At most `ERROR_BODY_BYTES_MAX` bytes of the body. */
+  /** Only the first `ERROR_BODY_BYTES_MAX` bytes. */
   readonly body: Buffer;
 }
 
-/** The metadata of a refusal in the error body of every wire (specification, "Body shape"). */
+/** For the error bodies of all wires (specification, "Body shape"). */
 export function errorMetadata(answered: Refusal): Record<string, string | boolean> {
   return {
     ...refusalGround(answered),
@@ -122,15 +124,15 @@ export function errorMetadata(answered: Refusal): Record<string, string | boolea
   };
 }
 
-/** The wording by which clients of a wire recognize a request that is too long for its model. */
+/** The wording by which clients of a wire recognize that a request is too long for its model. */
 export interface OverflowWording {
   readonly sign: RegExp;
   readonly wording: string;
 }
 
 /**
- * The message of a refusal, in an error body and in a stream's last event. A context overflow
- * always contains the wording, because clients shorten their history when they find it.
+ * The message for an error body or a stream's last event. For a context overflow it always contains
+ * `wording`, because clients then shorten their history.
  */
 export function messageWith({ sign, wording }: OverflowWording, answered: Refusal): string {
   const isMissing = answered.class === "context_overflow" && !sign.test(answered.message);

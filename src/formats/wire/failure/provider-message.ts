@@ -6,17 +6,17 @@ import {
   tryParse,
 } from "../../../kernel/index.ts";
 
-/** Longer messages are cut before they are cleaned, which keeps the patterns below fast. */
+/** Longer messages are cut first, which keeps the patterns below fast. */
 const READ_CHARS_MAX = 1_024;
 const FALLBACK = "the prompt does not fit the context window of the model";
 
 /** A quoted name, or an id with a digit, after a word such as `organization` or `project`. */
 const ACCOUNT_NAME =
   /\b(organi[sz]ation|account|project|workspace|tenant|subscription|team)s?(?: id)?[\s:]+(?:'[^']*'|"[^"]*"|`[^`]*`|[\w-]*\d[\w-]*)/gi;
-/** Amazon's resource names hold an account and a region. */
+/** Amazon resource names contain an account and a region. */
 const CLOUD_NAME = /\barn:aws[\w-]*:\S+/gi;
 const NUMERIC_ADDRESS = /(?<![\w.])\d{1,3}(?:\.\d{1,3}){3}(?::\d{1,5})?(?![\w.]*\w)/g;
-/** Two colons in a row, or at least three separate groups: times of day have two colons at most. */
+/** Two colons in a row, or at least three groups: a time of day has at most two colons. */
 const IPV6_ADDRESS =
   /\[[0-9a-f:.]{2,45}\](?::\d{1,5})?|(?<![\w:])(?=[0-9a-f:]*::|(?:[0-9a-f]{1,4}:){3})(?:[0-9a-f]{0,4}:){2,7}[0-9a-f]{0,4}(?![\w:])/gi;
 /** Internal host names, and Amazon's names of private addresses. */
@@ -24,15 +24,17 @@ const INTERNAL_HOST =
   /\b(?:[\w-]+\.)+(?:internal|local|localdomain|lan|corp|intranet|home|svc|cluster)\b(?:[.:-]\w+)*|\blocalhost\b(?::\d{1,5})?|\bip(?:-\d{1,3}){4}\b[\w.:-]*\b/gi;
 
 /**
- * A secret after a word that names it. After a word for a password any value is one, after other
- * words a value with a digit that is not a plain number.
+ * A secret after a word that names it. After a word for a password every value counts, after other
+ * words only a value with a digit that is not a plain number.
  */
 const NAMED_SECRET =
   /\b(pass(?:word|wd|phrase)|pwd|secret)["'`]?\s{0,3}[:=]\s{0,3}["'`]?[^\s"'`]{3,}|\b(pass(?:word|wd|phrase)|pwd|secret|credentials?|(?:api|access|secret)[ _-]?key|token)["'`]?\s{0,3}(?:[:=]|is|was)\s{0,3}["'`]?(?=[^\s"'`]{0,64}\d)(?!\d+(?![\w-]))[^\s"'`]{4,}/gi;
 /** JSON web tokens, basic credentials, and keys with the prefix of their issuer. */
 const MARKED_SECRET =
   /\beyJ[\w.-]{8,}|\bbasic\s+(?=[^\s]{0,64}[\d=])[\w+/=-]{8,}|\b(?:AKIA|ASIA|AIza)[\w-]{12,}|\b(?:hf|ghp|gho|ghs|pat|glpat|nvapi|pplx|r8|xox[abp]|sess|token|secret)[-_](?=[\w-]{0,64}\d)[\w-]{6,}/gi;
-/** File paths of two steps or more, so `tokens/minute` and pointers into the request stay. */
+/**
+ * File paths of two segments or more, so that `tokens/minute` and pointers into the request stay.
+ */
 const FILE_PATH =
   /(?<![\w./])(?:~|\.{1,2})?\/(?!(?:messages|tools|input|prompt|properties)\b)[\w.@+-]+(?:\/[\w.@+-]+)+\/?|\b[a-z]:\\[^\s"'`]+|\\\\[\w.-]+\\[^\s"'`]+|\b[\w-]{1,64}\.(?:py|cc|cpp|cu|go|rs|js|ts|java):\d+/gi;
 /** Ids of Amazon instances, pods and containers, and ids after a word such as `node`. */
@@ -41,18 +43,21 @@ const INSTANCE_NAME =
 
 /**
  * The first sentence of a provider's message without keys, addresses, ids and control characters,
- * at most `PROVIDER_MESSAGE_CHARS_MAX` characters.
+ * at most `PROVIDER_MESSAGE_CHARS_MAX` characters long.
  */
 export function cleanProviderMessage(message: string): string {
   return cleanSentence(message) || FALLBACK;
 }
 
-/** Fields whose names have no underscore. */
+/** Fields that cannot be recognized by an underscore in their name. */
 const FIELD_PATTERN =
   "audio|content|effort|field|format|functions?|images?|input|logprobs|messages?|metadata|" +
   "modalities|model|parameters?|prompt|property|roles?|schema|seed|stop|stream|strict|system|" +
   "temperature|thinking|tokens?|tools?|user|verbosity";
-/** Such a field, a quoted name, a name with an underscore, or a path: `messages.0.content`. */
+/**
+ * Matches a field of the request: a quoted name, a name with an underscore, a path such as
+ * `messages.0.content`, or a name of `FIELD_PATTERN`.
+ */
 const fieldName = new RegExp(
   [
     String.raw`["'\`][\w.[\]$-]+["'\`]`,
@@ -64,8 +69,8 @@ const fieldName = new RegExp(
 );
 
 /**
- * Quotes the provider's sentence about a field of the request, without the names of accounts, at
- * most `PROVIDER_MESSAGE_CHARS_MAX` characters. Undefined if the sentence names no field.
+ * Quotes the provider's sentence about a field of the request, without account names, at most
+ * `PROVIDER_MESSAGE_CHARS_MAX` characters long. Undefined if the sentence names no field.
  */
 export function quoteRequestMessage(message: string): string | undefined {
   const named = message.slice(0, READ_CHARS_MAX).replaceAll(ACCOUNT_NAME, "$1 [removed]");
@@ -108,7 +113,7 @@ function cleanSentence(message: string): string {
 
 /**
  * The first sentence, and a second one that begins with "However,": in "The bound is N. However,
- * you sent M." both numbers help the caller.
+ * you sent M." both numbers help the client.
  */
 function firstSentence(text: string): string {
   const joined = text.replace(/\. However,/i, "; however,");
@@ -120,21 +125,19 @@ function cut(text: string): string {
   return `${text.slice(0, PROVIDER_MESSAGE_CHARS_MAX - 1).trimEnd()}…`;
 }
 
-/** A provider's text about its failure, collected from every shape that providers use. */
 export interface ProviderErrorText {
-  /** Lower-case codes, types and statuses, numbers as text. */
+  /** Codes, types and statuses in lower case; numbers as text. */
   readonly codes: readonly string[];
-  /** The provider's own sentence; empty when it gave none. */
+  /** The provider's own sentence; empty if there is none. */
   readonly message: string;
-  /** Everything that may be matched for wording, lower case. */
+  /** Everything that wording is matched with, in lower case. */
   readonly all: string;
-  /** The field the provider names; empty when it names none. */
+  /** The field that the provider names; empty if it names none. */
   readonly param: string;
-  /** True if the provider listed reasons of moderation. */
   readonly flagged: boolean;
 }
 
-/** The text of an error body. A body that is not JSON counts as plain text, HTML does not count. */
+/** A body that is not JSON counts as a message, unless it is HTML or broken JSON. */
 export function readProviderErrorText(body: Buffer): ProviderErrorText {
   const text = body.toString("utf8").trim();
   const parsed = tryParse(text);
@@ -149,7 +152,6 @@ export function readProviderErrorText(body: Buffer): ProviderErrorText {
   };
 }
 
-/** The text of a parsed error body. */
 export function extractErrorText(value: unknown): ProviderErrorText {
   const speakers = findSpeakers(value);
   const codes = speakers.flatMap(collectCodes);
@@ -168,16 +170,15 @@ export function extractErrorText(value: unknown): ProviderErrorText {
   };
 }
 
-/** Only the start of a text is matched: it has the wording, and long texts would be slow. */
+/** Only the start is matched: it has the wording, and long texts would be slow. */
 const MATCHED_CHARS_MAX = 8_192;
-/** As long as a whole error body, because some providers nest another one in their sentence. */
+/** As long as a whole error body, because some providers nest another body in their sentence. */
 const SENTENCE_CHARS_MAX = ERROR_BODY_BYTES_MAX;
-/** Longer than any code or name of a field. */
 const CODE_CHARS_MAX = 256;
 
 type Speaker = Readonly<Record<string, unknown>>;
 
-/** The objects of the body that can carry a code or a sentence, the most specific one first. */
+/** Objects that can have a code or a sentence, the most specific first. */
 function findSpeakers(value: unknown): Speaker[] {
   const root = asObject(Array.isArray(value) ? value[0] : value);
   if (root === undefined) return [];

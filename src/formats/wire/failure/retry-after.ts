@@ -3,9 +3,9 @@ import { RETRY_AFTER_SECONDS_MAX } from "../../../kernel/index.ts";
 type Headers = Readonly<Record<string, string | string[] | undefined>>;
 
 /**
- * Whole seconds that a provider asks to wait, from any header that providers use, rounded up and
- * capped at `RETRY_AFTER_SECONDS_MAX`. Dates are measured from `nowMs`, or else from the answer's
- * own `date` header. Undefined if no header is readable.
+ * The seconds that a provider asks to wait, from any header that providers use: rounded up, at
+ * least 1, at most `RETRY_AFTER_SECONDS_MAX`. Dates are compared with `nowMs`; if it is absent,
+ * with the answer's `date` header. Undefined if no header is readable.
  */
 export function retryAfterSeconds(headers: Headers, nowMs?: number): number | undefined {
   const now = nowMs ?? parseDate(readHeader(headers, "date"));
@@ -28,7 +28,9 @@ const RESET_HEADERS = [
   "anthropic-ratelimit-output-tokens-reset",
 ];
 
-/** The longest reset of the exhausted windows, or of all if none is reported as exhausted. */
+/**
+ * The longest reset of the exhausted windows, or of all windows if none is reported as exhausted.
+ */
 function longestReset(headers: Headers, nowMs: number | undefined): number | undefined {
   const exhausted = RESET_HEADERS.filter(
     (name) => readHeader(headers, name.replace("reset", "remaining")) === "0",
@@ -51,7 +53,7 @@ function parseWait(value: string | undefined, nowMs: number | undefined): number
   return dateMs === undefined || nowMs === undefined ? undefined : Math.max(0, dateMs - nowMs);
 }
 
-/** Small numbers are seconds; large ones are instants, in seconds or milliseconds since 1970. */
+/** Small numbers are seconds. Large ones are instants, in seconds or milliseconds since 1970. */
 function parseWaitNumber(value: number, nowMs: number | undefined): number | undefined {
   const isInstant = value > 1_000_000_000;
   if (!isInstant) return value * 1000;
@@ -67,7 +69,7 @@ const UNIT_MS: Readonly<Record<string, number>> = {
   ms: 1,
 };
 
-/** `6m0s`, `1s`, `120ms`, `1h30m`. */
+/** Reads `6m0s`, `1s`, `120ms` and `1h30m`. */
 function durationMs(value: string): number | undefined {
   if (!/^(\d+(\.\d+)?(ms|d|h|m|s))+$/.test(value)) return undefined;
   let totalMs = 0;
@@ -92,5 +94,4 @@ function readHeader(headers: Headers, name: string): string | undefined {
   return (Array.isArray(value) ? value[0] : value)?.slice(0, VALUE_CHARS_MAX).trim();
 }
 
-/** Longer than any date or duration. */
 const VALUE_CHARS_MAX = 128;

@@ -1,18 +1,19 @@
 import type { ProviderErrorText } from "./provider-message.ts";
 
-/** How providers word one kind of failure. */
 export interface Wording {
-  /** Lower-case codes or types that are enough alone. */
+  /** In lower case. One matching code is enough. */
   readonly codes: readonly string[];
   /**
-   * Matched against the lower-case text of the body. None has a repetition in front of more text,
-   * which a hostile body could make slow; words with others between are `pairs`.
+   * Matched against the lower-case text of the body. A hostile body could make a pattern slow that
+   * repeats something before more text; use `pairs` for words with a gap.
    */
   readonly patterns: readonly RegExp[];
   readonly pairs?: readonly WordPair[];
 }
 
-/** Two parts of one sentence of at most `charsMax` characters, in this order. */
+/**
+ * Matches if a `first` is in the same sentence, within the `charsMax` characters before a `second`.
+ */
 export interface WordPair {
   readonly first: readonly string[];
   readonly second: readonly string[];
@@ -28,7 +29,7 @@ export function matchesWording(errorText: ProviderErrorText, wording: Wording): 
   );
 }
 
-/** Looks back from each second part by `charsMax` at most, so the time is linear in the text. */
+/** Looks back at most `charsMax` from each `second`, so the time is linear in the text. */
 function holdsPair(text: string, { first, second, charsMax }: WordPair): boolean {
   for (const part of second) {
     for (let at = text.indexOf(part); at !== -1; at = text.indexOf(part, at + part.length)) {
@@ -40,7 +41,6 @@ function holdsPair(text: string, { first, second, charsMax }: WordPair): boolean
   return false;
 }
 
-/** How providers report that the account behind the key cannot pay. */
 export const billingWording: Wording = {
   codes: ["billing_error", "insufficient_balance", "insufficient_funds", "payment_required"],
   patterns: [
@@ -54,7 +54,7 @@ export const billingWording: Wording = {
   ],
 };
 
-/** How providers report that the account or its key is not accepted. */
+/** The provider does not accept the account or its key. */
 export const accessWording: Wording = {
   codes: ["invalid_api_key", "api_key_invalid", "authentication_error", "account_deactivated"],
   patterns: [
@@ -70,7 +70,7 @@ export const accessWording: Wording = {
   ],
 };
 
-/** How providers report too many requests, under any status. */
+/** Too many requests, under any status. */
 export const rateLimitWording: Wording = {
   codes: [
     "rate_limit_exceeded", // OpenAI, Groq (also with 413)
@@ -88,10 +88,9 @@ export const rateLimitWording: Wording = {
   ],
 };
 
-/** Codes of an account without quota: a 429 like any other, with a longer pause. */
+/** The account has no quota. It is handled like any other 429, but with a longer cooldown. */
 export const QUOTA_CODES: readonly string[] = ["insufficient_quota", "quota_exceeded"];
 
-/** How providers say that they refuse the content. */
 export const contentPolicyWording: Wording = {
   codes: [
     "content_filter", // Azure
@@ -127,7 +126,6 @@ export const contentPolicyWording: Wording = {
   pairs: [{ first: ["violat"], second: ["policy", "policies"], charsMax: 112 }],
 };
 
-/** How providers say that the prompt is longer than the context window. */
 export const contextOverflowWording: Wording = {
   codes: [
     "context_length_exceeded", // OpenAI, Groq
@@ -164,10 +162,15 @@ export const contextOverflowWording: Wording = {
   ],
 };
 
-/** A provider's code for an overlong string: a context overflow only in the list of messages. */
+/**
+ * A code for an overlong string. It means a context overflow only if the string is in the messages.
+ */
 export const OVERLONG_STRING_CODE = "string_above_max_length";
 
-/** The HTTP status of a code inside a 200. A map, because providers choose the codes. */
+/**
+ * The HTTP status of a code inside a 200. It is a Map, because providers choose the codes and every
+ * object has keys such as `constructor`.
+ */
 const STATUS_OF_CODE: ReadonlyMap<string, number> = new Map(
   Object.entries({
     overloaded_error: 529,
@@ -204,7 +207,7 @@ const STATUS_OF_CODE: ReadonlyMap<string, number> = new Map(
   }),
 );
 
-/** The status that an error inside a 200 means; undefined if its codes are unknown. */
+/** The HTTP status that an error inside a 200 means; undefined if none of its codes is known. */
 export function findStatus(errorText: ProviderErrorText): number | undefined {
   for (const code of errorText.codes) {
     const status = /^[45]\d\d$/.test(code) ? Number(code) : STATUS_OF_CODE.get(code);

@@ -12,7 +12,9 @@ import { isBoolean, isInteger } from "./check-shape.ts";
 
 const NAME_CHARS_MAX = 64;
 
-/** Fields with a caller's own notes: accepted from all, sent on if a listing declares them. */
+/**
+ * The client's own notes: accepted for every listing, and forwarded if the listing declares them.
+ */
 const CALLERS_NOTES: ReadonlySet<string> = new Set([
   "user",
   "safety_identifier",
@@ -20,7 +22,7 @@ const CALLERS_NOTES: ReadonlySet<string> = new Set([
   "session_id",
 ]);
 
-/** The first field that the listing lacks, or whose value it refuses; undefined if there is none. */
+/** The first field that the listing does not declare, or whose value it refuses. */
 export function findUnlistedField(
   doc: JsonDocument,
   fields: Iterable<readonly [name: string, value: JsonNode]>,
@@ -40,7 +42,7 @@ export function findUnlistedField(
   return undefined;
 }
 
-/** The accepted values as a text that follows "must be"; undefined if `node` has one of them. */
+/** The accepted values as text that follows "must be"; undefined if `node` has one of them. */
 export function describeAccepted(
   doc: JsonDocument,
   node: JsonNode,
@@ -72,7 +74,7 @@ export function describeAccepted(
   }
 }
 
-/** True if the enum has this text, or this number as a text. */
+/** A number matches if `values` has its text. */
 function isOneOf(doc: JsonDocument, node: JsonNode, values: readonly string[]): boolean {
   if (doc.isString(node)) return values.includes(doc.text(node));
   return doc.kind(node) === NUMBER_KIND && values.includes(String(doc.number(node)));

@@ -34,22 +34,22 @@ const NAMES = [
   "video_url", "web_search_options",
 ] as const;
 
-/** Without `constructor`: tables by these words are plain objects, and every object has it. */
+/**
+ * Without `constructor`: tables by these words are plain objects, and every object has that key.
+ */
 export type ChatWord = Exclude<(typeof NAMES)[number], "constructor">;
 
 export const chatVocabulary: WordTable = new WordTable(NAMES);
 
-/** The id of each word: `word.model`. */
 export const word: Readonly<Record<ChatWord, number>> = Object.fromEntries(
   NAMES.map((name, index) => [name, index + 1]),
 ) as Record<ChatWord, number>;
 
-/** The name of a key, without decoding it if it is a known word. */
+/** Does not decode a key that is a known word. */
 export function readName(doc: JsonDocument, key: JsonNode): string {
   return chatVocabulary.nameOf(doc.keyWord(key)) ?? doc.text(key);
 }
 
-/** The JSON text of a member of an object; undefined if it is absent or null. */
 export function findRaw(doc: JsonDocument, object: JsonNode, wordId: number): JsonText | undefined {
   const node = doc.present(object, wordId);
   return node === ABSENT ? undefined : doc.raw(node);

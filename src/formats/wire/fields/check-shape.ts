@@ -14,28 +14,26 @@ import {
 } from "../../../kernel/index.ts";
 import { chatVocabulary, type ChatWord, word } from "./chat-vocabulary.ts";
 
-/** The problem of a value, and its place below the value that was checked. */
+/** What is wrong with a value; `path` leads to the place below the value that was checked. */
 export interface Problem {
   readonly isProblem: true;
   readonly path: readonly (string | number)[];
-  /** Continues after the field's path: "must be a string". */
+  /** Follows the path of the field, as in "must be a string". */
   readonly message: string;
 }
 
-/** Checks one value of a body; undefined if it is valid. */
+/** Undefined if the value is valid. */
 export type Check = (doc: JsonDocument, node: JsonNode) => Problem | undefined;
 
 export function problem(message: string, ...path: (string | number)[]): Problem {
   return { isProblem: true, path, message };
 }
 
-/** Tells a problem from a value that was read. */
 export function isProblem(read: object): read is Problem {
   const tagged: { readonly isProblem?: unknown } = read;
   return tagged.isProblem === true;
 }
 
-/** The same problem, with its path from the container that has the value at `step`. */
 export function under(step: string | number, found: Problem): Problem {
   return { isProblem: true, path: [step, ...found.path], message: found.message };
 }
@@ -69,12 +67,12 @@ function ofKind(kind: number, message: string): Check {
   return (doc, node) => (doc.kind(node) === kind ? undefined : found);
 }
 
-/** Null means an absent field. */
+/** Accepts null, which means the same as absent. */
 export function optional(check: Check): Check {
   return (doc, node) => (doc.isNull(node) ? undefined : check(doc, node));
 }
 
-/** Accepts a string, or an array or object that `otherwise` accepts. */
+/** Accepts a string. `otherwise` checks an array or object. */
 export function textOr(otherwise: Check, message: string): Check {
   const found = problem(message);
   return (doc, node) => {
@@ -98,7 +96,6 @@ export function listOf(check: Check): Check {
 }
 const mustBeArray = problem("must be an array");
 
-/** Accepts a list of at least one value. */
 export function checkFilledList(check: Check, emptyMessage: string): Check {
   const checkAll = listOf(check);
   const empty = problem(emptyMessage);
@@ -112,15 +109,14 @@ export function isEmptyArray(doc: JsonDocument, node: JsonNode): boolean {
 export type Fields = Readonly<Partial<Record<ChatWord, Check>>>;
 
 export interface ShapeRules {
-  /** Members that must be present. */
   readonly required?: readonly ChatWord[];
-  /** The problem of a member that is not among the fields; absent: such members pass. */
+  /** Checks the name of a member that is not in the fields; absent: any such name is accepted. */
   readonly other?: (name: string) => Problem | undefined;
 }
 
 /**
- * Accepts an object whose known members pass their checks. A duplicate key is a problem, because
- * the provider might read the other value.
+ * Accepts an object whose known members pass their checks. Refuses a duplicate key, because the
+ * provider might read the value that the gateway does not.
  */
 export function shape(fields: Fields, rules: ShapeRules = {}): Check {
   const checks = checksByWord(fields);
@@ -147,13 +143,15 @@ function checksByWord(fields: Fields): readonly (Check | undefined)[] {
   return checks;
 }
 
-/** The round in which each word was last a key; a second time in one round, it is a duplicate. */
+/**
+ * By word id: the last object, counted in `round`, in which the word was a key. A second time in
+ * the same object is a duplicate. Counting avoids clearing a set for each object.
+ */
 const seenInRound = new Float64Array(chatVocabulary.size + 1);
 let round = 0;
 
 interface KeyRules {
   readonly checks: readonly (Check | undefined)[];
-  /** True if the shape has fields, whose names another key could misspell. */
   readonly knowsNames: boolean;
   readonly other: ShapeRules["other"];
 }
@@ -184,7 +182,9 @@ function checkKeys(doc: JsonDocument, object: JsonNode, rules: KeyRules): Proble
   return undefined;
 }
 
-/** Refuses a known name in other letters, which providers that ignore case would obey. */
+/**
+ * Refuses a known name in other letter case, because some providers ignore case and would obey it.
+ */
 function checkSpelling(name: string, checks: readonly (Check | undefined)[]): Problem | undefined {
   const folded = foldName(name);
   if (folded === name || checks[chatVocabulary.findId(folded)] === undefined) return undefined;
@@ -226,7 +226,6 @@ function checkMembers(
   return undefined;
 }
 
-/** An object that is checked by the word in its member `tag`. */
 export function variant(tag: ChatWord, variants: Fields, otherwise: Check): Check {
   const checks = checksByWord(variants);
   const tagWord = word[tag];
@@ -239,10 +238,9 @@ export function variant(tag: ChatWord, variants: Fields, otherwise: Check): Chec
   };
 }
 
-/** Names that are kept in a list, because a set for each small object costs more. */
+/** So many names are kept in a list, because a set for each small object costs more. */
 const LISTED_MAX = 8;
 
-/** The unknown names of one object, usually a few. */
 export class SeenNames {
   readonly #listed: string[] = [];
   #others: Set<string> | undefined;
@@ -251,7 +249,6 @@ export class SeenNames {
     return this.#listed.length + (this.#others?.size ?? 0);
   }
 
-  /** False if the name was added before. */
   add(name: string): boolean {
     if (this.#listed.includes(name) || this.#others?.has(name) === true) return false;
     if (this.#listed.length < LISTED_MAX) this.#listed.push(name);

@@ -44,7 +44,7 @@ const connections: Check = (doc, node) =>
     ? undefined
     : problem("must be prefer, only or never");
 
-/** The request-level `provider` object: a closed set of controls (specification, point 10). */
+/** The `provider` object of a request, a closed set of controls (specification, point 10). */
 export const checkProvider: Check = shape(
   {
     only: ids,
@@ -72,7 +72,6 @@ const noControls: ProviderControls = {
   connections: "prefer",
 };
 
-/** The controls of a checked body; the defaults when it has none. */
 export function readControls(doc: JsonDocument): ProviderControls {
   const node = doc.present(0, word.provider);
   if (node === ABSENT) return noControls;
@@ -88,7 +87,6 @@ export function readControls(doc: JsonDocument): ProviderControls {
   };
 }
 
-/** The controls that `checkProvider` has let through. */
 interface SentControls {
   readonly only?: readonly string[] | null;
   readonly ignore?: readonly string[] | null;
@@ -99,14 +97,14 @@ interface SentControls {
   readonly connections?: "prefer" | "only" | "never" | null;
 }
 
-/** The request-level `provider` object (specification, "What the service does", 10). */
+/** The routing controls of a request (specification, "What the service does", 10). */
 export interface ProviderControls {
   readonly only?: readonly string[];
   readonly ignore?: readonly string[];
   readonly order?: readonly string[];
   readonly allowFallbacks: boolean;
   readonly requireParameters: boolean;
-  /** Handed on to aggregator deployments as their own `provider` object. */
+  /** Aggregators get it as their own `provider` object. */
   readonly upstream?: Readonly<Record<string, unknown>>;
   readonly connections: "prefer" | "only" | "never";
 }
@@ -170,16 +168,15 @@ export const GATEWAY_FIELDS = [
   "transforms",
 ] as const satisfies readonly ChatWord[];
 
-/** Routing fields of other gateways: dropped on every route, and named. */
+/** Routing fields of other gateways. They are never forwarded, and are reported as dropped. */
 const DROPPED_EVERYWHERE = ["route", "models", "transforms"] as const;
 
-/** Word ids of the members that are never sent upstream as the client wrote them. */
+/** Word ids of the members that are never forwarded as the client wrote them. */
 export const KEPT_BACK: readonly number[] = [
   word.provider,
   ...DROPPED_EVERYWHERE.map((name) => word[name]),
 ];
 
-/** Names of the dropped routing fields in this body. */
 export function readDroppedParams(doc: JsonDocument): readonly string[] {
   let dropped: string[] | undefined;
   for (const name of DROPPED_EVERYWHERE) {
@@ -193,8 +190,8 @@ const NOTHING_DROPPED: readonly string[] = [];
 export type OutputBoundName = "max_tokens" | "max_completion_tokens";
 
 /**
- * The name of the output bound for a wire_a deployment: the one that its listing declares. A
- * provider that ignores the other name would write without any bound.
+ * The name under which a wire_a provider gets the output bound: the one that the listing declares.
+ * A provider that ignores the other name would write without a bound.
  */
 export function outputBoundName(deployment: Deployment, sent?: OutputBoundName): OutputBoundName {
   const taken = deployment.supportedParameters;
@@ -205,8 +202,8 @@ export function outputBoundName(deployment: Deployment, sent?: OutputBoundName):
 }
 
 /**
- * Writes the output bound under this name. A null under the name is replaced, because adding the
- * name again would duplicate the key.
+ * Writes the output bound under this name. A null is replaced, because a second member of the name
+ * would be a duplicate key.
  */
 export function writeBound(
   doc: JsonDocument,
@@ -233,16 +230,15 @@ export function upstreamControls(
   return upstream === ABSENT ? undefined : doc.raw(upstream);
 }
 
-/** Collects the media parts of a body and their effect on its token estimate. */
 export class MediaCollector {
   readonly parts: MediaPart[] = [];
-  /** The allowance for media minus the inline image bytes that it covers. */
+  /** The allowance for media, minus the inline image bytes that the allowance covers. */
   extraTokens = 0;
 
   add(path: string, kind: MediaPart["kind"], { imageBytes, isInline }: PartBytes): void {
     this.parts.push({ path, kind });
-    // The provider fetches such a part itself; the body has only its address, which does not show
-    // its size.
+    // The provider fetches this part itself. The body has only its URL, which does not show its
+    // size.
     const isFetched = (kind === "video" || kind === "audio") && !isInline;
     if (kind === "image" || kind === "file" || isFetched) this.extraTokens += MEDIA_PART_TOKENS;
     if (kind === "image") this.extraTokens -= imageBytes;
@@ -250,14 +246,14 @@ export class MediaCollector {
 }
 
 export interface PartBytes {
-  /** Length of the base64 text of an inline image, otherwise 0. */
+  /** Length of the base64 text of an inline image; 0 for other parts. */
   readonly imageBytes: number;
-  /** True if the body contains the content itself, so that its bytes are already counted. */
+  /** True if the body contains the content itself, so its bytes are already counted. */
   readonly isInline: boolean;
 }
 
 export interface MediaPart {
-  /** `messages[2].content[0]` (wire_a) or `messages.2.content.0` (wire_b). */
+  /** For example `messages[2].content[0]` (wire_a) or `messages.2.content.0` (wire_b). */
   readonly path: string;
   readonly kind: Exclude<InputModality, "text">;
 }

@@ -20,8 +20,8 @@ const LOWER_A = 0x61;
 const LOWER_Z = 0x7a;
 
 /**
- * Names of credentials and destinations that client libraries and gateways read from a body at any
- * depth. The names are unambiguous: a caller would not use one for data of its own.
+ * Names of credentials and destinations that client libraries and gateways read at any depth of a
+ * body. They are unambiguous: clients do not use them for data of their own.
  */
 const deepNames = new Set([
   "accesstoken", "apibase", "apikey", "apikeyenv", "apiurl", "authtoken", "awsaccesskeyid",
@@ -32,7 +32,7 @@ const deepNames = new Set([
   "vertexproject", "xapikey",
 ]); // prettier-ignore
 
-/** Names that are refused at the top level and in `provider`. Deeper they may be ordinary data. */
+/** Refused at the top level and in `provider`. Deeper, they may be ordinary data. */
 const topNames = new Set([
   ...deepNames, "apitype", "apiversion", "authorization", "credentials", "endpoint",
   "extraheaders", "extraquery", "headers", "host", "organization", "organizationid", "secret",
@@ -42,48 +42,46 @@ const topNames = new Set([
 const deepHashes = new Set(
   [...deepNames].map((name) => plainHash(Buffer.from(name), 0, name.length)),
 );
-/** No smaller container can hold a forbidden name: `{"proxy":0}`. */
+/** No smaller container can contain a forbidden name: `{"proxy":0}`. */
 const TELLING_BYTES_MIN = 11;
 
-/** Longer than every name above with separators, so a longer key cannot match. */
+/** Longer than every forbidden name with separators, so a longer key cannot match. */
 const NAME_CHARS_MAX = 64;
-/** Most bytes of such a name with its quotes; an escaped letter, `\u0061`, has six. */
+/** Bounds the key with its quotes; an escaped letter such as `\u0061` has six bytes. */
 const NAME_BYTES_MAX = 6 * NAME_CHARS_MAX + 2;
 
-/** Names that some parsers act on; no chat request has them at its top level. */
+/** Some parsers act on these names; no chat request has them at its top level. */
 const prototypeNames = new Set(["constructor", "prototype"]);
 
-/** Refuses credentials and destinations in whatever spelling: `base_url`, `baseURL`, `base-url`. */
+/** Refuses credentials and destinations in any spelling: `base_url`, `baseURL`, `base-url`. */
 export function refuseCredential(name: string): Problem | undefined {
   return isNamedIn(topNames, name) ? problem(NOT_TAKEN, name) : undefined;
 }
 
 const NOT_TAKEN = "is not accepted: a request cannot carry credentials or a destination; remove it";
 
-/** Skips long names first, because a body can contain very many of them and none is in the list. */
 function isNamedIn(names: ReadonlySet<string>, name: string): boolean {
   if (name.length > NAME_CHARS_MAX) return false;
   return names.has(foldName(name).replaceAll(/[^\p{L}\p{N}]/gu, ""));
 }
 
-/** Refuses the names that the top level of a chat body never holds. */
 export function refuseForbidden(name: string): Problem | undefined {
   if (prototypeNames.has(name)) return problem("is not accepted; remove it", name);
   return refuseCredential(name);
 }
 
-/** Fields with a schema at any place: some hosts accept them in a member such as `nvext`. */
+/** Fields with a schema at any place. Some hosts accept them inside a member such as `nvext`. */
 const ownSchemas = new Set([
   "guided_json", "json_schema", "response_json_schema", "response_schema",
 ]); // prettier-ignore
 
-/** Top-level fields with content or schemas, in which names are the customer's own. */
+/** Top-level fields with content or schemas, where the customer chooses the names. */
 const contentNames = new Set([
   ...ownSchemas, "documents", "format", "input", "messages", "prediction", "prompt", "questions",
   "schema", "state", "structured_outputs", "system", "text",
 ]); // prettier-ignore
 
-/** Top-level fields that contain schemas, and the members in which they have them. */
+/** Top-level fields that contain schemas. `schemaNames` are the members in which they have them. */
 const schemaHolders = new Set([
   "functions",
   "output_config",
@@ -96,20 +94,18 @@ const schemaNames = new Set([
   "parameters", "properties", "schema",
 ]); // prettier-ignore
 
-/** Members of a container that are not searched, because they are not settings of the request. */
+/** Members that are not searched, because they are no settings of the request. */
 type Skipped = ReadonlySet<string>;
 
-/**
- * The first credential or destination at any depth of a body, outside of its content and schemas.
- */
+/** The first credential or destination at any depth of a body, outside content and schemas. */
 export function findCredential(doc: JsonDocument): Problem | undefined {
   const walk = new CredentialWalk();
   return walk.visit(doc, { node: 0, depth: 0 }, contentNames) ? walk.problem() : undefined;
 }
 
 /**
- * Scans a value one level deeper than `READ_DEPTH_MAX` as a body of its own. Undefined if it has
- * too many values, which the first scan does not count.
+ * Scans a value that is one level deeper than `READ_DEPTH_MAX` as a document of its own. Undefined
+ * if it has too many values, which the first scan does not count.
  */
 export function scanDeeper(doc: JsonDocument, node: JsonNode): JsonDocument | undefined {
   const deeper = scanJson(doc.body.subarray(doc.start(node), doc.end(node)), chatVocabulary);
@@ -122,7 +118,6 @@ export const TOO_MANY_VALUES = "holds too many values at this depth; send fewer"
 
 interface Place {
   readonly node: JsonNode;
-  /** Containers of the document around this one. */
   readonly depth: number;
 }
 
@@ -135,7 +130,7 @@ class CredentialWalk {
     return problem(this.#message, ...this.#path);
   }
 
-  /** True if the value contains a forbidden field; the path then leads to it. */
+  /** True if the value contains a forbidden field; `#path` then leads to it. */
   visit(doc: JsonDocument, { node, depth }: Place, skipped: Skipped): boolean {
     const isObject = doc.isObject(node);
     if (!isObject && !doc.isArray(node)) return false;
@@ -198,8 +193,8 @@ class CredentialWalk {
 }
 
 /**
- * The members that are not searched inside of this one. Client libraries merge `extra_body` into
- * the top level, so it is searched like the top level.
+ * The members that are not searched inside the member `name`. `extra_body` is searched like the top
+ * level, because client libraries merge it into the top level.
  */
 function skippedIn(name: string, skipped: Skipped): Skipped {
   if (skipped !== contentNames) return skipped;
@@ -207,7 +202,7 @@ function skippedIn(name: string, skipped: Skipped): Skipped {
   return schemaHolders.has(name) ? schemaNames : ownSchemas;
 }
 
-/** The name of one step of a path. A name that is too long to show is not decoded. */
+/** A name that is too long to show is not decoded. */
 function nameAt(doc: JsonDocument, key: JsonNode): string {
   const known = chatVocabulary.nameOf(doc.keyWord(key));
   if (known !== undefined) return known;
@@ -215,8 +210,8 @@ function nameAt(doc: JsonDocument, key: JsonNode): string {
 }
 
 /**
- * A hash of the letters and digits of a name in lower case, computed without decoding the name.
- * Undefined if the name is not plain ASCII.
+ * Hashes the letters and digits of a name in lower case, without decoding it. Undefined if the name
+ * is not plain ASCII.
  */
 function plainHash(body: Buffer, start: number, end: number): number | undefined {
   let hash = 0;

@@ -3,34 +3,32 @@ import { ABSENT, type JsonDocument, type JsonText, textToken } from "../../../ke
 import { word } from "../fields/chat-vocabulary.ts";
 
 /**
- * A chat request in the terms that both chat wires share: decoded from one wire, encoded for the
- * other. The caller's texts stay JSON string tokens, which are moved and never decoded.
+ * A chat request in the terms that both chat wires have: decoded from one wire and encoded for the
+ * other. The client's texts are JSON string tokens, which are moved and never decoded.
  */
 export interface ChatCall {
   readonly system: readonly JsonText[];
   readonly messages: readonly Message[];
   readonly tools: readonly ToolSpec[];
   readonly toolChoice: ToolChoice | undefined;
-  /** False if the caller wants at most one tool call per answer. */
+  /** False if the client wants at most one tool call in an answer. */
   readonly parallelTools: boolean;
   readonly stops: readonly JsonText[];
-  /** Number texts, as sent. */
+  /** `temperature` and `topP` are the number texts that the client sent. */
   readonly temperature: JsonText | undefined;
   readonly topP: JsonText | undefined;
   readonly effort: Effort | undefined;
-  /** The caller's own id for its end user, a string token. */
   readonly userId: JsonText | undefined;
 }
 
 export type Message = SystemMessage | UserMessage | AssistantMessage;
 
-/** A system message in the middle of a conversation. */
 export interface SystemMessage {
   readonly role: "system";
   readonly text: JsonText;
 }
 
-/** Tool results precede the user's own text. */
+/** Tool results precede the user's own texts. */
 export interface UserMessage {
   readonly role: "user";
   readonly results: readonly ToolResult[];
@@ -47,12 +45,11 @@ export type AssistantPart =
   | { readonly kind: "call"; readonly call: ToolCall };
 
 export interface ToolCall {
-  /** The id as in wire_a; see `tool-calls.ts`. */
+  /** In the form of wire_a; see `tool-calls.ts`. */
   readonly id: string;
   readonly name: JsonText;
-  /** A JSON object, as sent. */
   readonly input: JsonText;
-  /** The provider's signature of the call, which the next turn must bring back; absent: none. */
+  /** The provider's signature of the call, which the next request must send back; absent: none. */
   readonly signature?: string;
 }
 
@@ -64,29 +61,26 @@ export interface ToolResult {
 export interface ToolSpec {
   readonly name: JsonText;
   readonly description: JsonText | undefined;
-  /** JSON Schema of the arguments: an object schema with `properties`. */
+  /** A JSON Schema of type `object` with `properties`. */
   readonly schema: JsonText;
 }
 
 export type ToolChoice =
   { readonly kind: "auto" | "any" | "none" } | { readonly kind: "tool"; readonly name: JsonText };
 
-/** The reasoning effort in the terms of the caller's wire. */
 export interface Effort {
-  /** The field that asked for it: `reasoning_effort` or `output_config.effort`. */
   readonly field: string;
   readonly value: string;
 }
 
-/** The effort values of both wires, least first. */
+/** The effort values of both wires, from least to most. */
 const WORDS = ["none", "minimal", "low", "medium", "high", "xhigh", "max"];
 
-/** Names under which a listing declares the reasoning effort. */
 const DECLARED = ["reasoning_effort", "effort"];
 
 /**
- * The declared effort nearest to the requested one, the lesser of two. Undefined if the listing
- * declares none, because servers without efforts refuse the field.
+ * The effort that the listing declares nearest to the requested one; if two are equally near, the
+ * lesser. Undefined if it declares none, because servers without efforts refuse the field.
  */
 export function effortFor({ effort }: ChatCall, deployment: Deployment): JsonText | undefined {
   if (effort === undefined) return undefined;
@@ -97,7 +91,7 @@ export function effortFor({ effort }: ChatCall, deployment: Deployment): JsonTex
   return nearest === undefined ? undefined : textToken(nearest);
 }
 
-/** The effort field if it is not sent to this deployment, for `x-tm-dropped-params`. */
+/** The effort field, if the deployment does not get it. It is reported in `x-tm-dropped-params`. */
 export function lostEffort(call: ChatCall, deployment: Deployment): readonly string[] {
   const isLost = call.effort !== undefined && effortFor(call, deployment) === undefined;
   return isLost ? [call.effort.field] : [];
@@ -107,16 +101,16 @@ function nearestWord(asked: string, taken: readonly string[]): string | undefine
   if (taken.includes(asked)) return asked;
   const rank = WORDS.indexOf(asked);
   if (rank === -1) return undefined;
-  // A caller that requests some effort never gets none.
+  // A client that requests some effort must not get none.
   const known = WORDS.filter((each) => taken.includes(each) && each !== "none");
   const distance = (each: string): number => Math.abs(WORDS.indexOf(each) - rank);
   return known.toSorted((a, b) => distance(a) - distance(b))[0];
 }
 
-/** Values that mean the same as an absent field; a translation leaves them out. */
+/** Values that mean the same as an absent field, so a translation leaves them out. */
 const NO_OPS: Readonly<Record<string, string>> = { response_format: "text", thinking: "disabled" };
 
-/** True if this top-level field is an object whose `type` requests nothing. */
+/** True if the top-level field is an object whose `type` requests nothing. */
 export function isNoOp(doc: JsonDocument, name: string): boolean {
   const usual = Object.hasOwn(NO_OPS, name) ? NO_OPS[name] : undefined;
   if (usual === undefined) return false;

@@ -1,11 +1,10 @@
 import type { UpstreamFailure } from "../failure/failures.ts";
 
-/** Why a model stopped, in neutral terms. */
 export type FinishReason = "stop" | "stop_sequence" | "length" | "tool_calls" | "refusal";
 
 /**
- * One step of a streamed answer, in neutral terms. Decoders produce steps from a provider's bytes,
- * encoders write a client's bytes for them. Calls are numbered from 0 in the order in which they
+ * A step of a streamed answer in neutral terms. Decoders make steps from a provider's bytes,
+ * encoders write the client's bytes for them. Calls are numbered from 0 in the order in which they
  * appear; fragments of several calls may interleave.
  */
 export type ChatEvent =
@@ -15,7 +14,7 @@ export type ChatEvent =
   | {
       readonly type: "tool_start";
       readonly call: number;
-      /** Empty when the provider gave none. */
+      /** Empty if the provider gave none. */
       readonly id: string;
       readonly name: string;
     }
@@ -27,8 +26,8 @@ export type ChatEvent =
 
 /**
  * The finish reason for the client. An answer with a tool call finishes with `tool_calls`, unless
- * it was cut or refused. An answer without one never does, because the client would wait for a
- * call.
+ * it was cut or refused. An answer without a call never does, because the client would wait for
+ * one.
  */
 export function settledFinish(reason: FinishReason, hasCalls: boolean): FinishReason {
   if (reason === "length" || reason === "refusal") return reason;

@@ -1,37 +1,33 @@
 import { asObject } from "../../../kernel/index.ts";
 
-/** A provider's chat answer before the gateway changes it. */
+/** A provider's chat answer before the gateway changes it, for conformance checks. */
 export interface ProviderAnswer {
   readonly text: string;
-  /** Reasoning that is shown beside the text. */
+  /** Reasoning that the provider returns apart from the text. */
   readonly thinking: string;
   readonly finish: string | undefined;
-  /** Every model name that the answer reports, in order. */
+  /** In order; a stream may report the model in every event. */
   readonly models: readonly string[];
   /** True if every part that can name the model does so. */
   readonly isModelEverywhere: boolean;
-  /** As reported; undefined if it was not. */
   readonly usage: Fields | undefined;
   readonly calls: readonly ProviderCall[];
-  /** How it breaks the format of its wire. */
+  /** How the answer breaks the format of its wire. */
   readonly flaws: readonly string[];
 }
 
 export interface ProviderCall {
-  /** Empty if the provider gave none; then no result can be sent for the call. */
+  /** Empty if the provider sent no id. A result cannot be sent for such a call. */
   readonly id: string;
   readonly name: string;
-  /** JSON text. */
   readonly argumentsText: string;
 }
 
 export type Fields = Readonly<Record<string, unknown>>;
 
-/** One event of a stream. */
 export interface ProviderEvent {
   readonly name: string;
   readonly text: string;
-  /** Undefined if the text is no JSON object. */
   readonly json: Fields | undefined;
 }
 
@@ -40,7 +36,6 @@ export function objectsIn(value: unknown): readonly Fields[] {
   return value.map(asObject).filter((each) => each !== undefined);
 }
 
-/** A question to a chat provider, before it is written in the format of a wire. */
 export interface ChatQuestion {
   readonly text: string;
   readonly maxTokens: number;
@@ -50,17 +45,15 @@ export interface ChatQuestion {
   readonly history?: readonly { readonly asked: string; readonly answered: string }[];
   readonly stops?: readonly string[];
   readonly tools?: QuestionTools;
-  /** The answer must be JSON of this schema. */
   readonly schema?: object;
 }
 
 export interface QuestionTools {
   readonly of: readonly QuestionTool[];
-  /** Absent if the model chooses. `required` means a call of any of the tools. */
+  /** Absent: the model chooses. `required` means a call of any tool. */
   readonly choice?: "none" | "required" | { readonly name: string };
-  /** At most one call in an answer. */
   readonly isSingle?: boolean;
-  /** The first tool was called, and this is its result. */
+  /** The result of a call of the first tool; the provider is asked to continue after it. */
   readonly result?: string;
 }
 
@@ -68,29 +61,25 @@ export interface QuestionTool {
   readonly name: string;
   readonly description: string;
   readonly schema: object;
-  /** Arguments of the call whose result is given. */
+  /** The arguments of the call whose result is sent. */
   readonly given: object;
 }
 
 /**
- * Asks a provider of this wire and reads its unchanged answers. Used only by conformance checks.
+ * Questions a provider of this wire and reads its unchanged answers, for conformance checks only.
  */
 export interface ProviderQuestions {
-  /** A client's body without `model`. */
+  /** Returns a client's body without `model`. */
   writeBody(question: ChatQuestion): Readonly<Record<string, unknown>>;
   readWhole(json: Fields | undefined): ProviderAnswer;
   readStream(events: readonly ProviderEvent[]): ProviderAnswer;
-  /**
-   * The finish reasons of an answer that ended by itself or at a stop sequence, and of one that was
-   * cut.
-   */
+  /** `stopped`: the answer ended by itself or at a stop sequence. `cut`: it reached its bound. */
   readonly finishes: { readonly stopped: readonly string[]; readonly cut: readonly string[] };
 }
 
-/** The part of a provider's profile that changes how its answers are read. */
+/** The part of a wire profile that changes how the provider's answers are read. */
 export interface AnswerReading {
-  /** What the total has above its parts is reasoning. */
+  /** The provider's total exceeds the sum of its parts by the reasoning tokens. */
   readonly usageGap?: "reasoning";
-  /** Calls carry signatures that the next turn has to bring back. */
   readonly toolSignature?: "gemini";
 }

@@ -3,13 +3,13 @@ import { findMembers, findPath, skipSpace, type Span } from "../../../kernel/ind
 export interface RelayedUsage {
   /** JSON number text. */
   readonly costUsd: string;
-  /** The whole usage object, for an answer that has none. */
+  /** JSON of the whole usage object, for an answer that has none. */
   readonly missing: string;
 }
 
 /**
- * Prepares a provider's JSON answer for a client of the same wire: the model id and the cost in the
- * usage are written, every other byte stays. `text` is a JSON object.
+ * Prepares a provider's JSON answer for a client of the same wire: replaces the model id and writes
+ * the cost into the usage. All other bytes are unchanged. `text` must be a JSON object.
  */
 export function relayText(text: string, modelId: string): (usage: RelayedUsage) => string {
   const object = findPath(text)?.start ?? 0;

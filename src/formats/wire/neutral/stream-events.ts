@@ -2,18 +2,15 @@ import { isUtf8 } from "node:buffer";
 
 import { asObject, type Span, tryParse } from "../../../kernel/index.ts";
 
-/** The JSON object of a provider's event, with the text it was read from. */
 export interface EventJson {
   readonly text: string;
   readonly value: Readonly<Record<string, unknown>>;
 }
 
-/** The bytes of an event as text; undefined when they are not UTF-8. */
 export function readEventText(data: Buffer): string | undefined {
   return isUtf8(data) ? data.toString("utf8") : undefined;
 }
 
-/** Parses an event; undefined without text, or if it is no JSON object within the bounds. */
 export function parseEventJson(text: string | undefined): EventJson | undefined {
   if (text === undefined) return undefined;
   const value = asObject(tryParse(text)?.value);
@@ -26,15 +23,18 @@ export interface TextFrame {
   readonly after: string;
 }
 
-/** After so many learned frames that matched nothing, learning ends: more than the text varies. */
+/**
+ * Learning ends after this many frames without a match in between: such a stream varies in more
+ * than its text.
+ */
 const UNUSED_FRAMES_MAX = 4;
-/** Text that has no escapes in a JSON string. */
+/** Text without escapes in a JSON string. */
 const PLAIN_TEXT = /^[ !#-[\]-\uffff]+$/;
 const LINE_BREAK = /[\r\n]/;
 
 /**
- * Most events of a stream differ from the previous one only in their text. Such an event is
- * recognized by its frame and not parsed, because the checks of the learned event hold for it.
+ * Recognizes events that differ from an earlier one only in their text, as most events of a stream
+ * do. They are not parsed, because what was checked for the learned event holds for them.
  */
 export class RepeatedEvent {
   #frame: TextFrame | undefined;
@@ -45,14 +45,13 @@ export class RepeatedEvent {
     if (event === undefined || this.#frame === undefined) return undefined;
     const { before, after } = this.#frame;
     if (!event.startsWith(before) || !event.endsWith(after)) return undefined;
-    // Empty, and so not plain, if the two ends overlap.
+    // Empty if the two ends overlap, and `PLAIN_TEXT` refuses empty text.
     const text = event.slice(before.length, event.length - after.length);
     if (!PLAIN_TEXT.test(text)) return undefined;
     this.#unused = 0;
     return text;
   }
 
-  /** False once too many learned frames have matched nothing. */
   get isLearning(): boolean {
     return this.#unused < UNUSED_FRAMES_MAX;
   }
@@ -63,7 +62,6 @@ export class RepeatedEvent {
   }
 }
 
-/** The frame of the JSON string at `span`; undefined if the event has several lines. */
 export function frameAt(event: string, span: Span | undefined): TextFrame | undefined {
   if (span === undefined || LINE_BREAK.test(event)) return undefined;
   return { before: event.slice(0, span.start + 1), after: event.slice(span.end - 1) };

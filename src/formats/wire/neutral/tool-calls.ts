@@ -8,8 +8,8 @@ import {
 import { chatVocabulary, word } from "../fields/chat-vocabulary.ts";
 
 /**
- * The JSON object that is the text of this string, digit for digit. Empty text is `{}`; undefined
- * if the text is not an object.
+ * The JSON object in the text of this string, digit for digit. Empty text is `{}`; undefined if the
+ * text is not an object.
  */
 export function argumentsObject(doc: JsonDocument, node: JsonNode): JsonText | undefined {
   const text = doc.text(node);
@@ -21,19 +21,24 @@ export function argumentsObject(doc: JsonDocument, node: JsonNode): JsonText | u
   return inner.ok && inner.doc.isObject(0) ? inner.doc.raw(0) : undefined;
 }
 
-/** Half of a surrogate pair has no UTF-8 form; inside a JSON string its escape means the same. */
+/**
+ * Half of a surrogate pair cannot be written in UTF-8; in a JSON string its escape means the same.
+ */
 function escapeUnit(unit: string): string {
   return `\\u${unit.charCodeAt(0).toString(16)}`;
 }
 
-/** Prefixes of ids packed for wire_b: from UTF-8, or from UTF-16 for text that has no UTF-8. */
+/**
+ * Prefixes of ids that were packed for wire_b: from UTF-8, or from UTF-16 if the text has no UTF-8
+ * form.
+ */
 const PACKED_MARK = "tmid_";
 const PACKED_WIDE_MARK = "tmiw_";
 const LEGAL = /^[a-zA-Z0-9_-]+$/;
 
 /**
- * Converts a wire_a tool call id to one that wire_b accepts. Legal ids stay; others, and those that
- * look packed, are packed. Different ids stay different, and `fromMessagesToolId` undoes it.
+ * Converts a wire_a tool call id to one that wire_b accepts. A legal id stays, unless it looks
+ * packed. Different ids stay different, and `fromMessagesToolId` undoes the conversion.
  */
 export function toMessagesToolId(id: string): string {
   if (LEGAL.test(id) && !isMarked(id)) return id;
@@ -42,7 +47,7 @@ export function toMessagesToolId(id: string): string {
   return PACKED_WIDE_MARK + Buffer.from(id, "utf16le").toString("base64url");
 }
 
-/** Converts back: unpacks an id that `toMessagesToolId` packed, and keeps all others. */
+/** Undoes `toMessagesToolId`. An id that it did not pack stays. */
 export function fromMessagesToolId(id: string): string {
   if (!isMarked(id)) return id;
   const bytes = Buffer.from(id.slice(PACKED_MARK.length), "base64url");
@@ -54,13 +59,12 @@ function isMarked(id: string): boolean {
   return id.startsWith(PACKED_MARK) || id.startsWith(PACKED_WIDE_MARK);
 }
 
-/** Separates the provider's own id of a call from its signature. */
+/** Separates the provider's id of a call from the signature. */
 const MARK = "_tmsig_";
-/** Longer signatures are not carried; the placeholder replaces them. */
+/** A longer signature is not carried. The provider then gets the placeholder. */
 const SIGNATURE_CHARS_MAX = 16_384;
 const BASE64 = /^[A-Za-z0-9+/]+={0,2}$/;
 
-/** A call's id and the signature that is carried in it. */
 export interface SignedId {
   readonly id: string;
   /** Base64, as the provider wrote it. */
@@ -68,8 +72,8 @@ export interface SignedId {
 }
 
 /**
- * Puts the signature into the id, which clients send back: other wires have no field for it. Their
- * ids have only letters, digits, "_" and "-".
+ * Puts the signature into the id, because clients send ids back and other wires have no field for
+ * it. The result has only letters, digits, "_" and "-" after the provider's id.
  */
 export function signedId({ id, signature }: SignedId): string {
   if (signature === undefined || signature.length > SIGNATURE_CHARS_MAX) return id;
@@ -78,7 +82,7 @@ export function signedId({ id, signature }: SignedId): string {
   return `${id === "" ? `call_${carried.slice(-12)}` : id}${MARK}${carried}`;
 }
 
-/** Undoes `signedId`. A signature that a client invents is refused by its provider. */
+/** Undoes `signedId`. If a client invents a signature, its provider refuses it. */
 export function splitSignedId(signed: string): SignedId {
   const at = signed.lastIndexOf(MARK);
   if (at <= 0 || signed.length - at > SIGNATURE_CHARS_MAX + MARK.length) return { id: signed };
@@ -91,7 +95,10 @@ function original(carried: string): string {
   return Buffer.from(carried, "base64url").toString("base64");
 }
 
-/** Makes the tool call ids of one answer unique: the provider's id if usable, else a new one. */
+/**
+ * Makes the tool call ids of one answer unique: keeps the provider's id if possible, else makes
+ * one.
+ */
 export class UniqueIds {
   readonly #taken = new Set<string>();
   readonly #prefix: string;
@@ -113,7 +120,7 @@ const EMPTY = '{"type":"object","properties":{}}' as JsonText;
 
 /**
  * The schema of a tool's arguments as sent, with `type` and `properties` added if they are absent
- * or null: wire_b requires the type, and some wire_a servers require the properties.
+ * or null. wire_b requires the type, and some wire_a servers require the properties.
  */
 export function objectSchema(doc: JsonDocument, schema: JsonNode): JsonText {
   if (schema === ABSENT || doc.keys(schema).length === 0) return EMPTY;
@@ -123,7 +130,7 @@ export function objectSchema(doc: JsonDocument, schema: JsonNode): JsonText {
   for (const [name, { wordId, value }] of Object.entries(needed)) {
     const node = doc.member(schema, wordId);
     if (node === ABSENT) missing += `"${name}":${value},`;
-    // A null is replaced, because adding its key again would duplicate it.
+    // A null is replaced, because a second member of this name would be a duplicate key.
     else if (doc.isNull(node)) nulls.push({ at: doc.start(node) - doc.start(schema), value });
   }
   for (const { at, value } of nulls.toSorted((a, b) => b.at - a.at)) {

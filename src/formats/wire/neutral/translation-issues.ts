@@ -4,14 +4,13 @@ import { readName, word } from "../fields/chat-vocabulary.ts";
 const DROPPED_NAMES_MAX = 64;
 const NAME_CHARS_MAX = 64;
 
-/** Collects the fields that a translation to the other wire refuses or drops. */
 export class TranslationIssues {
   /** Fields that prevent the translation. `message` begins with the field. */
   readonly refused: { readonly field: string; readonly message: string }[] = [];
-  /** Fields without a counterpart: dropped and named in `x-tm-dropped-params`. */
+  /** Fields without a counterpart, reported in the response header `x-tm-dropped-params`. */
   readonly dropped: string[] = [];
 
-  /** `message` follows the field: "must be …". */
+  /** `message` continues after the field, as in "must be …". */
   refuse(field: string, message: string): void {
     this.refused.push({ field, message: `${field} ${message}` });
   }
@@ -23,27 +22,26 @@ export class TranslationIssues {
   }
 }
 
-/** A caller's field name made safe for a response header: short, printable, without commas. */
+/** Makes a client's field name safe for a response header: short, printable, without commas. */
 export function headerName(name: string): string {
   return name.slice(0, NAME_CHARS_MAX).replaceAll(/[^\w.[\]\-:/@+]/g, "?");
 }
 
-/** The end of most messages, with the reason and the next step. */
 export const CANNOT_CROSS =
   "cannot be translated for the providers of this model; remove it or choose a model that accepts it";
 
 export interface DropRule {
-  /** Word ids of the members that are carried over or refused by name. */
+  /** Word ids of the members that are translated or refused by name. */
   readonly carried: ReadonlySet<number>;
-  /** Prefix of the dropped names: `messages[].`. */
+  /** Precedes the dropped names, such as `messages[].`. */
   readonly path: string;
   readonly notes: TranslationIssues;
 }
 
-/** Caching hints can be in many places and are named once, without a path. */
+/** Cache marks can be in many places, so they are reported once and without a path. */
 const namedWithoutPlace = new Set([word.cache_control]);
 
-/** Notes each member that is not carried over as dropped; null members count as absent. */
+/** Reports all other members as dropped. Null members count as absent. */
 export function dropOthers(doc: JsonDocument, object: JsonNode, rule: DropRule): void {
   for (const key of doc.keys(object)) {
     const wordId = doc.keyWord(key);

@@ -11,24 +11,21 @@ import {
   ZERO_USAGE,
 } from "../../../kernel/index.ts";
 
-/** The usage that a provider has reported for one answer. */
 export interface UsageReport {
   readonly usage: Usage;
-  /** Raw number text of the provider's own cost in USD. */
+  /** The provider's own cost in USD, as raw number text. */
   readonly reportedCostUsd?: string;
   /** Why the counts cannot be right: they contradict each other, or one of them is not a count. */
   readonly flaw?: string;
 }
 
-/** The value if it is a count, a safe integer of at least 0; else undefined. */
+/** A count is a safe integer of at least 0. */
 export function asCount(value: unknown): number | undefined {
   return typeof value === "number" && Number.isSafeInteger(value) && value >= 0 ? value : undefined;
 }
 
-/** A JSON object whose members are not checked. */
 export type Fields = Readonly<Record<string, unknown>>;
 
-/** The flaw of the first field that is present and not a count; undefined if there is none. */
 export function flawedCount(reported: Fields, names: readonly string[]): string | undefined {
   for (const name of names) {
     const value = reported[name];
@@ -48,9 +45,9 @@ const INPUT_AND_OUTPUT = [
 ];
 
 /**
- * Why a report of input and output tokens, in either naming, cannot be right; undefined if it can.
- * The total must be their sum, and cached tokens are part of the input. A host may report only one
- * of the two.
+ * Why a report of input and output tokens cannot be right; undefined if it can. Accepts both
+ * namings. The total must be their sum, and cached tokens are part of the input. Hosts may report
+ * only one of the two.
  */
 export function inputOutputFlaw(reported: Fields): string | undefined {
   const odd = flawedCount(reported, INPUT_AND_OUTPUT);
@@ -67,7 +64,7 @@ export function inputOutputFlaw(reported: Fields): string | undefined {
   return cached > input ? "more input tokens are cached than there are" : undefined;
 }
 
-/** Reads input and output tokens, in either naming; undefined if neither is reported. */
+/** Accepts both namings of the fields; undefined if neither count is reported. */
 export function readInputOutput(reported: Fields): UsageReport | undefined {
   const input = firstCount(reported["input_tokens"], reported["prompt_tokens"]);
   const output = firstCount(reported["output_tokens"], reported["completion_tokens"]);
@@ -80,7 +77,6 @@ export function readInputOutput(reported: Fields): UsageReport | undefined {
   return { usage, ...defined({ flaw: inputOutputFlaw(reported) }) };
 }
 
-/** The first readable count. */
 export function firstCount(...values: readonly unknown[]): number | undefined {
   for (const value of values) {
     const count = asCount(value);
@@ -89,17 +85,16 @@ export function firstCount(...values: readonly unknown[]): number | undefined {
   return undefined;
 }
 
-/** The text without quotes if it is a number of at least 0; else undefined. */
 export function costText(raw: string | undefined): string | undefined {
   const text = raw?.replaceAll('"', "");
   return text !== undefined && /^\d+(\.\d+)?([eE][+-]?\d{1,3})?$/.test(text) ? text : undefined;
 }
 
 /**
- * The cost that a provider reports for its answer: `usage.cost` in USD, else
- * `usage.cost_in_usd_ticks`, as plain decimal USD text ("0.0832"), read digit by digit from the
- * answer's own text, which must be valid JSON. Undefined if it reports no amount. An amount too
- * large for any bill becomes `hugeUsd`, which is above every reserve.
+ * The cost that a provider reports for its answer, as plain decimal USD text ("0.0832"):
+ * `usage.cost` in USD, else `usage.cost_in_usd_ticks`. It is read digit by digit from `text`, which
+ * must be valid JSON. Undefined if no amount is reported. An amount too large for any bill becomes
+ * `hugeUsd`, which is above every reserve.
  */
 export function readReportedCost(text: string): string | undefined {
   const usage = findPath(text, "usage");
@@ -123,7 +118,7 @@ function sliceSpan(text: string, span: Span | undefined): string {
   return span === undefined ? "" : text.slice(span.start, span.end);
 }
 
-/** The number or numeric string `raw`, at least 0, divided by 10^`digits`; else undefined. */
+/** Divides a number or numeric string of at least 0 by 10^`digits`; undefined for other text. */
 function plainUsd(raw: string, digits: number): string | undefined {
   const number = /^"?(\d[^"]*)"?$/.exec(raw)?.[1];
   const written = number === undefined ? undefined : parseDecimal(number);

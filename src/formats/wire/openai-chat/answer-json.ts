@@ -41,7 +41,6 @@ import { readUsage, usageJson } from "./usage.ts";
 
 type Fields = Readonly<Record<string, unknown>>;
 
-/** The JSON answers of chat completions. */
 export const openaiChatAnswers: AnswerCodec = {
   relay(json, label, reading) {
     const choice = firstChoice(json);
@@ -93,10 +92,13 @@ export const openaiChatAnswers: AnswerCodec = {
 };
 
 const UNUSABLE = failedRead(unusableFailure());
-/** The model wrote invalid calls, for which the provider is not blamed. */
+/** The model wrote invalid calls, which does not count as a breach of the provider's listing. */
 const UNUSABLE_CALLS = failedRead(withoutBlame(unusableFailure()));
 
-/** The first choice; undefined if it has no message, so that the body is no answer of this wire. */
+/**
+ * Undefined if the first choice has no message and no error: the body is then no answer of this
+ * wire.
+ */
 function firstChoice(json: AnswerJson): Fields | undefined {
   const { choices } = json.value;
   const choice = Array.isArray(choices) ? asObject(choices[0]) : undefined;
@@ -110,7 +112,7 @@ function failureInChoice(json: AnswerJson, choice: Fields): FailedRead | undefin
   return failedRead(classifyEmbeddedError(isOwn ? choice : json.value));
 }
 
-/** The calls; undefined if one has no name, or arguments that are not a JSON object. */
+/** Undefined if a call has no name, or arguments that are not a JSON object. */
 function readCalls(value: unknown, { toolSignature }: AnswerReading): ToolCall[] | undefined {
   if (!Array.isArray(value)) return [];
   const calls: ToolCall[] = [];
@@ -141,7 +143,7 @@ function toolCallsMember(calls: readonly ToolCall[], ids: UniqueIds): string {
   return list === "" ? "" : `,"tool_calls":[${list}]`;
 }
 
-/** The older format has one call; providers were asked for no more. */
+/** The older format (`functions`) has one call, and the provider was asked for no more. */
 function functionCallMember([call]: readonly ToolCall[]): string {
   if (call === undefined) return "";
   const { name, argumentsJson } = call;
@@ -153,7 +155,6 @@ function callJson(call: ToolCall, ids: UniqueIds): string {
   return JSON.stringify({ id: ids.take(call.id), type: "function", function: fn });
 }
 
-/** The provider's text with the marketplace's model id, one choice, and the cost in its usage. */
 function relayed(
   json: AnswerJson,
   choice: Fields,

@@ -140,7 +140,7 @@ const toolChoice: Check = textOr(
   "must be a string or an object",
 );
 
-/** The grammar of a chat-completions body: known fields have a type, unknown members pass. */
+/** The grammar of a chat-completions body. Known fields have a type; unknown members pass. */
 export const checkBody: Check = shape(
   {
     ...commonFields,
@@ -175,7 +175,7 @@ export const checkBody: Check = shape(
   { required: ["model", "messages"], other: refuseForbidden },
 );
 
-/** The kind of media by part type, with spellings that only some servers accept. */
+/** Media kinds by part type, with spellings that only some servers accept. */
 const kinds: Readonly<Partial<Record<ChatWord, MediaPart["kind"]>>> = {
   image_url: "image",
   input_image: "image",
@@ -195,7 +195,6 @@ const kindByWord = Array.from(
   (_, id) => kinds[(chatVocabulary.nameOf(id) ?? "") as ChatWord],
 );
 
-/** Finds the media parts of all messages of a checked body. */
 export function findMedia(doc: JsonDocument, media: MediaCollector): void {
   const messages = doc.member(0, word.messages);
   const end = doc.next(messages);
@@ -217,12 +216,10 @@ export function findMedia(doc: JsonDocument, media: MediaCollector): void {
   }
 }
 
-/** The kind of a checked content part; undefined for text and for parts of unknown types. */
 export function partKind(doc: JsonDocument, part: JsonNode): MediaPart["kind"] | undefined {
   return kindByWord[doc.word(doc.member(part, word.type))];
 }
 
-/** Bytes of the base64 text of an image sent as a data URL; 0 for other parts. */
 function inlineBytes(doc: JsonDocument, part: JsonNode): number {
   const image = doc.member(part, word.image_url);
   if (image === ABSENT || !doc.isObject(image)) return 0;
@@ -234,7 +231,7 @@ function inlineBytes(doc: JsonDocument, part: JsonNode): number {
   return marker === undefined ? 0 : doc.end(url) - 1 - start - marker.length;
 }
 
-/** True if the body contains the media itself: a data URL, or `data` without an address. */
+/** True if the body contains the media itself: as a data URL, or in `data` without a URL. */
 function isInline(doc: JsonDocument, part: JsonNode): boolean {
   const held = doc.present(part, doc.word(doc.member(part, word.type)));
   if (held === ABSENT) return false;

@@ -15,14 +15,13 @@ import type { Fields, UsageReport } from "../neutral/usage-report.ts";
 import { sseDataText } from "../sse/sse.ts";
 import { findChoice, usageJson } from "./usage.ts";
 
-/** The members that every chunk of one answer repeats. */
 export interface ChunkLabel {
   readonly id: string;
   readonly createdSeconds: number;
   readonly modelId: string;
 }
 
-/** The members every chunk begins with, up to and including the comma before `choices`. */
+/** The members with which every chunk begins, up to and including the comma before `choices`. */
 export function chunkHead(label: ChunkLabel): string {
   return (
     `{"id":${JSON.stringify(label.id)},"object":"chat.completion.chunk",` +
@@ -30,13 +29,12 @@ export function chunkHead(label: ChunkLabel): string {
   );
 }
 
-/** Puts a member into the first choice of a chunk or of a whole answer. */
 export function withChoiceMember(text: string, key: string, json: string): string {
   const choice = findChoice(text);
   return choice === undefined ? text : withMember(text, choice, { key, json });
 }
 
-/** Keeps the first of these choices only: the service promises exactly one. */
+/** Keeps only the first choice, because the service promises exactly one. */
 export function withOneChoice(text: string, choices: unknown): string {
   if (!Array.isArray(choices) || choices.length < 2) return text;
   const array = findPath(text, "choices");
@@ -45,7 +43,7 @@ export function withOneChoice(text: string, choices: unknown): string {
   return `${text.slice(0, array.start)}[${text.slice(first.start, first.end)}]${text.slice(array.end)}`;
 }
 
-/** The chunk without a choice for callers of `include_usage`: usage and cost of the answer. */
+/** The chunk with usage and cost, for clients that sent `include_usage`. It has no choice. */
 export function usageChunkText(head: string, usage: string): string {
   return sseDataText(`${head}"choices":[],"usage":${usage}}`);
 }
@@ -59,7 +57,7 @@ export function lastChunk(head: string, finish: string | null, usage?: string): 
   return `${head}"choices":[${choice}]${usage === undefined ? "" : `,"usage":${usage}`}}`;
 }
 
-/** The usage of an answer that failed, sent before its terminal error; empty if there is none. */
+/** The usage of a failed answer, sent before its terminal error; empty if there is none. */
 export function renderKnownUsage(
   head: string,
   { report, costUsd, wantsUsageChunk }: KnownUsage,
@@ -69,7 +67,9 @@ export function renderKnownUsage(
   return wantsUsageChunk ? usageChunkText(head, usage) : sseDataText(lastChunk(head, null, usage));
 }
 
-/** True for a cost above 0, which earlier attempts can have even if the last reported nothing. */
+/**
+ * True for a cost above 0. Earlier attempts can have one even if the last attempt reported nothing.
+ */
 export function isSomeCost(costUsd: string): boolean {
   return /[1-9]/.test(costUsd);
 }
@@ -80,7 +80,7 @@ interface KnownUsage {
   readonly wantsUsageChunk: boolean;
 }
 
-/** The one terminal error event; nothing may follow it. */
+/** The terminal error event; nothing may follow it. */
 export function errorChunkText(head: string, refusal: Refusal): string {
   const error = JSON.stringify({
     code: refusal.class,
@@ -93,11 +93,10 @@ export function errorChunkText(head: string, refusal: Refusal): string {
   return sseDataText(`${head}"choices":[${choice}],"error":${error}}`);
 }
 
-/** The members of a delta with a piece of text. */
 const SAID: ReadonlySet<string> = new Set(["content", "role"]);
 
 /**
- * True if the chunk contains only a piece of text. Chunks with usage do not count, because the last
+ * True if the chunk has only a piece of text. A chunk with usage does not count, because the last
  * reported usage is the valid one.
  */
 export function isTextAlone({ value }: EventJson): boolean {
@@ -111,7 +110,6 @@ export function isTextAlone({ value }: EventJson): boolean {
   return isText && Object.keys(delta).every((key) => SAID.has(key) || isSilent(delta[key]));
 }
 
-/** The place of the text in a chunk for which `isTextAlone` is true. */
 export function textSpan(chunk: string): Span | undefined {
   const choice = findChoice(chunk);
   const delta = choice && findMember(chunk, choice.start, "delta");
@@ -125,7 +123,10 @@ function isSilent(value: unknown): boolean {
 const DONE = "[DONE]";
 const OPEN_OBJECT = 123;
 
-/** True for the end mark of the wire, also with blanks around it. No JSON object is one. */
+/**
+ * True for the end mark of the wire, also with blanks around it. An event that begins with `{` is
+ * rejected early.
+ */
 export function isDone(data: Buffer): boolean {
   if (data[0] === OPEN_OBJECT || data.length > 64) return false;
   return data.toString("latin1").trim() === DONE;
@@ -142,7 +143,7 @@ const REASONS: Readonly<Record<string, FinishReason>> = {
   model_context_window_exceeded: "length",
   // Mistral's word.
   model_length: "length",
-  // Stop reasons of wire_b, which some gateways pass on in answers of wire_a.
+  // Stop reasons of wire_b, which some gateways write in answers of wire_a.
   max_tokens: "length",
   refusal: "refusal",
   tool_use: "tool_calls",
@@ -158,7 +159,7 @@ const WORDS: Readonly<Record<FinishReason, string>> = {
 
 const wireWords: ReadonlySet<string> = new Set([...Object.values(WORDS), "function_call"]);
 
-/** Words that report a failure: OpenRouter's, DeepSeek's and Z.ai's. */
+/** Finish reasons that report a failure: OpenRouter's, DeepSeek's and Z.ai's. */
 const FAILURES: ReadonlySet<string> = new Set([
   "error",
   "insufficient_system_resource",
@@ -166,34 +167,32 @@ const FAILURES: ReadonlySet<string> = new Set([
 ]);
 
 /**
- * The neutral reason of a wire_a word; unknown words are a plain stop. Some hosts write
- * `MAX_TOKENS`, or `content_filter: SAFETY`.
+ * An unknown word counts as a plain stop. Some hosts write `MAX_TOKENS`, or `content_filter:
+ * SAFETY`.
  */
 export function toReason(word: string): FinishReason {
   const plain = /^\w*/.exec(word)?.[0].toLowerCase() ?? "";
   return Object.hasOwn(REASONS, plain) ? (REASONS[plain] ?? "stop") : "stop";
 }
 
-/** The wire's word for a reason; calls of the older format (`usesFunctions`) have their own. */
 export function toWord(reason: FinishReason, usesFunctions: boolean): string {
   return usesFunctions && reason === "tool_calls" ? "function_call" : WORDS[reason];
 }
 
-/** Facts beside the provider's word that decide the client's word. */
 interface WordUse {
   readonly hasCalls: boolean;
   readonly usesFunctions: boolean;
 }
 
-/** The client's finish reason: strict clients accept only five words, so others are replaced. */
+/** The client's finish reason. Strict clients accept only the five words of the wire. */
 export function clientWord(word: string, { hasCalls, usesFunctions }: WordUse): string {
   if (wireWords.has(word)) return word;
   return toWord(settledFinish(toReason(word), hasCalls), usesFunctions);
 }
 
 /**
- * True if the finish reason of a complete answer is missing or names a tool call that the answer
- * lacks. With calls it may be missing, because xAI omits it then.
+ * True if the finish reason of a complete answer is missing, or names a tool call that the answer
+ * does not have. With calls it may be missing, because xAI omits it then.
  */
 export function isWrongWord(word: string, hasCalls: boolean): boolean {
   if (word === "") return !hasCalls;
@@ -204,29 +203,23 @@ export function isFailureWord(word: unknown): boolean {
   return typeof word === "string" && FAILURES.has(word);
 }
 
-/** True for a chunk with an `error`, or with a finish reason that reports a failure. */
 export function isErrorChunk(chunk: Fields, choice: Fields | undefined): boolean {
   const error = chunk["error"];
   if (error !== undefined && error !== null && error !== false) return true;
   return choice !== undefined && (isFailureWord(choice["finish_reason"]) || !!choice["error"]);
 }
 
-/** True if a message or a delta has calls of tools, in either format. */
 export function containsCalls(message: Fields): boolean {
   const { tool_calls: calls, function_call: call } = message;
   return (Array.isArray(calls) && calls.length > 0) || asObject(call) !== undefined;
 }
 
-/** The texts of a message or of a delta. */
 export interface AnswerTexts {
   readonly text: string;
   readonly reasoning: string;
 }
 
-/**
- * Reads `content` (text, or the parts that some servers send) and the reasoning text under any of
- * its names.
- */
+/** Reads `content`, which some servers send as parts, and the reasoning under any of its names. */
 export function answerTexts(message: Fields): AnswerTexts {
   const content = message["content"];
   const parts = Array.isArray(content) ? content.map(asObject) : [];

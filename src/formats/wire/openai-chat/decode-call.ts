@@ -22,7 +22,10 @@ import { decodeMessages } from "./decode-messages.ts";
 /** Fields whose silent loss would change the answer. */
 const refused: ReadonlySet<string> = new Set<ChatWord>(["response_format", "thinking"]);
 
-/** Fields that have a counterpart or are the gateway's own; everything else is dropped. */
+/**
+ * Fields that the other wire has too or that the gateway reads. All fields in neither list are
+ * dropped.
+ */
 const carried: ReadonlySet<string> = new Set<ChatWord>([
   ...GATEWAY_FIELDS,
   "stream_options",
@@ -40,7 +43,6 @@ const carried: ReadonlySet<string> = new Set<ChatWord>([
   "n",
 ]);
 
-/** Decodes a checked chat-completions body for a messages provider. */
 export function decodeCall(doc: JsonDocument, notes: TranslationIssues): ChatCall {
   noteFields(doc, notes, { refused, carried });
   noteBothUsers(doc, notes);
@@ -60,7 +62,10 @@ export function decodeCall(doc: JsonDocument, notes: TranslationIssues): ChatCal
   };
 }
 
-/** The tools in the newer format, or in the older one, which has one call at a time. */
+/**
+ * Reads the tools in the older format if there are any, else in the newer one. The older format has
+ * one call at a time.
+ */
 function decodeChoice(doc: JsonDocument, notes: TranslationIssues): Chosen {
   const legacy = decodeFunctions(doc, notes);
   if (legacy !== undefined) return { ...legacy, parallelTools: false };
@@ -79,7 +84,7 @@ function noteBothUsers(doc: JsonDocument, notes: TranslationIssues): void {
   if (bothUsers) notes.drop("safety_identifier");
 }
 
-/** Leaves out blank sequences, which wire_b refuses. */
+/** Leaves out blank stop sequences, because wire_b refuses them. */
 function decodeStops(doc: JsonDocument, notes: TranslationIssues): readonly JsonText[] {
   const stop = doc.present(0, word.stop);
   if (stop === ABSENT) return [];
@@ -92,7 +97,7 @@ function decodeStops(doc: JsonDocument, notes: TranslationIssues): readonly Json
 const toolMembers = new Set([word.type, word.function]);
 const functionMembers = new Set([word.name, word.description, word.parameters]);
 
-/** The function tools; other kinds are refused, with their path. */
+/** Tools of other kinds than `function` are refused. */
 function decodeTools(doc: JsonDocument, notes: TranslationIssues): readonly ToolSpec[] {
   const list = doc.present(0, word.tools);
   if (list === ABSENT) return [];
@@ -110,7 +115,6 @@ function decodeTools(doc: JsonDocument, notes: TranslationIssues): readonly Tool
   return tools;
 }
 
-/** Describes a function tool, in the newer or the older format. */
 function functionSpec(doc: JsonDocument, spec: JsonNode): ToolSpec {
   return {
     name: doc.raw(doc.member(spec, word.name)),
@@ -125,7 +129,6 @@ interface Chosen {
   readonly parallelTools: boolean;
 }
 
-/** The caller's tool choice; dropped if there are no tools. */
 function decodeToolChoice(
   doc: JsonDocument,
   { tools, notes }: { tools: readonly ToolSpec[]; notes: TranslationIssues },
@@ -167,7 +170,7 @@ function readNamedTool(doc: JsonDocument, choice: JsonNode): ToolChoice | undefi
   return { kind: "tool", name: doc.raw(doc.member(named, word.name)) };
 }
 
-/** `allowed_tools` keeps the listed tools, and the model may or must choose one of them. */
+/** `allowed_tools` keeps the listed tools, of which the model may or must call one. */
 function allowedTools(
   doc: JsonDocument,
   allowed: JsonNode,
@@ -193,7 +196,6 @@ interface LegacyTools {
   readonly toolChoice: ToolChoice | undefined;
 }
 
-/** Decodes `functions` and `function_call`, the older format; undefined if there are none. */
 function decodeFunctions(doc: JsonDocument, notes: TranslationIssues): LegacyTools | undefined {
   const list = doc.present(0, word.functions);
   const chosen = doc.present(0, word.function_call);

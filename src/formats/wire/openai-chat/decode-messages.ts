@@ -16,7 +16,10 @@ export interface DecodedMessages {
   readonly messages: readonly Message[];
 }
 
-/** Decodes the messages: system texts are separate, tool results join the user's message. */
+/**
+ * System texts are returned separately from the messages. Tool results become part of the user's
+ * message.
+ */
 export function decodeMessages(doc: JsonDocument, notes: TranslationIssues): DecodedMessages {
   const system: JsonText[] = [];
   const messages = new MessageList(notes);
@@ -50,7 +53,6 @@ export function decodeMessages(doc: JsonDocument, notes: TranslationIssues): Dec
   return { system, messages: messages.finish() };
 }
 
-/** Adds a tool result in the older format. */
 function addFunctionResult(messages: MessageList, message: SourceMessage): void {
   const callId = message.legacy.answeredId();
   if (callId === undefined) {
@@ -82,7 +84,7 @@ function dropMembers({ doc, node, notes }: SourceMessage, carried: ReadonlySet<n
   dropOthers(doc, node, { carried, path: "messages[].", notes });
 }
 
-/** The texts of a message without blank ones, which wire_b refuses. */
+/** Leaves out blank texts, because wire_b refuses them. */
 function contentTexts(message: SourceMessage): readonly JsonText[] {
   const { doc, node } = message;
   const content = doc.present(node, word.content);
@@ -170,13 +172,14 @@ interface OpenAssistantMessage {
 }
 
 /**
- * Joins adjacent messages of one role, because wire_b requires all results of a round in one
- * message. Empty messages are left out, but a user message without an adjacent one is refused.
+ * Joins adjacent messages of one role, because wire_b requires the results of all parallel calls in
+ * one message. Empty messages are left out, but an empty user message without another user message
+ * next to it is refused.
  */
 class MessageList {
   readonly #notes: TranslationIssues;
   readonly #messages: (OpenUserMessage | OpenAssistantMessage)[] = [];
-  /** Path of an empty user message without an adjacent one so far. */
+  /** Path of an empty user message that has no user message next to it so far. */
   #emptyPath: string | undefined;
 
   constructor(notes: TranslationIssues) {
@@ -227,14 +230,13 @@ function append<T>(list: T[], more: readonly T[]): void {
 }
 
 /**
- * The calls of a history in the older format, which have no ids: each call gets an id by its
- * position, and the next result takes it.
+ * Calls in the older format, which has no ids. Each call gets an id by its position, and the next
+ * result takes that id.
  */
 class LegacyCalls {
   #count = 0;
   #openId: string | undefined;
 
-  /** The call; undefined if its arguments are not an object. */
   call(doc: JsonDocument, called: JsonNode): ToolCall | undefined {
     const text = doc.present(called, word.arguments);
     const input = text === ABSENT ? ("{}" as JsonText) : argumentsObject(doc, text);
@@ -243,7 +245,6 @@ class LegacyCalls {
     return { id: this.#openId, name: doc.raw(doc.member(called, word.name)), input };
   }
 
-  /** Takes the id of the open call for its result; undefined if no call is open. */
   answeredId(): string | undefined {
     const id = this.#openId;
     this.#openId = undefined;

@@ -24,7 +24,7 @@ import {
 import { aggregatorControls, profiledMembers } from "../wire-profile.ts";
 import { signatureJson, PLACEHOLDER_SIGNATURE } from "./tool-calls.ts";
 
-/** The body of a translated call, with few fields: strict servers refuse unknown ones. */
+/** Writes a translated call with few fields, because strict servers refuse unknown ones. */
 export function encodeCall(call: ChatCall, { request, deployment }: EncodeTarget): Buffer {
   const hasTools = call.tools.length > 0;
   const members = {
@@ -46,7 +46,6 @@ export function encodeCall(call: ChatCall, { request, deployment }: EncodeTarget
   return textBytes(objectText(profiledMembers(members, deployment)));
 }
 
-/** The profile's rules for messages. */
 interface MessageForm {
   readonly textOnly: boolean;
   readonly noNull: boolean;
@@ -76,7 +75,7 @@ function addMessage(messages: JsonText[], message: Message, form: MessageForm): 
       messages.push(messageText("system", message.text));
       break;
     case "user":
-      // Results must directly follow the assistant's calls, so they go first.
+      // Tool results must directly follow the assistant's calls.
       for (const result of message.results) messages.push(resultText(result));
       if (message.texts.length > 0 || message.results.length === 0) {
         messages.push(messageText("user", userContent(message.texts, form)));
@@ -124,7 +123,7 @@ function assistantText(message: AssistantMessage, form: MessageForm): JsonText {
   });
 }
 
-/** The signature of a call. The provider requires one on the first of parallel calls only. */
+/** The provider requires a signature only on the first of parallel calls. */
 function signatureFor(
   { signature }: ToolCall,
   index: number,

@@ -11,7 +11,6 @@ import {
   type QuestionTools,
 } from "../neutral/provider-answer.ts";
 
-/** How providers of this wire are questioned by conformance checks. */
 export const providerQuestions: ProviderQuestions = {
   writeBody,
   readWhole: readCompletion,
@@ -97,7 +96,6 @@ function readCompletion(json: Fields | undefined): ProviderAnswer {
   };
 }
 
-/** Servers call it by one of two names. */
 function thinkingIn(message: Fields | undefined): string {
   return textOf(message?.["reasoning_content"]) || textOf(message?.["reasoning"]);
 }
@@ -137,7 +135,6 @@ function readChunks(events: readonly ProviderEvent[]): ProviderAnswer {
   };
 }
 
-/** The chunks of one answer together. */
 class ChunkParts {
   text = "";
   thinking = "";

@@ -18,8 +18,8 @@ import { encodeCall } from "./encode-request.ts";
 import { signatureJson, PLACEHOLDER_SIGNATURE } from "./tool-calls.ts";
 
 /**
- * Gives the first call of a message a placeholder if no call of it has a signature, because many
- * clients lose the provider's.
+ * Gives the first call of a message a placeholder if none of its calls has a signature, because
+ * many clients lose the provider's signature.
  */
 function addPlaceholderSignatures(doc: JsonDocument, splice: Splice): void {
   eachItem(doc, doc.present(0, word.messages), (message) => {
@@ -51,7 +51,6 @@ function findMember(doc: JsonDocument, object: JsonNode, name: string): JsonNode
 
 const headers = { "content-type": "application/json" };
 
-/** The request half of chat completions. */
 export const openaiChatRequests: RequestCodec = {
   path: "/chat/completions",
   temperatureMax: 2,
@@ -100,7 +99,7 @@ function editBody(doc: JsonDocument, splice: Splice, { request, deployment }: En
   if (request.stream && profile?.usageUnasked !== true) askForUsage(doc, splice);
 }
 
-/** Requests usage in a stream; the provider reports none otherwise, and nothing could be billed. */
+/** Requests usage in a stream. Otherwise the provider reports none, and nothing could be billed. */
 function askForUsage(doc: JsonDocument, splice: Splice): void {
   const yes = "true" as JsonText;
   const options = doc.member(0, word.stream_options);
@@ -114,9 +113,9 @@ function askForUsage(doc: JsonDocument, splice: Splice): void {
 }
 
 /**
- * Removes fields that clients write twice, because strict servers refuse unknown fields. Helpers of
- * the official clients add their own parsed copies of an answer, `parsed` and `parsed_arguments`,
- * and send them back with the history. Codex repeats the name of a function beside it.
+ * Removes fields that clients add, because strict servers refuse unknown fields. Helpers of the
+ * official clients add parsed copies of an answer (`parsed`, `parsed_arguments`) and send them back
+ * with the history. Codex repeats the name of a function next to `function`.
  */
 function removeClientCopies(doc: JsonDocument, splice: Splice): void {
   eachItem(doc, doc.present(0, word.messages), (message) => {

@@ -20,7 +20,6 @@ import { readUsage } from "./usage.ts";
 
 type Emit = (event: ChatEvent) => void;
 export interface DecoderOptions {
-  /** True if the word is one of the request's stop sequences. */
   readonly isStopSequence: (word: string) => boolean;
   readonly note: ServedModelNote;
   readonly reading: AnswerReading;
@@ -126,5 +125,5 @@ export class OpenaiChatDecoder implements StreamDecoder {
   }
 }
 
-/** The model wrote too many calls, for which the provider is not blamed. */
+/** The model wrote too many calls, which does not count as a breach of the provider's listing. */
 const TOO_MANY_CALLS = withoutBlame(unusableFailure());

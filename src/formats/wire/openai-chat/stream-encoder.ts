@@ -21,7 +21,10 @@ interface SentCall {
   hasEnded: boolean;
 }
 
-/** Encodes neutral events for a wire_a client: role first, dense tool indexes, one finish. */
+/**
+ * Encodes neutral events for a wire_a client: the role comes first, tool indexes have no gaps, and
+ * there is one finish reason.
+ */
 export class OpenaiChatEncoder implements StreamEncoder {
   readonly keepAliveText: string = sseCommentText("keep-alive");
   readonly #head: string;
@@ -115,7 +118,7 @@ export class OpenaiChatEncoder implements StreamEncoder {
     this.#callDelta(call.index, { head: "", fn }, out);
   }
 
-  /** Writes a piece of a call. The older format has one call; providers were asked for no more. */
+  /** The older format (`functions`) has one call, and the provider was asked for no more. */
   #callDelta(index: number, { head, fn }: { head: string; fn: string }, out: OutputPieces): void {
     if (!this.#usesFunctions) {
       this.#chunk(`{"tool_calls":[{"index":${index},${head}"function":${fn}}]}`, out);
@@ -124,7 +127,7 @@ export class OpenaiChatEncoder implements StreamEncoder {
 
   #endCall(call: SentCall | undefined, out: OutputPieces): void {
     if (call === undefined || call.hasEnded) return;
-    // An empty text is not JSON, so a call without arguments gets the empty object.
+    // Empty text is not JSON, so a call without arguments gets the empty object.
     if (!call.hasArguments) this.#arguments(call, "{}", out);
     call.hasEnded = true;
   }

@@ -59,9 +59,9 @@ interface RelayedChunk {
 }
 
 /**
- * Relays a wire_a stream to a wire_a client. Only the model id is replaced in the chunks. Usage is
- * held and sent at the end with the cost: in the chunk with the finish reason, or in its own chunk
- * for a caller that asked for one.
+ * Relays a wire_a stream to a wire_a client. The model id is replaced. Usage is held and sent at
+ * the end with the cost: in the chunk with the finish reason, or in its own chunk for a client that
+ * asked for one.
  */
 export class OpenaiChatRelay implements StreamDriver {
   readonly keepAliveText: string = sseCommentText("keep-alive");
@@ -72,17 +72,15 @@ export class OpenaiChatRelay implements StreamDriver {
   readonly #repeated = new RepeatedEvent();
   /** Created at the first fragment of a call, which few streams have. */
   #fragments: CallFragments | undefined;
-  /** The frame of a repeated event as the client gets it. */
+  /** The frame of a repeated event, as the client gets it. */
   #sent: TextFrame = { before: "", after: "" };
   #report: UsageReport | undefined;
   #usageText: string | undefined;
-  /** Id and time of the first chunk. */
   #named: ChunkNames | undefined;
   #hasChoices = false;
-  /** The first finish reason; empty until there is one. */
   #finish = "";
   #hasCalls = false;
-  /** The chunk with the finish reason, until the usage is known. */
+  /** The chunk with the finish reason, held until the usage is known. */
   #last: string | undefined;
 
   constructor(label: AnswerLabel, note: ServedModelNote, reading?: AnswerReading) {
@@ -126,7 +124,8 @@ export class OpenaiChatRelay implements StreamDriver {
     const content = classifyContent(choice);
     this.#hasCalls ||= content === "calls";
     const isSilent = textOf(choice["finish_reason"]) === "";
-    // Clients read the delta of every chunk, so a chunk with neither delta nor reason is left out.
+    // Clients read the delta of every chunk, so a chunk with neither delta nor finish reason is
+    // dropped.
     if (isSilent && asObject(choice["delta"]) === undefined) return "silent";
     const isContent = content !== "none";
     this.#relay(json, { choices, choice, isContent }, out);
@@ -171,13 +170,13 @@ export class OpenaiChatRelay implements StreamDriver {
       if (this.#repeated.isLearning && isTextAlone(json)) this.#learn(json.text, text);
     } else if (!isContent) this.#last = text;
     else {
-      // Content is not held, so the reason gets its own chunk.
+      // Content is not held, so the finish reason gets its own chunk.
       out.add(sseDataText(withChoiceMember(text, "finish_reason", "null")));
       this.#last = lastChunk(this.#headText(), finish);
     }
   }
 
-  /** The chunk with the corrections that strict clients of the wire need. */
+  /** Corrects what strict clients of the wire would refuse. */
   #mended(chunk: string, choice: Fields): string {
     const delta = asObject(choice["delta"]);
     const { finish_reason: finish } = choice;
@@ -211,7 +210,7 @@ export class OpenaiChatRelay implements StreamDriver {
     this.#sent = sentFrame;
   }
 
-  /** Takes the held last chunk unchanged, to be sent before a later one. */
+  /** Takes the held last chunk unchanged, to send it before a later chunk. */
   #takeLast(): string {
     const last = this.#last;
     this.#last = undefined;
@@ -237,7 +236,10 @@ export class OpenaiChatRelay implements StreamDriver {
     this.#usageText = span === undefined ? undefined : json.text.slice(span.start, span.end);
   }
 
-  /** Relays a chunk without a choice, unless it has usage or the client expects no such chunk. */
+  /**
+   * Relays a chunk without a choice only to a client that asked for usage, and only if it has no
+   * usage.
+   */
   #relayEmpty(json: EventJson, choices: unknown[] | undefined, out: OutputPieces): StepOutcome {
     const isUsage = asObject(json.value["usage"]) !== undefined;
     const isNote = choices !== undefined && !isUsage && this.#label.wantsUsageChunk;
@@ -250,7 +252,7 @@ export class OpenaiChatRelay implements StreamDriver {
     return chunkHead({ ...(this.#named ?? readNames({}, this.#label)), modelId });
   }
 
-  /** The provider's own usage object, with details that the gateway does not know. */
+  /** The provider's own usage object, which may have details that the gateway does not know. */
   #usageJson(costUsd: string): string {
     const text = this.#usageText;
     if (text === undefined) return usageJson(this.#report?.usage, costUsd);
@@ -267,7 +269,7 @@ function readNames(chunk: Fields, label: AnswerLabel): ChunkNames {
   };
 }
 
-/** The chunk without a usage that has a cost: the provider's cost is not the client's. */
+/** Sets a usage with a cost to null, because the provider's cost is not the client's. */
 function withoutCost(json: EventJson): string {
   if (asObject(json.value["usage"])?.["cost"] === undefined) return json.text;
   const object = findPath(json.text);
@@ -280,7 +282,7 @@ function withoutUsage(json: EventJson): string {
   return object === undefined ? json.text : withoutMember(json.text, object, "usage");
 }
 
-/** The content of a choice as the client sees it: calls of tools, other content, or nothing. */
+/** What the client sees in a choice: tool calls, other content, or nothing. */
 function classifyContent(choice: Fields): "calls" | "other" | "none" {
   const delta = asObject(choice["delta"]);
   if (delta === undefined) return "none";
@@ -291,13 +293,12 @@ function classifyContent(choice: Fields): "calls" | "other" | "none" {
 }
 
 /**
- * Writes the marketplace's model id over the provider's in the JSON texts of one answer. Chunks of
- * one stream begin with the same bytes up to the model, so the start of one chunk is compared with
- * the next before anything is searched.
+ * Replaces the provider's model id in the chunks of one answer. They begin with the same bytes up
+ * to the model, so a chunk is compared with the learned start before anything is searched.
  */
 class ModelSplice {
   readonly #json: string;
-  /** The start of a chunk up to the provider's model id, and its replacement. */
+  /** The start of a chunk up to and including the provider's model id. */
   #learned = "\0";
   #replacement = "";
 

@@ -20,7 +20,6 @@ interface Said {
   readonly name: string;
 }
 
-/** The flaws of one fragment of a call. */
 interface Flaw {
   /** The index that the fragment should have. */
   readonly call: number;
@@ -31,8 +30,8 @@ interface Flaw {
 
 /**
  * Corrects fragments of calls for a client of the same wire. Official clients join fragments by
- * index and concatenate the texts of other members, so calls that share an index are mixed up, and
- * a repeated id or name grows. Correct fragments stay the provider's bytes.
+ * index and concatenate all texts: calls that share an index would be mixed up, and a repeated id
+ * or name would grow. Correct fragments stay the provider's bytes.
  */
 export class CallFragments {
   readonly #reader: ToolCallReader;
@@ -65,8 +64,7 @@ export class CallFragments {
     const said = this.#said[call];
     this.#said[call] = { id: said?.id || id, name: said?.name || name };
     const hasWrongIndex = fields["index"] !== call;
-    // A call keeps its first id, as in a translation, because some hosts make one for each
-    // fragment.
+    // Only the first id of a call is kept, because some hosts make one for each fragment.
     const repeatsId = id !== "" && said !== undefined && said.id !== "";
     const repeatsName = name !== "" && said?.name === name;
     const isRight = !hasWrongIndex && !repeatsId && !repeatsName;
@@ -102,9 +100,8 @@ interface OpenCall {
   name: string;
   signature: string;
   isStarted: boolean;
-  /** Arguments that came before the name. */
   held: string;
-  /** Shows when the arguments are complete; then servers without indexes start the next call. */
+  /** Shows when the arguments are complete. Servers without indexes then start the next call. */
   readonly progress: JsonProgress;
 }
 
@@ -117,7 +114,7 @@ interface Fragment {
 /**
  * Joins fragments to calls. Servers disagree on everything here: the index may be missing or always
  * 0, the id or the name may come late, names may be repeated in every fragment. The time for a
- * fragment does not depend on the earlier ones.
+ * fragment does not depend on earlier ones.
  */
 export class ToolCallReader {
   readonly #byIndex = new Map<number, OpenCall>();
@@ -130,8 +127,8 @@ export class ToolCallReader {
   }
 
   /**
-   * Returns the number of the call that the fragment belongs to; undefined if it is no fragment, or
-   * there are too many calls.
+   * Returns the number of the fragment's call; undefined if it is no fragment, or if there are too
+   * many calls.
    */
   read(fragment: unknown, emit: Emit): number | undefined {
     const fields = asObject(fragment);
@@ -152,7 +149,7 @@ export class ToolCallReader {
     return this.#calls.length > 0;
   }
 
-  /** True above the most calls that any answer needs; later fragments are ignored. */
+  /** True above the most calls that any answer needs. Later fragments are ignored. */
   get hasTooManyCalls(): boolean {
     return this.#calls.length > ANSWER_CALLS_MAX;
   }
@@ -216,7 +213,7 @@ export class ToolCallReader {
 }
 
 /**
- * True if a named fragment starts a new call at an index already in use: its id differs, or it has
+ * True if a named fragment starts a new call at an index that is in use: its id differs, or it has
  * no id and brings arguments although those of the known call are complete.
  */
 function isAnother(known: OpenCall, { id, name, json }: Fragment): boolean {
@@ -227,23 +224,22 @@ function isAnother(known: OpenCall, { id, name, json }: Fragment): boolean {
 
 function argumentText(value: unknown): string {
   if (typeof value === "string") return value;
-  // Some servers send the object itself.
+  // Some servers send an object instead of its text.
   return asObject(value) === undefined ? "" : (tryPrint(value) ?? "");
 }
 
 /**
- * The value that the provider accepts for a lost signature (ai.google.dev, thought signatures, read
- * 22 November 2026); without any, it answers 400 to a call of the current turn.
+ * The provider accepts this value for a lost signature. Without a signature, it answers 400 to a
+ * call of the current turn (ai.google.dev, thought signatures, read 22 November 2026).
  */
 export const PLACEHOLDER_SIGNATURE = "skip_thought_signature_validator";
 
-/** The signature of a call or of a fragment of one; empty if it has none. */
 export function readSignature(call: Readonly<Record<string, unknown>>): string {
   const google = asObject(asObject(call["extra_content"])?.["google"]);
   return textOf(google?.["thought_signature"]);
 }
 
-/** The member of a call that brings a signature back. */
+/** The value of `extra_content`, the member of a call that sends a signature back. */
 export function signatureJson(signature: string): string {
   return `{"google":{"thought_signature":${JSON.stringify(signature)}}}`;
 }

@@ -21,8 +21,8 @@ import {
 } from "../neutral/usage-report.ts";
 
 /**
- * The usage of a wire_a body or chunk, with the deviations of the vendors corrected; undefined if
- * it reports none. `text` is the JSON of `body`, from which the cost is read digit by digit.
+ * The usage of a wire_a body or chunk, with the deviations of vendors corrected; undefined if none
+ * is reported. `text` is the JSON of `body`; the cost is read from it digit by digit.
  */
 export function readUsage(
   body: Readonly<Record<string, unknown>>,
@@ -42,7 +42,6 @@ export function readUsage(
   return { usage, ...defined({ reportedCostUsd: cost, flaw }) };
 }
 
-/** The tokens of the total above prompt and completion; 0 if there are none. */
 function computeGap(reported: Fields): number {
   const total = asCount(reported["total_tokens"]) ?? 0;
   const prompt = asCount(reported["prompt_tokens"]);
@@ -50,7 +49,7 @@ function computeGap(reported: Fields): number {
   return prompt === undefined ? 0 : Math.max(0, total - prompt - output);
 }
 
-/** Adds the gap as reasoning, unless the provider itself reported as much reasoning. */
+/** Adds the gap as reasoning, unless the provider has reported it as reasoning itself. */
 function withGap(usage: Usage, gap: number): Usage {
   const isCounted = usage.internalReasoning === gap;
   return isCounted ? usage : { ...usage, internalReasoning: usage.internalReasoning + gap };
@@ -88,7 +87,10 @@ export function choiceUsage(
   return Array.isArray(choices) ? asObject(asObject(choices[0])?.["usage"]) : undefined;
 }
 
-/** The usage object of a wire_a answer, zeros if none was reported; `costUsd` is number text. */
+/**
+ * All counts are 0 if none were reported. `costUsd` is the text of a number and is printed
+ * unchanged.
+ */
 export function usageJson(reported: Usage | undefined, costUsd: string): string {
   const usage = reported ?? ZERO_USAGE;
   const prompt = promptTokensTotal(usage);
@@ -136,7 +138,7 @@ function splitBuckets(reported: Fields): Usage | undefined {
   };
 }
 
-/** The prompt tokens; DeepSeek's hits and misses replace a missing total. */
+/** DeepSeek's cache hits and misses replace a missing total. */
 function readPrompt(reported: Fields): number | undefined {
   const total = asCount(reported["prompt_tokens"]);
   if (total !== undefined) return total;
@@ -151,7 +153,7 @@ interface OutputCounts {
   readonly reasoning: number;
 }
 
-/** xAI reports reasoning in addition to the completion, which its total reveals. */
+/** xAI counts reasoning in addition to the completion. Its total shows that. */
 function splitOutput(
   counts: OutputCounts,
   reported: Fields,
@@ -175,7 +177,6 @@ function choiceCost(text: string): Span | undefined {
   return usage && findMember(text, usage.start, "cost");
 }
 
-/** The place of the first choice in a chunk or in a whole answer. */
 export function findChoice(text: string): Span | undefined {
   const choices = findPath(text, "choices");
   return choices && findElements(text, choices.start, 1)[0];

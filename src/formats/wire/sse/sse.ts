@@ -1,8 +1,8 @@
 import { SSE_EVENT_BYTES_MAX, SSE_LINE_BYTES_MAX } from "../../../kernel/index.ts";
 
-/** One event of a server-sent stream. `data` may be a view of the bytes that were read. */
+/** One event of a stream. `data` may be a view of the bytes that were read. */
 export interface SseEvent {
-  /** The `event` field, trimmed; empty if the event has none. */
+  /** The `event` field, trimmed; empty if there is none. */
   readonly name: string;
   readonly data: Buffer;
 }
@@ -19,9 +19,9 @@ const DATA = Buffer.from("data");
 const EVENT = Buffer.from("event");
 
 /**
- * Reads events from bytes in any pieces: LF, CRLF and lone CR, a leading byte order mark, several
- * data lines, comments, and a last event without its blank line. An event that lies in one piece is
- * a view, without a copy.
+ * Reads events from bytes that are split anywhere. Accepts LF, CRLF and lone CR, a leading byte
+ * order mark, several data lines, comments, and a last event without its blank line. The data of an
+ * event that is in one piece is a view without a copy.
  */
 export class SseReader {
   readonly #onEvent: (event: SseEvent) => void;
@@ -37,7 +37,7 @@ export class SseReader {
     this.#onEvent = onEvent;
   }
 
-  /** Reads the next piece of the body. Once there is a fault, every call returns it. */
+  /** Reads the next piece of the body. After a fault, every call returns it. */
   push(bytes: Buffer): SseFault | undefined {
     let at = this.#skipLf && bytes[0] === LF ? 1 : 0;
     if (bytes.length > 0) this.#skipLf = false;
@@ -62,7 +62,7 @@ export class SseReader {
     return this.#fault;
   }
 
-  /** Ends the body: an unfinished last line and an event without its blank line still count. */
+  /** Ends the body. An unfinished last line and an event without its blank line still count. */
   end(): SseFault | undefined {
     if (this.#fault !== undefined) return this.#fault;
     if (this.#carry.length > 0) this.#carriedLine(NO_BYTES);
@@ -75,7 +75,6 @@ export class SseReader {
     else this.#carry.add(piece);
   }
 
-  /** Reads a line that began in earlier pieces. */
   #carriedLine(rest: Buffer): void {
     this.#carry.add(rest);
     const whole = this.#carry.take();
@@ -122,7 +121,6 @@ function behindByteOrderMark(bytes: Buffer, start: number, end: number): number 
   return hasMark && start + 3 <= end ? start + 3 : start;
 }
 
-/** True if the line starts with this name, followed by a colon or by nothing. */
 function hasField(bytes: Buffer, start: number, end: number, name: Buffer): boolean {
   const after = start + name.length;
   if (after > end || (after < end && bytes[after] !== COLON)) return false;
@@ -130,24 +128,22 @@ function hasField(bytes: Buffer, start: number, end: number, name: Buffer): bool
   return true;
 }
 
-/** The value of a field whose name ends at `colonAt`. */
 function valueAfter(bytes: Buffer, colonAt: number, end: number): Buffer {
   const start = bytes[colonAt + 1] === SPACE ? colonAt + 2 : colonAt + 1;
   return start >= end ? NO_BYTES : bytes.subarray(start, end);
 }
 
-/** Renders one event. Data with line breaks, which JSON text never has, becomes several lines. */
+/** Data with line breaks, which JSON text never has, becomes several lines. */
 export function sseEventText(name: string, data: string): string {
   return name === "" ? sseDataText(data) : `event: ${name}\n${sseDataText(data)}`;
 }
 
-/** Renders an event without a name. */
 export function sseDataText(data: string): string {
   if (!data.includes("\n") && !data.includes("\r")) return `data: ${data}\n\n`;
   return `data: ${data.split(/\r\n|\r|\n/).join("\ndata: ")}\n\n`;
 }
 
-/** Renders a comment, which keeps a silent connection open and which readers ignore. */
+/** A comment keeps a silent connection open; readers ignore it. */
 export function sseCommentText(comment: string): string {
   return `: ${comment.replaceAll(/[\r\n]/g, " ")}\n\n`;
 }
@@ -195,7 +191,6 @@ export class GrowingBuffer {
   }
 }
 
-/** Collects text for the client and returns it in one piece. */
 export class OutputPieces {
   #text = "";
 
@@ -203,7 +198,6 @@ export class OutputPieces {
     this.#text += text;
   }
 
-  /** Takes the text added since the last call; undefined if there is none. */
   take(): string | undefined {
     if (this.#text === "") return undefined;
     const text = this.#text;
@@ -211,7 +205,6 @@ export class OutputPieces {
     return text;
   }
 
-  /** Takes the collected text with `text` appended. */
   takeWith(text: string): string {
     this.#text += text;
     return this.take() ?? "";

@@ -15,12 +15,11 @@ import { type Excess, ScopeUse, type StoreTime, withLongerWait } from "./scope-u
 const SWEPT_PER_NEW_SCOPE = 2;
 const SWEPT_PER_SECOND = 64;
 
-/** The parts of a claim that its lease keeps. */
 type Claimed = Pick<LimitClaim, "scopes" | keyof TokenCount>;
 
 class MemoryLease implements LimitLease {
   readonly uses: readonly ScopeUse[];
-  /** The scopes in which it holds a place: those of the claim, until its client leaves. */
+  /** The scopes in which the lease holds a concurrency place: those of the claim until `depart`. */
   places: readonly ScopeUse[];
   readonly claim: Claimed;
   readonly second: number;
@@ -50,7 +49,6 @@ export class MemoryLimitStore implements LimitStore {
   #second = 0;
   #sweep: Iterator<[string, ScopeUse]> = this.#uses.entries();
 
-  /** Scopes held in memory now. */
   get scopeCount(): number {
     return this.#uses.size;
   }

@@ -13,26 +13,26 @@ import {
 const CONCURRENCY_RETRY_SECONDS = 1;
 const US_PER_SECOND = 1_000_000;
 
-/** A moment of the store's clock, which never goes backwards. */
 export interface StoreTime {
   readonly second: number;
   readonly us: number;
 }
 
-/** The limit that refuses a claim. */
 export interface Excess {
   readonly kind: LimitKind;
   readonly limit: number;
   readonly retryAfterSeconds: number;
-  /** The use, and the amount that the request adds; absent if nothing is counted. */
+  /**
+   * The use before the request, and the amount that the request would add; absent if nothing is
+   * counted.
+   */
   readonly used?: number;
   readonly asked?: number;
 }
 
-/** The state that few scopes need: a pace, a cooldown, declared windows. */
+/** State that few scopes need, allocated only for these: a pace, a cooldown, declared windows. */
 class ScopeExtras {
   readonly windows: DeclaredWindows = new DeclaredWindows();
-  /** The time at which the next turn of a paced scope is free. */
   nextSlotUs = 0;
   coolUntilUs = 0;
 
@@ -43,7 +43,6 @@ class ScopeExtras {
   }
 }
 
-/** The use of one scope. It is created on first use and dropped when nothing counts any more. */
 export class ScopeUse {
   readonly requests: RollingWindow = new RollingWindow();
   readonly tokens: RollingWindow = new RollingWindow();
@@ -92,7 +91,6 @@ export class ScopeUse {
     return counts ? withLongerWait(found, this.#queueExcess(scope, now.us)) : found;
   }
 
-  /** The concurrency limit, if it is reached; undefined if one more request may be in flight. */
   checkConcurrency({ limits: { concurrent } }: ScopeClaim): Excess | undefined {
     if (concurrent === undefined || this.inFlight < concurrent) return undefined;
     const full = excess("concurrency", concurrent, CONCURRENCY_RETRY_SECONDS);
@@ -116,7 +114,10 @@ export class ScopeUse {
     return waitUs;
   }
 
-  /** Adds `by` to the charges of `chargedAt` that still count. */
+  /**
+   * Adds `by` and `requests` to the charges of the second `chargedAt`, in the windows where they
+   * still count.
+   */
   correct(scope: ScopeClaim, by: TokenCount, requests: number, chargedAt: number): void {
     const second = this.tokens.newestSecond;
     this.tokens.correct(chargedAt, by.tokens);
@@ -168,7 +169,7 @@ export class ScopeUse {
   }
 }
 
-/** Keeps the first limit, which the refusal names, with the longer of both waits. */
+/** Keeps the first exceeded limit, which the refusal names, with the longer of both waits. */
 export function withLongerWait(
   first: Excess | undefined,
   other: Excess | undefined,

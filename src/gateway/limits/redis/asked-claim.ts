@@ -12,21 +12,19 @@ export class Asked<T> implements Deadline {
   readonly #resolve: (answer: T) => void;
   readonly #onLate: () => T;
 
-  /** `onLate` returns the caller's result if there is no answer. */
   constructor(dueMs: number, resolve: (answer: T) => void, onLate: () => T) {
     this.dueMs = dueMs;
     this.#resolve = resolve;
     this.#onLate = onLate;
   }
 
-  /** Answers the caller, unless it has given up. */
   answer(answer: T): void {
     if (!this.isLate) this.#resolve(answer);
   }
 
   onDue(nowMs: number): void {
-    // After a pause of this process an answer may have arrived unread: it is read before the next
-    // check.
+    // After a pause of this process, an answer that arrived in time may be unread: it is read
+    // before the next check.
     if (!this.#isDue) {
       this.#isDue = true;
       this.dueMs = nowMs;
@@ -37,19 +35,15 @@ export class Asked<T> implements Deadline {
   }
 }
 
-/** The outcome of a claim that Redis did not answer. */
 export const UNAVAILABLE: ClaimOutcome = { kind: "unavailable" };
 
-/** A claim that was sent and has no answer yet. */
 export class AskedClaim extends Asked<ClaimOutcome> {
-  /** The id of the lease if the claim is granted. */
   readonly id: string;
   readonly spec: ClaimSpec;
-  /** The scopes of departed calls that must have a free place too. */
+  /** The scopes of calls whose clients have left; they must have a free place too. */
   readonly departed: ClaimSpec | undefined;
-  /** The estimated tokens. */
   readonly charged: TokenCount;
-  /** How often it was sent; it is sent again after its slot was refilled. */
+  /** How often the claim was sent: it is sent again after its slot was refilled. */
   tries = 0;
 
   constructor(

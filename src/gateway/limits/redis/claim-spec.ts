@@ -13,11 +13,11 @@ import {
 } from "../limit-store.ts";
 import { MARK_SECONDS, USAGE_SECONDS } from "./take-steps.ts";
 
-/** The part that every claim of the same scopes sends; it is built once. */
+/** The part of a claim that depends only on its scopes; built once for them. */
 export interface ClaimSpec {
   readonly slot: string;
   readonly scopes: readonly ScopeClaim[];
-  /** The slot's marker, then usage and leases of each scope. */
+  /** Redis keys: the slot's marker, then usage and leases of each scope. */
   readonly keys: readonly string[];
   /**
    * The limits as the scripts read them, JSON: how long the marker is kept, then for each scope
@@ -25,11 +25,9 @@ export interface ClaimSpec {
    * us, [bucket length, quantity 1 to 4, limit, …], seconds to keep]; -1 = not limited.
    */
   readonly limits: string;
-  /** The number of pacing turns that a granted claim takes. */
   readonly turns: number;
 }
 
-/** Builds specs, and caches them for as long as their scopes live. */
 export class ClaimSpecs {
   readonly #known: WeakMap<readonly ScopeClaim[], ClaimSpec> = new WeakMap();
 
@@ -55,7 +53,6 @@ export function heldKey(slot: string, id: string): string {
   return `tm:${slot}:held:${id}`;
 }
 
-/** Reads the script's refusal of a claim; undefined if it is not one. */
 export function readRefused(
   { spec, departed }: { readonly spec: ClaimSpec; readonly departed: ClaimSpec | undefined },
   [at = -1, reason = -1, retryAfterSeconds = 1, used, asked]: readonly number[],
@@ -79,7 +76,6 @@ export function readRefused(
   };
 }
 
-/** Reads the script's counts of each scope; undefined if the answer is malformed. */
 export function readUsages(
   { scopes }: ClaimSpec,
   answer: readonly number[],
@@ -145,7 +141,10 @@ interface Reason {
   readonly limit: number | undefined;
 }
 
-/** The limits by the script's reason number; the declared windows follow them. */
+/**
+ * Indexed by the reason number of the script's refusal; the declared windows have the numbers after
+ * these.
+ */
 const REASONS: readonly ((limits: LimitSet) => Reason)[] = [
   () => ({ kind: "capacity", limit: 0 }),
   (limits) => ({ kind: "rps", limit: limits.requestsPerSecond }),

@@ -2,9 +2,10 @@ import { SLOT_SCRIPT } from "./slot-script.ts";
 import { MARK_SECONDS, TAKE_STEPS, USAGE_SECONDS } from "./take-steps.ts";
 
 /*
- * KEYS: the marker, then a usage hash each. ARGV: time, rows as JSON: [key, age, the four amounts].
- * Answers 1, or 0 if another process has rebuilt the slot already. A bucket becomes the larger of
- * its own value and the journal's, so that charges that were not lost count once.
+ * KEYS: the slot's marker, then the usage hash of each scope. ARGV: time, rows as JSON: [index of
+ * the usage hash, age, the four amounts]. Answers 1, or 0 if another process has rebuilt the slot
+ * already. A bucket becomes the larger of its own value and the journal's, so that charges that
+ * were not lost count once.
  */
 const REBUILD = `
 local mark, run = readMark(KEYS[1]), runId()
@@ -63,8 +64,8 @@ return answer
 `;
 
 /**
- * The first two names run the same script. They differ in whether a call waits for the claim, and
- * are measured separately.
+ * `claimLimits` and `handBackLimits` are one script under two names: a client waits for the calls
+ * with a claim, so they are measured separately.
  */
 export type LimitScript = "claimLimits" | "handBackLimits" | "rebuildLimits" | "peekLimits";
 

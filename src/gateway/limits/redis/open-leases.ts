@@ -2,20 +2,18 @@ import { assert } from "../../../kernel/index.ts";
 import type { LimitLease, TokenCount } from "../limit-store.ts";
 import type { ClaimSpec } from "./claim-spec.ts";
 
-/** A claim that Redis granted. */
 export class RedisLease implements LimitLease {
   readonly id: string;
   readonly spec: ClaimSpec;
-  /** The scopes in which it holds a place: those of the claim, until its client leaves. */
+  /** The scopes in which the lease holds a concurrency place: those of the claim until `depart`. */
   heldIn: ClaimSpec;
-  /** The estimate that was charged. */
   readonly charged: TokenCount;
   /** The second, by the store's clock, in which this lease was charged. */
   readonly second: number;
   readonly remainingRequests: number;
   readonly remainingTokens: number;
   readonly queueMs: number;
-  /** The start of its turns in microseconds, one for each paced scope. */
+  /** The start of the lease's turn in each paced scope, in microseconds. */
   readonly slotsUs: readonly number[];
   /** Monotonic milliseconds at which it was last known to be held in Redis. */
   heldAtMs: number;
@@ -41,7 +39,6 @@ export class RedisLease implements LimitLease {
   }
 }
 
-/** The open leases of this process, in a dense array whose index each lease stores. */
 export class OpenLeases {
   readonly #open: RedisLease[] = [];
 
@@ -55,7 +52,6 @@ export class OpenLeases {
     return lease;
   }
 
-  /** Removes a released lease, exactly once. */
   remove(released: LimitLease): RedisLease {
     const lease = this.find(released);
     const { at } = lease;
@@ -67,7 +63,6 @@ export class OpenLeases {
     return lease;
   }
 
-  /** The leases that pass, grouped by the scopes in which they hold a place. */
   bySpec(passes: (lease: RedisLease) => boolean): Map<ClaimSpec, RedisLease[]> {
     const found = new Map<ClaimSpec, RedisLease[]>();
     for (const lease of this.#open) {

@@ -39,19 +39,18 @@ const REFRESH_EVERY_MS = 3_000;
 const FRESH_MS = 1_500;
 /** The most claims that may wait for an answer; further ones are refused. */
 const ASKED_MAX = 8_192;
-/** Bounds how often a claim is sent, since a slot may be lost again while it is refilled. */
+/** Bounds how often a claim is sent, because its slot may be lost again while it is refilled. */
 const TRIES_MAX = 3;
 
 /** Bounds the log: one damaged slot among many intact ones would report again and again. */
 const REPORT_EVERY_MS = 10_000;
 
-/** First number of the claim script's answer. */
+/** First number of the script's answer to a claim. */
 const REFUSED = 0;
 const GRANTED = 1;
 const REBUILD = 2;
 
 export interface RedisLimitStoreOptions {
-  /** See `RedisLink`. */
   readonly servers: RedisServers;
   readonly recentUse: RecentUse;
   readonly clock: Clock;
@@ -63,9 +62,7 @@ export interface RedisLimitStoreOptions {
    * time. All stores of one server need the same clock.
    */
   readonly now?: () => number;
-  /** Counts the server's responses. */
   readonly counts?: LimitStoreCounts;
-  /** Scripts of others that are run on the same connection. */
   readonly sharedScripts?: RedisScripts;
 }
 
@@ -81,7 +78,6 @@ export class RedisLimitStore implements LimitStore {
   readonly #now: (() => number) | undefined;
   readonly #answerWithinMs: number;
   readonly #link: RedisLink;
-  /** Runs the scripts and counts their calls. */
   readonly #scripts: Pick<RedisLink, "run">;
   readonly #counts: LimitStoreCounts;
   readonly #calls: SlotCalls;
@@ -90,7 +86,6 @@ export class RedisLimitStore implements LimitStore {
   readonly #open: OpenLeases = new OpenLeases();
   readonly #deadlines: Deadlines;
   readonly #refreshing: NodeJS.Timeout;
-  /** The prefix of this process's lease ids. */
   readonly #name: string = createRecordId("lease").slice("lease_".length, -12);
   #claims = 0;
   #asked = 0;
@@ -117,13 +112,13 @@ export class RedisLimitStore implements LimitStore {
     this.#refreshing.unref();
   }
 
-  /** The connection, for other state that is shared on the same server. */
   get link(): Pick<RedisLink, "run"> {
     return this.#scripts;
   }
 
   /**
-   * Resolves once the first claim can be sent, or after `withinMs` while it continues to connect.
+   * Resolves once the first claim can be sent, or after `withinMs`; the store then continues to
+   * connect.
    */
   ready(withinMs: number): Promise<void> {
     return this.#link.ready(withinMs);
@@ -217,7 +212,7 @@ export class RedisLimitStore implements LimitStore {
       this.#deadlines.unwatch(asked);
       asked.answer(usages);
     };
-    // Sends the earlier steps first, so that they count.
+    // Sends the collected steps first, so that the counts include them.
     this.#calls.flush();
     this.#scripts.run("peekLimits", spec.keys, [this.#time()]).then(
       (answer) => end(isNumbers(answer) ? readUsages(spec, answer) : undefined),
@@ -239,7 +234,7 @@ export class RedisLimitStore implements LimitStore {
 
   #grant(asked: AskedClaim, answer: readonly number[]): void {
     const lease = new RedisLease(asked, answer, this.#clock.monotonicMs());
-    // The caller has given up.
+    // The caller has given up, so the granted claim is undone.
     if (asked.isLate) this.#finish(lease, NO_TOKENS, -1);
     else this.#open.add(lease);
     this.#end(asked, { kind: "claimed", lease });

@@ -1,15 +1,12 @@
 import { markKey, type ClaimSpec } from "./claim-spec.ts";
 import type { LimitScript } from "./limit-scripts.ts";
 
-/** The most steps, or refreshed leases, in one call, because a script blocks all others. */
+/** The most steps, or refreshed leases, in one call: a running script blocks all other calls. */
 export const STEPS_MAX = 1_000;
 
-/** One step of a slot's script. */
 export interface SlotStep {
   readonly kind: "claim" | "change";
-  /** How much it counts toward the `STEPS_MAX` of a call. */
   readonly size: number;
-  /** Writes the step in the format of `TAKE_STEPS`. */
   write(call: SlotCall): string;
   /** Called when the script has taken the step; `answer` is set for a claim. */
   taken(answer: unknown): void;
@@ -31,11 +28,11 @@ type Run = (
 export class SlotCalls {
   readonly #run: Run;
   readonly #time: () => string;
-  /** The call of each slot that still accepts steps. */
+  /** By slot, the call that still accepts steps. */
   readonly #open: Map<string, SlotCall> = new Map();
   #unsent: SlotCall[] = [];
 
-  /** `time` returns the first argument of a call, for all its steps. */
+  /** `time` returns the script's time argument, which all steps of a call share. */
   constructor(run: Run, time: () => string) {
     this.#run = run;
     this.#time = time;
@@ -48,7 +45,6 @@ export class SlotCalls {
     (isOpen ? open : this.#begin(slot, time)).add(step);
   }
 
-  /** Sends all collected steps now. */
   flush(): void {
     const unsent = this.#unsent;
     this.#unsent = [];
@@ -70,9 +66,8 @@ export class SlotCalls {
   }
 }
 
-/** One call of the script `TAKE_STEPS`. */
 export class SlotCall {
-  /** The slot's marker, then usage and leases of each scope that a step names. */
+  /** Redis keys: the slot's marker, then usage and leases of each scope that a step names. */
   readonly keys: string[];
   readonly time: string;
   readonly #places: Map<string, number> = new Map();
@@ -101,7 +96,9 @@ export class SlotCall {
     this.#size += step.size;
   }
 
-  /** Returns the number by which a step refers to these scopes. */
+  /**
+   * Adds the spec to the call, unless it is there; returns the number by which steps refer to it.
+   */
   spec(spec: ClaimSpec): number {
     const known = this.#specs.get(spec);
     if (known !== undefined) return known;

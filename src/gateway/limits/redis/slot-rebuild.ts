@@ -5,7 +5,7 @@ import { markKey, usageKey } from "./claim-spec.ts";
 /** The most slots that this process refills at once, because the journal has other work too. */
 const REBUILDS_AT_ONCE = 4;
 
-/** Refills slots that Redis lost from the journal, each slot once at a time. */
+/** Refills slots that Redis has lost, from the journal. A slot is refilled by one run at a time. */
 export class SlotRebuild {
   readonly #link: Pick<RedisLink, "run">;
   readonly #recentUse: RecentUse;

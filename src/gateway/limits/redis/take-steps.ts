@@ -1,24 +1,33 @@
 /** A lease that is not refreshed expires after this time. */
 const LEASE_SECONDS = 15;
 
-/** How long after its last call a slot is still known to be complete. */
+/**
+ * Seconds that a slot's marker lives after its last call; a slot without a marker counts as lost.
+ */
 export const MARK_SECONDS = 3_600;
 
-/** How long a scope without declared windows is stored: twice a window, if the clock steps back. */
+/**
+ * Seconds that the usage of a scope without declared windows is stored: two windows, in case the
+ * clock steps back.
+ */
 export const USAGE_SECONDS = 130;
 
 /*
  * ARGV: time, then JSON: [specs, steps]. A spec is [limits (see `claim-spec.ts`), the place of each
- * scope's usage among KEYS; its leases follow it]. The steps are taken in their order, each one of
- * 1 claim: spec, spec of departed calls or 0, lease id, tokens, prompt tokens, completion tokens 2
- * end: spec, spec where it is held, lease id, second of the claim, changes of the four amounts,
- * released pace slots… 3 depart: spec, spec of departed calls, lease id 4 refresh: spec, lease ids…
- * 5 cool: place of a usage, microseconds
+ * scope's usage among KEYS; its leases follow it]. The steps are taken in their order. Each is one
+ * of
+ * - 1 claim: spec, spec of departed calls or 0, lease id, tokens, prompt tokens, completion tokens
+ * - 2 end: spec, spec where the lease is held, lease id, second of the claim, changes of the four
+ *   amounts, released pace slots…
+ * - 3 depart: spec, spec of departed calls, lease id
+ * - 4 refresh: spec, lease ids…
+ * - 5 cool: place of a usage, microseconds
  *
- * Answers the claims, in their order: {1, second, remaining requests, remaining tokens, queue ms,
- * turns…}, {0, scope, reason, retry-after, used, asked} (the last two where something is counted)
- * or {2}: the slot must be rebuilt first. The first limit that refuses is named, with the longest
- * wait of all that do.
+ * Answers the claims, in their order, each by one of
+ * - {1, second, remaining requests, remaining tokens, queue ms, turns…}: granted
+ * - {0, scope, reason, retry-after, used, asked}: refused. Names the first limit that refuses, with
+ *   the longest wait of all that do; `used` and `asked` only where something is counted
+ * - {2}: the slot must be rebuilt first
  *
  * Ended leases are removed before anything is written that needs memory. A server without memory
  * then refuses calls that only claim, and still accepts the end of every lease.

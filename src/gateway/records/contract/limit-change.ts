@@ -2,7 +2,7 @@ import { type Static, Type } from "typebox";
 
 import { MaybeInteger, MaybeText, nullable, oneOf } from "../../../kernel/json/schema-parts.ts";
 
-/** The names of the limits in JSON, each with its name in the program. */
+/** The name of each limit in JSON, to its name in the program. */
 export const LIMIT_NAMES = {
   rpm: "requestsPerMinute",
   tpm: "tokensPerMinute",
@@ -11,7 +11,6 @@ export const LIMIT_NAMES = {
 export type LimitWord = keyof typeof LIMIT_NAMES;
 export const LIMIT_WORDS = ["rpm", "tpm", "concurrency"] as const satisfies LimitWord[];
 
-/** Builds a record with one value for each limit. */
 export function byLimit<T>(make: (word: LimitWord) => T): Readonly<Record<LimitWord, T>> {
   return { rpm: make("rpm"), tpm: make("tpm"), concurrency: make("concurrency") };
 }
@@ -37,7 +36,6 @@ export type LimitSource = Static<typeof LimitSource>;
 const SCOPES = ["org", "key", "model"] as const;
 const FilledText = Type.String({ minLength: 1, says: "must be a non-empty string" });
 
-/** The limit to change. */
 export const NamedLimit = Type.Object({
   scope: Type.Unsafe<(typeof SCOPES)[number]>({
     ...oneOf(...SCOPES),
@@ -48,7 +46,7 @@ export const NamedLimit = Type.Object({
 });
 export type NamedLimit = Static<typeof NamedLimit>;
 
-/** The new values. An absent one stays as it is; null removes the customer's value. */
+/** The new values. An absent value stays as it is; null removes the customer's value. */
 export const LimitValues = Type.Partial(
   Type.Object(
     byLimit(() =>
@@ -62,14 +60,13 @@ export const LimitValues = Type.Partial(
 );
 export type LimitValues = Static<typeof LimitValues>;
 
-/** The body of a change. A value above the ceiling is a 400 that names it. */
+/** The body of a change. A value above the ceiling is answered by a 400 that names the ceiling. */
 export const LimitChange = Type.Object(
   { ...NamedLimit.properties, ...LimitValues.properties },
   { additionalProperties: false },
 );
 export type LimitChange = Static<typeof LimitChange>;
 
-/** The stored limit, and the limit that applies to requests as a result. */
 export const ChangedLimit = Type.Object({
   scope: oneOf(...SCOPES),
   key_id: Type.Optional(Type.String()),

@@ -28,7 +28,7 @@ const LimitScope = Type.Object({
   id: Type.String(),
   key_id: Type.Optional(Type.String()),
   ...ByLimit,
-  /** Set for a dedicated endpoint. */
+  /** `rps` and `paced` are set only for a dedicated endpoint. */
   rps: Type.Optional(MaybeInteger),
   paced: Type.Optional(
     nullable(Type.Object({ per_second: Type.Integer(), wait_ms_max: Type.Integer() })),

@@ -33,10 +33,9 @@ import {
 } from "../../verification/verification.ts";
 import { PerToken, Pricing, showPrices, usdPerToken } from "./prices.ts";
 
-/** The verdicts on listings by conformance runs and live answers. */
 export type Verdicts = Pick<Verification, "of">;
 
-/** The longest page of any list. */
+/** The most rows on a page of any list. */
 export const LIST_ROWS_MAX = 1_000;
 
 const OUTPUTS = ["text", "image", "video", "decisions"] as const;
@@ -44,10 +43,9 @@ const LOGGING = ["none", "retained"] as const;
 const INPUTS = ["text", "image", "file", "audio", "video"] as const;
 /** Larger than any context, and within the nine digits that a query may have. */
 const TOKENS_MAX = 999_999_999;
-/** The most values that one list of a query may have. */
 const VALUES_MAX = 16;
 
-/** The price of every token of a request whose prompt is above the bound. */
+/** The prices of all tokens of a request whose prompt is above the bound. */
 export const priceTier = shape((is: DefineField<PriceTier>) => ({
   above_prompt_tokens: is(Type.Integer(), (tier) => tier.abovePromptTokens),
   pricing: is(Pricing, ({ prices }) => showPrices(prices)),
@@ -70,7 +68,6 @@ const Checked = nullable(
 
 type FindListing<R> = (record: R) => Deployment | undefined;
 
-/** The price fields that an entry and each of its listings share. */
 function defineListingPrices<R>(is: DefineField<R>, of: FindListing<R>) {
   return {
     price_tiers: is(
@@ -237,7 +234,6 @@ function countCreatedSeconds(model: ListedModel): number {
   return Date.parse(`${model.released ?? "2025-01-01"}T00:00:00Z`) / 1000;
 }
 
-/** The lowest prices of any provider, if they are below those of the first provider. */
 function findLowestPricing({
   deployments: [first, ...others],
 }: ListedModel): Static<typeof LowestPricing> | undefined {
@@ -322,7 +318,6 @@ function price() {
 export const ModelFilters = Type.Partial(Type.Object(filters));
 export type ModelFilters = Static<typeof ModelFilters>;
 
-/** A page of ids after or before a known one. */
 export const ModelPage = Type.Partial(
   Type.Object({
     limit: Whole(1, LIST_ROWS_MAX, "with `anthropic-version` only"),

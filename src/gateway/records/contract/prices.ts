@@ -3,7 +3,6 @@ import { type Static, Type } from "typebox";
 import type { BySku, Sku } from "../../../kernel/index.ts";
 
 export const PerToken = Type.String({ description: "decimal dollars a token" });
-/** The SKU that is priced under each name. */
 const PRICE_NAMES = {
   prompt: "prompt",
   completion: "completion",

@@ -12,10 +12,12 @@ import {
 import { Pricing } from "./prices.ts";
 import { generation, usagePage, usageRoutes } from "./usage.ts";
 
-/** The contracts of the read routes, by which they are checked and documented. */
+/**
+ * The contracts of the read routes: queries are checked by them, and the API reference is generated
+ * from them.
+ */
 export const RECORD_ROUTES = { ...modelRoutes, ...usageRoutes, ...limitRoutes };
 
-/** The named schemas of the OpenAPI document. */
 export const NAMED_SCHEMAS = {
   Pricing,
   PriceTier: priceTier.schema,

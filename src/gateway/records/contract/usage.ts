@@ -42,7 +42,7 @@ export type Grouping = (typeof GROUPINGS)[number];
 
 const MOMENT = "must be Unix seconds or an ISO date such as 2026-01-31, not {value}";
 
-/** In the order in which they are checked. */
+/** The query of `GET /v1/usage`, in the order in which the parameters are checked. */
 export const UsageParameters = Type.Partial(
   Type.Object({
     limit: Whole(1, LIST_ROWS_MAX, "default 50"),
@@ -144,7 +144,6 @@ export interface UsagePage {
   readonly nextCursor: string | null;
 }
 
-/** The answer of `GET /v1/usage`. */
 export const usagePage = shape((is: DefineField<UsagePage>) => ({
   object: is(Type.Literal("list"), () => "list" as const),
   balance: is(balance.schema, (page) => balance.show(page.balance)),
@@ -159,7 +158,7 @@ export const usagePage = shape((is: DefineField<UsagePage>) => ({
   next_cursor: is(MaybeText, ({ nextCursor }) => nextCursor),
 }));
 
-/** The model that the provider reported, and whether the listing does not allow it. */
+/** `substituted` is true if the listing does not allow the model that the provider reported. */
 function defineServed<R>(
   is: DefineField<R>,
   findAttempt: (record: R) => AttemptRecord | undefined,
@@ -247,7 +246,6 @@ function sum(
   return microUsd(attempts.reduce<bigint>((total, each) => total + each[name], 0n));
 }
 
-/** The answer of `GET /v1/generation`. */
 export const generation = shape((is: DefineField<RequestRecord>) => ({
   data: is(request.schema, request.show),
 }));

@@ -4,12 +4,12 @@ import type { Chance } from "../probing/chance.ts";
 import type { Subject } from "../probing/lab.ts";
 import { cutInHalf, type Probe, withMembers } from "../probing/probe.ts";
 
-/** Output bound for a short answer, including the reasoning of a model that reasons first. */
+/** Output bound for a short answer. It leaves room for a model that reasons first. */
 export const ANSWER_TOKENS = 2_048;
 
 export const SHORT_TEXT = "Reply with the single word lemon and nothing else.";
 
-/** Ordinary English, whose billed tokens are compared with a reference count. */
+/** Ordinary English: C4 compares the tokens billed for it with a reference count. */
 const SENTENCES = [
   "The harbour wakes before the sun.",
   "Fishing boats leave one after another, and the gulls follow them past the lighthouse until the town is only a line of pale roofs.",
@@ -25,7 +25,10 @@ export const MEASURED_TEXT: string = SENTENCES.slice(0, 5).join(" ");
 
 const SENTENCES_OF_COPY = 3;
 
-/** Copies of a text that differs in each run, but always has the same number of tokens. */
+/**
+ * Returns `copies` copies of three sentences. Their choice and order differ in each run; the number
+ * of tokens does not.
+ */
 export function writeProse(chance: Chance, copies: number): string {
   const chosen = chance.shuffled("sentences", SENTENCES.slice(1)).slice(0, SENTENCES_OF_COPY);
   return Array.from({ length: copies }, (_each, at) =>
@@ -33,14 +36,12 @@ export function writeProse(chance: Chance, copies: number): string {
   ).join(" ");
 }
 
-/** Two small output bounds, which differ in each run. */
 export function smallBounds({ chance }: Subject): readonly [number, number] {
   return [chance.whole("smallest bound", 4, 9), chance.whole("small bound", 12, 25)];
 }
 
 const COUNTED_NUMBERS = 120;
 
-/** The numbers that the probe `long` asks to be counted. */
 export function listCountedNumbers({ chance }: Subject, attempt = 1): readonly number[] {
   const first = chance.whole(`count ${attempt}`, 200, 800);
   return Array.from({ length: COUNTED_NUMBERS }, (_each, at) => first + at);
@@ -48,14 +49,13 @@ export function listCountedNumbers({ chance }: Subject, attempt = 1): readonly n
 
 const ORDINALS = ["third", "fourth", "fifth"] as const;
 
-/** The stop sequence of the probe `stopped`; the answer must not contain it. */
+/** Stop sequence of the probe `stopped`. The answer must not contain it. */
 export function stopWord({ chance }: Subject): string {
   return chance.pick("stop", ORDINALS);
 }
 
 const CITIES = ["Lisbon", "Oslo", "Nairobi", "Quito", "Hanoi", "Perth"] as const;
 
-/** The city in a tool probe, which differs in each probe. */
 export function chooseCity({ chance }: Subject, stream: boolean, attempt: number): string {
   return chance.shuffled("cities", CITIES)[2 * attempt - (stream ? 1 : 2)] ?? CITIES[0];
 }
@@ -82,7 +82,6 @@ const TIME_TOOL: QuestionTool = {
   given: { city: "Lisbon" },
 };
 
-/** Schema of a formatted answer: an object with one whole number. */
 export const FORMAT_SCHEMA = {
   type: "object",
   properties: { boats: { type: "integer" }, harbour: { type: "string" } },
@@ -90,7 +89,6 @@ export const FORMAT_SCHEMA = {
   additionalProperties: false,
 } as const;
 
-/** Lines of words in other alphabets. */
 const ALPHABETS_LINE = [
   "κήπος θάλασσα γέφυρα",
   "берёза облако корабль",
@@ -100,7 +98,6 @@ const ALPHABETS_LINE = [
   "🍋🌉⛵",
 ];
 
-/** Texts that a model is asked to repeat: English, and other alphabets. */
 const RECITED = {
   english: (chance: Chance): string => writeProse(chance, 1),
   alphabets: (chance: Chance): string => chance.shuffled("alphabets", ALPHABETS_LINE).join(" "),
@@ -108,13 +105,13 @@ const RECITED = {
 
 const BOTH_TEXT = "What are the weather and the time in Lisbon? Use both get_weather and get_time.";
 
-/** System message of the probe `framed`, of about ten tokens. */
+/** About ten tokens, which C4 adds to the allowed frame (`FRAMED_SYSTEM_TOKENS`). */
 const FRAMED_SYSTEM = "You are a reader of short texts.";
 
-/** The largest output bound of a probe; a listing's own maximum if that is less. */
+/** Largest output bound of any probe; a listing with a smaller maximum gets that maximum. */
 export const LARGE_BOUND = 4_096;
 
-/** The probes of a chat listing, on its provider's wire unless another wire is given. */
+/** Builders of chat probes. Each uses the provider's own wire unless the caller gives another. */
 export const chatProbes = {
   short: (deployment: Deployment, wire = findWire(deployment), stream = false): Probe =>
     probe(
@@ -130,23 +127,23 @@ export const chatProbes = {
       maxTokens: smallBounds(subject)[1],
       stream: how === ", stream",
     }),
-  /** Has a system message, so that the model's template adds none. */
+  /** Sends a system message, so that the model's chat template does not add its own. */
   framed: (subject: Subject): Probe =>
     chatProbe(subject, "measured text, system message", {
       system: FRAMED_SYSTEM,
       text: writeProse(subject.chance, 1),
       maxTokens: smallBounds(subject)[1],
     }),
-  /** Asks for a copy of a text in the prompt, which gives an answer of known length. */
+  /** Asks the model to repeat a text, so that the length of the answer is known. */
   recited: (subject: Subject, what: keyof typeof RECITED, stream: boolean): Probe =>
     chatProbe(subject, `recited text, ${what}${stream ? ", stream" : ""}`, {
-      // One of the two probes is plain, and the other has more fields.
+      // The English probe is plain. This one also sends a system message and, if declared, tools.
       ...(what === "alphabets" && besideText(subject)),
       text: `Repeat the following text exactly.\n${RECITED[what](subject.chance)}`,
       maxTokens: ANSWER_TOKENS,
       stream,
     }),
-  /** Sends `copies` of a text that the model has written back to it. */
+  /** Sends a text of the model's own answer back to it, `copies` times. */
   echoed: (
     subject: Subject,
     text: string,
@@ -172,21 +169,21 @@ export const chatProbes = {
       },
     );
   },
-  /** Asks for the longest answer, which shows if the real bound is smaller than the listed one. */
+  /** A long answer exposes a real output bound that is smaller than the listed one. */
   story: (subject: Subject, stream: boolean): Probe =>
     chatProbe(subject, `a story${stream ? ", stream" : ""}`, {
       text: "Write a story of about six hundred words about a night in a harbour.",
       maxTokens: LARGE_BOUND,
       stream,
     }),
-  /** `isSecond`: the second of two stop sequences ends the answer. */
+  /** If `isSecond`, the request has two stop sequences, and the second one ends the answer. */
   stopped: (subject: Subject, stream: boolean, isSecond: boolean): Probe => {
     const word = stopWord(subject);
     return chatProbe(
       subject,
       `stop sequence${isSecond ? ", the second" : ""}${stream ? ", stream" : ""}`,
       {
-        // Much text follows the stop word, so billing beyond the stop is visible.
+        // Long text follows the stop word, so that C4 notices billing beyond the stop.
         text: `Repeat exactly this line: first second third fourth fifth sixth ${writeProse(subject.chance, 1)}`,
         maxTokens: ANSWER_TOKENS,
         stops: isSecond ? ["seventh", word] : [word],
@@ -209,7 +206,9 @@ export const chatProbes = {
         stream,
       },
     ),
-  /** A tool call that only the tool choice requires, or that it forbids. */
+  /**
+   * `required`: nothing in the text suggests a call. `none`: the text asks for a forbidden call.
+   */
   toolChoice: (subject: Subject, choice: "none" | "required", stream: boolean): Probe =>
     chatProbe(subject, `tool choice ${choice}${stream ? ", stream" : ""}`, {
       text:
@@ -270,7 +269,10 @@ function besideText({ deployment }: Subject): Partial<ChatQuestion> {
   };
 }
 
-/** A probe on its provider's wire, with temperature 0 if the listing declares a temperature. */
+/**
+ * Builds a probe on the provider's own wire. `more` replaces the default field `temperature: 0`,
+ * which is sent only if the listing allows it.
+ */
 export function chatProbe(
   { deployment }: Subject,
   name: string,
@@ -283,7 +285,9 @@ export function chatProbe(
   return { ...made, body: { ...made.body, ...(more ?? (isCold ? { temperature: 0 } : {})) } };
 }
 
-/** The other chat wires, on which the gateway offers the same listing by translation. */
+/**
+ * The wires other than the provider's, on which the gateway offers a chat listing by translation.
+ */
 export function otherWires(deployment: Deployment): readonly Wire[] {
   return wires.all.filter(
     ({ id, providerQuestions }) => id !== deployment.wire && providerQuestions !== undefined,
@@ -294,7 +298,6 @@ export function findWire(deployment: Deployment): Wire {
   return wires.get(deployment.wire);
 }
 
-/** `wanted`, or the listing's output bound if that is less. */
 export function boundFor({ maxOutputTokens }: Deployment, wanted: number): number {
   return Math.min(wanted, maxOutputTokens ?? wanted);
 }

@@ -5,9 +5,9 @@ import { boundFor, chatProbes, listCountedNumbers, LARGE_BOUND, findWire } from 
 import { readChat } from "./read-chat.ts";
 
 /**
- * A long answer that says it ended by itself is whole: no piece of it is lost or came twice. A
- * model may count badly: only what ends in the middle of plain numbers, or what is right in the
- * other form, is the provider's.
+ * Fails a long answer that reports a natural end but lost or repeated a piece. A model may count
+ * badly, so the provider is blamed only if a second answer has a flaw too, and either breaks off
+ * among plain numbers or is right in the other form (whole or streamed).
  */
 export async function checkCounted(lab: Lab, stream: boolean): Promise<Finding | undefined> {
   const { deployment } = lab;
@@ -23,7 +23,7 @@ export async function checkCounted(lab: Lab, stream: boolean): Promise<Finding |
   return failed(`${stream ? "a long stream" : "a long answer"} is not whole: ${flaw.what}`);
 }
 
-/** True if the answer ended naturally; one that was cut at its bound is not judged. */
+/** True if the answer reports a natural end. An answer that was cut at its bound is not judged. */
 function isCounted({ deployment }: Lab, seen: Observation): boolean {
   const finish = readChat(deployment, seen)?.finish ?? "";
   return findWire(deployment).providerQuestions?.finishes.stopped.includes(finish) === true;
@@ -31,7 +31,9 @@ function isCounted({ deployment }: Lab, seen: Observation): boolean {
 
 interface Flaw {
   readonly what: string;
-  /** The answer ends in the middle of plain numbers, unlike that of a model that gives up. */
+  /**
+   * True if the answer has only numbers and stops early. A model that gives up says so in words.
+   */
   readonly isCut: boolean;
 }
 
@@ -40,7 +42,7 @@ function findFlaw(lab: Lab, seen: Observation, attempt: number): Flaw | undefine
   const all = [...text.matchAll(/\d+/g)].map(([number]) => Number(number));
   const wanted = listCountedNumbers(lab, attempt);
   const [first, second] = wanted;
-  // Some models first announce what they will do, and name numbers in it.
+  // Some models first announce what they will do, and mention numbers in the announcement.
   const from = all.findIndex((number, at) => number === first && all[at + 1] === second);
   const said = all.slice(Math.max(0, from));
   const at = wanted.findIndex((number, index) => said[index] !== number);

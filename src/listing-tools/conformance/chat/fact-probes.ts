@@ -6,34 +6,35 @@ import type { Probe } from "../probing/probe.ts";
 import { ANSWER_TOKENS, chatProbe, writeProse, WEATHER_TOOL } from "./chat-probes.ts";
 import { coveringRows, type RowOf } from "./covering-rows.ts";
 
-/** A fact that the prompt states in one place, and that the answer must repeat. */
 export interface Fact {
-  /** The place in the prompt, for findings. */
   readonly place: string;
   readonly of: string;
   readonly value: string;
 }
 
-/** A question about facts, with the size of the prompt around them. */
+/**
+ * A probe that asks about facts. Its counts describe the prompt, so that C4 can check its tokens.
+ */
 export interface FactProbe extends Probe {
   readonly facts: readonly Fact[];
-  /** The number of facts in other than Latin letters. */
+  /** Number of facts whose value is not in Latin letters. */
   readonly otherFacts: number;
   readonly hasTools: boolean;
   readonly hasSystem: boolean;
-  /** Earlier turns of small talk. */
+  /** Number of short earlier turns, which contain no copy of the measured text. */
   readonly turns: number;
-  /** Copies of the measured text in the whole prompt. */
   readonly copies: number;
-  /** Copies in the definition of a tool, out of `copies`. */
+  /** Copies in the description of a tool's parameters; they are included in `copies`. */
   readonly toolCopies: number;
-  /** Names the row that the prompt asks about, in the text of a finding. */
+  /** Describes the prompt in the text of a finding. */
   readonly about: string;
-  /** The same prompt with other values and one question, in case the model disobeyed. */
+  /**
+   * Builds the same kind of prompt with new values and one question, about the fact `of`. A model
+   * may disobey once.
+   */
   readonly again: (of: string) => FactProbe;
 }
 
-/** Parts that a customer's request can have besides a text. */
 const DIMENSIONS = {
   system: ["without", "with"],
   history: ["without", "with"],
@@ -43,20 +44,17 @@ const DIMENSIONS = {
 
 type Row = RowOf<typeof DIMENSIONS>;
 
-/** The three probes of one row of the table. */
 export interface FactRow {
   readonly whole: FactProbe;
-  /** Sends exactly the same prompt as a stream. */
   readonly stream: FactProbe;
-  /** Sends more copies of the measured text, with other facts. */
   readonly longer: FactProbe;
 }
 
 const MORE_COPIES = 3;
 
 /**
- * A row for every two things that a request may have together, and for every declared parameter one
- * that sends it.
+ * Returns probes in which any two parts of a request occur together at least once, and each
+ * declared parameter is sent at least once.
  */
 export function factRows(subject: Subject): readonly FactRow[] {
   const { deployment } = subject;
@@ -87,7 +85,6 @@ interface Asking {
   readonly again?: Again;
 }
 
-/** A repeated try, with a question about one fact. */
 interface Again {
   readonly attempt: number;
   readonly of: string;
@@ -98,7 +95,7 @@ function rowProbe(subject: Subject, asking: Asking): FactProbe {
   const { row, at, parameter, copies, stream, again } = asking;
   const attempt = again?.attempt ?? 1;
   const prose = writeProse(chance, copies);
-  // The whole and the streamed probe have the same prompt.
+  // The seed does not depend on `stream`: the whole and the streamed probe have the same prompt.
   const said = new Facts(chance, `${at} ${copies} ${attempt}`, row.alphabet);
   const hasHistory = row.history === "with";
   const isAnswered = row.tools === "answered";
@@ -153,13 +150,15 @@ function rowProbe(subject: Subject, asking: Asking): FactProbe {
   };
 }
 
-/** Small talk between the first and the last turn of a conversation. */
 const SMALL_TALK = [
   { asked: "Do you follow?", answered: "Yes." },
   { asked: "Shall we go on?", answered: "Gladly." },
 ] as const;
 
-/** The tool with a text in its parameters' description, whose length no provider limits. */
+/**
+ * Puts the text into the description of the tool's parameters, because no provider limits its
+ * length.
+ */
 function describedBy(tool: QuestionTool, description: string): QuestionTool {
   return { ...tool, schema: { ...tool.schema, description } };
 }
@@ -171,7 +170,6 @@ const LOOK_UP_TOOL: QuestionTool = {
   given: { name: "everyone" },
 };
 
-/** The people that facts are about, in the order of the places. */
 const PEOPLE = ["Anna", "Boris", "Clara", "David", "Emma", "Felix"];
 
 const WORDS: readonly (readonly [string, ...string[]])[] = [
@@ -181,7 +179,6 @@ const WORDS: readonly (readonly [string, ...string[]])[] = [
   ["قمر", "بحر", "حديقة", "نافذة", "جسر", "تفاحة", "سحابة", "مرآة"],
 ];
 
-/** The facts of one prompt, in the order in which they are added. */
 class Facts {
   readonly all: Fact[] = [];
   readonly #chance: Chance;
@@ -194,7 +191,10 @@ class Facts {
     this.#alphabet = alphabet;
   }
 
-  /** Adds a fact, and returns its sentence. `seed` is that of another prompt with the same fact. */
+  /**
+   * Adds a fact, and returns the sentence that states it. Facts with the same seed and position
+   * have the same value.
+   */
   in(place: string, seed = this.#seed): string {
     const at = this.all.length;
     const of = `${this.#kind} of ${PEOPLE[at]}`;
@@ -203,7 +203,6 @@ class Facts {
     return `The ${of} is ${value}.`;
   }
 
-  /** The question about all facts, or about one. */
   question(only?: string): string {
     const wanted = this.all.filter(({ of }) => only === undefined || of === only);
     const asked = wanted.map(({ of }) => `What is the ${of}?`).join(" ");
@@ -228,7 +227,6 @@ interface Parameter {
   readonly tokens?: number;
 }
 
-/** A value for each declared parameter that no other probe covers. */
 function listParameters({ supportedParameters }: Deployment): readonly Parameter[] {
   const own = supportedParameters.has("thinking")
     ? [{ name: "thinking", tokens: 2_048, body: { thinking: THINKING } }]
@@ -237,7 +235,8 @@ function listParameters({ supportedParameters }: Deployment): readonly Parameter
     const value = usualValue(name, supportedParameters.get(name));
     return value === undefined ? [] : [{ name, body: { [name]: value } }];
   });
-  // Reasoning comes first, because the first row has no tools, whose history could require it.
+  // Thinking comes first, so that the first row sends it. That row has no tools; a history with a
+  // tool call could require thinking blocks.
   return [...own, ...plain];
 }
 
@@ -268,7 +267,6 @@ function usualValue(name: string, descriptor: CapabilityDescriptor | undefined):
     : usual;
 }
 
-/** Values of a prompt with one English message. */
 const PLAIN_TEXT = {
   otherFacts: 0,
   hasTools: false,
@@ -280,10 +278,13 @@ const PLAIN_TEXT = {
 const CONTEXT_SHARE = 0.6;
 const LONG_TOKENS_MAX = 12_000;
 const STREAMED_LONG_TOKENS_MAX = 4_000;
-/** At least the tokens of one copy with any common tokenizer, so that no text becomes too long. */
+/**
+ * No common tokenizer makes more tokens of one copy of the text, so the long text stays below its
+ * target size.
+ */
 const COPY_TOKENS = 85;
 
-/** Tokens of the long text for this listing. */
+/** Target size of the long text: at most 60 % of the listing's context. */
 export function longTokens(
   { contextLength = LONG_TOKENS_MAX }: Deployment,
   stream: boolean,
@@ -306,11 +307,12 @@ export function longFacts(subject: Subject, stream: boolean, again?: Again): Fac
   const copies = Math.max(10, Math.floor(tokens / COPY_TOKENS));
   const name = `facts in about ${tokens} tokens${stream ? ", stream" : ""}`;
   const said = new Facts(chance, `${name} ${attempt}`, "latin");
-  // The copies before each middle fact, at random within its part of the text.
+  // Number of copies that precede each middle fact: a random place in its part of the text.
   const before = MIDDLES.map(([from, end]) =>
     chance.whole(`${name} ${attempt} ${from}`, Math.floor(from * copies), Math.floor(end * copies)),
   );
-  // Both sizes begin alike, so a provider that caches answers by the start of a prompt is noticed.
+  // The whole and the streamed text start with the same fact, which exposes a provider that caches
+  // answers by the start of a prompt.
   const parts = [said.in("the start of a long text", `long ${attempt}`)];
   for (const [at, count] of before.entries()) {
     parts.push(
@@ -334,7 +336,10 @@ export function longFacts(subject: Subject, stream: boolean, again?: Again): Fac
   };
 }
 
-/** A short streamed question, which differs with each number so that two can run at once. */
+/**
+ * A short streamed question. Each `number` has its own fact, so that an answer to another
+ * concurrent probe is noticed.
+ */
 export function shortFact(subject: Subject, number: number): FactProbe {
   const said = new Facts(subject.chance, `short ${number}`, "latin");
   const text = `${said.in("a short message")} ${said.question()}`;
@@ -352,13 +357,12 @@ export function shortFact(subject: Subject, number: number): FactProbe {
   };
 }
 
-/** The facts that are missing in an answer. */
 export function unsaid({ facts }: FactProbe, answer: string): readonly Fact[] {
   const text = plainly(answer);
   return facts.filter(({ value }) => !text.includes(plainly(value)));
 }
 
-/** Removes thousands separators and emphasis, and unifies dashes and the letter ё. */
+/** Removes thousands separators and emphasis, and unifies dashes and the Cyrillic letter ё. */
 function plainly(text: string): string {
   return text
     .normalize("NFC")

@@ -7,19 +7,17 @@ export type MediaKind = Exclude<InputModality, "text">;
 
 export const MEDIA_KINDS: readonly MediaKind[] = ["image", "file", "audio", "video"];
 
-/** A file, and the word that an answer about it should contain. */
 export interface MediaSample {
   readonly word: string;
   readonly bytes: Buffer;
 }
 
-/** A question, and two files of one kind with different answers. */
 interface MediaQuestion {
   readonly text: string;
   readonly samples: () => readonly [MediaSample, MediaSample];
 }
 
-/** Output bound for a short answer, including the reasoning of a model that reasons first. */
+/** Output bound for a short answer. It leaves room for a model that reasons first. */
 const ANSWER_TOKENS = 2_048;
 
 const QUESTIONS: Readonly<Record<MediaKind, MediaQuestion>> = {
@@ -53,13 +51,13 @@ const QUESTIONS: Readonly<Record<MediaKind, MediaQuestion>> = {
   },
 };
 
-/** Two prompts with two images each, which differ only in the image that the question is about. */
+/** Two prompts with two images each. They differ only in the image that the question is about. */
 interface ManyImages {
   readonly which: "first" | "last";
   readonly both: readonly [Probe, Probe];
 }
 
-/** Empty if its wire has no images. */
+/** Empty if the listing's wire has no images. */
 export function manyImages(deployment: Deployment): readonly ManyImages[] {
   const partOf = PARTS[deployment.wire]?.image;
   if (partOf === undefined) return [];
@@ -81,16 +79,17 @@ export function manyImages(deployment: Deployment): readonly ManyImages[] {
   ];
 }
 
-/** Two probes that differ only in their file, with the expected word of each answer. */
 export interface MediaPair {
   readonly first: Probe;
   readonly second: Probe;
-  /** Repeats the first probe, for answers that differ but name neither word. */
+  /**
+   * Repeats `first`. If neither answer names its word, the repeat shows if answers vary by chance.
+   */
   readonly firstAgain: Probe;
   readonly words: readonly [string, string];
 }
 
-/** The probes for a kind of file; undefined if the wire cannot send such files. */
+/** Undefined if the listing's wire has no message part for this kind of file. */
 export function mediaPair(deployment: Deployment, kind: MediaKind): MediaPair | undefined {
   const partOf = PARTS[deployment.wire]?.[kind];
   if (partOf === undefined) return undefined;
@@ -108,7 +107,6 @@ export function mediaPair(deployment: Deployment, kind: MediaKind): MediaPair | 
 
 type PartWriter = (base64: string) => Readonly<Record<string, unknown>>;
 
-/** Writers of the message part for a file, by wire. */
 const PARTS: Readonly<Record<string, Partial<Record<MediaKind, PartWriter>>>> = {
   wire_a: {
     image: (data) => ({ type: "image_url", image_url: { url: `data:image/png;base64,${data}` } }),

@@ -10,8 +10,8 @@ import {
 import type { Observation } from "../probing/observation.ts";
 
 /**
- * The provider's chat answer before the gateway changes it; undefined if its wire has no such
- * reader.
+ * Parses the provider's chat answer as it came, before the gateway changes it. Undefined if the
+ * wire has no parser.
  */
 export function readChat(
   { wire }: Pick<Deployment, "wire">,

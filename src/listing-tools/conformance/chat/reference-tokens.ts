@@ -1,11 +1,12 @@
 import type { Deployment } from "../../../catalog/index.ts";
 
-/** The expected tokens of a text, and the source of the count. */
 export interface ReferenceCount {
   readonly tokens: number;
-  /** True if counted by the tokenizer of the model's maker, false if estimated for English. */
+  /**
+   * True: counted by the tokenizer of the model's maker. False: estimated from the length of an
+   * English text.
+   */
   readonly isExact: boolean;
-  /** Name of the tokenizer, or of the estimate. */
   readonly by: string;
 }
 
@@ -13,8 +14,8 @@ export interface ReferenceCount {
 const ENGLISH_CHARS_PER_TOKEN = 4.2;
 
 /**
- * The tokens of an English text for this listing's model. Makers that have published no tokenizer
- * for their current models get the estimate, and the suite compares the provider with itself.
+ * Counts the tokens of an English text. If the model's maker published no tokenizer for its current
+ * models, returns an estimate; other parts of C4 then compare the provider with itself.
  */
 export async function referenceCount(
   { upstreamModelId }: Pick<Deployment, "upstreamModelId">,
@@ -28,15 +29,15 @@ export async function referenceCount(
   return { tokens: await family.count(text), isExact: true, by: family.name };
 }
 
-/** Allowed relative difference of a count from its tokenizer's, and from the estimate. */
+/** Allowed relative difference from an exact count, and from an estimate. */
 const KNOWN_TOLERANCE = 0.05;
 const ESTIMATED_TOLERANCE = 0.3;
 /** No tokenizer in use differs from the estimate for English by more than this factor. */
 const ESTIMATE_FACTOR_MAX = 2;
 
 /**
- * How a count that is billed compares with its reference; `odd`: another tokenizer than usual may
- * explain it. `tolerancePercent` is what `right` allows.
+ * `odd`: too far from the estimate, but an unusual tokenizer may explain it. `tolerancePercent` is
+ * the greatest difference that is `right`.
  */
 export function compareTokens(
   billed: number,

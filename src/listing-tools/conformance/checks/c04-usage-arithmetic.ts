@@ -44,12 +44,11 @@ async function chatUsage(lab: Lab): Promise<Finding> {
   return chooseWorst(parts, passed("usage adds up, and agrees with itself and with the text"));
 }
 
-/** How far the billed number is above the actual one, in whole percent. */
 function percentOf(billed: number, actual: number): number {
   return actual > 0 ? Math.round((billed / actual - 1) * 100) : 0;
 }
 
-/** Checks every answer so far: counts are integers, sums add up, no part exceeds its whole. */
+/** Fails an answer whose counts are not integers, do not add up, or have a part above its whole. */
 function arithmeticFindings(answers: readonly Observation[]): (Finding | undefined)[] {
   return answers
     .filter((seen) => seen.isPlain && isServed(seen))
@@ -58,7 +57,10 @@ function arithmeticFindings(answers: readonly Observation[]): (Finding | undefin
     );
 }
 
-/** Two answers to one prompt must bill the same prompt tokens, and the same for an equal text. */
+/**
+ * Two answers to one prompt must bill the same prompt tokens and, if their texts are equal, nearly
+ * the same output tokens.
+ */
 function sameFinding(
   { deployment }: Lab,
   first: Observation,
@@ -93,7 +95,6 @@ function sameFinding(
   });
 }
 
-/** Checks the tokens that each row of the table and a long text add to a prompt. */
 async function tableFindings(
   lab: Lab,
   { usage }: Observation,
@@ -116,35 +117,31 @@ async function tableFindings(
       if (asking !== undefined) parts.push(growthFinding({ ...asking, probe, seen }));
     }
   } catch (fault) {
-    // The seen answers are judged; C10, which sends the same, reports the probes that were not
+    // Judges the answers that came. C10 sends the same probes, and reports those that were not
     // sent.
     if (!(fault instanceof ProbeNotSent)) throw fault;
   }
   return parts;
 }
 
-/** Allowed relative difference between the tokens of additional text and those of the text. */
 const GROWTH_TOLERANCE = 0.03;
 const GROWTH_TOKENS_MIN = 10;
-/**
- * The most tokens of a fact in its own alphabet, with the question for it; names of other scripts
- * have more.
- */
+/** The most tokens of one fact with its question: here in Latin letters, below in other scripts. */
 const FACT_TOKENS_MAX = 26;
 const OTHER_FACT_TOKENS_MAX = 60;
 const QUESTION_TOKENS_MAX = 80;
-/** Most tokens of a turn of two short messages, with their frames. */
+/** Most tokens of a turn of two short messages, with what the chat template adds around each. */
 const TURN_TOKENS_MAX = 25;
-/** Most tokens of the prompt in which some providers explain tools to a model. */
+/** Most tokens of the text in which some providers explain tools to a model. */
 const TOOLS_TOKENS_MAX = 600;
 
 /**
- * A prompt has the tokens of its text, of its facts and of a frame; where it is a longer form of
- * another one, only the text makes the difference.
+ * Fails a prompt that is billed for more or fewer tokens than its text, facts and frame have. With
+ * `before`, a shorter form of the prompt, only the added text is compared.
  */
 function growthFinding(of: {
   readonly perCopy: number;
-  /** Tokens of a request without a system message, besides its text. */
+  /** Prompt tokens that a request without a system message is billed for beyond its text. */
   readonly frame: number;
   readonly probe: FactProbe;
   readonly seen: Observation;
@@ -161,7 +158,7 @@ function growthFinding(of: {
   const expected = copies * perCopy;
   const spread = Math.max(GROWTH_TOKENS_MIN, GROWTH_TOLERANCE * expected) + 6 * probe.otherFacts;
   const beside = earlier === undefined ? besideTokensMax(probe, frame) : 0;
-  // Some templates leave out the descriptions of a tool's parameters.
+  // Some chat templates drop the descriptions of a tool's parameters.
   const least = expected - (probe.toolCopies - (earlier?.toolCopies ?? 0)) * perCopy;
   if (billed <= expected + spread + beside && billed >= least - spread) return undefined;
   return failed("a longer request is billed for other tokens than were added to it", {
@@ -183,7 +180,9 @@ function besideTokensMax(
   return Math.max(0, around) + own + more;
 }
 
-/** A token has at least one byte of output; the end and a call may add a few tokens. */
+/**
+ * An output token has at least one byte. The end of the answer, and each call, may add a few more.
+ */
 const OUTPUT_TOKENS_BESIDE = 16;
 const CALL_TOKENS_BESIDE = 60;
 
@@ -200,7 +199,7 @@ function outputFinding({ deployment }: Lab, seen: Observation): Finding | undefi
   return failed("more output tokens are billed than the answer has bytes", evidence);
 }
 
-/** Finds billed cache writes dearer than the prompt, which no probe asks for. */
+/** Fails cached tokens that cost more than plain prompt tokens: no probe asks for a cache. */
 function dearFinding(lab: Lab, seen: Observation): Finding | undefined {
   const { prices } = lab.deployment;
   const { usage, probe } = seen;
@@ -221,7 +220,6 @@ function dearFinding(lab: Lab, seen: Observation): Finding | undefined {
   return failed("a prompt is billed for a cache that was not asked for", evidence);
 }
 
-/** Finds billed reasoning that is neither shown nor declared by a parameter of the listing. */
 function hiddenFinding(
   { deployment }: Lab,
   seen: Observation,
@@ -238,15 +236,15 @@ function hiddenFinding(
 
 const REASONING = ["reasoning", "reasoning_effort", "thinking"];
 
-/** Most tokens of a template around a text, with a date or a name of the model. */
+/** Most tokens of a chat template around a text; it may state a date or the model's name. */
 const FRAME_TOKENS_MAX = 90;
-/** Most tokens of a template that adds its own system message to a request without one. */
+/** Most tokens of a chat template that adds its own system message to a request without one. */
 const TEMPLATE_TOKENS_MAX = 600;
 const FRAMED_SYSTEM_TOKENS = 10;
 
 /**
- * The tokens of one more copy of the text are free of the frame around it: they are compared with
- * the tokens of the text; then the frame itself with its greatest size.
+ * Compares the tokens billed for one copy of a text with a reference count. Three copies minus one
+ * copy are two copies without the template's frame.
  */
 async function lengthFinding(
   lab: Lab,
@@ -276,8 +274,9 @@ async function lengthFinding(
 }
 
 /**
- * The frame around a text: that of a request with a system message is a template's alone, and
- * without one it may have a system message of the template's own, which customers should know of.
+ * Limits the tokens billed around a text. In a request with a system message, they are the chat
+ * template's alone. In a request without one, the template may add its own system message: it is
+ * allowed up to a limit, and warned of, because customers pay for it.
  */
 async function frameFindings(
   lab: Lab,
@@ -303,11 +302,9 @@ async function frameFindings(
   ];
 }
 
-/** Most tokens of a schema that a provider explains to its model in words. */
 const FORMAT_TOKENS_MAX = 256;
 const SIZE_FACTOR_MAX = 1.3;
 
-/** Checks that other parts of a request than its text are billed by their size. */
 function sizeFinding(
   { deployment, chance }: Lab,
   { isPlain, wire, usage, plainBytes, probe, ...seen }: Observation,
@@ -324,14 +321,13 @@ function sizeFinding(
   return failed("a request is billed for tokens that it does not have", evidence);
 }
 
-/** Allowed relative difference between the prompt tokens and the output tokens of one text. */
 const ECHO_TOLERANCE = 0.04;
 const ECHO_TOKENS_MIN = 24;
 const ECHO_COPIES = 2;
 
 /**
- * A text of the model's own has as many tokens in the prompt as it had in the answer: the provider
- * is compared with itself, whatever its tokenizer is.
+ * Sends the model's answer back to it: the text must have as many tokens in the prompt as in the
+ * answer. This compares the provider with itself, and needs no tokenizer.
  */
 async function echoFinding(lab: Lab, what: string, probe: Probe): Promise<Finding | undefined> {
   const { deployment } = lab;
@@ -340,7 +336,8 @@ async function echoFinding(lab: Lab, what: string, probe: Probe): Promise<Findin
   if (!isServed(recited) || recited.usage === undefined || text === "") return undefined;
   const { completion: answered, internalReasoning: apart } = recited.usage;
   if (answered < ECHO_TOKENS_MIN) return undefined;
-  // Some servers show reasoning, and count it as a part of the answer.
+  // Some servers show reasoning and bill it as part of the answer, so the answer's own tokens are
+  // unknown.
   if (apart === 0 && readChat(deployment, recited)?.thinking !== "") return undefined;
   const once = await lab.ask(chatProbes.echoed(lab, text, { what, copies: 1 }));
   const more = await lab.ask(chatProbes.echoed(lab, text, { what, copies: ECHO_COPIES }));

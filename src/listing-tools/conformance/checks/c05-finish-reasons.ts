@@ -14,12 +14,12 @@ import { isServed, type Observation } from "../probing/observation.ts";
 import { readChat } from "../chat/read-chat.ts";
 import type { ProviderQuestions } from "../../../formats/index.ts";
 
-/** Some engines end an answer a token before its bound. */
+/** Some engines end an answer one token before its bound. */
 const CUT_TOLERANCE = 1;
 
 type Words = ProviderQuestions["finishes"];
 
-/** C5: an answer says truly why it ended, and a stop sequence is not in it. */
+/** C5: the finish reason is true, and an answer does not contain its stop sequence. */
 export const finishReasons: Check = {
   id: "C5",
   title: "finish reasons",
@@ -49,7 +49,10 @@ export const finishReasons: Check = {
   },
 };
 
-/** Checks an answer that was cut at its bound; C9 judges longer ones, and shorter ones ended. */
+/**
+ * Fails an answer that reached exactly its bound and does not say that it was cut. C9 judges longer
+ * answers, and shorter ones ended by themselves.
+ */
 function cutFinding(lab: Lab, seen: Observation, { cut }: Words): Finding | undefined {
   const { deployment } = lab;
   const [bound] = smallBounds(lab);
@@ -68,9 +71,8 @@ function cutFinding(lab: Lab, seen: Observation, { cut }: Words): Finding | unde
 }
 
 /**
- * Checks the end of every answer: a natural end must be reported as such, and a cut answer must
- * have as many tokens as its bound. A model that talks until it is cut is truly cut, even if one
- * word was requested.
+ * Each answer must report a natural end, or a cut and as many tokens as its bound. A model that
+ * talks until its bound is truly cut, even if the probe asks for one word.
  */
 function endFinding({ deployment }: Lab, seen: Observation, words: Words): Finding | undefined {
   if (!seen.isPlain || !isServed(seen) || seen.wire?.id !== deployment.wire) return undefined;
@@ -85,7 +87,7 @@ function endFinding({ deployment }: Lab, seen: Observation, words: Words): Findi
   const finish = answer?.finish;
   if (finish === undefined || words.stopped.includes(finish)) return undefined;
   if ((answer?.calls.length ?? 0) > 0) return undefined;
-  // A missing usage is a finding of C3.
+  // C3 reports missing usage.
   if (usage === undefined) return undefined;
   const tokens = outputTokensTotal(usage);
   const isCut = words.cut.includes(finish) && tokens >= (bound ?? 0) - CUT_TOLERANCE;

@@ -18,7 +18,7 @@ import { readChat } from "../chat/read-chat.ts";
 const FEATURES = ["tools", "response_format"];
 const NO_FEATURE = "the listing declares neither tools nor formats";
 
-/** C6: tool calls come as requested and match their tool's schema, and a format is kept. */
+/** C6: tool calls come as requested and match the tool's schema, and JSON answers match theirs. */
 export const toolCalls: Check = {
   id: "C6",
   title: "tool calls and formats",
@@ -53,7 +53,7 @@ function has({ supportedParameters }: Deployment, name: string): boolean {
   return supportedParameters.has(name);
 }
 
-/** Repeats a flawed call: a model may fail once, but a provider's fault is in each call. */
+/** Repeats a flawed call: a model may fail once, but a faulty provider fails each time. */
 async function callFinding(lab: Lab, stream: boolean): Promise<Finding | undefined> {
   const first = await callFlaw(lab, stream, 1);
   const again = first === undefined ? undefined : await callFlaw(lab, stream, 2);
@@ -73,7 +73,7 @@ async function callFlaw(lab: Lab, stream: boolean, attempt: number): Promise<str
   return misfit && `${how} ${misfit}`;
 }
 
-/** Checks that each of two calls has the arguments of its own tool. */
+/** Fails two calls that have each other's arguments; only the weather tool has a `unit`. */
 async function swappedFinding(lab: Lab, stream: boolean): Promise<Finding | undefined> {
   const seen = await lab.ask(chatProbes.bothCalls(lab, stream));
   const { calls = [] } = readChat(lab.deployment, seen) ?? {};
@@ -85,7 +85,6 @@ async function swappedFinding(lab: Lab, stream: boolean): Promise<Finding | unde
   return failed("two calls of an answer have each other's arguments", { probe: seen.probe });
 }
 
-/** The flaw of a call of the weather tool; undefined if there is none. */
 function findMisfit({ id, name, argumentsText }: ProviderCall): string | undefined {
   if (id === "") return "has no id, so that its result cannot be given";
   if (name !== WEATHER_TOOL.name) return "names another tool";
@@ -108,7 +107,6 @@ async function translatedFinding(lab: Lab): Promise<Finding | undefined> {
   return undefined;
 }
 
-/** Checks the declared tool choices, as whole and as streamed answers. */
 async function choiceFindings(lab: Lab): Promise<readonly (Finding | undefined)[]> {
   const { deployment } = lab;
   const choices = deployment.supportedParameters.get("tool_choice");
@@ -190,7 +188,7 @@ function formatFlaw(lab: Lab, seen: Observation): string | undefined {
   return fits && !isMore ? undefined : "does not fit the schema that was asked for";
 }
 
-/** The same probe again, because a model may disobey once. */
+/** Repeats a probe, because a model may disobey once. */
 function againOf(probe: Probe): Probe {
   return { ...probe, name: `${probe.name}, again` };
 }

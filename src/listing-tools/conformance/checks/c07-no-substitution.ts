@@ -8,7 +8,7 @@ import { plainProbe } from "./modality-probes.ts";
 import { isServed, type Observation } from "../probing/observation.ts";
 import { readChat } from "../chat/read-chat.ts";
 
-/** C7: the model that answers is the one that is listed, in every answer of the run. */
+/** C7: no answer of the run names another model than the listed one. */
 export const noSubstitution: Check = {
   id: "C7",
   title: "no silent substitution",
@@ -62,7 +62,6 @@ function namesFinding({ deployment }: Lab, seen: Observation): Finding | undefin
     : undefined;
 }
 
-/** Checks the model in the record of a finished video, if it names one. */
 function jobFinding({ deployment }: Lab, reported: unknown): Finding | undefined {
   const served = readServedModel(deployment, reported);
   if (served?.isSubstituted !== true) return undefined;
@@ -70,7 +69,7 @@ function jobFinding({ deployment }: Lab, reported: unknown): Finding | undefined
   return failed("the record of a video names another model", evidence);
 }
 
-/** Every model name in the answer, or in the events of a stream. */
+/** All model names in the answer: the events of a stream may name several. */
 function reportedNames(deployment: Lab["deployment"], seen: Observation): readonly string[] {
   const answer = seen.wire === undefined ? undefined : readChat(deployment, seen);
   if (answer !== undefined) return [...new Set(answer.models)];

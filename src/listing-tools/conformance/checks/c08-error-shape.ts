@@ -4,7 +4,7 @@ import { badProbes } from "./modality-probes.ts";
 import type { Observation } from "../probing/observation.ts";
 import { parseFields } from "../chat/read-chat.ts";
 
-/** C8: a request that cannot be served gets an immediate 4xx with a JSON body. */
+/** C8: a request that cannot be served gets a 4xx with a JSON body, in time. */
 export const errorShape: Check = {
   id: "C8",
   title: "error shape",
@@ -20,7 +20,6 @@ export const errorShape: Check = {
       parts,
       passed(`${parts.length} bad requests get a 4xx with a JSON body`),
     );
-    // Lists all wrong answers, so that a provider can repair all at once.
     return { ...worst, evidence: { ...worst.evidence, answers } };
   }),
 };

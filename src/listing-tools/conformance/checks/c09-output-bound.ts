@@ -5,7 +5,7 @@ import { failed, type Finding, passed, warned, chooseWorst } from "../report/fin
 import type { Lab } from "../probing/lab.ts";
 import { isServed, type Observation } from "../probing/observation.ts";
 
-/** C9: no answer is longer than its bound: customers' holds and caps depend on it. */
+/** C9: no answer is longer than its bound, from which reserves and spending caps are computed. */
 export const outputBound: Check = {
   id: "C9",
   title: "output bound honoured",
@@ -34,12 +34,11 @@ async function boundFinding(
 ): Promise<Finding | undefined> {
   const seen = await lab.ask(chatProbes.long(lab, bound, stream));
   const { status } = seen;
-  // C2 judges answers that cannot be read.
+  // Only a 4xx refuses the bound. C2 judges answers that cannot be read.
   if (isServed(seen) || status === null || status < 400 || status >= 500) return undefined;
   return warned(`a bound of ${bound} tokens is refused with ${status}`, { bound, status });
 }
 
-/** Checks the bound of every answer that was seen. */
 function excessFinding(seen: Observation): Finding | undefined {
   const { bound, usage, probe } = seen;
   if (!isServed(seen) || bound === undefined || usage === undefined) return undefined;

@@ -46,7 +46,7 @@ async function chatInputs(lab: Lab): Promise<Finding> {
   return chooseWorst(parts, unasked ?? passed(parts.map(({ message }) => message).join("; ")));
 }
 
-/** Keeps the findings of other inputs if one input exceeds the budget. */
+/** Makes a finding of a probe that was not sent, so that the other inputs are still judged. */
 async function guardFinding(what: string, find: () => Promise<Finding>): Promise<Finding> {
   try {
     return await find();
@@ -80,8 +80,8 @@ async function kindFinding(lab: Lab, kind: MediaKind): Promise<Finding> {
 }
 
 /**
- * Where one of two images is read, answers about the other one are all the same. A listing need not
- * take two, and of a model that names always one colour both seem to be unread.
+ * Fails if exactly one of two images is unread, so that answers about it do not change with it. If
+ * both seem unread, the model may always name one colour. A listing need not take two images.
  */
 async function manyImagesFinding(lab: Lab): Promise<Finding> {
   const unread: string[] = [];
@@ -106,7 +106,6 @@ function toRefusedFinding(what: string, { status, failure }: Observation): Findi
   return failed(`${what} is answered with ${status ?? "nothing"}: ${why}`, { status });
 }
 
-/** The answer in lower case, reduced to letters and digits. */
 function answerText({ deployment }: Lab, seen: Observation): string {
   const text = readChat(deployment, seen)?.text ?? seen.output;
   return text
@@ -116,8 +115,8 @@ function answerText({ deployment }: Lab, seen: Observation): string {
 }
 
 /**
- * Checks every row of the table, and long texts: the model must know what it was told, and must not
- * repeat another request's answer.
+ * The model must know the facts of each prompt, short or long, and must not answer with a fact of
+ * another request.
  */
 async function factFindings(lab: Lab): Promise<readonly Finding[]> {
   const rows = factRows(lab).flatMap(({ whole, stream, longer }) => [whole, stream, longer]);
@@ -137,12 +136,13 @@ async function factFindings(lab: Lab): Promise<readonly Finding[]> {
   return bad.length > 0 ? bad : [passed(`${good} prompts are read with all that they say`)];
 }
 
-/** Number of short questions that are asked two at a time; C12 asks these and more. */
+/** Number of short questions, which are sent two at a time. C12 sends these and more. */
 const AT_ONCE_REPEATS = 4;
 
 /**
- * A provider that cuts a prompt has lost what it said there; one that keeps answers gives one to
- * another prompt. A model may not obey: it is then asked for what it has left out alone, twice.
+ * A provider that cuts a prompt loses a fact of it; one that mixes up or caches answers names a
+ * fact of another prompt. A model may disobey, so a missing fact is asked for alone, twice, before
+ * it counts as lost.
  */
 async function factFinding(
   lab: Lab,
@@ -163,7 +163,6 @@ async function factFinding(
     text = textIn(lab, await lab.ask(last));
     return unsaid(last, text).some((each) => each.of === of);
   };
-  // Asks about each missing fact alone, until one is missing twice more.
   const unknown = await firstOf(
     unsaid(probe, first),
     async (fact) => (await isUnknown(fact)) && (await isUnknown(fact)),
@@ -183,7 +182,7 @@ async function firstOf<T>(
   return undefined;
 }
 
-/** The text of the answer, or the tool call that replaced it. */
+/** The text of the answer, or, on a wire without a parser, what the client receives. */
 function textIn({ deployment }: Lab, seen: Observation): string {
   return readChat(deployment, seen)?.text ?? seen.output;
 }

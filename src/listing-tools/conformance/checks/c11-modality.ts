@@ -3,7 +3,6 @@ import { decisionSpecifics } from "../decisions/decision-specifics.ts";
 import { imageSpecifics } from "../images/image-specifics.ts";
 import { videoSpecifics } from "../videos/video-specifics.ts";
 
-/** C11: promises that only one modality has. */
 export const modalitySpecifics: Check = {
   id: "C11",
   title: "modality specifics",

@@ -8,7 +8,7 @@ import type { Probe } from "../probing/probe.ts";
 
 const REPEATS = 10;
 const AT_ONCE = 2;
-/** Must be shorter than the gateway's own wait for the first content of a stream. */
+/** Must be less than the gateway waits for the first content of a stream. */
 const FIRST_BYTE_MS_MAX = 20_000;
 
 /** C12: ten requests, two at a time, get complete answers that begin in time. */
@@ -47,7 +47,7 @@ async function answersInTime(lab: Lab): Promise<Finding> {
     : passed(text, evidence);
 }
 
-/** True if no usable answer came; other checks judge complete but wrong answers. */
+/** True if no usable answer came. Other checks judge answers that are complete but wrong. */
 function isBroken({ status, wasReset, timedOut }: Observation): boolean {
   return wasReset || timedOut || status === null || status === 429 || status >= 500;
 }
@@ -58,7 +58,10 @@ function howItBroke(answer: Observation): string {
   return describeFailure(answer);
 }
 
-/** Stops asking a model that queues the probes; the answers so far are still judged. */
+/**
+ * If a probe cannot be sent and one answer is already broken, returns the answers so far; they
+ * decide the check.
+ */
 async function askRepeatedly(lab: Lab): Promise<readonly Observation[]> {
   const answers: Observation[] = [];
   for (let n = 0; n < REPEATS; n += AT_ONCE) {

@@ -2,22 +2,20 @@ import type { Deployment, ModalityId } from "../../../catalog/index.ts";
 import type { CheckId, Finding } from "../report/finding.ts";
 import type { Lab } from "../probing/lab.ts";
 
-/** May reject with `ProbeNotSent`; any other error is a bug of this program. */
+/** Rejects with `ProbeNotSent` if a probe is not sent; any other error is a bug of this program. */
 type JudgeListing = (lab: Lab) => Promise<Finding>;
 
-/** A promise of listings, and its checks. */
 export interface Check {
   readonly id: CheckId;
   readonly title: string;
-  /** The check for each modality. */
+  /** A listing of a modality without an entry is not checked. */
   readonly runs: Readonly<Partial<Record<ModalityId, JudgeListing>>>;
-  /** Why listings of other modalities are not checked. */
+  /** Why listings of a modality that `runs` lacks are not checked. */
   readonly otherwise?: string;
-  /** Why a listing of a checked modality is not checked; undefined if it is. */
+  /** Why this listing is not checked though `runs` has its modality; undefined if it is checked. */
   readonly inapplicable?: (deployment: Deployment) => string | undefined;
 }
 
-/** Why a listing is not checked; undefined if it is. */
 export function whyNotChecked(
   { runs, otherwise, inapplicable }: Check,
   deployment: Deployment,
@@ -25,7 +23,6 @@ export function whyNotChecked(
   return runs[deployment.modality] === undefined ? otherwise : inapplicable?.(deployment);
 }
 
-/** Uses one check for all modalities. */
 export function forAll(run: JudgeListing): Check["runs"] {
   return { text: run, image: run, video: run, decisions: run };
 }

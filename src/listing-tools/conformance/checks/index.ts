@@ -12,7 +12,6 @@ import { declaredInputs } from "./c10-inputs.ts";
 import { modalitySpecifics } from "./c11-modality.ts";
 import { stability } from "./c12-stability.ts";
 
-/** All checks, in the order of their numbers. */
 export const CHECKS: readonly Check[] = [
   reachability,
   answerShape,

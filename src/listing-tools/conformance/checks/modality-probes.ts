@@ -6,9 +6,7 @@ import type { Subject } from "../probing/lab.ts";
 import type { Probe } from "../probing/probe.ts";
 import { videoProbes } from "../videos/video-probes.ts";
 
-/** Probes that every modality has. */
 interface CommonProbes {
-  /** The cheapest usual request. */
   readonly plain: (subject: Subject) => Probe;
   /** Invalid requests: a body that is not JSON, an unknown model, a value out of range. */
   readonly bad: (subject: Subject) => readonly Probe[];
@@ -21,7 +19,7 @@ const COMMON: Readonly<Record<Deployment["modality"], CommonProbes>> = {
       chatProbes.notJson(deployment),
       chatProbes.unknownModel(deployment, false),
       chatProbes.unknownModel(deployment, true),
-      // Engines accept different parameters, and only declared ones are a promise.
+      // Engines differ in the parameters that they accept; only a declared one is a promise.
       ...(deployment.supportedParameters.get("temperature")?.type === "range"
         ? [chatProbes.tooHot(deployment)]
         : []),
@@ -53,7 +51,7 @@ const COMMON: Readonly<Record<Deployment["modality"], CommonProbes>> = {
   },
 };
 
-/** The cheapest usual request of this listing's modality. */
+/** The cheapest valid request of the listing's modality. */
 export function plainProbe(subject: Subject): Probe {
   return COMMON[subject.deployment.modality].plain(subject);
 }

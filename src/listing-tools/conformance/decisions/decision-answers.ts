@@ -69,7 +69,7 @@ export async function decisionUsage(lab: Lab): Promise<Finding> {
   }
   const sure = passed("usage adds up, and agrees with itself and with the state", { input: a });
   const length = await lengthFinding(deployment, a, b);
-  // C12 has repeated the first probe.
+  // C12 sent repeats of `once`, which must be billed the same.
   const name = `${once.probe}, repeat`;
   const repeated = lab.seen().filter(({ probe }) => probe.startsWith(name));
   const more = [
@@ -98,7 +98,7 @@ function repeatFinding(first: number, second: number): Finding | undefined {
   });
 }
 
-/** Most tokens of a question and of the template around it and the state. */
+/** Most tokens of the question and of the template around question and state. */
 const BESIDE_TOKENS_MAX = 250;
 
 function besideFinding(once: number, long: number): Finding | undefined {
@@ -110,7 +110,6 @@ function besideFinding(once: number, long: number): Finding | undefined {
   });
 }
 
-/** Checks that an answer has at least one byte for each billed token. */
 function outputFinding(seen: Observation): Finding | undefined {
   const { usage, body, probe } = seen;
   if (!seen.isPlain || !isServed(seen) || usage === undefined) return undefined;
@@ -120,7 +119,10 @@ function outputFinding(seen: Observation): Finding | undefined {
   return failed("more output tokens are billed than the answer has bytes", evidence);
 }
 
-/** Compares states of one and several copies, so that questions and frames cancel out. */
+/**
+ * Subtracts the tokens of a short state from those of a long one, so that question and template
+ * cancel out.
+ */
 async function lengthFinding(
   deployment: Deployment,
   once: number,

@@ -5,7 +5,6 @@ import type { Fields } from "../../../formats/index.ts";
 
 const ENVELOPE_MEMBERS: ReadonlySet<string> = new Set(["result", "success", "errors", "messages"]);
 
-/** The deviation from the declared envelope; undefined if there is none. */
 export function envelopeFlaw(
   json: Fields,
   envelope: DecisionsListing["envelope"],
@@ -21,7 +20,6 @@ export function envelopeFlaw(
   return undefined;
 }
 
-/** Members of an answer that do not belong to any envelope. */
 export function otherMembers(
   json: Fields,
   envelope: DecisionsListing["envelope"],
@@ -30,17 +28,19 @@ export function otherMembers(
   return Object.keys(json).filter((name) => !ENVELOPE_MEMBERS.has(name));
 }
 
-/** The contents of a declared envelope, or the whole body. */
 export function openBody(json: Fields, decisions: Deployment["decisions"]): Fields {
   return decisions?.envelope === undefined ? json : (asObject(json["result"]) ?? {});
 }
 
 type NamedAnswer = readonly [name: string, answer: unknown];
 
-/** Members of a flat answer that are no answers. */
+/** Top-level members of a flat answer that answer no question. */
 const NO_ANSWERS: ReadonlySet<string> = new Set(["id", "model", "object", "usage", "token_usage"]);
 
-/** The answers of an opened body, by the names that the provider gives them. */
+/**
+ * Lists the answers under the provider's names. Hosts send a list, an object, or (GLiNER) members
+ * at the top level.
+ */
 export function listAnswers(body: Fields, wire: DecisionsListing["wire"]): readonly NamedAnswer[] {
   const { answers, result } = body;
   if (Array.isArray(answers)) {
@@ -56,13 +56,15 @@ export function listAnswers(body: Fields, wire: DecisionsListing["wire"]): reado
   return Object.entries(named);
 }
 
-/** Names under which GLiNER hosts may answer all entities or all relations. */
+/**
+ * GLiNER hosts may put all entities, or all relations, under one of these names instead of the name
+ * of the question.
+ */
 const NAME_OF_KIND: Readonly<Record<string, string>> = {
   entities: "entities",
   relations: "relation_extraction",
 };
 
-/** The first flaw of the answers to these questions; undefined if there is none. */
 export function answersFlaw(
   answers: readonly NamedAnswer[],
   questions: readonly AskedQuestion[],
@@ -81,10 +83,8 @@ export function answersFlaw(
 }
 
 const SUM_TOLERANCE = 0.02;
-/** Members of an answer that hold a single probability. */
 const SHARES: ReadonlySet<string> = new Set(["noul", "probability", "confidence"]);
 
-/** The first invalid probability anywhere in an answer; undefined if there is none. */
 export function probabilityFlaw(answer: unknown): string | undefined {
   if (Array.isArray(answer)) return findFirstFlaw(answer, probabilityFlaw);
   const fields = asObject(answer);
@@ -98,7 +98,6 @@ export function probabilityFlaw(answer: unknown): string | undefined {
   });
 }
 
-/** Checks that a choice is one of the labels, and has the highest probability. */
 function choiceFlaw(answer: unknown, question: AskedQuestion["body"]): string | undefined {
   const labels = asObject(question["schema"])?.["values"] ?? question["labels"];
   const chosen = chosenIn(answer);
@@ -112,7 +111,7 @@ function choiceFlaw(answer: unknown, question: AskedQuestion["body"]): string | 
     : undefined;
 }
 
-/** The label that an answer chooses, in either format. */
+/** The label that the answer chooses, in the format of System One or of GLiNER. */
 export function chosenIn(answer: unknown): string | undefined {
   if (Array.isArray(answer)) return chosenIn(answer[0]);
   if (typeof answer === "string") return answer;
@@ -121,7 +120,9 @@ export function chosenIn(answer: unknown): string | undefined {
   return asText(chosen);
 }
 
-/** The level of a score answer, counted from 1; NaN if it has none. */
+/**
+ * The level of a score answer, counted from 1, while the wire counts from 0. NaN if it has none.
+ */
 export function levelIn(answer: unknown): number {
   return Number(asObject(answer)?.["score"]) + 1;
 }

@@ -5,34 +5,29 @@ import { renderPng, RED } from "../probing/media-files.ts";
 import type { Subject } from "../probing/lab.ts";
 import { cutInHalf, type Probe, withMembers } from "../probing/probe.ts";
 
-/** A decisions probe with its questions. */
 export interface DecisionProbe extends Probe {
   readonly questions: readonly AskedQuestion[];
 }
 
-/** A probe whose state contains the facts of its questions, with the true answers. */
+/** A probe whose state tells the facts that it asks about, so that the true answers are known. */
 export interface ToldProbe extends DecisionProbe {
   readonly truth: Readonly<Record<string, string | number | boolean>>;
 }
 
-/** A state of the run, and the place of the facts in it. */
 export interface ToldState {
-  /** Index of the state among the three of a run. */
+  /** Index of the state, from 0 to 2: a run has three states. */
   readonly at: number;
-  /** True if the state begins with its facts, false if it ends with them. */
   readonly isFirst: boolean;
   /**
-   * The choices and levels that were answered wrongly to this state, by question: the facts to tell
-   * are none of them.
+   * If set, this is the second version of the state. Its facts differ from these wrong answers to
+   * the first version, by question.
    */
   readonly wrong?: ReadonlyMap<string, string | number>;
 }
 
 export interface AskedQuestion {
   readonly id: string;
-  /** The kind of question, by its name in the format. */
   readonly kind: string;
-  /** The question in a client's request. */
   readonly body: Readonly<Record<string, unknown>>;
 }
 
@@ -42,17 +37,14 @@ type Grammar = DecisionsListing["wire"];
 export const STATE_COPIES = 3;
 
 export const decisionProbes = {
-  /** Asks one question about one copy of the measured text. */
   one: (deployment: Deployment): DecisionProbe =>
     asking({ name: "one question", copies: 1, questions: firstQuestion(deployment) }),
-  /** Asks the same question about a state of several copies. */
   read: (deployment: Deployment, attempt = 1): DecisionProbe =>
     asking({
       name: attempt === 1 ? "one question, longer state" : "one question, longer state, again",
       copies: STATE_COPIES,
       questions: firstQuestion(deployment),
     }),
-  /** Asks four questions about the state of `read`. */
   several: (deployment: Deployment): DecisionProbe =>
     asking({
       name: "four questions, longer state",
@@ -60,8 +52,8 @@ export const decisionProbes = {
       questions: SEVERAL[findGrammar(deployment)],
     }),
   /**
-   * Questions of which each has one true answer. The three states of a run name different things,
-   * so an answer that is always the same is wrong for two of them at least.
+   * Each question has one true answer. The three states of a run name different things, so an
+   * answer that never changes is wrong for at least two of them.
    */
   told: ({ deployment, chance }: Subject, { at, isFirst, wrong }: ToldState): ToldProbe => {
     const pick = (name: keyof typeof TOLD): string => {
@@ -121,7 +113,6 @@ export const decisionProbes = {
     const truth = { place, colour, animal, true: true, false: false, birds };
     return { name, questions, body: { ...body, state }, truth };
   },
-  /** A probe for each kind of question in the listing's format. */
   kinds: (deployment: Deployment): readonly DecisionProbe[] => {
     const { readsImages } = requireDecisions(deployment);
     const ofText = KINDS[findGrammar(deployment)].map((question) =>
@@ -129,7 +120,10 @@ export const decisionProbes = {
     );
     return readsImages ? [...ofText, boxProbe()] : ofText;
   },
-  /** Two questions with one name; undefined if names are keys of the format. */
+  /**
+   * Two questions with one name. Undefined if the format cannot repeat a name, because names are
+   * its keys.
+   */
   sameName: (deployment: Deployment): Probe | undefined => {
     const { wire, form } = requireDecisions(deployment);
     if (wire === "systemone" && form === "public") return undefined;
@@ -142,7 +136,6 @@ export const decisionProbes = {
       changeBody: withSecondQuestion,
     };
   },
-  /** An image in the state, and a question that only the image can answer. */
   image: (png: Buffer, name: string): Probe => ({
     name,
     body: { state: stateWith(png), questions: { colour: COLOUR_QUESTION } },
@@ -196,7 +189,9 @@ function asking({
   };
 }
 
-/** Values of the facts, one of three in each state; none occurs in the text around them. */
+/**
+ * Each of the three states uses one value of each list. None occurs in the text around the facts.
+ */
 const TOLD = {
   place: ["forest", "desert", "mountain"],
   colour: ["red", "blue", "purple"],
@@ -285,7 +280,6 @@ function boxProbe(): DecisionProbe {
   };
 }
 
-/** Adds a second question of the same name, in the format of the body. */
 function withSecondQuestion(body: Buffer): Buffer {
   const { questions, schema } = parseBody(body);
   if (Array.isArray(questions))

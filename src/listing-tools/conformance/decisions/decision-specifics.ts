@@ -8,7 +8,10 @@ import { isServed, type Observation } from "../probing/observation.ts";
 import { checkTold } from "./told-answers.ts";
 import type { Probe } from "../probing/probe.ts";
 
-/** C11 of decisions: kinds of questions, equal names, and how often the state is billed. */
+/**
+ * C11 of decisions: every kind of question is answered, a repeated name is refused, and the state
+ * is billed as often as the listing declares.
+ */
 export async function decisionSpecifics(lab: Lab): Promise<Finding> {
   const { deployment } = lab;
   const plain = await lab.ask(decisionProbes.one(deployment));
@@ -33,7 +36,7 @@ export async function decisionSpecifics(lab: Lab): Promise<Finding> {
   return chooseWorst(parts, unsent ? { status: unsent.status, message: unsent.message } : sure);
 }
 
-/** `judgesAnswer`: false for probes whose answers C2 has judged already. */
+/** `judgesAnswer` is false for a kind whose answers C2 judges: only the status counts then. */
 function kindFinding(kind: string, seen: Observation, judgesAnswer: boolean): Finding | undefined {
   if (isServed(seen) || (seen.status === 200 && !judgesAnswer)) return undefined;
   const why = seen.failure?.refusal.message ?? "";
@@ -43,7 +46,7 @@ function kindFinding(kind: string, seen: Observation, judgesAnswer: boolean): Fi
   });
 }
 
-/** Finds a provider that accepts two questions with one name, and so drops an answer. */
+/** A provider that accepts two questions with one name loses one of the answers. */
 async function sameNameFinding(lab: Lab): Promise<Finding | undefined> {
   const probe: Probe | undefined = decisionProbes.sameName(lab.deployment);
   if (probe === undefined) return undefined;
@@ -53,8 +56,8 @@ async function sameNameFinding(lab: Lab): Promise<Finding | undefined> {
 }
 
 /**
- * With a long state and short questions, four questions have a few more tokens than one, or about
- * four times as many.
+ * With a long state, four short questions cost little more than one if the state is billed once,
+ * and nearly four times as much if it is billed for each question.
  */
 const PER_QUESTION_RATIO = 2.5;
 

@@ -8,11 +8,12 @@ import { decisionProbes, type ToldProbe } from "./decision-probes.ts";
 
 /**
  * Checks that the model reads the start and the end of the state, and every question. A question
- * counts as unread if its answers to two different states are wrong.
+ * counts as unread if it is answered wrongly for two different states.
  */
 export async function checkTold(lab: Lab): Promise<readonly (Finding | undefined)[]> {
   const parts: (Finding | undefined)[] = [];
-  // Two states begin alike, so a provider that caches answers by the beginning is noticed.
+  // Two of the three states start with the same long text, which exposes a provider that caches
+  // answers by the start of a state.
   for (const [at, isFirst] of [true, false, false].entries()) {
     const first = decisionProbes.told(lab, { at, isFirst });
     const wrong = findWrong(lab, first, await lab.ask(first));
@@ -31,7 +32,7 @@ export async function checkTold(lab: Lab): Promise<readonly (Finding | undefined
   return parts;
 }
 
-/** Wrongly answered choices and levels, by question. */
+/** By question: the wrong choice or level. */
 function findWrong(
   { deployment: { decisions } }: Lab,
   { questions, truth, body }: ToldProbe,
@@ -56,7 +57,7 @@ function isTrue(
 ): boolean {
   const fields = asObject(answer) ?? {};
   if (typeof truth === "string") return chosenIn(answer) === truth;
-  // Accepts a neighbouring level, which can be a matter of opinion.
+  // A neighbouring level passes, because the level can be a matter of opinion.
   if (typeof truth === "number") return Math.abs(levelIn(answer) - truth) <= 1.5;
   if (truth === undefined) return textsIn(answer).every((text) => state.includes(text));
   const { noul, probability = noul } = fields;
@@ -64,7 +65,6 @@ function isTrue(
   return /^(yes|true)$/i.test(chosenIn(answer) ?? String(answer)) === truth;
 }
 
-/** The texts of all spans in an answer. */
 function textsIn(answer: unknown): readonly string[] {
   if (typeof answer === "string") return [answer];
   if (Array.isArray(answer)) return answer.flatMap(textsIn);

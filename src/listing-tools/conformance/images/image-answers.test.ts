@@ -17,7 +17,10 @@ const byCost = imageListing("reported_cost");
 
 const drawn = new Map<string, string>();
 
-/** A picture that is another one for each text. Most tests need the same ones, so each is drawn once. */
+/**
+ * A picture that is another one for each text. Most tests need the same ones, so each is drawn
+ * once.
+ */
 function pngOfSize(width: number, height: number, of = ""): string {
   const name = `${width} ${height} ${of}`;
   const known = drawn.get(name) ?? drawPng(width, height, of);

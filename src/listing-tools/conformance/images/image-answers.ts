@@ -15,17 +15,16 @@ import { isServed, type Observation } from "../probing/observation.ts";
 import type { Probe } from "../probing/probe.ts";
 import { readContentType, parseFields } from "../chat/read-chat.ts";
 
-/** The images of a provider's answer. */
 export interface ImageAnswer {
   readonly json: Fields;
-  /** The size of each item; undefined for an item that cannot be decoded. */
+  /** By item; undefined if the item cannot be decoded. */
   readonly sizes: readonly (ImageSize | undefined)[];
-  /** A hash of the picture in each item. */
+  /** Hash of each item's picture; undefined if the item cannot be decoded. */
   readonly pictures: readonly (string | undefined)[];
   readonly report: ImageReport;
 }
 
-/** Reads the images of an answer; undefined if it is not a JSON object. */
+/** Undefined if the status is not 200 or the body is not a JSON object. */
 export function readImages({ body, status }: Observation): ImageAnswer | undefined {
   const json = parseFields(body);
   if (json === undefined || status !== 200) return undefined;
@@ -76,16 +75,13 @@ function shapeFinding(
   if (at !== -1) {
     return failed(`data[${at}].b64_json is not a PNG, JPEG or WebP that can be decoded`, evidence);
   }
-  // C11 judges the cost of an image.
+  // An answer above the reserve is refused for its cost, which C11 judges.
   if (isServed(seen) || isAboveHold(deployment, probe, answer)) return undefined;
   const why = seen.failure?.refusal.message ?? "";
   return failed(`${seen.probe}: the gateway cannot use the answer: ${why}`, evidence);
 }
 
-/**
- * True if the answer costs more than the gateway would hold, which means that it would not be
- * delivered.
- */
+/** The gateway does not deliver an answer that costs more than the reserve. */
 function isAboveHold(deployment: Deployment, { body }: Probe, answer: ImageAnswer): boolean {
   const { prices, billing, modelId, maxOutputTokens: ceiling } = deployment;
   const { usage, costUsd } = answer.report;
@@ -113,7 +109,7 @@ export async function imageUsage(lab: Lab): Promise<Finding> {
   return chooseWorst(parts, passed("the tokens that are reported are counts, and add up"));
 }
 
-/** Checks the tokens, which a provider that reports the cost may omit; C11 checks that cost. */
+/** A provider that reports the cost may omit tokens. C11 checks the cost. */
 function usageFinding(
   { billing, modelId }: Deployment,
   { name, body }: Probe,

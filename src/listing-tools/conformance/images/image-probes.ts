@@ -5,22 +5,19 @@ import { cutInHalf, type Probe, withMembers } from "../probing/probe.ts";
 const COLOURS = ["white", "black", "green", "brown"];
 const THINGS = ["kettle", "basket", "ladder", "violin", "anchor", "bottle"];
 
-/** One of two prompts of equal length, which are random in each run. */
+/** The two prompts of a run have equal length, and differ in each run. */
 function writePrompt({ chance }: Subject, which: 0 | 1): string {
   const colour = chance.shuffled("colours", COLOURS)[which];
   const thing = chance.shuffled("things", THINGS)[which];
   return `A ${colour} ${thing} in the middle of a plain background.`;
 }
 
-/** The parameters for the shape of an image. */
 export const SHAPE_PARAMETERS = ["size", "aspect_ratio"] as const;
 export type ShapeParameter = (typeof SHAPE_PARAMETERS)[number];
 
-/** A probe for one image of a declared shape. */
 export interface ShapeProbe {
   readonly parameter: ShapeParameter;
   readonly value: string;
-  /** The format of the file; undefined if none is requested. */
   readonly format: string | undefined;
   readonly isUsual: boolean;
   readonly probe: Probe;
@@ -31,7 +28,7 @@ export const imageProbes = {
     name: "one image",
     body: { prompt: writePrompt(subject, 0) },
   }),
-  /** Undefined if the listing makes one image for each request. */
+  /** Undefined if the listing allows one image per request. */
   two: (subject: Subject): Probe | undefined => {
     const count = subject.deployment.supportedParameters.get("n");
     const most = count?.type === "integer" ? (count.max ?? 2) : 1;
@@ -40,8 +37,8 @@ export const imageProbes = {
       : { name: "two images", body: { prompt: writePrompt(subject, 0), n: 2 } };
   },
   /**
-   * Every value that the listing declares, with the defaults of everything else but the format of
-   * the file, which is another one each time.
+   * One probe for each declared shape. The default shape is requested without a file format; the
+   * others use the declared formats in turn.
    */
   shapes: (subject: Subject): readonly ShapeProbe[] => {
     const { supportedParameters } = subject.deployment;
@@ -64,7 +61,7 @@ export const imageProbes = {
       });
     });
   },
-  /** An image for another prompt, with a usual shape if there is one. */
+  /** An image for the second prompt, in the default shape if the listing declares one. */
   other: (subject: Subject): Probe =>
     imageProbes.shapes(subject).find(({ isUsual }) => isUsual)?.probe ?? {
       name: "another image",
@@ -80,7 +77,7 @@ export const imageProbes = {
     name: "unknown model",
     as: "unknown_model",
   }),
-  /** A negative number, because a host that accepts a large one would render all images. */
+  /** The count is negative, because a host that accepts a large count would render all images. */
   negativeCount: (subject: Subject): Probe => ({
     ...imageProbes.one(subject),
     name: "n of -1",
@@ -88,7 +85,6 @@ export const imageProbes = {
   }),
 } as const;
 
-/** The number of images that a probe asks for. */
 export function imageCount({ body }: Probe): number {
   return typeof body["n"] === "number" ? body["n"] : 1;
 }

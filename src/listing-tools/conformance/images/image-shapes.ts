@@ -1,18 +1,16 @@
 import type { ShapeParameter } from "./image-probes.ts";
 import type { ImageSize } from "./image-size.ts";
 
-/** The promise of a value of `size` or of `aspect_ratio`. */
 export interface AskedShape {
   readonly value: string;
   readonly width: number;
   readonly height: number;
-  /** True if the value is only a ratio of the sides. */
   readonly isRatio: boolean;
 }
 
 /** Hosts round a side to a multiple of 8 or 16. */
 const SIDE_TOLERANCE = 0.02;
-/** Hosts choose round sides for a ratio: some call 1344 by 768 16:9. */
+/** For a ratio, hosts choose round sides: some offer 1344 by 768 as 16:9. */
 const RATIO_TOLERANCE = 0.05;
 
 /** Undefined if the value names no shape, as `auto` does. */

@@ -1,21 +1,19 @@
-/** Format and size from the first bytes of an image file. */
 export interface ImageSize {
   readonly format: "png" | "jpeg" | "webp";
   readonly width: number;
   readonly height: number;
 }
 
-/** Bytes that are enough: a JPEG may have a colour profile and a preview before its size. */
+/** Enough bytes to find the size: in a JPEG, a colour profile and a preview may come before it. */
 export const SIZE_BYTES = 262_144;
 
-/** Reads the size from the first bytes of a file; undefined if it is not a PNG, JPEG or WebP. */
+/** Undefined if the file is not a PNG, JPEG or WebP. */
 export function readImageSize(file: Buffer): ImageSize | undefined {
   const first = file.subarray(0, SIZE_BYTES);
   const size = pngSize(first) ?? jpegSize(first) ?? webpSize(first);
   return size !== undefined && size.width > 0 && size.height > 0 ? size : undefined;
 }
 
-/** Decodes a file from base64; undefined if the text is not base64. */
 export function fileOfBase64(text: string): Buffer | undefined {
   return text.length % 4 === 0 && BASE64.test(text) ? Buffer.from(text, "base64") : undefined;
 }
@@ -36,7 +34,6 @@ function pngSize(bytes: Buffer): ImageSize | undefined {
 const JPEG_START = 0xffd8;
 const MARKER = 0xff;
 
-/** Follows the segments to the one that begins a frame, which has the size. */
 function jpegSize(bytes: Buffer): ImageSize | undefined {
   if (bytes.length < 4 || bytes.readUInt16BE(0) !== JPEG_START) return undefined;
   let at = 2;
@@ -44,7 +41,7 @@ function jpegSize(bytes: Buffer): ImageSize | undefined {
     if (bytes[at] !== MARKER) return undefined;
     const kind = bytes[at + 1] ?? 0;
     if (kind === MARKER || hasNoContent(kind)) {
-      // Any number of fill bytes may precede a marker.
+      // A marker may follow any number of fill bytes (0xFF).
       at += kind === MARKER ? 1 : 2;
     } else if (beginsFrame(kind)) {
       if (at + 9 > bytes.length) return undefined;
@@ -61,7 +58,7 @@ function hasNoContent(kind: number): boolean {
   return kind === 0x01 || (kind >= 0xd0 && kind <= 0xd7);
 }
 
-/** The other markers between C0 and CF define tables. */
+/** C4, C8 and CC lie in the range of frame markers, but begin no frame. */
 function beginsFrame(kind: number): boolean {
   return kind >= 0xc0 && kind <= 0xcf && kind !== 0xc4 && kind !== 0xc8 && kind !== 0xcc;
 }

@@ -10,7 +10,7 @@ import type { Lab } from "../probing/lab.ts";
 import type { Observation } from "../probing/observation.ts";
 import type { Probe } from "../probing/probe.ts";
 
-/** C11 of images: every declared shape is rendered, and costs at most the ceiling of an image. */
+/** C11 of images: every declared shape is rendered, and no image costs more than the ceiling. */
 export async function imageSpecifics(lab: Lab): Promise<Finding> {
   const { deployment } = lab;
   const { status } = await lab.ask(imageProbes.one(lab));
@@ -56,7 +56,7 @@ function shapeFinding(
   const { status } = seen;
   if (status !== 200) return failed(`${parameter} ${value} is answered with ${status}`, { status });
   const answer = readImages(seen);
-  // C2 judges the form of an answer.
+  // C2 reports an answer that cannot be read.
   if (answer === undefined) return undefined;
   const asked = parseShape(parameter, value);
   const made = answer.sizes.slice(0, imageCount(probe));
@@ -69,7 +69,6 @@ function shapeFinding(
   return costFinding(deployment, probe, seen);
 }
 
-/** Checks that the images of one answer differ, and the images of two prompts. */
 async function sameFinding(lab: Lab, other: Observation | undefined): Promise<Finding | undefined> {
   const one = readImages(await lab.ask(imageProbes.one(lab)))?.pictures[0];
   if (one !== undefined && one === (other && readImages(other))?.pictures[0]) {
@@ -90,7 +89,7 @@ function misshapen(parameter: string, asked: AskedShape, { width, height }: Imag
 
 function costFinding(deployment: Deployment, probe: Probe, seen: Observation): Finding | undefined {
   const answer = readImages(seen);
-  // C2 reports a wrong count of images, which changes the cost.
+  // C2 reports a wrong number of images, which also changes the cost.
   if (answer?.sizes.length !== imageCount(probe)) return undefined;
   return deployment.billing === "reported_cost"
     ? reportedCostFinding(deployment, probe, answer)

@@ -3,17 +3,18 @@ import { setTimeout as sleep } from "node:timers/promises";
 import type { AttemptHandler, OutputSink } from "../../../upstream/index.ts";
 import { isPieces, type Output, type WholeBody } from "../../../formats/index.ts";
 
-/** Most bytes that are kept of the provider's body, and of the client's. */
+/** Most bytes that are kept of the provider's body, and of what a client would receive. */
 export const BODY_KEPT_BYTES_MAX = 4_194_304;
-/** Most bytes that are kept of a provider's images; the gateway accepts as many. */
+/** Most bytes that are kept of a provider's body with images; the gateway accepts as many. */
 export const IMAGE_BODY_KEPT_BYTES_MAX = 50_331_648;
 
-/** Records the client's bytes of an answer, and the provider's bytes before the attempt. */
+/**
+ * Records what a client would receive, and what the provider sent before the gateway changed it.
+ */
 export class AnswerRecorder implements OutputSink {
   readonly committed: boolean = true;
   headers: Readonly<Record<string, string | string[] | undefined>> = {};
   wasReset = false;
-  /** Number of pieces of the body so far. */
   pieces = 0;
   readonly #raw: KeptBytes;
   readonly #output = new KeptBytes(BODY_KEPT_BYTES_MAX);
@@ -21,7 +22,6 @@ export class AnswerRecorder implements OutputSink {
   readonly #closed: Promise<void>;
   #close: () => void = () => {};
 
-  /** `bodyBytesMax`: most bytes that are kept of the provider's body. */
   constructor(bodyBytesMax: number = BODY_KEPT_BYTES_MAX) {
     this.#raw = new KeptBytes(bodyBytesMax);
     this.#closed = new Promise((resolve) => {
@@ -36,12 +36,11 @@ export class AnswerRecorder implements OutputSink {
 
   commit(): void {}
 
-  /** The last bytes of a complete answer, which for a JSON answer are all of it. */
+  /** Adds the last bytes of a complete answer, which for a whole JSON answer are all of it. */
   takeLast(body: WholeBody): void {
     for (const piece of isPieces(body) ? body : [body]) this.#output.add(piece);
   }
 
-  /** Wraps a handler so that everything that passes through it is recorded. */
   listening(inner: AttemptHandler): AttemptHandler {
     return {
       onRefused: (error) => inner.onRefused(error),
@@ -60,8 +59,8 @@ export class AnswerRecorder implements OutputSink {
         this.#close();
       },
       onResponseError: (controller, error) => {
-        // An attempt that has seen enough breaks the connection itself. Where there never was one,
-        // there is no controller, whatever its type says.
+        // An attempt that has read enough aborts the connection itself, which is no reset. Without
+        // a connection, `controller` is undefined, although its type does not say so.
         const { aborted } = (controller as Partial<typeof controller> | undefined) ?? {};
         this.wasReset = aborted !== true;
         inner.onResponseError?.(controller, error);
@@ -70,7 +69,6 @@ export class AnswerRecorder implements OutputSink {
     };
   }
 
-  /** Resolves when the provider has closed its answer, or after `waitMs`. */
   async closed(waitMs: number): Promise<void> {
     const waiting = new AbortController();
     await Promise.race([this.#closed, sleep(waitMs, undefined, { signal: waiting.signal })]).catch(

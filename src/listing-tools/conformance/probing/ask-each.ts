@@ -3,7 +3,6 @@ import type { Lab } from "./lab.ts";
 import { type Observation, ProbeNotSent } from "./observation.ts";
 import type { Probe } from "./probe.ts";
 
-/** The results of probes that are judged one by one. */
 export interface Judged<J> {
   readonly parts: readonly J[];
   /** Why the remaining probes were not sent; undefined if all were sent. */
@@ -11,8 +10,8 @@ export interface Judged<J> {
 }
 
 /**
- * Asks one probe after another until one cannot be sent, so that what the first ones have shown is
- * not lost with the budget.
+ * Sends and judges one probe after another. If one cannot be sent, returns the results so far, so
+ * that the end of the budget does not lose them.
  */
 export async function askEach<P extends Probe, J = Finding | undefined>(
   lab: Lab,

@@ -1,8 +1,8 @@
 import { createHash, randomUUID } from "node:crypto";
 
 /**
- * The random values of a run, by name: one name has one value in a run, and another one in the
- * next, so that no provider can learn an answer by heart.
+ * Random values by name. A name has one value throughout a run and another in the next run, so that
+ * no provider can learn the answers.
  */
 export class Chance {
   readonly #seed: string;
@@ -11,7 +11,7 @@ export class Chance {
     this.#seed = seed;
   }
 
-  /** A whole number from `min`, below `end`. */
+  /** A whole number from `min` to below `end`. */
   whole(name: string, min: number, end: number): number {
     const hash = createHash("sha256").update(`${this.#seed} ${name}`).digest();
     return min + (hash.readUInt32BE(0) % (end - min));

@@ -2,18 +2,22 @@ import type { ProviderJob, ProviderJobState } from "../../../formats/index.ts";
 import type { JobQuestions } from "./job-questions.ts";
 import { ProbeNotSent } from "./observation.ts";
 
-/** The end of a job that a provider has accepted. */
 export type JobEnd =
   | { readonly kind: "ended"; readonly job: ProviderJob; readonly polls: number }
-  /** The job did not end in time; `state` is the last one that was reported. */
+  /** The deadline passed; `state` is the last one that the provider reported. */
   | { readonly kind: "late"; readonly state: ProviderJobState; readonly polls: number }
-  /** The provider stopped answering for the job; `reason` is the status or the fault. */
+  /**
+   * The provider stopped giving usable answers about the job; `reason` says how the last one
+   * failed.
+   */
   | { readonly kind: "lost"; readonly reason: string };
 
-/** Useless answers in a row after which a job is given up. */
 const BAD_ANSWERS_MAX = 5;
 
-/** Polls a job until its end. Rejects with `ProbeNotSent` when its provider is not reached. */
+/**
+ * Polls a job until its end or the deadline. Rejects with `ProbeNotSent` if the provider cannot be
+ * reached.
+ */
 export async function followJob(questions: JobQuestions, jobId: string): Promise<JobEnd> {
   const dueMs = questions.nowMs() + questions.deadlineMs;
   let state: ProviderJobState = "queued";

@@ -13,16 +13,13 @@ import {
 import { contentPath, jobPath, type ProviderJob, readJob } from "../../../formats/index.ts";
 import { ProbeNotSent } from "./observation.ts";
 
-/** Requests about the jobs of one listing, sent as the gateway sends them. */
 export interface JobQuestions {
-  /** Longest duration of a job in milliseconds, after which it is late. */
   readonly deadlineMs: number;
   nowMs(): number;
-  /** Polls once. Undefined if there was no answer in time. */
+  /** Polls once. Undefined if no answer came in time. */
   ask(jobId: string): Promise<JobAnswer | undefined>;
-  /** Reads bytes of the file; both ends of the range are inclusive. */
+  /** Reads a part of the file; both ends of the range are inclusive. */
   read(jobId: string, range: ByteRange): Promise<FilePart>;
-  /** Asks the provider to end a job that is not wanted. */
   cancel(jobId: string): Promise<void>;
   /** Waits until the next poll; rejects with `ProbeNotSent` if the run ends. */
   pause(): Promise<void>;
@@ -39,35 +36,31 @@ export interface ByteRange {
   readonly last: number;
 }
 
-/** The answer to a request for a part of a file. */
 export interface FilePart {
   readonly end: ContentEnd;
-  /** Undefined if there was no file. */
+  /** Undefined if the provider sent no file. */
   readonly status: number | undefined;
   readonly contentRange: string | undefined;
-  /** At most as many bytes as were requested. */
+  /** At most as many bytes as the range has, even if the provider sends more. */
   readonly bytes: Buffer;
 }
 
 export interface JobDeps {
   readonly clock: Clock;
   readonly deadlines: Deadlines;
-  /** The client that sends the listing's key. */
   readonly upstream: Pick<UpstreamClient, "get" | "getElsewhere" | "delete">;
-  /** Stops all further requests. */
   readonly signal: AbortSignal;
-  /** Longest duration of a job in milliseconds. Default 15 minutes. */
+  /** Default 15 minutes. */
   readonly deadlineMs?: number;
   /** Milliseconds between two polls. Default 3000. */
   readonly pollMs?: number;
-  /** Longest wait for an answer to a poll, and for the next byte of a file. Default 30 s. */
+  /** Longest wait for the answer to a poll, and for the next bytes of a file. Default 30 s. */
   readonly answerMs?: number;
 }
 
 const DEADLINE_MS = 900_000;
 const POLL_MS = 3_000;
 const ANSWER_MS = 30_000;
-/** Most bytes of a job's record, and of a file. */
 const RECORD_BYTES_MAX = 1_048_576;
 const FILE_BYTES_MAX = 1_073_741_824;
 
@@ -130,7 +123,7 @@ async function readPart(
         const piece = chunk.subarray(0, wanted - length);
         kept.push(Buffer.from(piece));
         length += piece.length;
-        // A provider that ignores the range sends a whole film, of which no more is needed.
+        // A provider that ignores the range sends the whole film, of which the rest is not needed.
         if (piece.length < chunk.length) setImmediate(() => running.abandon());
         return true;
       },

@@ -6,22 +6,20 @@ import type { JobQuestions } from "./job-questions.ts";
 import { type Observation, ProbeNotSent } from "./observation.ts";
 import type { Probe } from "./probe.ts";
 
-/** Sends a probe once; rejects with `ProbeNotSent` when there is no answer to judge. */
+/** Rejects with `ProbeNotSent` if no answer came that can be judged. */
 export type Send = (probe: Probe) => Promise<Observation>;
 
-/** After so many probes without an answer a model gets no further ones, so that a run ends. */
+/** After this number of timeouts a model gets no further probes, so that the run ends. */
 const TIMEOUTS_MAX = 3;
 
-/** Smaller output bounds are the subject of a probe, and are not varied. */
+/** A smaller output bound is itself under test, so it is not varied. */
 const ENOUGH_TOKENS = 256;
 
-/** A listing, and the random values of its run. */
 export type Subject = Pick<Lab, "deployment" | "chance">;
 
-/** A model under test, with all answers to its probes. */
 export class Lab {
   readonly deployment: Deployment;
-  /** Requests about video jobs; undefined if this run follows none. */
+  /** Undefined if this run does not follow video jobs. */
   readonly jobs: JobQuestions | undefined;
   readonly chance: Chance;
   readonly #send: Send;
@@ -36,7 +34,7 @@ export class Lab {
     this.jobs = jobs;
   }
 
-  /** The answer to a probe. Probes with one name are sent once, also for several checks. */
+  /** Sends each name once: a later probe with the same name, of any check, gets the same answer. */
   ask(probe: Probe): Promise<Observation> {
     const known = this.#asked.get(probe.name);
     if (known !== undefined) return known;
@@ -55,8 +53,7 @@ export class Lab {
   }
 
   /**
-   * A bound that is only enough is another one in each probe and run: by no bound a provider knows
-   * that it is checked.
+   * Varies a large output bound by probe and run, so that a provider cannot recognize a test by it.
    */
   #varied(probe: Probe): Probe {
     const { max_tokens: bound } = probe.body;
@@ -65,17 +62,15 @@ export class Lab {
     return { ...probe, body: { ...probe.body, max_tokens: bound - less } };
   }
 
-  /** Keeps the last record of a job that has ended. */
   noteEnded(job: ProviderJob): void {
     this.#ended.push(job);
   }
 
-  /** The last records of all jobs that have ended so far. */
   endedJobs(): readonly ProviderJob[] {
     return this.#ended;
   }
 
-  /** Every answer so far, in the order in which they ended. */
+  /** All answers so far, in the order in which they ended. */
   seen(): readonly Observation[] {
     return this.#seen;
   }

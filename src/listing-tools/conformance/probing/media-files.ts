@@ -1,6 +1,6 @@
 import { crc32, deflateSync } from "node:zlib";
 
-/** A colour as red, green and blue. */
+/** Red, green and blue, from 0 to 255. */
 export type Colour = readonly [number, number, number];
 
 export const RED: Colour = [220, 20, 20];
@@ -9,12 +9,11 @@ export const BLUE: Colour = [20, 40, 220];
 const SIDE = 64;
 const PNG_SIGNATURE = Buffer.from("89504e470d0a1a0a", "hex");
 
-/** A PNG file of one colour. */
 export function renderPng(colour: Colour, width = SIDE, height = SIDE): Buffer {
   const head = Buffer.alloc(13);
   head.writeUInt32BE(width, 0);
   head.writeUInt32BE(height, 4);
-  // Eight bits for each of three channels.
+  // Bit depth 8, colour type 2: three channels.
   head.set([8, 2], 8);
   const row = Buffer.concat([Buffer.of(0), Buffer.alloc(3 * width, Buffer.from(colour))]);
   return Buffer.concat([
@@ -33,7 +32,7 @@ function pngChunk(name: string, data: Buffer): Buffer {
   return Buffer.concat([length, named, sum]);
 }
 
-/** A PDF file of one page with this line of letters, digits, spaces and full stops. */
+/** One page with this line, which may have only letters, digits, spaces and full stops. */
 export function renderPdf(line: string): Buffer {
   const drawn = `BT /F1 24 Tf 40 120 Td (${line}) Tj ET`;
   const objects = [
@@ -62,7 +61,7 @@ const SOUND_SECONDS = 1;
 const LOUDNESS = 12_000;
 const WAV_HEAD_BYTES = 44;
 
-/** A WAV file of one second: a tone of this frequency, or silence at 0. */
+/** One second: a tone, or silence if `hertz` is 0. */
 export function renderWav(hertz: number): Buffer {
   const samples = SAMPLES_PER_SECOND * SOUND_SECONDS;
   const file = Buffer.alloc(WAV_HEAD_BYTES + 2 * samples);
@@ -70,7 +69,7 @@ export function renderWav(hertz: number): Buffer {
   file.writeUInt32LE(file.length - 8, 4);
   file.write("WAVEfmt ", 8, "latin1");
   file.writeUInt32LE(16, 16);
-  // Plain samples, one channel.
+  // Format 1 is uncompressed samples; one channel.
   file.writeUInt16LE(1, 20);
   file.writeUInt16LE(1, 22);
   file.writeUInt32LE(SAMPLES_PER_SECOND, 24);
@@ -87,14 +86,14 @@ export function renderWav(hertz: number): Buffer {
 }
 
 /**
- * An MP4 file in H.264 of two seconds, 64 by 64 pixels of one colour: one picture and three frames
- * that repeat it. The two files differ only in colour.
+ * Two seconds of H.264, 64 by 64 pixels of one colour: one picture and three frames that repeat it.
+ * The two files differ only in colour.
  */
 export function renderMp4(colour: "red" | "blue"): Buffer {
   return Buffer.concat([MP4_HEAD, Buffer.from(MP4_FRAMES[colour], "base64")]);
 }
 
-/** The file without the frames, whose positions and coding it states. */
+/** The file up to the frames. It states their positions and coding, which both colours share. */
 const MP4_HEAD = Buffer.from(
   "AAAAIGZ0eXBpc29tAAACAGlzb21pc28yYXZjMW1wNDEAAAMRbW9vdgAAAGxtdmhkAAAAAAAAAAAAAAAAAAAD6AAA" +
     "B9AAAQAAAQAAAAAAAAAAAAAAAAEAAAAAAAAAAAAAAAAAAAABAAAAAAAAAAAAAAAAAABAAAAAAAAAAAAAAAAAAAAA" +

@@ -37,25 +37,24 @@ export interface ProbeDeps {
   readonly clock: Clock;
   readonly deadlines: Deadlines;
   readonly classify: AttemptClassifier;
-  /** Client with the listing's key. */
   readonly upstream: Pick<UpstreamClient, "send">;
-  /** Client with an invalid key. */
   readonly upstreamWithWrongKey: Pick<UpstreamClient, "send">;
   readonly spending: Spending;
-  /** Time limit in milliseconds for the answer to a probe without its own. */
   readonly timeoutMs: number;
-  /** Stops all further probes, and ends running ones. */
   readonly signal: AbortSignal;
 }
 
-/** Most dispatches of one probe: connection errors and 429 are tried again. */
+/** Connection errors and 429 are retried until a probe was sent this often. */
 const TRIES_MAX = 3;
 const RETRY_WAIT_MS = 500;
-/** Longest wait before a retry, also if the provider asks for a longer one. */
+/** Longest wait before a retry, even if the provider asks for a longer one. */
 const RETRY_WAIT_MS_MAX = 10_000;
 const UNKNOWN_MODEL = "unknown-model-of-a-conformance-run";
 
-/** Sends a probe through the code of customers' requests, and records the answer. */
+/**
+ * Sends a probe through the code that serves customers, and records the answer. Rejects with
+ * `ProbeNotSent` if there is none to judge.
+ */
 export async function sendProbe(
   deps: ProbeDeps,
   deployment: Deployment,
@@ -80,7 +79,6 @@ function unanswered({ status, tries, failure }: Observation): string {
   return `no answer in ${tries} tries: ${failure?.refusal.message ?? "the connection broke"}`;
 }
 
-/** A probe that is ready to be sent, with its worst-case cost. */
 interface Prepared {
   readonly deployment: Deployment;
   readonly probe: Probe;
@@ -157,7 +155,7 @@ function prepareFor<R extends CallRequest>(
   return { deployment: target, probe, worstMicroUsd, dispatch, stream: request.stream };
 }
 
-/** Time for a provider to close an answer after its end mark. */
+/** How long a provider may take to close an answer after its end mark. */
 const TRAILING_MS = 2_500;
 
 function changeUpstream(upstream: UpstreamRequest, { changeBody }: Probe): UpstreamRequest {
@@ -187,8 +185,7 @@ async function sendOnce(deps: ProbeDeps, ready: Prepared, tries: number): Promis
     const keptBytesMax = isImage ? IMAGE_BODY_KEPT_BYTES_MAX : undefined;
     const recorder = new AnswerRecorder(keptBytesMax);
     const result = await ready.dispatch(deps, recorder);
-    // Bytes behind the end mark are of no use to a customer, and reveal something about the
-    // provider.
+    // Also records what the provider sends after the end mark, which customers never see.
     if (result.upstreamStatus !== null) await recorder.closed(TRAILING_MS);
     costMicroUsd = computeCost(ready, result);
     return toObservation(ready, { result, recorder, tries });
@@ -197,7 +194,10 @@ async function sendOnce(deps: ProbeDeps, ready: Prepared, tries: number): Promis
   }
 }
 
-/** The reported cost; a 2xx without a report counts as the worst case. */
+/**
+ * What the provider bills, as far as the answer tells. A 2xx without usage counts as the worst
+ * case.
+ */
 function computeCost({ deployment, worstMicroUsd }: Prepared, result: AttemptResult): MicroUsd {
   const { upstreamStatus, bridge } = result;
   if (upstreamStatus === null || upstreamStatus >= 300) return ZERO_MICRO_USD;

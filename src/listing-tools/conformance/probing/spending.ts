@@ -1,9 +1,9 @@
 import { assert, microUsd, type MicroUsd, ZERO_MICRO_USD } from "../../../kernel/index.ts";
 
 /**
- * The budget of one run: the most that a probe can cost is held before it is sent, so that probes
- * in flight never pass the budget together. What a provider bills above its own prices is counted
- * all the same, and ends the run the sooner.
+ * The budget of a run. The worst-case cost of a probe is held before it is sent, so that concurrent
+ * probes cannot exceed the budget together. A cost above the hold, from a provider that bills more
+ * than its prices, counts in full.
  */
 export class Spending {
   readonly budgetMicroUsd: MicroUsd;
@@ -19,7 +19,7 @@ export class Spending {
     return this.#spentMicroUsd;
   }
 
-  /** Holds the worst-case cost; false if the budget does not allow it. */
+  /** Returns false, and holds nothing, if the budget does not cover the cost. */
   hold(worstMicroUsd: MicroUsd): boolean {
     const after = this.#spentMicroUsd + this.#heldMicroUsd + worstMicroUsd;
     if (after > this.budgetMicroUsd) return false;
@@ -27,7 +27,6 @@ export class Spending {
     return true;
   }
 
-  /** Replaces a hold by the probe's actual cost. */
   settle(heldMicroUsd: MicroUsd, costMicroUsd: MicroUsd): void {
     assert(heldMicroUsd <= this.#heldMicroUsd, "what is settled was held");
     this.#heldMicroUsd = microUsd(this.#heldMicroUsd - heldMicroUsd);

@@ -1,4 +1,3 @@
-/** The twelve checks, in the order of reports. */
 export const CHECK_IDS = [
   "C1",
   "C2",
@@ -23,26 +22,23 @@ export type CheckId = (typeof CHECK_IDS)[number];
  */
 export type CheckStatus = "pass" | "warn" | "fail" | "skip" | "error";
 
-/** A short value of a report; never a key, a prompt, or a provider's body over the bound. */
+/** A short value. It contains no key, no prompt, and no long text of a provider. */
 export type EvidenceValue = string | number | boolean | null | readonly EvidenceValue[];
 export type Evidence = Readonly<Record<string, EvidenceValue>>;
 
-/** The result of a check. */
 export interface Finding {
   readonly status: CheckStatus;
-  /** One sentence: what was seen, or why the check did not run. */
   readonly message: string;
   readonly evidence?: Evidence;
-  /** True if no endpoint answers, so that no further check is useful. */
+  /** True if the endpoint gives no usable answer. The other checks are then skipped. */
   readonly isUnreachable?: boolean;
 }
 
-/** One line of a model's report. */
 export interface CheckReport extends Finding {
   readonly id: CheckId;
   readonly title: string;
   readonly durationMs: number;
-  /** Skipped although it applies: the budget was used up, or the run ended. */
+  /** True if the check applies but was skipped, because the budget was used up or the run ended. */
   readonly isUnasked?: boolean;
 }
 
@@ -62,7 +58,7 @@ export function skipped(message: string, evidence?: Evidence): Finding {
   return found("skip", message, evidence);
 }
 
-/** The worst of several findings of one check, or `otherwise` if there is none. */
+/** The worst part that fails, has an error or warns; `otherwise` if there is none. */
 export function chooseWorst(parts: readonly (Finding | undefined)[], otherwise: Finding): Finding {
   const real = parts.filter((part) => part !== undefined);
   for (const status of SEVERITY) {

@@ -1,23 +1,20 @@
 import type { Evidence, EvidenceValue, Finding } from "./finding.ts";
 
-/** Most characters of a provider's own text in a report. */
 export const PROVIDER_TEXT_CHARS_MAX = 300;
 
 const REMOVED = "[removed]";
-/** Shorter texts are not redacted, because that would spoil ordinary sentences. */
+/** Shorter secrets are not redacted, because that would spoil ordinary sentences. */
 const SECRET_CHARS_MIN = 6;
-/** Parts of a secret of this length are redacted. */
+/** Any part of a secret with this length is redacted. */
 const SECRET_PIECE_CHARS = 8;
-/** Length of the pieces by which prompts are recognized; parts twice as long are always found. */
+/** Prompts are recognized by pieces of this length, so every part of twice the length is found. */
 const PROMPT_PIECE_CHARS = 16;
 
-/** Removes keys and returned prompts from a provider's text. */
 export class Redaction {
   readonly #secrets: readonly string[];
   readonly #secretPieces = new Set<string>();
   readonly #promptPieces = new Set<string>();
 
-  /** `secrets`: texts that must not appear, such as the key of the listing. */
   constructor(secrets: readonly string[]) {
     this.#secrets = secrets.filter(({ length }) => length >= SECRET_CHARS_MIN);
     for (const secret of this.#secrets) {
@@ -25,7 +22,7 @@ export class Redaction {
     }
   }
 
-  /** Adds every text in a sent body to the prompts. */
+  /** Redacts every text in `value`, at any depth, from now on. */
   addPrompt(value: unknown): void {
     if (typeof value === "string") {
       const pieces = { length: PROMPT_PIECE_CHARS, step: PROMPT_PIECE_CHARS };
@@ -36,7 +33,7 @@ export class Redaction {
     }
   }
 
-  /** The redacted text as one line without invisible characters, cut at the bound. */
+  /** Redacts a text, puts it on one line without invisible characters, and cuts it at the bound. */
   shown(text: string): string {
     let shown = text.slice(0, 4 * PROVIDER_TEXT_CHARS_MAX);
     for (const secret of this.#secrets) shown = shown.replaceAll(secret, REMOVED);
@@ -59,7 +56,6 @@ function addPieces(
   for (let at = 0; at + length <= text.length; at += step) pieces.add(text.slice(at, at + length));
 }
 
-/** Replaces each run of these pieces, which may overlap, by one mark. */
 function without(text: string, pieces: ReadonlySet<string>, length: number): string {
   let kept = "";
   let removedTo = 0;
@@ -74,7 +70,6 @@ function without(text: string, pieces: ReadonlySet<string>, length: number): str
   return kept;
 }
 
-/** Redacts and shortens every text of a finding before it leaves the run. */
 export function presentFinding<F extends Finding>(finding: F, redaction: Redaction): F {
   const shown = { ...finding, message: redaction.shown(finding.message) };
   const { evidence } = finding;

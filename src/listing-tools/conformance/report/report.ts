@@ -1,7 +1,7 @@
 import type { CheckId, CheckReport, CheckStatus, Evidence } from "./finding.ts";
 import type { ProviderVerdict, Verdict } from "./verdict.ts";
 
-/** The report of a run, which contains no key, no prompt and no long text of a provider. */
+/** Contains no key, no prompt, and no long text of a provider. */
 export interface ConformanceReport {
   readonly report_version: "1";
   readonly provider: string;
@@ -9,9 +9,7 @@ export interface ConformanceReport {
   readonly manifest_sha256: string;
   readonly started_at: string;
   readonly duration_ms: number;
-  /** Exact decimal digits. */
   readonly spend_usd: string;
-  /** False if the run ended before every check had run. */
   readonly is_complete: boolean;
   readonly verdict: ProviderVerdict;
   readonly models: readonly ModelReport[];
@@ -20,7 +18,7 @@ export interface ConformanceReport {
 export interface ModelReport {
   readonly id: string;
   readonly upstream_id: string;
-  /** False for a staged listing, which does not count. */
+  /** False for a staged listing, which the provider's verdict ignores. */
   readonly ready: boolean;
   readonly verdict: Verdict;
   readonly checks: readonly CheckLine[];
@@ -35,13 +33,15 @@ export interface CheckLine {
   readonly evidence?: Evidence;
 }
 
-/** A check's line in the report. */
 export function checkLine(report: CheckReport): CheckLine {
   const { id, status, title, message, durationMs, evidence } = report;
   return { id, status, title, message, ms: durationMs, ...(evidence ? { evidence } : {}) };
 }
 
-/** The report as Markdown: a table by model, and a sentence for each check that did not pass. */
+/**
+ * Writes Markdown: a table with a row for each model, and a line for each check with a warning,
+ * failure or error.
+ */
 export function markdownReport(report: ConformanceReport): string {
   const ids = [...new Set(report.models.flatMap(({ checks }) => checks.map(({ id }) => id)))];
   const rows = report.models.map(({ id, ready, verdict, checks }) => {
@@ -75,7 +75,10 @@ function cell(text: string): string {
   );
 }
 
-/** JUnit XML with a suite for each model and a case for each check; staged models never fail. */
+/**
+ * Writes JUnit XML: a suite for each model and a case for each check. Failed checks of a staged
+ * model are no failures.
+ */
 export function junitReport(report: ConformanceReport): string {
   const suites = report.models.map((model) => junitSuite(report, model));
   return `<?xml version="1.0" encoding="UTF-8"?>\n<testsuites name="conformance of ${xml(report.provider)}">\n${suites.join("\n")}\n</testsuites>\n`;

@@ -7,7 +7,7 @@ import type { ConformanceReport } from "./report.ts";
 
 /** A signed report, the input of `conformance import`. */
 export interface SignedReport extends ConformanceReport {
-  /** Ed25519 over the report's JSON text without this field, base64. */
+  /** Ed25519 signature of the report's JSON text without this field, in base64. */
   readonly signature: string;
 }
 
@@ -18,13 +18,11 @@ export function signReport(report: ConformanceReport, privateKey: KeyObject): Si
 
 export type ReadReport =
   | { readonly ok: true; readonly report: ConformanceReport }
-  /** `problem` names the fault and the next step. */
   | { readonly ok: false; readonly problem: string };
 
-/** Most bytes of a report that is imported. */
 export const REPORT_BYTES_MAX = 16_777_216;
 
-/** Bounds of texts that no run exceeds. */
+/** No run writes longer texts. */
 const text = Type.String({ maxLength: 300 });
 const id = Type.String({ maxLength: 256 });
 const EVIDENCE_CHARS_MAX = 8_192;
@@ -64,13 +62,13 @@ export function readSignedReport(file: string, trusted: KeyObject): ReadReport {
   if (Buffer.byteLength(file) > REPORT_BYTES_MAX) return problem("it is larger than 16 MiB");
   const read = reportDocument(file);
   if (!read.ok) return read;
-  // The document satisfies the schema; unknown members are passed on.
+  // The schema was checked. Members that it does not name are kept.
   const { signature, ...report } = read.document as unknown as Partial<SignedReport> &
     ConformanceReport;
   if (signature === undefined) {
     return problem("it is not signed; run `conformance run --sign KEY --json FILE` for it");
   }
-  // Objects keep the order of their members, so this is the text that was signed.
+  // Parsing keeps the order of members, so this is the text that was signed.
   if (!isSignedBy(trusted, JSON.stringify(report), signature)) {
     return problem(
       "its signature is not of the trusted key, or it was changed after it was signed",

@@ -1,22 +1,22 @@
 import type { CheckId, CheckStatus } from "./finding.ts";
 
-/** `inconclusive`: some probes could not be sent, and no check failed. */
+/** `inconclusive`: no check failed, but some probes could not be sent. */
 export type Verdict = "pass" | "warn" | "fail" | "inconclusive";
 
-/** `staged`: none of the manifest's listings is offered yet. */
+/** `staged`: the manifest has listings, but offers none of them yet. */
 export type ProviderVerdict = Verdict | "staged";
 
 export interface JudgedCheck {
   readonly id: CheckId;
   readonly status: CheckStatus;
-  /** The check applies, but was skipped because its probes were not sent. */
+  /** True if the check applies, but its probes were not sent. */
   readonly isUnasked?: boolean;
 }
 
-/** The check whose failure is only a warning: no listing promises stability in these minutes. */
+/** A failure of this check only warns: no listing promises stability during a test. */
 const WARNING_ONLY: CheckId = "C12";
 
-/** The verdict on a model, which fails if the listing declares something that does not hold. */
+/** Fails if the listing declares something that does not hold. */
 export function modelVerdict(checks: readonly JudgedCheck[]): Verdict {
   const isBroken = ({ id, status }: JudgedCheck): boolean =>
     status === "fail" && id !== WARNING_ONLY;
@@ -28,7 +28,7 @@ export function modelVerdict(checks: readonly JudgedCheck[]): Verdict {
   return checks.some(({ status }) => status === "warn" || status === "fail") ? "warn" : "pass";
 }
 
-/** The worst verdict of all models that are not staged. */
+/** The worst verdict of the models that are not staged. */
 export function providerVerdict(
   models: readonly { readonly ready: boolean; readonly verdict: Verdict }[],
 ): ProviderVerdict {
@@ -39,7 +39,10 @@ export function providerVerdict(
 
 const WORST_FIRST: readonly Verdict[] = ["fail", "inconclusive", "warn", "pass"];
 
-/** 0: every listing passes or warns; 1: one fails; 2: inconclusive; 3: invalid manifest. */
+/**
+ * 0: every listing passes or warns, or all are staged; 1: one fails; 2: inconclusive; 3: invalid
+ * manifest.
+ */
 export type ConformanceExit = 0 | 1 | 2 | 3;
 
 export function toExitCode(verdict: ProviderVerdict): ConformanceExit {

@@ -1,12 +1,11 @@
 import { createHash } from "node:crypto";
 
-/** The facts that are read from an MP4 file. */
 export type Film =
   | {
       readonly ok: true;
-      /** Duration; undefined if the head does not state it. */
+      /** Undefined if the head of the file does not state the duration. */
       readonly seconds: number | undefined;
-      /** A hash of the first bytes of picture data. */
+      /** Hash of the first bytes of picture data: equal films have equal hashes. */
       readonly shown: string;
     }
   | { readonly ok: false; readonly flaw: string };
@@ -15,7 +14,7 @@ const WEBM = Buffer.from("1a45dfa3", "hex");
 const BOXES_MAX = 64;
 const BOX_HEAD_BYTES = 16;
 
-/** Reads a file box by box. `read` returns bytes from a position on, fewer at the end. */
+/** `read` returns bytes from a position on; fewer at the end of the file. */
 export async function readFilm(
   read: (from: number) => Promise<Buffer>,
   lengthBytes: number,
@@ -51,7 +50,10 @@ function sha256Hex(bytes: Buffer): string {
   return createHash("sha256").update(bytes).digest("hex");
 }
 
-/** Sizes of a box's head and of the box. Size 0 means the rest, and 1 a 64-bit size. */
+/**
+ * Sizes of a box's head and of the box. Size 0 means the rest of the file; 1 means that a 64-bit
+ * size follows.
+ */
 function readSizes(bytes: Buffer, left: number): readonly [head: number, size: number] {
   const size = bytes.readUInt32BE(0);
   if (size === 0) return [8, left];
@@ -59,7 +61,7 @@ function readSizes(bytes: Buffer, left: number): readonly [head: number, size: n
   return [BOX_HEAD_BYTES, Number(bytes.readBigUInt64BE(8))];
 }
 
-/** The duration in a movie's head; undefined for a fragmented film, whose head says 0. */
+/** Undefined for a fragmented film, whose head states the duration 0. */
 function secondsIn(movie: Buffer): number | undefined {
   const at = movie.indexOf("mvhd", 0, "latin1") + 4;
   const isLong = movie[at] === 1;

@@ -5,7 +5,6 @@ import { cutInHalf, type Probe, withMembers } from "../probing/probe.ts";
 const PLACES = ["beach", "river", "field", "street"];
 const TIMES = ["morning", "evening", "midday"];
 
-/** A random prompt, which differs in each job and run. */
 function writePrompt({ chance }: Subject, which: 0 | 1): string {
   const place = chance.shuffled("places", PLACES)[which];
   return `Wind over a quiet ${place} in the light of the ${chance.shuffled("times", TIMES)[which]}.`;
@@ -13,9 +12,9 @@ function writePrompt({ chance }: Subject, which: 0 | 1): string {
 
 export const videoProbes = {
   shortest: (subject: Subject): Probe => ofSeconds(subject, readSeconds(subject).min, 0),
-  /** A clip of the default length, with another prompt than the shortest one. */
+  /** A clip of the default length. Its prompt differs from that of `shortest`. */
   usual: (subject: Subject): Probe => ofSeconds(subject, readSeconds(subject).usual, 1),
-  /** One second more than the listing allows, which the gateway itself would refuse. */
+  /** One second above the listing's maximum, which the gateway itself would refuse. */
   tooLong: (subject: Subject): Probe => {
     const seconds = readSeconds(subject).max + 1;
     return {
@@ -39,7 +38,6 @@ export const videoProbes = {
   }),
 } as const;
 
-/** The seconds that a probe asks for. */
 export function videoSeconds({ body }: Probe): number {
   const { seconds } = body;
   assert(typeof seconds === "number", "a probe of a video says how long it is");

@@ -23,7 +23,6 @@ export async function videoSpecifics(lab: Lab): Promise<Finding> {
   return chooseWorst(parts, skip ?? passed(parts.map(({ message }) => message).join("; ")));
 }
 
-/** Keeps the findings of other videos if one video exceeds the budget. */
 async function guardFinding({ name }: Probe, find: () => Promise<Finding>): Promise<Finding> {
   try {
     return await find();
@@ -34,8 +33,8 @@ async function guardFinding({ name }: Probe, find: () => Promise<Finding>): Prom
 }
 
 /**
- * One second above the maximum is not accepted; with which status it is refused is C8's promise. A
- * job that was accepted all the same is cancelled.
+ * The provider must refuse one second above the maximum; C8 judges the status of a refusal. A job
+ * that was accepted is cancelled.
  */
 async function tooLongFinding(lab: Lab, jobs: JobQuestions): Promise<Finding> {
   const probe = videoProbes.tooLong(lab);
@@ -48,7 +47,6 @@ async function tooLongFinding(lab: Lab, jobs: JobQuestions): Promise<Finding> {
 
 interface Asking {
   readonly jobs: JobQuestions;
-  /** Hashes of the films so far, which must all differ. */
   readonly films: Set<string>;
 }
 
@@ -115,7 +113,7 @@ function costEvidence(cost: PicoUsd): { readonly cost_usd: string } {
   return { cost_usd: formatExactUsd(cost) };
 }
 
-/** The second range overlaps the first, and both must agree on the overlap. */
+/** The second range overlaps the first. Both must have the same bytes in the overlap. */
 const FIRST_PART = { first: 0, last: 63 };
 const SECOND_PART = { first: 32, last: 63 };
 
@@ -133,12 +131,14 @@ async function fileFinding(jobs: JobQuestions, id: string): Promise<Finding> {
   return passed("completed, with a cost under the ceiling, and read by ranges");
 }
 
-/** Allowed difference of a film's duration, because films end at a frame. */
+/**
+ * A film ends at a frame, so its length may differ by this many seconds or by the share below,
+ * whichever is more.
+ */
 const SECONDS_TOLERANCE = 0.5;
 const SHARE_TOLERANCE = 0.1;
 const WINDOW_BYTES = 16_384;
 
-/** Checks that a job's film is new and has the requested duration. */
 async function filmFinding(
   { jobs, films }: Asking,
   probe: Probe,
@@ -146,7 +146,7 @@ async function filmFinding(
 ): Promise<Finding | undefined> {
   const { contentRange = "" } = await jobs.read(id, FIRST_PART);
   const lengthBytes = Number(/\/(\d+)$/.exec(contentRange)?.[1] ?? 0);
-  // The length is unknown if the provider does not state it, or ignores ranges.
+  // The provider does not state the length, or ignores ranges: the film cannot be read in parts.
   if (lengthBytes === 0) return undefined;
   const film = await readFilm(async (from) => {
     const last = Math.min(lengthBytes, from + WINDOW_BYTES) - 1;

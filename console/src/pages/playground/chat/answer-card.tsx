@@ -17,15 +17,13 @@ import classes from "./chat.module.css";
 import { EditForm } from "./edit-form.tsx";
 import { ToolCalls } from "./tool-calls.tsx";
 
-/** The actions on an answer. */
 export interface AnswerActions {
   readonly onRegenerate: (modelId: string) => void;
   readonly onEdit: (modelId: string, text: string) => void;
-  /** Undefined if the answer's tool calls need no results (any more). */
+  /** Undefined if the answer's tool calls need no results. */
   readonly onResults: ((modelId: string, results: readonly ToolResult[]) => void) | undefined;
 }
 
-/** A model's answer with its provider, tokens, times and cost. */
 export const AnswerCard = memo(function AnswerCard(props: {
   readonly answer: ChatAnswer;
   readonly name: string;
@@ -187,12 +185,14 @@ function Figures({ answer }: { readonly answer: ChatAnswer }): ReactElement {
   );
 }
 
-/** True if the cost is not known yet: after a stop, the provider may continue for a while. */
+/**
+ * True if the cost is not known yet: after a stop, the gateway reads the answer on for a while
+ * before it settles the request.
+ */
 function isUnsettled({ state, requestId }: ChatAnswer): boolean {
   return requestId !== undefined && (state === "stopped" || state === "ended_early");
 }
 
-/** True if the error message already shows the request ID. */
 function hasOwnId({ state }: ChatAnswer): boolean {
   return state === "ended_early" || state === "refused";
 }
@@ -203,7 +203,10 @@ const MarkdownText = lazy(() => import("../markdown-text.tsx"));
 /** Longer answers are shown as plain text, so that the page stays fast. */
 const MARKDOWN_CHARS_MAX = 200_000;
 
-/** A model's answer as Markdown. HTML in it stays text, and nothing is loaded from other sites. */
+/**
+ * A model's answer as Markdown. HTML in the answer stays text, and nothing is loaded from other
+ * sites.
+ */
 const ModelText = memo(function ModelText(props: { readonly text: string }): ReactElement | null {
   const { text } = props;
   if (text === "") return null;
@@ -218,7 +221,7 @@ const ModelText = memo(function ModelText(props: { readonly text: string }): Rea
   );
 });
 
-/** The unchanged answer if it is a single JSON object or list, else undefined. */
+/** The trimmed answer if it is a single JSON object or list; else undefined. */
 function findJson(text: string): string | undefined {
   const trimmed = text.trim();
   if (!/^[{[][^]*[}\]]$/.test(trimmed)) return undefined;

@@ -1,6 +1,6 @@
 import type { ChatAnswer } from "./chat-types.ts";
 
-/** Tokens per second from the first token to the last; undefined if it was not measured. */
+/** Tokens per second between the first token and the last; undefined if it was not measured. */
 export function tokensPerSecond(answer: ChatAnswer): number | undefined {
   const { completionTokens, firstByteMs, durationMs } = answer;
   if (completionTokens === undefined || firstByteMs === undefined || durationMs === undefined) {

@@ -2,7 +2,6 @@ import type { Descriptor, Model } from "../../../../../src/account/console-api/c
 import type { Attachment, ChatAnswer, ChatSettings, ParameterValues, Turn } from "./chat-types.ts";
 import { buildStructures } from "./request-structures.ts";
 
-/** A message of a request in the format of the chat-completions route. */
 export interface RequestMessage {
   readonly role: "system" | "user" | "assistant" | "tool";
   readonly content: string | readonly object[];
@@ -16,13 +15,14 @@ export interface RequestToolCall {
   readonly function: { readonly name: string; readonly arguments: string };
 }
 
-/** A parameter that has a field, with its accepted values. */
 export interface ShownParameter {
   readonly name: string;
   readonly descriptor: Descriptor;
 }
 
-/** Parameters without a field: their values are objects, or they only declare a capability. */
+/**
+ * Parameters that get no field here, because their values are objects or only declare a capability.
+ */
 const STRUCTURES = new Set([
   "tools",
   "tool_choice",
@@ -34,7 +34,6 @@ const STRUCTURES = new Set([
   "n",
 ]);
 
-/** The settable parameters that at least one of these models declares. */
 export function presentParameters(models: readonly Model[]): readonly ShownParameter[] {
   const shown = new Map<string, Descriptor>();
   for (const { parameters } of models) {
@@ -60,7 +59,7 @@ function order(name: string): number {
   return at < 0 ? ORDER.length : at;
 }
 
-/** The body of a call, with only those parameters that the model declares. */
+/** The body of a call. It has only the parameters that the model declares. */
 export function chatBody(model: Model, settings: ChatSettings, turns: readonly Turn[]): object {
   return {
     model: model.id,
@@ -70,13 +69,16 @@ export function chatBody(model: Model, settings: ChatSettings, turns: readonly T
   };
 }
 
-/** The body without messages: the settings for all models, overridden by those for this one. */
+/** The body without messages. The model's own settings override the settings for all models. */
 export function requestParameters(model: Model, settings: ChatSettings): Record<string, unknown> {
   const values = { ...settings.parameters, ...settings.own?.[model.id] };
   return { ...sentParameters(model, values), ...buildStructures(model, settings) };
 }
 
-/** The conversation for this model, with another model's answer to messages that it did not get. */
+/**
+ * The conversation as this model gets it. If the model did not get a message, another model's
+ * answer to that message is used.
+ */
 export function chatMessages(
   modelId: string,
   system: string,
@@ -86,11 +88,12 @@ export function chatMessages(
   if (system.trim() !== "") messages.push({ role: "system", content: system });
   for (const [at, turn] of turns.entries()) {
     const said = saidTo(modelId, turn);
-    // The turn has only results of another model's tool calls.
+    // This turn has only results of another model's tool calls.
     if (said === undefined) continue;
     const isLast = at === turns.length - 1;
     const answer = isLast ? undefined : answerMessage(modelId, turn, turns[at + 1]);
-    // Without an answer, two messages of the same role would follow each other.
+    // A message without an answer is left out, because two messages of one role would follow each
+    // other.
     if (isLast || answer !== undefined) messages.push(...said);
     if (answer !== undefined) messages.push(answer);
   }
@@ -106,7 +109,9 @@ function saidTo(modelId: string, turn: Turn): readonly RequestMessage[] | undefi
   }));
 }
 
-/** The answer to a turn; with its tool calls only if their results follow, as the API requires. */
+/**
+ * The answer to a turn. It has its tool calls only if their results follow, as the API requires.
+ */
 function answerMessage(
   modelId: string,
   { answers }: Turn,
@@ -143,7 +148,7 @@ function attachmentPart({ kind, name, dataUrl }: Attachment): object {
   return { type: "input_audio", input_audio: { data: dataUrl.split(",")[1] ?? "", format } };
 }
 
-/** The values of the parameters that the model declares, in the format of the route. */
+/** The values of the parameters that the model declares, in the format of chat completions. */
 export function sentParameters(model: Model, values: ParameterValues): Record<string, unknown> {
   const sent: Record<string, unknown> = {};
   for (const { name, descriptor } of presentParameters([model])) {
@@ -163,14 +168,15 @@ export function sentParameters(model: Model, values: ParameterValues): Record<st
   return sent;
 }
 
-/** Limits a value, which may have been set for another model, to this model's accepted values. */
+/**
+ * Limits a value to what this model accepts, because the value may have been set for another model.
+ */
 function within({ type, min, max, values }: Descriptor, value: string | number | boolean): unknown {
   if (type === "enum") return values?.includes(String(value)) === true ? value : values?.[0];
   if (typeof value !== "number") return value;
   return Math.min(max ?? value, Math.max(min ?? value, value));
 }
 
-/** The kinds of files that all of these models accept. */
 export function takenKinds(models: readonly Model[]): readonly Attachment["kind"][] {
   return (["image", "file", "audio"] as const).filter(
     (kind) => models.length > 0 && models.every((each) => each.input_modalities.includes(kind)),

@@ -14,7 +14,6 @@ import { StructureFields } from "./structure-fields.tsx";
 
 const MODELS_MAX = 4;
 
-/** The settings of a conversation: models, system prompt, parameters. */
 export function ChatSettingsPanel(props: {
   readonly models: readonly Model[];
   readonly settings: ChatSettings;

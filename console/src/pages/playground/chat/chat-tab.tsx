@@ -21,7 +21,6 @@ const CodeDialog = lazy(() => import("./code-dialog.tsx"));
 const HistoryDrawer = lazy(() => import("./history-drawer.tsx"));
 const PresetDialog = lazy(() => import("./preset-dialog.tsx"));
 
-/** The chat tab: conversations with one or several models at the same time. */
 export default function ChatTab(props: TabProps): ReactElement {
   const { models, modelIds, isNamed, onModels } = props;
   const { org } = useSession();
@@ -117,18 +116,17 @@ export default function ChatTab(props: TabProps): ReactElement {
   );
 }
 
-/** The problem if one of the chosen models does not accept a file of the conversation. */
 function untakenBy(chosen: readonly Model[], turns: readonly Turn[]): string | undefined {
   return chosen.map((model) => untakenProblem(model, turns)).find((each) => each !== undefined);
 }
 
-/** Clears the optional settings, so that a preset replaces all of them. */
+/** These values clear all optional settings, so that a preset replaces every one of them. */
 const NOTHING_SET = { own: {}, tools: "", schema: "", isReasoningOff: false, routing: {} };
 
-/** In narrower windows the settings cover the conversation, so they are closed at first. */
+/** In narrower windows the settings cover the conversation, so they start closed. */
 const WIDE = "(min-width: 62.01em)";
 
-/** The call for the conversation so far; with a sample message if it is empty. */
+/** The request whose code is shown: the conversation so far, or a sample message if it is empty. */
 function buildCode(chat: Chat, model: Model): CodeCall {
   const { settings, turns } = chat.conversation;
   const spoken = turns.length > 0 ? turns : [HELLO];

@@ -6,7 +6,6 @@ import classes from "./chat.module.css";
 
 export type ChatDialog = "code" | "history" | "presets";
 
-/** The buttons above a conversation. */
 export function ChatTools(props: {
   readonly isEmpty: boolean;
   readonly hasModel: boolean;

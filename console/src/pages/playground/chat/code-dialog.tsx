@@ -8,12 +8,10 @@ import { AppLink } from "../../../ui/app-link.tsx";
 import { FilterChips } from "../../../ui/filter-chips.tsx";
 
 export interface CodeCall {
-  /** The name of the model. */
   readonly name: string;
   readonly of: Omit<SnippetOf, "gatewayUrl">;
 }
 
-/** Code that sends this conversation to one of the models. */
 export default function CodeDialog(props: {
   readonly calls: readonly CodeCall[];
   readonly onClose: () => void;

@@ -14,9 +14,8 @@ export interface ComposerProps {
   readonly onText: (text: string) => void;
   readonly isBusy: boolean;
   readonly canSend: boolean;
-  /** A problem of the settings that prevents sending. */
+  /** A problem with the settings; while there is one, nothing can be sent. */
   readonly settingsProblem?: string | undefined;
-  /** The kinds of files that the chosen models accept. */
   readonly kinds: readonly Attachment["kind"][];
   /** The files of earlier messages, which are sent again with every message. */
   readonly sent: readonly Attachment[];
@@ -24,7 +23,6 @@ export interface ComposerProps {
   readonly onStop: () => void;
 }
 
-/** The form to write a message and attach files. */
 export function Composer(props: ComposerProps): ReactElement {
   const { isBusy, canSend, kinds, settingsProblem, text, onText } = props;
   const mayCall = useMay("keys");
@@ -111,7 +109,8 @@ export function Composer(props: ComposerProps): ReactElement {
           </Text>
         </Group>
         {isBusy ? (
-          // Separate keys, so that a press begun on one button is no click on the other.
+          // The buttons have different React keys, so that a press that begins on one cannot click
+          // the other.
           <Button
             key="stop"
             variant="default"
@@ -159,7 +158,6 @@ function AttachedFiles(props: {
   );
 }
 
-/** A thumbnail of an image, or the name of another file. */
 export function FilePreview({ attachment }: { readonly attachment: Attachment }): ReactElement {
   const { kind, name, dataUrl } = attachment;
   return kind === "image" ? (

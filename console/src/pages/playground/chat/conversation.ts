@@ -33,7 +33,7 @@ function waitingAnswer(modelId: string): ChatAnswer {
 }
 
 /**
- * The turns up to this one, with answers waiting again for one model or for all. Later turns are
+ * The turns up to `turnId`, with its answer waiting again for one model or for all. Later turns are
  * dropped, because they reply to the former answer. Undefined if there is no such turn.
  */
 export function turnsBefore(
@@ -52,7 +52,7 @@ export function turnsBefore(
 
 /**
  * Adds a turn with the results of a model's tool calls, to which the model then replies. Results
- * for several models share a turn. Undefined if there is no such turn.
+ * for several models share one turn. Undefined if there is no such turn.
  */
 export function answeredTools(
   turns: readonly Turn[],
@@ -108,7 +108,7 @@ export function withEnds(kept: Conversation): Conversation {
   };
 }
 
-/** Changes an answer; nothing happens if `attemptId` is given and not the answer's attempt. */
+/** Changes an answer. If `attemptId` is given, an answer of another attempt stays as it is. */
 export function withAnswer(
   conversation: Conversation,
   of: {

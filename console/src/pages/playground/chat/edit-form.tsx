@@ -4,11 +4,9 @@ import { useState, type ReactElement } from "react";
 import { controlled } from "../../../ui/controlled.ts";
 import shared from "../playground.module.css";
 
-/** A form to edit a message or an answer. */
 export function EditForm(props: {
   readonly label: string;
   readonly text: string;
-  /** The label of the submit button. */
   readonly doing: string;
   readonly isBusy: boolean;
   readonly onText: (text: string) => void;

@@ -7,7 +7,6 @@ import { useShelf } from "../use-shelf.ts";
 import type { Conversation } from "./chat-types.ts";
 import { conversations } from "./use-chat.ts";
 
-/** The conversations stored in this browser. */
 export default function HistoryDrawer(props: {
   readonly orgId: string;
   readonly openId: string;

@@ -2,11 +2,11 @@ import type { Attachment } from "./chat-types.ts";
 
 export const ATTACHMENTS_MAX = 8;
 /**
- * The most bytes of all files of a conversation, because each request has them all. Base64 adds a
- * third, and a request can have at most 10 MB.
+ * The most bytes of all files of a conversation together, because each request sends them all.
+ * Base64 adds a third, and the body of a request can have at most 10 MB.
  */
 export const ATTACHMENT_BYTES_MAX = 6_000_000;
-/** The longest side of an image in pixels; providers refuse larger ones. */
+/** The longest side of an image in pixels. Providers refuse larger images. */
 export const IMAGE_SIDE_PX_MAX = 8_000;
 
 const KINDS: Readonly<Record<string, Attachment["kind"]>> = {
@@ -27,20 +27,19 @@ const FORMATS: Readonly<Record<Attachment["kind"], string>> = {
   audio: "WAV and MP3 audio",
 };
 
-/** The media types of these kinds, for the file dialog. */
+/** The media types of these kinds, for the `accept` attribute of a file field. */
 export function acceptedTypes(kinds: readonly Attachment["kind"][]): string {
   return Object.keys(KINDS)
     .filter((type) => kinds.includes(KINDS[type] ?? "file"))
     .join(",");
 }
 
-/** The reason why these files cannot be attached; undefined if they can. */
+/** The reason why these files cannot be attached; undefined if they can be. */
 export function attachmentProblem(
   files: readonly Pick<File, "name" | "type" | "size">[],
   before: {
-    /** The files already attached to the current message. */
     readonly attached: readonly Attachment[];
-    /** The files of earlier messages of the conversation. */
+    /** The files of earlier messages, which every request sends again. */
     readonly sent: readonly Attachment[];
   },
   kinds: readonly Attachment["kind"][],
@@ -85,10 +84,12 @@ function megabytes(bytes: number): string {
   return `${Math.ceil(bytes / 100_000) / 10} MB`;
 }
 
-/** Reads the size of an image; rejects if the file is not one. */
 export type Decode = (file: File) => Promise<{ readonly width: number; readonly height: number }>;
 
-/** Reads a file for sending; returns a sentence if it cannot be sent, such as a damaged image. */
+/**
+ * Reads a file for sending. Returns a sentence instead if the file cannot be sent, such as a
+ * damaged image.
+ */
 export async function readAttachment(
   file: File,
   decode: Decode = decodeInBrowser,

@@ -6,13 +6,13 @@ const TOOLS_MAX = 64;
 const JSON_CHARS_MAX = 100_000;
 const TOOL_NAME = /^[A-Za-z0-9_-]{1,64}$/;
 
-/** A value typed as JSON, or its problem; neither if the field is blank. */
+/** A value typed as JSON, or the problem with it; a blank field has neither. */
 export interface Read<T> {
   readonly value?: T;
   readonly problem?: string;
 }
 
-/** The parts of a request without a parameter field: tools, schema, routing, reasoning off. */
+/** The parts of a request that have no parameter field: tools, schema, routing, reasoning off. */
 export function buildStructures(model: Model, settings: ChatSettings): Record<string, unknown> {
   const { value: tools } = readTools(settings.tools ?? "");
   const { value: schema } = readSchema(settings.schema ?? "");
@@ -32,7 +32,7 @@ export function buildStructures(model: Model, settings: ChatSettings): Record<st
   };
 }
 
-/** The first problem that prevents sending; undefined if there is none. */
+/** The first problem that prevents sending, as a sentence; undefined if there is none. */
 export function settingsProblem(settings: ChatSettings): string | undefined {
   const tools = readTools(settings.tools ?? "").problem;
   if (tools !== undefined) return `Tools: ${tools}`;
@@ -55,7 +55,9 @@ function reasoningOff({ parameters }: Model): Record<string, unknown> {
   return parameters["thinking"] === undefined ? {} : { thinking: { type: "disabled" } };
 }
 
-/** Parses tools for the chat-completions route; tools in the messages format are converted. */
+/**
+ * Parses tools into the chat-completions format; tools in the Messages API's format are converted.
+ */
 export function readTools(typed: string): Read<readonly object[]> {
   const { value, problem } = readJson(typed);
   if (problem !== undefined || value === undefined) return { ...(problem && { problem }) };

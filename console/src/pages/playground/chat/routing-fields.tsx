@@ -4,7 +4,6 @@ import type { ReactElement } from "react";
 import type { Model } from "../../../../../src/account/console-api/contract.ts";
 import type { Routing } from "./chat-types.ts";
 
-/** Fields for the providers that may serve, and their order. */
 export default function RoutingFields(props: {
   readonly models: readonly Model[];
   readonly routing: Routing;
@@ -12,7 +11,7 @@ export default function RoutingFields(props: {
 }): ReactElement {
   const { models, routing, onChange } = props;
   const ids = new Set(models.flatMap(({ providers }) => providers.map((each) => each.provider)));
-  // Providers of a preset stay visible even if no chosen model has them.
+  // Providers of a preset stay visible even if no chosen model is listed with them.
   for (const id of [routing.order, routing.only, routing.ignore].flat()) {
     if (id !== undefined) ids.add(id);
   }

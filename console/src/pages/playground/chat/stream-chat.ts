@@ -7,8 +7,8 @@ export type AnswerChange = Partial<ChatAnswer>;
 
 /**
  * Streams an answer and reports each change of it. Never rejects: a failure becomes a state of the
- * answer, and the text so far is kept. If the stream has no cost, it is read from the request's
- * record.
+ * answer, and the text so far is kept. If the stream tells no cost, the cost is read from the
+ * request's record.
  */
 export async function streamChat(
   body: object,
@@ -52,7 +52,6 @@ async function readStream(
   }
 }
 
-/** Assembles an answer from the chunks of its stream. */
 export class AnswerAssembler {
   costUsd: string | undefined;
   #text = "";
@@ -102,7 +101,7 @@ export class AnswerAssembler {
     };
   }
 
-  /** `done` only after `[DONE]` and without an error. */
+  /** An answer is `done` only if `[DONE]` arrived and no error did. */
   endState(): ChatAnswer["state"] {
     return this.#isDone && this.#error === undefined ? "done" : "ended_early";
   }
@@ -152,7 +151,6 @@ function failed(fault: unknown, signal: AbortSignal): AnswerChange {
   return { state: "refused", message, ...dropUndefined({ errorType, requestId }) };
 }
 
-/** Drops undefined members. */
 function dropUndefined<T extends object>(values: T): { [K in keyof T]?: NonNullable<T[K]> } {
   return Object.fromEntries(Object.entries(values).filter(([, value]) => value !== undefined)) as {
     [K in keyof T]?: NonNullable<T[K]>;

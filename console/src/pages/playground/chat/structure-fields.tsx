@@ -12,13 +12,11 @@ import { canReasonOff, readSchema, readTools, routingBody, takes } from "./reque
 const RoutingFields = lazy(() => import("./routing-fields.tsx"));
 
 export interface StructureFieldsProps {
-  /** The chosen models. */
   readonly models: readonly Model[];
   readonly settings: ChatSettings;
   readonly onChange: (change: Partial<ChatSettings>) => void;
 }
 
-/** Fields for reasoning, tools, the schema of answers, and routing. */
 export function StructureFields(props: StructureFieldsProps): ReactElement {
   const { models, settings, onChange } = props;
   return (

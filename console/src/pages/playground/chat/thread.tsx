@@ -9,17 +9,16 @@ import type { ChatAnswer, Turn } from "./chat-types.ts";
 import { TurnView } from "./turn-view.tsx";
 import type { Chat } from "./use-chat.ts";
 
-/** A thread scrolled this close to its end follows new text. */
+/** A thread that is scrolled this close to its end follows new text. */
 const NEAR_PX = 80;
 
 export interface ThreadProps {
   readonly chat: Chat;
   readonly models: readonly Model[];
-  /** Puts a prompt into the message field. */
   readonly onExample: (prompt: string) => void;
 }
 
-/** The conversation, oldest message first; with several models, a column for each. */
+/** The conversation, oldest message first. If there are several models, each has a column. */
 export function Thread(props: ThreadProps): ReactElement {
   const { conversation, isBusy } = props.chat;
   const { turns, settings } = conversation;
@@ -33,7 +32,6 @@ export function Thread(props: ThreadProps): ReactElement {
   );
 }
 
-/** A column for each model; each scrolls separately. */
 function Columns(props: ThreadProps): ReactElement {
   const { settings } = props.chat.conversation;
   const names = useNames(props.models);
@@ -54,7 +52,6 @@ function Columns(props: ThreadProps): ReactElement {
   );
 }
 
-/** The messages of a conversation; scrolls with new text while the reader is at the end. */
 function Messages(props: ThreadProps & { readonly modelId?: string }): ReactElement {
   const { chat, models, modelId } = props;
   const { turns } = chat.conversation;
@@ -128,7 +125,10 @@ function useNames(models: readonly Model[]): ReadonlyMap<string, string> {
 
 type Actions = Pick<Chat, "sayAgain" | "regenerate" | "editAnswer" | "giveResults">;
 
-/** Functions that stay the same while an answer streams in, so that other turns are not redrawn. */
+/**
+ * Functions that stay the same objects while an answer streams in, so that other turns are not
+ * redrawn.
+ */
 function useActions(chat: Chat): Actions {
   const now = useRef(chat);
   now.current = chat;
@@ -143,7 +143,7 @@ function useActions(chat: Chat): Actions {
   );
 }
 
-/** What a screen reader announces after all answers have ended. */
+/** The text that a screen reader announces after all answers have ended. */
 function announceEnds(turns: readonly Turn[]): string {
   const answers = turns.at(-1)?.answers ?? [];
   return answers.map(describeEnd).join(" ");

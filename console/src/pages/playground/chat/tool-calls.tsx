@@ -5,10 +5,9 @@ import { CodeBlock } from "../../../ui/code-block.tsx";
 import classes from "./chat.module.css";
 import type { ToolCall, ToolResult } from "./chat-types.ts";
 
-/** The tool calls of an answer, with fields in which the reader types their results. */
 export function ToolCalls(props: {
   readonly calls: readonly ToolCall[];
-  /** Undefined if the calls already have results, or cannot get any now. */
+  /** Undefined if the calls already have results, or cannot get results now. */
   readonly onResults: ((results: readonly ToolResult[]) => void) | undefined;
 }): ReactElement {
   const { calls, onResults } = props;

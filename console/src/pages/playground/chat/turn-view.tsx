@@ -22,7 +22,6 @@ export interface TurnViewProps {
   readonly chat: Pick<Chat, "sayAgain" | "regenerate" | "editAnswer" | "giveResults">;
 }
 
-/** A message, or results of tools, with the answers to it. */
 export const TurnView = memo(function TurnView(props: TurnViewProps): ReactElement | null {
   const { turn, next, modelId, names, isBusy, chat } = props;
   const answers = turn.answers.filter((each) => modelId === undefined || each.modelId === modelId);

@@ -30,11 +30,11 @@ export interface Chat {
   readonly isKept: boolean;
   readonly change: (settings: Partial<ChatSettings>) => void;
   readonly say: (text: string, attachments: readonly Attachment[]) => void;
-  /** Replaces a message and drops all later turns. */
+  /** Replaces a message, drops all later turns, and asks the models again. */
   readonly sayAgain: (turnId: string, text: string) => void;
-  /** Asks one model again and drops all later turns. */
+  /** Asks one model again, and drops all later turns. */
   readonly regenerate: (turnId: string, modelId: string) => void;
-  /** Changes the text of an answer, which later messages then send along. */
+  /** Changes the text of an answer. Later messages send the changed text. */
   readonly editAnswer: (turnId: string, modelId: string, text: string) => void;
   readonly giveResults: (turnId: string, modelId: string, results: readonly ToolResult[]) => void;
   readonly stop: () => void;
@@ -42,13 +42,12 @@ export interface Chat {
   readonly startNew: () => void;
 }
 
-/** A conversation with up to four models, streamed, and stored only in this browser. */
+/** A conversation with up to four models, whose answers stream in. Only this browser stores it. */
 export function useChat(options: {
   readonly orgId: string;
   readonly models: readonly Model[];
-  /** The settings of a new conversation. */
   readonly settings: ChatSettings;
-  /** Decides if the conversation that this tab had open before a reload is shown again. */
+  /** Decides if the page shows again the conversation that this tab had open before a reload. */
   readonly mayReopen: (kept: Conversation) => boolean;
 }): Chat {
   const { orgId, models, settings, mayReopen } = options;
@@ -67,13 +66,12 @@ export function useChat(options: {
       const next = { ...conversation, title: chooseTitle(turns), updatedAtMs: Date.now(), turns };
       setConversation(next);
       OpenThread.remember(orgId, next.id);
-      // Stored at once, so that leaving the page before the answer does not lose the message.
+      // The message is stored at once, so that leaving the page before the answer does not lose it.
       void conversations.keep(next).then(setKept);
       ask(turns, conversation.settings);
     };
     const say = (before: readonly Turn[], said: string, files: readonly Attachment[]): void =>
       go([...before, createTurn(said, files, conversation.settings.modelIds)]);
-    /** Stops streaming answers and stores their text so far. */
     const leave = (): void => {
       stop();
       if (isBusy) void conversations.keep(conversation);
@@ -129,7 +127,7 @@ function useAnswers(
   const freshBalance = useFreshBalance();
   const abort = useRef<AbortController>(undefined);
   const stop = useCallback(() => abort.current?.abort(), []);
-  // Leaving the page stops running answers, which would cost money unseen.
+  // Leaving the page stops running answers, because unseen answers would cost money.
   useEffect(() => stop, [stop]);
   const ask = useCallback(
     (turns: readonly Turn[], settings: ChatSettings) => {
@@ -163,7 +161,7 @@ function useAnswers(
   return { ask, isBusy: running > 0, stop };
 }
 
-/** Opens the conversation again that was open before a reload. */
+/** Opens again the conversation that was open before a reload. */
 function useReopened(
   orgId: string,
   mayReopen: (kept: Conversation) => boolean,
@@ -176,20 +174,20 @@ function useReopened(
     void conversations.list(orgId).then((kept) => {
       const found = kept.find(({ id }) => id === openId);
       if (found === undefined || !atFirst.current(found)) return;
-      // Unless the reader has already sent a message.
+      // If the reader has already sent a message, the new conversation stays open.
       setConversation((before) => (before.turns.length === 0 ? withEnds(found) : before));
     });
   }, [orgId, setConversation]);
 }
 
-/** The conversation that this tab shows, so that a reload shows it again. */
+/** Remembers which conversation this tab shows, so that a reload shows it again. */
 const OpenThread = {
   recall(orgId: string): string | undefined {
     const id = recall("sessionStorage", toStorageName(orgId));
     return typeof id === "string" ? id : undefined;
   },
 
-  /** Undefined forgets it. */
+  /** An undefined ID forgets the conversation. */
   remember(orgId: string, conversationId: string | undefined): void {
     remember("sessionStorage", toStorageName(orgId), conversationId);
   },

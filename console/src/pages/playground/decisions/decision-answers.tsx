@@ -13,12 +13,11 @@ interface AnswerRow {
   readonly name: string;
   readonly type: string;
   readonly value: unknown;
-  /** 0 to 1; undefined if the model does not report it. */
+  /** From 0 to 1; undefined if the model does not report it. */
   readonly confidence: number | undefined;
   readonly probabilities: readonly (readonly [label: string, share: number])[];
 }
 
-/** The typed answers with their confidence. */
 export function DecisionAnswers({ answer }: { readonly answer: JsonAnswer }): ReactElement {
   const rows = answerRows(answer.json);
   const tokens = member(member(answer.json, "usage"), "input_tokens");
@@ -93,7 +92,7 @@ function answerRows(json: unknown): readonly AnswerRow[] {
 }
 
 function probabilitiesIn(answer: unknown): AnswerRow["probabilities"] {
-  // The probability of yes, even if the answer is no.
+  // The provider's field `noul` has the probability of yes, even if the answer is no.
   const yes = shareIn(member(answer, "noul"));
   const reported = member(answer, "probabilities");
   if (typeof reported !== "object" || reported === null) {

@@ -1,10 +1,10 @@
-/** A question as typed; fields that its type does not need are ignored. */
+/** A question as typed. Fields that its type does not need are ignored. */
 export interface QuestionDraft {
   readonly id: string;
   readonly name: string;
   readonly type: string;
   readonly instructions: string;
-  /** One label or level per line, optionally with a colon and its meaning. */
+  /** One label or level per line; a line may add a colon and the meaning. */
   readonly labels: string;
   readonly min: string;
   readonly max: string;
@@ -19,14 +19,13 @@ export interface DecisionDraft {
 
 export type DecisionWire = "systemone" | "gliner";
 
-/** A problem of the form and its field. */
 export interface DraftProblem {
   readonly field: "state" | "questions" | "name" | "labels" | "range";
   readonly questionId?: string;
   readonly message: string;
 }
 
-/** The types of questions of each wire, and the fields that each type needs. */
+/** The types of questions that each wire has, and the fields that each type needs. */
 export const QUESTION_TYPES: Readonly<
   Record<
     DecisionWire,
@@ -55,7 +54,6 @@ export const QUESTION_TYPES: Readonly<
   ],
 };
 
-/** The body of the call, or the first problem of the form. */
 export function decisionBody(
   modelId: string,
   wire: DecisionWire,

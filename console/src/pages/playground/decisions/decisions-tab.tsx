@@ -24,7 +24,6 @@ import {
 import { DecisionAnswers } from "./decision-answers.tsx";
 import { QuestionFields } from "./question-fields.tsx";
 
-/** The decisions tab: asks a model typed questions about a state. */
 export default function DecisionsTab(props: TabProps): ReactElement {
   const { models } = props;
   const [model, choose] = usePickedModel(props);

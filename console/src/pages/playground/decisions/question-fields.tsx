@@ -11,7 +11,6 @@ import {
   type QuestionDraft,
 } from "./decision-body.ts";
 
-/** The fields of a question, which depend on its type. */
 export function QuestionFields(props: {
   readonly number: number;
   readonly wire: DecisionWire;

@@ -7,14 +7,13 @@ import { ParameterField } from "../parameter-field.tsx";
 
 export type FieldValues = Readonly<Record<string, string | number | boolean>>;
 
-/** Fields for the model of a tab and for the parameters that it declares. */
+/** Fields for a tab's model and for the parameters that the model declares. */
 export function CallPanel(props: {
   readonly models: readonly Model[];
   readonly model: Model;
   readonly onModel: (modelId: string) => void;
   readonly values: FieldValues;
   readonly onValues: (values: FieldValues) => void;
-  /** Declared parameters without a field. */
   readonly hidden?: ReadonlySet<string>;
   readonly children?: ReactNode;
 }): ReactElement {
@@ -44,7 +43,7 @@ export function CallPanel(props: {
   );
 }
 
-/** The values that this model accepts, without those set for another model. */
+/** The values that this model accepts. Values that were set for another model are left out. */
 export function declaredValues(model: Model, values: FieldValues): FieldValues {
   return Object.fromEntries(
     Object.entries(values).filter(([name, value]) => {

@@ -13,12 +13,11 @@ import { useShelf } from "../use-shelf.ts";
 import { readPictures, type Picture } from "./image-answer.ts";
 import { MediaForm } from "./media-form.tsx";
 
-/** Parameters without a field, because the tab needs whole answers with the images inside. */
+/** These parameters get no field, because the tab needs whole answers that contain the images. */
 const HIDDEN = new Set(["response_format", "stream", "partial_images"]);
-/** The number of calls that are stored and shown; few, because images are large. */
+/** The number of requests whose images are stored and shown; small, because images are large. */
 const CALLS_MAX = 12;
 
-/** The images of one request. */
 interface ImageCall extends Pick<JsonAnswer, "costUsd" | "provider" | "requestId"> {
   readonly id: string;
   readonly orgId: string;
@@ -30,7 +29,6 @@ interface ImageCall extends Pick<JsonAnswer, "costUsd" | "provider" | "requestId
 
 const shelf = new BrowserShelf<ImageCall>("images", CALLS_MAX);
 
-/** The images tab: generates images from a text. */
 export default function ImagesTab(props: TabProps): ReactElement {
   const orgId = useSession().org?.org_id ?? "";
   const { records: calls = [], keep, isSaved } = useShelf(shelf, orgId);

@@ -25,19 +25,17 @@ export interface MediaCall {
   readonly signal: AbortSignal;
 }
 
-/** A form that generates media from a prompt, with the model's parameters and the results. */
 export function MediaForm(props: {
   readonly tab: TabProps;
   readonly title: string;
   readonly modality: Extract<Model["modality"], "image" | "video">;
   readonly placeholder: string;
-  /** The prompt in the sample code while the form has none. */
   readonly example: string;
-  /** Declared parameters without a field. */
+  /** Declared parameters that get no field. */
   readonly hidden?: ReadonlySet<string>;
   /** Rejects with `GatewayFault`. */
   readonly make: (call: MediaCall) => Promise<void>;
-  /** Renders the results; gets the running call, if any, and if the last call failed. */
+  /** Renders the results. Gets the running call, or undefined, and whether the last call failed. */
   readonly children: (running: MediaCall | undefined, isFailed: boolean) => ReactNode;
 }): ReactElement {
   const { tab, modality, placeholder, make } = props;
@@ -51,7 +49,7 @@ export function MediaForm(props: {
   const abort = useRef<AbortController>(undefined);
   useEffect(() => () => abort.current?.abort(), []);
   const isBlank = prompt.trim() === "";
-  // A video is a job that would continue after a stop, with an id that nobody knows.
+  // A video cannot be stopped: it is a job that would go on, with an ID that nobody would know.
   const canStop = modality === "image";
 
   async function send(event: FormEvent): Promise<void> {

@@ -17,14 +17,14 @@ export interface Videos {
   readonly forget: (id: string) => void;
 }
 
-/** The video jobs of this browser, each polled until it has ended. */
+/** The video jobs that this browser stores. Each is polled until it has ended. */
 export function useVideos(orgId: string): Videos {
   const { records: jobs = [], keep, forget } = useShelf(shelf, orgId);
   const freshBalance = useFreshBalance();
   const reported = useCallback(
     (job: VideoJob) => {
       keep(job);
-      // An ended job's hold has been settled or voided.
+      // The gateway has settled or voided the hold of an ended job, so the balance has changed.
       if (!isRunning(job)) freshBalance();
     },
     [keep, freshBalance],

@@ -1,6 +1,5 @@
 import { type JsonAnswer, member, text } from "../gateway.ts";
 
-/** A video that this browser requested, with its last known state. */
 export interface VideoJob {
   readonly id: string;
   readonly orgId: string;
@@ -8,11 +7,11 @@ export interface VideoJob {
   readonly prompt: string;
   readonly modelName: string;
   readonly status: "queued" | "in_progress" | "completed" | "failed";
-  /** Percent. */
+  /** From 0 to 100. */
   readonly progress: number;
   readonly seconds: string | undefined;
   readonly createdAtMs: number;
-  /** When the file expires; null if the provider does not say. */
+  /** The instant when the file expires; null if the provider does not tell. */
   readonly expiresAtMs: number | null;
   readonly errorCode: string | undefined;
   readonly costUsd: string | undefined;
@@ -59,12 +58,14 @@ export function isRunning({ status }: Pick<VideoJob, "status">): boolean {
 const FIRST_WAIT_MS = 3_000;
 const WAIT_MS_MAX = 30_000;
 
-/** The wait before the next poll; the gateway polls the provider at most every three seconds. */
+/**
+ * The wait before the next poll. It grows from three seconds, the shortest interval at which the
+ * gateway polls the provider.
+ */
 export function chooseWaitMs(polls: number): number {
   return Math.min(WAIT_MS_MAX, Math.round(FIRST_WAIT_MS * 1.5 ** polls));
 }
 
-/** A message for a failed video: the reason and the next step. */
 export function failureMessage(code: string | undefined): string {
   return (
     FAILURES[code ?? ""] ??

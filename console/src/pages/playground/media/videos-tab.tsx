@@ -16,7 +16,10 @@ import { MediaForm } from "./media-form.tsx";
 import { useVideos } from "./use-videos.ts";
 import { failureMessage, type VideoJob } from "./video-job.ts";
 
-/** The videos tab: generates videos from a text. Each is a job that continues without this page. */
+/**
+ * The videos tab: generates videos from a text. Each video is a job that continues without this
+ * page.
+ */
 export default function VideosTab(props: TabProps): ReactElement {
   const { org } = useSession();
   const { jobs, make, forget } = useVideos(org?.org_id ?? "");
