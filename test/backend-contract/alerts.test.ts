@@ -336,6 +336,22 @@ describe("delivery by e-mail", () => {
     expect(await backend.alertStore.destinations(orgId)).toEqual([]);
   });
 
+  test("a reader's old link also stops what waits for the same address when it was added again", async () => {
+    const removed = await addAddress();
+    await backend.alertStore.sendTest(orgId, removed);
+    const hash = Buffer.alloc(32, 7);
+    await backend.query("update alert_delivery set stop_hash = $1", [hash]);
+    await backend.alertStore.removeDestination(orgId, removed, testOperator);
+    await backend.alertStore.sendTest(orgId, await addAddress());
+    expect(await backend.alertStore.useLink(hash)).toMatchObject({ link: "stop" });
+    const sender = worker();
+    expect(await sender.deliverDue()).toBe(0);
+    await sender.close();
+    expect((await backend.alertStore.destinations(orgId))[0]).toMatchObject({
+      disabledReason: "stopped",
+    });
+  });
+
   test("a destination that was removed is forgotten 90 days later, with the last of its deliveries", async () => {
     const destinationId = await addAddress();
     const kept = await addAddress("kept@example.com");

@@ -139,14 +139,16 @@ export const USE_LINK_SQL: Readonly<Record<LinkedAddress["link"], string>> = {
     update alert_destination t set disabled_at = null, disabled_reason = null, confirm_hash = null
     where destination_id = $1 and disabled_reason = 'unconfirmed' and not exists (
       select from alert_destination o where o.org_id = t.org_id and o.channel = 'email'
-        and o.disabled_at is null and lower(o.address) = lower(t.address))`,
+        and o.disabled_at is null and lower(o.address) = lower(t.address))
+    returning destination_id`,
   stop: `
     update alert_destination t
     set disabled_at = coalesce(t.disabled_at, now()), disabled_reason = 'stopped'
     from alert_destination asked
     where asked.destination_id = $1 and t.org_id = asked.org_id and t.channel = 'email'
       and lower(t.address) = lower(asked.address)
-      and coalesce(t.disabled_reason, '') not in ('removed', 'stopped')`,
+      and coalesce(t.disabled_reason, '') not in ('removed', 'stopped')
+    returning t.destination_id`,
 };
 
 export const KEEP_STOP_SQL = `

@@ -131,11 +131,14 @@ export class PostgresAlertStore {
     const { destinationId: target, orgId, address, link } = found;
     return await this.#changes.write(byGateway("alerts"), async (client, note) => {
       await client.query(LOCK_ORG_SQL, [orgId]);
-      const { rowCount } = await client.query(sql.USE_LINK_SQL[link], [target]);
+      const { rows } = await client.query<Pick<Row, "destination_id">>(sql.USE_LINK_SQL[link], [
+        target,
+      ]);
       // A second click on the link changes nothing and gets the same answer.
-      if (rowCount === 0) return link === "stop" ? found : undefined;
+      if (rows.length === 0) return link === "stop" ? found : undefined;
+      const changed = rows.map(({ destination_id: id }) => id);
       if (link === "stop")
-        await client.query(sql.DROP_WAITING_SQL, [[target], "its reader stopped"]);
+        await client.query(sql.DROP_WAITING_SQL, [changed, "its reader stopped"]);
       const before = nameDestination({ channel: "email", address });
       const after = { ...before, reader: link === "stop" ? "stopped" : "confirmed" };
       note({ action: "alert.destination", orgId, target, before, after });
