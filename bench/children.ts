@@ -50,11 +50,11 @@ async function nextMessage(child: ChildProcess, timeoutMs: number): Promise<unkn
  * Runs each job that arrives over IPC in a helper, and sends what it returns, or its error. The
  * process ends with its parent.
  */
-export function takeJobs<Job>(run: (job: Job) => Promise<object>): void {
+export function takeJobs(run: (job: never) => Promise<object>): void {
   process.on("disconnect", () => process.exit(0));
   process.on("message", (job) => {
     const failed = (error: unknown): object => ({ error: String(error) });
-    void run(job as Job)
+    void run(job as never)
       .catch(failed)
       .then((answer) => process.send?.(answer));
   });

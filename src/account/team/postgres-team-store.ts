@@ -77,10 +77,7 @@ export class PostgresTeamStore {
     return rows.map(invitationColumns.read);
   }
 
-  /**
-   * Finds the e-mail addresses of accounts that the organization's change log names. Leaves out an
-   * account that was never a member.
-   */
+  /** The e-mail addresses of accounts in the organization's change log that are or were members. */
   async people(orgId: OrgId, accountIds: readonly string[]): Promise<PeopleById> {
     if (accountIds.length === 0) return new Map();
     const { rows } = await this.#pool.query<PersonRow>(PEOPLE_SQL, [orgId, accountIds]);
