@@ -40,12 +40,13 @@ export function findBetaFields(doc: JsonDocument, dropped: readonly string[]): S
   ];
   const tools = doc.present(0, word.tools);
   const config = doc.present(0, word.output_config);
+  const inTools = wanted("tools");
   const top = findPresent(doc, 0, wanted("top"));
   const inside = [
     ...(tools === ABSENT ? [] : doc.items(tools)).map((object) => ({
       object,
       path: "tools.",
-      names: findPresent(doc, object, wanted("tools")),
+      names: findPresent(doc, object, inTools),
     })),
     ...(config === ABSENT ? [] : [config]).map((object) => ({
       object,

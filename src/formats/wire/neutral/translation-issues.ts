@@ -8,7 +8,7 @@ export class TranslationIssues {
   /** Fields that prevent the translation. `message` begins with the field. */
   readonly refused: { readonly field: string; readonly message: string }[] = [];
   /** Fields without a counterpart, reported in the response header `x-tm-dropped-params`. */
-  readonly dropped: string[] = [];
+  readonly dropped: Set<string> = new Set();
 
   /** `message` continues after the field, as in "must be …". */
   refuse(field: string, message: string): void {
@@ -16,9 +16,7 @@ export class TranslationIssues {
   }
 
   drop(name: string): void {
-    const shown = headerName(name);
-    const isFull = this.dropped.length === DROPPED_NAMES_MAX;
-    if (!isFull && !this.dropped.includes(shown)) this.dropped.push(shown);
+    if (this.dropped.size < DROPPED_NAMES_MAX) this.dropped.add(headerName(name));
   }
 }
 
