@@ -218,7 +218,7 @@ async function expectFree(answer: HttpAnswer, attempts: number): Promise<void> {
 }
 
 describe.each(ROWS)("$id $what", (row) => {
-  test("is reported as what it is, whenever it comes, and costs nothing", async () => {
+  test("is reported as its own class of failure every time, and costs nothing", async () => {
     const before = await gateway.backend.recordStore.balance(account.orgId);
     // The largest answers once: each is tens of megabytes.
     for (let run = 1; run <= (row.id === "F45" ? 1 : 2); run += 1) {
@@ -271,7 +271,7 @@ function rowOf(what: string): Row {
   return row;
 }
 
-test("a provider is hung up on at the bound, not read to its end", async () => {
+test("an answer without a length is cut off at the bound, and its provider is disconnected", async () => {
   const { abandoned } = gateway.simulator.counts();
   const row = rowOf("over 32 MiB without a length");
   const answer = await draw(row, false, 'image:{"bytes":2000000000}');
@@ -280,7 +280,7 @@ test("a provider is hung up on at the bound, not read to its end", async () => {
 });
 
 describe("the health of a provider", () => {
-  test("is not hurt by moderation, nor by images that are too large, however often", async () => {
+  test("is not hurt by moderation or by images that are too large", async () => {
     const row = rowOf("moderation with a 400");
     for (let i = 0; i < 8; i += 1) expect((await draw(row, false)).status).toBe(400);
     const large = rowOf("over 32 MiB together");
@@ -289,7 +289,7 @@ describe("the health of a provider", () => {
     }
   });
 
-  test("is hurt by unusable answers: in the end nothing is sent any more", async () => {
+  test("is hurt by unusable answers until the gateway sends nothing more", async () => {
     const row = rowOf("a 200 that cannot be parsed");
     const statuses: number[] = [];
     for (let i = 0; i < 8; i += 1) {

@@ -35,7 +35,7 @@ beforeAll(async () => {
 });
 
 describe("a listing's figures for an organization", () => {
-  test("are of its own calls alone, by day where a model is asked for", async () => {
+  test("count its own calls only, and have days when one model is requested", async () => {
     const { json } = await ann.do(`${OWN}?model=test/a`);
     const listings = listAt(json, "listings");
     expect(listings).toHaveLength(1);

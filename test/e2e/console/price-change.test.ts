@@ -96,7 +96,7 @@ function costAt(answer: HttpAnswer, prompt: bigint, completion: bigint): bigint 
 const notices = async (person: Person): Promise<readonly unknown[]> =>
   listAt((await person.do("GET /api/console/price-changes")).json, "data");
 
-test("a rise of the source is seen, priced, announced, noticed by whom it concerns, and in force to the second", async () => {
+test("a price rise of a source is announced, shown to those it concerns, and in force to the second", async () => {
   const { gateway } = fixture;
   const account = { orgId: ann.orgId, keyId: "", key };
   const first = await served();
@@ -166,7 +166,7 @@ test("a rise of the source is seen, priced, announced, noticed by whom it concer
   await until("it is not announced any more", async () => (await notices(ann)).length === 1);
 });
 
-test("the log of a start names the listings whose prices were not checked for long, in one line", () => {
+test("the log names at the start, in one line, the listings whose prices were long unchecked", () => {
   const lines = fixture.gateway
     .log()
     .split("\n")

@@ -40,7 +40,7 @@ function found(places: Readonly<Record<string, string>>): readonly string[] {
     .map(([place]) => place);
 }
 
-test.each(formsOf(WORD))("the search below would find %s", (form) => {
+test.each(formsOf(WORD))("the search of the next test finds %s", (form) => {
   expect(found({ here: `before ${form} after`, there: "nothing" })).toEqual(["here"]);
 });
 

@@ -66,7 +66,7 @@ async function isForbidden(role: Role, route: string): Promise<boolean> {
   return code === "forbidden";
 }
 
-test("the table has every route with a session, and no other", () => {
+test("the table of roles has every route with a session, and no other", () => {
   expect([...table.keys()].sort()).toEqual([...sessionRoutes, ...playground].sort());
   expect(sessionRoutes.length).toBeGreaterThan(55);
 });
@@ -81,7 +81,7 @@ describe("each role is let in or refused as the table says", () => {
   });
 });
 
-test("a refusal names the roles that may, and who can change one's own", async () => {
+test("a refusal names the roles that are allowed, and who can change the caller's role", async () => {
   const founder = await fixture.signIn(newcomer("founder"));
   const { json } = await founder.do("POST /api/console/invitations", {
     body: { email: "late@example.com", role: "viewer" },

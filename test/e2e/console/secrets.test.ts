@@ -15,7 +15,7 @@ const OWN_PROVIDER_KEY = "sk-own-provider-key-of-ann-0123456789";
 const DESTINATIONS = "/api/console/alerts/destinations";
 const UNKNOWN_KEY = `tm_vk_${"0f1e2d3c".repeat(6)}`;
 
-describe("a whole life of an organization, with a log that says everything", () => {
+describe("a walk through the actions of an organization with a detailed log", () => {
   const book = new SecretBook();
   const fixture = withProviderConsole({
     hasCheckout: true,
@@ -250,7 +250,7 @@ describe("a whole life of an organization, with a log that says everything", () 
   }
 });
 
-test("a link that signs in on this machine is kept by nobody who is given it", async () => {
+test("the secret of a local sign-in link is neither stored nor logged", async () => {
   const fixture = await openConsoleFixture({ settings: { logLevel: "trace" } });
   const book = new SecretBook();
   const noteStored = async (place: string): Promise<void> => {

@@ -115,7 +115,7 @@ describe("a database that does not answer is a 503 with retry-after on every rou
   }
 
   // First: after a loss the notice connection comes back, and every key is read again.
-  test("when it is too slow, and in time", async () => {
+  test("in time, when every answer of the database takes seconds", async () => {
     await servesAgain();
     proxy.set({ delayMs: 2_500 });
     await expectWalk(walks.filter(([, walked]) => walked?.mayTakeLong !== true));
@@ -124,7 +124,7 @@ describe("a database that does not answer is a 503 with retry-after on every rou
     await servesAgain();
   });
 
-  test("when it is away", async () => {
+  test("when the database cannot be reached", async () => {
     await servesAgain();
     proxy.set("down");
     await expectWalk(walks);

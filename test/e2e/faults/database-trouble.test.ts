@@ -138,7 +138,7 @@ async function endSessions(): Promise<void> {
   await admin.query(sql, [role]);
 }
 
-describe("refused in time with 503, nothing sent, nothing held, and over by itself", () => {
+describe("a request gets a 503 in time, nothing is sent or held, and service returns by itself", () => {
   test.each(TROUBLES)("when $name", async (trouble) => {
     await servesAgain();
     await nothingHeld(gateway, account);
@@ -172,7 +172,7 @@ async function lastDebit(): Promise<bigint> {
   return rows[0]?.debitMicroUsd ?? 0n;
 }
 
-test("a database that is slow but answers is waited for", async () => {
+test("a request waits for a database that answers slowly, and is served", async () => {
   await servesAgain();
   await nothingHeld(gateway, account);
   proxy.set({ delayMs: 150 });
@@ -182,7 +182,7 @@ test("a database that is slow but answers is waited for", async () => {
   expect(await brokenBooks(gateway)).toEqual([]);
 });
 
-test("connections that are lost without a word are given up, and new ones serve", async () => {
+test("connections that are lost silently are given up, and new ones serve", async () => {
   await servesAgain();
   await nothingHeld(gateway, account);
   const sent = gateway.simulator.counts().total;
@@ -214,7 +214,7 @@ test("connections that are lost without a word are given up, and new ones serve"
   expect(await brokenBooks(gateway)).toEqual([]);
 });
 
-test("a gateway whose database is silent can still be ended", async () => {
+test("a gateway whose database never answers can still be closed", async () => {
   await servesAgain();
   const { databaseUrl } = gateway.config;
   const other = await startTestGateway({ settings: { databaseUrl } });

@@ -29,7 +29,7 @@ async function recovers(): Promise<void> {
 
 describe("F36: the database is down", () => {
   test.each(["wire_a", "wire_b"] as const)(
-    "503 on %s, for a key that is known and for one that is not; nothing is sent",
+    "every key gets a 503 on %s, cached or not, and nothing is sent",
     async (wire) => {
       await recovers();
       const stranger = await gateway.account("10");
@@ -47,7 +47,7 @@ describe("F36: the database is down", () => {
   );
 });
 
-test("F37: the database is lost between dispatch and settlement: whole answers, one debit", async () => {
+test("F37: a database lost between dispatch and settlement costs no answer, and each is debited once", async () => {
   await recovers();
   await nothingHeld(gateway, account);
   const before = await debitsOf(gateway, account);
@@ -84,7 +84,7 @@ test("F37: the database is lost between dispatch and settlement: whole answers, 
 });
 
 describe("F38: the database does not answer", () => {
-  test("503 in time on both wires, no hold is left behind, nothing is sent late", async () => {
+  test("both wires get a 503 in time, and nothing stays held or is sent late", async () => {
     await recovers();
     const before = gateway.simulator.counts().total;
     const debits = await debitsOf(gateway, account);
@@ -99,7 +99,7 @@ describe("F38: the database does not answer", () => {
     expect(gateway.simulator.counts().total).toBe(before);
   });
 
-  test("a key that is not cached is 503 too, not 401", async () => {
+  test("a key that is not cached gets a 503, not a 401", async () => {
     await recovers();
     const stranger = await gateway.account("10");
     proxy.set("silent");
@@ -109,7 +109,7 @@ describe("F38: the database does not answer", () => {
     await recovers();
   });
 
-  test("a client that leaves while its reserve is on its way owes nothing", async () => {
+  test("a client that leaves while its reserve waits for the database owes nothing", async () => {
     await recovers();
     const before = gateway.simulator.counts().total;
     const debits = await debitsOf(gateway, account);

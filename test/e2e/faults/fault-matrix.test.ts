@@ -109,7 +109,7 @@ function misbehave(row: FaultRow, run: number): void {
   gateway.simulator.script({ path, model: modelOf(row, run), fault: row.fault, times: 1 });
 }
 
-describe("every fault has one answer, and the same again", () => {
+describe("every fault gets its one answer, twice in a row", () => {
   test.each(FAULT_ROWS)("$id $what", async (row) => {
     for (let run = 1; run <= 2; run += 1) {
       const before = secondCalls();
@@ -264,7 +264,7 @@ async function expectMoney(row: FaultRow, answer: HttpAnswer): Promise<void> {
   });
 }
 
-test("a healthy listing loses no request beside every fault at once", async () => {
+test("a healthy listing loses no request while all faults but the floods run beside it", async () => {
   // The floods are left out: they keep the simulator busy, which lives in this process too.
   const floods = new Set(["F19", "F20", "F25"]);
   const faults = FAULT_ROWS.filter((row) => !floods.has(row.id)).map((row) => {

@@ -137,13 +137,13 @@ async function expectExactBooks(
   expect(await brokenBooks(books)).toEqual([]);
 }
 
-describe("240 parallel requests at two gateways with means for exactly twelve", () => {
-  test("both gateways take part as instances of one ledger", async () => {
+describe("two gateways that get 240 parallel requests with money for exactly twelve", () => {
+  test("run as two instances of one ledger", async () => {
     const rows = await backend.query("select count(*)::integer as instances from instance");
     expect(rows).toEqual([{ instances: gateways.length }]);
   });
 
-  test("the balance binds: twelve go out, the others are refused for the balance, and that waiting helps", async () => {
+  test("serve twelve and refuse the rest for the balance as retryable, when the balance binds", async () => {
     const { account, keys } = await openBound({ balance: 12, orgCap: 14, keyCap: 13 });
     const { answers, refused } = await storm(account, keys);
     for (const { status, headers, json } of refused) {
@@ -162,14 +162,14 @@ describe("240 parallel requests at two gateways with means for exactly twelve", 
     await expectExactBooks(account, answers);
   });
 
-  test("the organization's cap binds: twelve go out, the others are refused with the cap and its reset", async () => {
+  test("serve twelve and name the cap and its reset to the rest, when the organization's cap binds", async () => {
     const { account, keys } = await openBound({ balance: 14, orgCap: 12, keyCap: 13 });
     const { answers, refused } = await storm(account, keys);
     expect(capsOf(refused)).toEqual([capOf("org")]);
     await expectExactBooks(account, answers);
   });
 
-  test("the keys' caps bind: four of each key go out, the others are refused for their key's cap", async () => {
+  test("serve four of each key and name the key's cap to the rest, when the keys' caps bind", async () => {
     const { account, keys } = await openBound({ balance: 14, orgCap: 13, keyCap: 4 });
     const { answers, refused } = await storm(account, keys);
     expect(capsOf(refused)).toEqual([capOf("key")]);
@@ -181,7 +181,7 @@ describe("240 parallel requests at two gateways with means for exactly twelve", 
     await expectExactBooks(account, answers);
   });
 
-  test("a key's cap by the day binds: twelve go out, the others are refused until the day is over", async () => {
+  test("serve twelve and name the end of the day to the rest, when a key's daily cap binds", async () => {
     const account = await openDayCapped();
     const { answers, refused } = await storm(account, [account.key]);
     expect(capsOf(refused)).toEqual([capOf("key", "day")]);
@@ -189,7 +189,7 @@ describe("240 parallel requests at two gateways with means for exactly twelve", 
     expect(await spentToday(account)).toBe(await debitsOf({ backend }, account));
   });
 
-  test("kill -9 of one gateway amid that: what it left is charged once, and the day has room for the rest exactly", async () => {
+  test("charge once what one of them left at kill -9, and fill the rest of the daily cap exactly", async () => {
     const account = await openDayCapped();
     const [dying, living] = gateways;
     if (dying === undefined || living === undefined) throw new Error("two gateways run");

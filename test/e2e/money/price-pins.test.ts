@@ -84,7 +84,7 @@ test.each([
   ["a document", false],
   ["a stream", true],
 ])(
-  "%s is settled at the prices of its admission, whatever they are at its end",
+  "%s is settled at the prices of its admission, whatever the prices are when it ends",
   async (_what, stream) => {
     await changePrices(1);
     const account = await gateway.account("5.00");
@@ -107,7 +107,7 @@ test.each([
   },
 );
 
-test("the next request is held and settled at the new prices", async () => {
+test("the next request after a price change is held and settled at the new prices", async () => {
   await changePrices(1);
   await changePrices(10);
   const account = await gateway.account("5.00");
@@ -126,7 +126,7 @@ function worstCaseAt(factor: bigint, request: Ask): bigint {
   return factor * (BigInt(Buffer.byteLength(bodyOf(request))) + 10n * BigInt(MAX_TOKENS));
 }
 
-test("a candidate that is tried after the change is held and settled at the old prices", async () => {
+test("a candidate that is tried after a price change is held and settled at the old prices", async () => {
   await changePrices(1);
   const account = await gateway.account("5.00");
   const request: Ask = { key: account.key, wire: "wire_a", model: "m/second", text: "hi" };
