@@ -22,7 +22,7 @@ beforeAll(async () => {
   member = await fixture.backend.ledgerBatchStore.join("one", LEASE_MS);
 });
 
-test("whatever is reported, in any order and number: the balance is what was paid, taken back and used", async () => {
+test("in any order and number of reports the balance is what was paid minus refunds and usage", async () => {
   const seen = new Set<string>();
   const property = fc.asyncProperty(steps, async ({ steps, order }) => {
     const model = await BillingModel.make(fixture, member);

@@ -119,7 +119,7 @@ function start(): Promise<RunningProgram> {
 const charged = (): readonly string[] =>
   [...fixture.checkout.book.payments.values()].map((each) => String(each.metadata["purchase_id"]));
 
-test("processes that are killed between decision, charge, answer and credit: one charge for each decision, credited once", async () => {
+test("processes killed between decision and credit leave one charge and one credit per decision", async () => {
   const { backend } = fixture;
   const orgIds = [await orgWithRule(), await orgWithRule(), await orgWithRule()];
   const doomed = await Promise.all(PLACES.map(start));

@@ -242,7 +242,7 @@ class Story {
 }
 
 test(
-  "whatever happens in whatever order: one charge for a decision, within the ceiling, credited once",
+  "in any order of events a decision is charged once, within the ceiling, and credited once",
   { timeout: quickOrDeep(180_000, 1_800_000) },
   async () => {
     let charges = 0;

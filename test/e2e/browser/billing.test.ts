@@ -28,7 +28,7 @@ const open = pageOpener(fixture);
 const browser = withBrowser();
 
 describe.skipIf(!hasChromium)("buying credit", () => {
-  test("with test money fills the balance, and the low limit goes within seconds", async () => {
+  test("with test money fills the balance, and lifts the unfunded limit within seconds", async () => {
     const { page, complaints } = await newcomer(fixture, browser, {
       name: "buyer",
     });
@@ -73,7 +73,7 @@ describe.skipIf(!hasChromium)("buying credit", () => {
     expect(complaints).toEqual([]);
   });
 
-  test("that fails or is left adds nothing, and nothing but the purchase says that it is paid", async () => {
+  test("that fails or is abandoned adds nothing, and only the purchase itself decides that it is paid", async () => {
     const { page, complaints } = await newcomer(fixture, browser, { name: "poor" });
     await open(page, "/billing");
     await page.getByRole("button", { name: "Pay $25.00" }).click();
@@ -99,7 +99,7 @@ describe.skipIf(!hasChromium)("buying credit", () => {
     expect(complaints).toEqual([]);
   });
 
-  test("reported twice, and checked again, is one grant", async () => {
+  test("that is reported twice and checked again grants the credit once", async () => {
     const { page, complaints } = await newcomer(fixture, browser, {
       name: "twice",
     });
@@ -126,7 +126,7 @@ describe.skipIf(!hasChromium)("buying credit", () => {
     expect(complaints).toEqual([]);
   });
 
-  test("and having it refunded or disputed takes it out of the balance, in sight", async () => {
+  test("and getting it refunded or disputed takes it out of the balance, visibly", async () => {
     const { page, complaints } = await newcomer(fixture, browser, { name: "back" });
     const { sessionId } = await buy(page, "25");
     const { book, webhooks } = fixture.checkout;

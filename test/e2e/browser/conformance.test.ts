@@ -77,7 +77,7 @@ describe.skipIf(!hasChromium)("the findings of conformance runs", () => {
     await verdictsKnown();
   });
 
-  test("are on the provider's page, by listing and check, and open by the keyboard", async () => {
+  test("are on the provider's page by listing and check, and open with the keyboard", async () => {
     const { page, complaints } = await newcomer(fixture, browser, { name: "reader" });
     await page.setViewportSize({ width: 1920, height: 1080 });
     await open(page, "/providers");
@@ -148,7 +148,7 @@ describe.skipIf(!hasChromium)("the findings of conformance runs", () => {
     expect(complaints).toEqual([]);
   });
 
-  test("are on the model's page for each of its listings, and lead to the check", async () => {
+  test("are on the model's page for each of its listings, with a link to the check", async () => {
     const { page, complaints } = await newcomer(fixture, browser, { name: "buyer" });
     await open(page, "/models/lab/chat-two");
     const listings = await readTable(page, "Providers of this model, in routing order");
@@ -182,7 +182,7 @@ describe.skipIf(!hasChromium)("the findings of conformance runs", () => {
     expect(complaints).toEqual([]);
   });
 
-  test("are for customers: a visitor is asked to sign in and sees none", async () => {
+  test("are hidden from a visitor, who is asked to sign in", async () => {
     const { page, complaints } = await newVisitor(browser);
     const asked: string[] = [];
     page.on("request", (request) => asked.push(new URL(request.url()).pathname));

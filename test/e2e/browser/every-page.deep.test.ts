@@ -144,7 +144,7 @@ const fixture = withConsole({
 });
 const browser = withBrowser();
 
-test("every page of the router is checked", () => {
+test("the list of pages to check has every page of the router", () => {
   const listed = [...readFileSync(ROUTER, "utf8").matchAll(/\bpage\(\s*(\w+),\s*"([^"]+)"/g)];
   const paths = listed.map(([, parent, path]) => {
     if (parent !== "modelPages") return String(path);
@@ -154,7 +154,7 @@ test("every page of the router is checked", () => {
   expect(paths.sort()).toEqual([...Object.keys(PAGES), ...BARE].sort());
 });
 
-describe.skipIf(!hasChromium)("readable, in its window, without complaints is every page", () => {
+describe.skipIf(!hasChromium)("no fault of contrast, width or script is found on the pages", () => {
   test(
     "of an account that has used everything, at every width and in both themes",
     async () => {
@@ -184,7 +184,7 @@ describe.skipIf(!hasChromium)("readable, in its window, without complaints is ev
   );
 
   test(
-    "that is open to strangers, and one that does not exist",
+    "that strangers may open, and the page of an unknown address",
     async () => {
       const eve = await newVisitor(browser);
       const paths = [
@@ -206,7 +206,7 @@ describe.skipIf(!hasChromium)("readable, in its window, without complaints is ev
   );
 
   test(
-    "of an id that nothing has",
+    "of an id that does not exist",
     async () => {
       const cat = await newcomer(fixture, browser, { name: "cat" });
       const paths = CUSTOMER_PAGES.filter((path) => path.includes("$"));
@@ -231,7 +231,7 @@ describe.skipIf(!hasChromium)("readable, in its window, without complaints is ev
     expect([...complaints, ...stranger.complaints]).toEqual([]);
   });
 
-  test("of a sign-in link, in both themes: readable without a script", async () => {
+  test("of a sign-in link, in both themes, also without scripts", async () => {
     const { page, complaints } = await newVisitor(browser, { width: 360 });
     const link = await fixture.claimLink("dan@example.com");
     const anyone = await fixture.gateway.running.makeClaimLink();

@@ -71,7 +71,7 @@ function keep(name: string, figures: ReturnType<Trial["figures"]>): void {
 }
 
 describe.skipIf(!hasChromium)("the first minute with dev", () => {
-  test("of the one who started it: link and key are of one organization", async () => {
+  test("of the person who started dev: the link and the key are of one organization", async () => {
     const { link, key } = dev.printed;
     const { page, complaints } = await newVisitor(browser);
     const trial = new Trial();
@@ -99,7 +99,7 @@ describe.skipIf(!hasChromium)("the first minute with dev", () => {
     expect(complaints).toEqual([]);
   });
 
-  test("of a new customer: credit, a key that stays readable, and the call as it is copied", async () => {
+  test("of a new customer leads over credit and a key to the call as it is copied", async () => {
     const made = await runProgram([
       "console-link",
       "--email",

@@ -24,7 +24,7 @@ const open = pageOpener(fixture);
 const browser = withBrowser();
 
 describe.skipIf(!hasChromium)("the keys page", () => {
-  test("shows a new key whole once, closes only for who has it, and never shows it again", async () => {
+  test("shows a new key once, closes only after it was saved, and never shows it again", async () => {
     const ann = await newcomer(fixture, browser, { name: "once", usd: "5" });
     const { page } = ann;
     const answers = noteAnswers(page);
@@ -207,7 +207,7 @@ describe.skipIf(!hasChromium)("the keys page", () => {
     expect(ann.complaints).toEqual([]);
   });
 
-  test("disables a key permanently: by its name, within five seconds, with no way back", async () => {
+  test("disables a key permanently within five seconds, after its name was typed", async () => {
     const ann = await newcomer(fixture, browser, { name: "off", usd: "5" });
     const { page } = ann;
     const { secret, keyId } = await makeKey(fixture, page, { name: "old laptop" });
@@ -254,7 +254,7 @@ describe.skipIf(!hasChromium)("the keys page", () => {
     expect(ann.complaints).toEqual([]);
   });
 
-  test("gives a key a new secret; the old one works for the hours that were chosen", async () => {
+  test("gives a key a new secret, and the old one works for the chosen hours", async () => {
     const ann = await newcomer(fixture, browser, { name: "turn", usd: "5" });
     const { page } = ann;
     const old = await makeKey(fixture, page, { name: "turning" });
@@ -291,7 +291,7 @@ describe.skipIf(!hasChromium)("the keys page", () => {
     expect(ann.complaints).toEqual([]);
   });
 
-  test("changes several selected keys at once, and disables them when their number is typed", async () => {
+  test("changes several selected keys at once, and disables them after their number was typed", async () => {
     const ann = await newcomer(fixture, browser, { name: "several", usd: "5" });
     const { page, orgId } = ann;
     for (const name of ["north", "south", "spare"]) await makeKey(fixture, page, { name });

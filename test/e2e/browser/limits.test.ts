@@ -67,7 +67,7 @@ describe.skipIf(!hasChromium)("the limits page", () => {
     expect(complaints).toEqual([]);
   });
 
-  test("keeps the organization under its own ceilings", async () => {
+  test("keeps the limits of the organization below its ceilings", async () => {
     const who = { name: "whole", usd: "5", theme: "dark" } as const;
     const { page, complaints } = await newcomer(fixture, browser, who);
     await open(page, "/limits");
@@ -136,7 +136,7 @@ describe.skipIf(!hasChromium)("the limits page", () => {
     expect(complaints).toEqual([]);
   });
 
-  test("asks before a cap stops requests, then tells on every page that it does", async () => {
+  test("asks before a cap stops requests, then says on every page that it does", async () => {
     const { page, complaints } = await newcomer(fixture, browser, { name: "stop", usd: "5" });
     const { secret } = await makeKey(fixture, page, { name: "app" });
     expect((await callGateway(fixture, secret)).status).toBe(200);
@@ -190,7 +190,7 @@ describe.skipIf(!hasChromium)("the limits page", () => {
     expect(complaints).toEqual([]);
   });
 
-  test("with many keys shows what is special, and every key when it is asked for or searched", async () => {
+  test("with many keys shows those with special limits, and the others on demand", async () => {
     const { page, complaints } = await newcomer(fixture, browser, { name: "many", usd: "5" });
     for (let n = 10; n < 22; n += 1) await makeKey(fixture, page, { name: `worker-${n}` });
     await makeKey(fixture, page, { name: "narrow", rpm: 5, cap_usd: "2" });

@@ -49,7 +49,7 @@ describe.skipIf(!hasChromium)("optimize searches", () => {
     return visitor;
   }
 
-  test("from the form to a table that ranks the models, paid by the budget's own key", async () => {
+  test("run from the form to a table that ranks the models, paid with the budget's own key", async () => {
     const { page, complaints } = await searcher("search", "10");
     await page.getByRole("button", { name: "Start search" }).waitFor();
     await expectAccessible(page, "the form of a search");

@@ -19,7 +19,7 @@ describe.skipIf(!hasChromium)("the first page that a visitor opens", () => {
   const fixture = withConsole();
   const browser = withBrowser();
 
-  test("weighs at most 20 KB with a font and a picture: signing in", async () => {
+  test("weighs at most 20 KB with a font and a picture, to sign in", async () => {
     for (const path of ["/", "/sign-in"]) {
       const { page } = await newVisitor(browser);
       const answers: Response[] = [];
@@ -41,7 +41,7 @@ describe.skipIf(!hasChromium)("the first page that a visitor opens", () => {
     }
   });
 
-  test("weighs at most 160 KB in at most 15 answers, font included: the overview", async () => {
+  test("weighs at most 160 KB in at most 15 answers with its font, for the overview", async () => {
     const signedIn = await newVisitor(browser);
     await signIn(fixture, signedIn, "light@example.com");
     // Another browser with the same cookies: nothing is kept there yet.

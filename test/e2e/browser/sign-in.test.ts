@@ -39,7 +39,7 @@ describe.skipIf(!hasChromium)("signing in", () => {
     await pageShown(page);
   }
 
-  test("for the first time shows the trial key until it is saved, and asks before it is left", async () => {
+  test("for the first time shows the trial key until it is saved, and warns before it is left", async () => {
     const { page, context, complaints } = await visit();
     fixture.provider.signInAs(newcomer("ann"));
     await press(page, "/sign-in?return=%2Fusage");
@@ -83,7 +83,7 @@ describe.skipIf(!hasChromium)("signing in", () => {
     expect(await page.content()).not.toContain(key.slice(0, 13));
   }
 
-  test("leads from credit over the key to a call: a refused one is explained, and 2xx only is green", async () => {
+  test("leads from credit and a key to a call, explains a refused call, and accepts only a 2xx", async () => {
     const { page, complaints } = await visit();
     fixture.provider.signInAs(newcomer("tom"));
     await press(page);
@@ -113,7 +113,7 @@ describe.skipIf(!hasChromium)("signing in", () => {
     expect(complaints).toEqual([]);
   });
 
-  test("gives a trial key that works, 20 requests a minute", async () => {
+  test("gives a trial key that works with 20 requests a minute", async () => {
     const { page } = await visit();
     fixture.provider.signInAs(newcomer("tim"));
     await press(page);
@@ -128,7 +128,7 @@ describe.skipIf(!hasChromium)("signing in", () => {
     expect(statuses).toEqual([...Array.from({ length: 20 }, () => 200), 429]);
   });
 
-  test("again, under another subject of the same e-mail, keeps the organization and gives no key", async () => {
+  test("under another subject with the same e-mail keeps the organization and gives no new key", async () => {
     const { page, complaints } = await visit();
     const email = "zoe@example.com";
     fixture.provider.signInAs({ ...newcomer("zoe"), email });
@@ -149,7 +149,7 @@ describe.skipIf(!hasChromium)("signing in", () => {
     expect([...complaints, ...other.complaints]).toEqual([]);
   });
 
-  test("with an e-mail that is not verified opens one page, until it is", async () => {
+  test("with an unverified e-mail opens one page only, until it is verified", async () => {
     const { page, complaints } = await visit();
     const eve = { ...newcomer("eve"), emailVerified: false };
     fixture.provider.signInAs(eve);
@@ -180,7 +180,7 @@ describe.skipIf(!hasChromium)("signing in", () => {
     expect(complaints).toEqual([]);
   });
 
-  test("for the first time as the owner of an organization that an operator made opens that", async () => {
+  test("for the first time as owner of an organization made by an operator opens that organization", async () => {
     const { page, complaints } = await visit();
     const { accountStore } = fixture.gateway.backend;
     const email = "olga@example.com";
@@ -197,7 +197,7 @@ describe.skipIf(!hasChromium)("signing in", () => {
     expect(complaints).toEqual([]);
   });
 
-  test("that the provider refuses says so, with a message of this page only", async () => {
+  test("that the provider refuses shows the reason, and no text from the address", async () => {
     const { page, complaints } = await visit();
     fixture.provider.signInAs(null);
     await page.goto(`${fixture.url}/sign-in`);

@@ -86,7 +86,7 @@ describe.skipIf(!hasChromium)("the tables of the console", () => {
     await expect.poll(() => names.count()).toBeGreaterThan(KEYS);
   });
 
-  test("show the columns that were chosen, also after a reload, and copy what they show", async () => {
+  test("remember the chosen columns over a reload, and copy what they show", async () => {
     const { page } = ann;
     await open(page, "/keys");
     const header = page.getByRole("columnheader", { name: "Ceiling" });
@@ -113,7 +113,7 @@ describe.skipIf(!hasChromium)("the tables of the console", () => {
     await header.waitFor();
   });
 
-  test("lead from row to row with the arrow keys", async () => {
+  test("move from row to row with the arrow keys", async () => {
     const { page } = ann;
     await open(page, "/keys?sort=name.asc");
     const links = page.getByRole("table", { name: "Keys" }).locator("td:first-child a");
@@ -143,7 +143,7 @@ describe.skipIf(!hasChromium)("the tables of the console", () => {
     await page.setViewportSize({ width: 1280, height: 900 });
   });
 
-  test("none of these pages complained of anything", () => {
+  test("have no errors in the browser's console", () => {
     expect(ann.complaints).toEqual([]);
   });
 });

@@ -77,7 +77,7 @@ const open = pageOpener(fixture);
 const browser = withBrowser();
 
 describe.skipIf(!hasChromium)("what a page says is what the gateway does", () => {
-  test("the price in a row is what a call pays, and models are sorted and filtered by it", async () => {
+  test("the price in a row is what a call costs, and models are sorted and filtered by it", async () => {
     const { page, complaints } = await newcomer(fixture, browser, { name: "price", usd: "50" });
     const { secret } = await makeKey(fixture, page, { name: "app" });
     await open(page, "/models?modality=text&sort=prompt.asc");
@@ -104,7 +104,7 @@ describe.skipIf(!hasChromium)("what a page says is what the gateway does", () =>
     expect(complaints).toEqual([]);
   });
 
-  test("the sample of each key answers with that key, whatever models it may call", async () => {
+  test("the sample code of each key works with that key, whatever models it may call", async () => {
     const { page, complaints } = await newcomer(fixture, browser, { name: "sample", usd: "50" });
     const lists = [null, ["test/two"], ["test/mid", "test/two"], ["test/picture"]];
     for (const models of lists) {
@@ -131,7 +131,7 @@ describe.skipIf(!hasChromium)("what a page says is what the gateway does", () =>
     expect(complaints).toEqual([]);
   });
 
-  test("a refusal names its cause: the list of the key, or a model that is not listed", async () => {
+  test("a refusal says whether the key's list or the catalog lacks the model", async () => {
     const { page, complaints } = await newcomer(fixture, browser, { name: "cause", usd: "50" });
     const { keyId, secret } = await makeKey(fixture, page, { name: "few", models: ["test/mid"] });
     const { secret: whole } = await makeKey(fixture, page, { name: "whole" });
@@ -155,7 +155,7 @@ describe.skipIf(!hasChromium)("what a page says is what the gateway does", () =>
     expect(complaints).toEqual([]);
   });
 
-  test("no cap is no cap of any period, on every page that speaks of caps", async () => {
+  test("no cap means no cap of any period, on every page that shows caps", async () => {
     const { page, complaints } = await newcomer(fixture, browser, { name: "caps", usd: "50" });
     const bodies = [
       { name: "free" },
@@ -186,7 +186,7 @@ describe.skipIf(!hasChromium)("what a page says is what the gateway does", () =>
     expect(complaints).toEqual([]);
   });
 
-  test("a viewer is offered nothing that is refused: no button answers with 403", async () => {
+  test("a viewer sees no button that answers with 403", async () => {
     const { page, orgId, complaints } = await newcomer(fixture, browser, {
       name: "eve",
       usd: "50",
@@ -230,7 +230,7 @@ describe.skipIf(!hasChromium)("what a page says is what the gateway does", () =>
     expect(complaints).toEqual([]);
   });
 
-  test("automatic top-up says to be on while it buys, and off while it does not", async () => {
+  test("automatic top-up is shown as on exactly while it buys", async () => {
     const { page, complaints } = await newcomer(fixture, browser, { name: "topup" });
     await open(page, "/billing");
     await page.getByLabel("Save this card for automatic top-up").check();
@@ -289,7 +289,7 @@ describe.skipIf(!hasChromium)("what a page says is what the gateway does", () =>
     expect(complaints).toEqual([]);
   });
 
-  test("the causes of rejected requests add up, and the errors below are among them", async () => {
+  test("the causes of rejected requests add up, and the errors below are part of them", async () => {
     const { page, complaints } = await newcomer(fixture, browser, { name: "sums", usd: "50" });
     const { secret } = await makeKey(fixture, page, { name: "app" });
     const { secret: capped } = await makeKey(fixture, page, { name: "tiny", cap_usd: "0.000001" });
@@ -355,7 +355,7 @@ describe.skipIf(!hasChromium)("what a page says is what the gateway does", () =>
     expect(complaints).toEqual([]);
   });
 
-  test("the key of the first visit is in the code after a payment, and nowhere that outlives the tab", async () => {
+  test("the first key is in the sample code after a payment, and is kept nowhere beyond the tab", async () => {
     const visitor = await newVisitor(browser);
     const { page, complaints } = visitor;
     await signIn(fixture, visitor, "first-payment@example.com");
@@ -380,7 +380,7 @@ describe.skipIf(!hasChromium)("what a page says is what the gateway does", () =>
     expect(complaints).toEqual([]);
   });
 
-  test("a switch or a tick of settings is the rule in force, before and after it is changed", async () => {
+  test("a switch in the settings shows the rule in force, before and after a change", async () => {
     const { page, complaints } = await newcomer(fixture, browser, { name: "rules", usd: "5" });
     await open(page, "/settings/organization");
     const powers = page.getByRole("switch", { name: "Let keys lower organization limits" });
@@ -398,7 +398,7 @@ describe.skipIf(!hasChromium)("what a page says is what the gateway does", () =>
     expect(complaints).toEqual([]);
   });
 
-  test("the change log says who did what to which thing, with money to the cent and no field's name", async () => {
+  test("the change log says who did what to which thing, with amounts to the cent and no field names", async () => {
     const { page, complaints } = await newcomer(fixture, browser, { name: "log", usd: "20" });
     const { keyId } = await makeKey(fixture, page, { name: "nightly" });
     const capped = { cap_usd: "12.5" };
@@ -430,7 +430,7 @@ describe.skipIf(!hasChromium)("what a page says is what the gateway does", () =>
     expect(complaints).toEqual([]);
   });
 
-  test("the groups of usage add up to its totals, whatever they are grouped by", async () => {
+  test("the groups of usage add up to its totals, whatever they group by", async () => {
     const { page, complaints } = await newcomer(fixture, browser, { name: "groups", usd: "50" });
     const { secret } = await makeKey(fixture, page, { name: "app" });
     const { secret: other } = await makeKey(fixture, page, { name: "job" });
@@ -449,7 +449,7 @@ describe.skipIf(!hasChromium)("what a page says is what the gateway does", () =>
     expect(complaints).toEqual([]);
   });
 
-  test("a page of the documentation leads to its sections, and the reference to a call that runs", async () => {
+  test("a page of the documentation links to its sections, and the reference to a call that runs", async () => {
     const { page, complaints } = await newcomer(fixture, browser, { name: "docs", usd: "50" });
     await page.setViewportSize({ width: 1440, height: 900 });
     await open(page, "/docs");

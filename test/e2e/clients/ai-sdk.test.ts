@@ -112,7 +112,7 @@ describe.each(PROVIDERS)("$name", ({ open, reportsCost, reportsStreamError }) =>
         });
       });
 
-      test("the system prompt reaches the provider as one", async () => {
+      test("the system prompt reaches the provider as a system prompt", async () => {
         await ask({ model, system: "Be brief.", prompt: "Hello" });
         const sent = gateway.simulator.calls().at(-1)?.body;
         expect(sent).toMatchObject(
@@ -169,7 +169,7 @@ describe.each(PROVIDERS)("$name", ({ open, reportsCost, reportsStreamError }) =>
         expect(new Set(answer.toolCalls.map((call) => call.toolCallId)).size).toBe(2);
       });
 
-      test("tools that run by themselves go the whole way round", async () => {
+      test("tools that the client runs by itself lead to an answer", async () => {
         const asked: unknown[] = [];
         const tools = {
           get_weather: cityTool((city) => {
@@ -196,7 +196,7 @@ describe.each(PROVIDERS)("$name", ({ open, reportsCost, reportsStreamError }) =>
       });
     });
 
-    test("a stream that dies after output is reported as far as the package can", async () => {
+    test("a stream that dies after output is reported if the package reports errors", async () => {
       const prompt = "[words:60] [[fault:reset:event:6]]";
       const stream = streamText({ ...DEFAULTS, model, prompt });
       const errors: unknown[] = [];
@@ -211,7 +211,7 @@ describe.each(PROVIDERS)("$name", ({ open, reportsCost, reportsStreamError }) =>
       expect(record).toMatchObject({ outcome: "stream_died" });
     });
 
-    test("a client that aborts in mid-stream is settled exactly once, nothing held", async () => {
+    test("a client that aborts in mid-stream is settled exactly once, and nothing stays held", async () => {
       const before = await walletOf(gateway, account);
       const abort = new AbortController();
       const prompt = "[words:60] [[fault:slow:10]]";
@@ -246,7 +246,7 @@ describe.each(PROVIDERS)("$name", ({ open, reportsCost, reportsStreamError }) =>
     };
     const classOf = (fault: APICallError): unknown => fault.responseHeaders?.["x-tm-error-code"];
 
-    test("a wrong key is a 401 that should not be retried", async () => {
+    test("a wrong key is a 401 that is not retryable", async () => {
       const model = modelWith(`tm_vk_${"0".repeat(48)}`, "test/a");
       const fault = await failureOf({ model, prompt: "Hello" });
       expect(fault).toMatchObject({ statusCode: 401, isRetryable: false });
@@ -280,7 +280,7 @@ describe.each(PROVIDERS)("$name", ({ open, reportsCost, reportsStreamError }) =>
       expect(await walletOf(gateway, poor)).toEqual({ settled: 100n, held: 0n });
     });
 
-    test("a provider that fails may be tried again, and its message is not shown", async () => {
+    test("a failing provider is retryable, and its message is not shown", async () => {
       const model = modelWith(account.key, "test/b");
       const prompt = "[[fault:status:500;message:secret-provider-words]]";
       const fault = await failureOf({ model, prompt });
@@ -291,7 +291,7 @@ describe.each(PROVIDERS)("$name", ({ open, reportsCost, reportsStreamError }) =>
   });
 });
 
-test("@ai-sdk/openai called plainly asks for a route that does not exist: a 404", async () => {
+test("@ai-sdk/openai with its default API calls a route that does not exist: a 404", async () => {
   const settings = { apiKey: account.key, baseURL: `${gateway.url}/v1`, fetch: noting.fetch };
   const asked = generated({ model: createOpenAI(settings)("test/a"), prompt: "Hello" });
   await expect(asked).rejects.toMatchObject({
@@ -301,7 +301,7 @@ test("@ai-sdk/openai called plainly asks for a route that does not exist: a 404"
   });
 });
 
-test("no client asked anything but the gateway", () => {
+test("the clients called only the gateway", () => {
   expect(noting.count()).toBeGreaterThan(0);
   expect(elsewhere()).toEqual([]);
 });

@@ -84,7 +84,7 @@ describe.each(["test/a", "test/b"])("in front of %s", (model) => {
   });
 });
 
-test("a field without its beta is the provider's to refuse, with its own message", async () => {
+test("a field without its beta is refused by the provider, with the provider's message", async () => {
   const context_management = { edits: [] };
   const params = { ...asked, model: "test/b", context_management };
   await expect(client.beta.messages.create(params)).rejects.toMatchObject({

@@ -145,7 +145,7 @@ const ROWS: readonly ClientRow[] = [
 
 clientMatrix(gateway, ROWS);
 
-test("no client asked anything but the gateway", () => {
+test("the clients called only the gateway", () => {
   expect(elsewhere()).toEqual([]);
 });
 

@@ -50,7 +50,7 @@ const servers = [1, 2].map(() =>
   ),
 );
 
-test("the encryption key is replaced under calls with own provider keys, and none fails", async () => {
+test("the encryption key is replaced under load, and no call with an own provider key fails", async () => {
   const { key, orgId } = await openAccount(backend, "10");
   const from = ["--provider-key-env", "MY_PROVIDER_KEY"];
   const named = ["--org", orgId, "--provider", "operated", "--name", "ours"];

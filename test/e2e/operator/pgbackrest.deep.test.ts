@@ -13,7 +13,7 @@ import { silentLog as log } from "../../support/silent-log.ts";
 import { testOperator } from "../../support/test-operator.ts";
 
 test.skipIf(!hasPgbackrest)(
-  "the shipped pgBackRest files restore to a time between two grants, beside the database",
+  "the shipped pgBackRest files restore a second database to a time between two grants",
   async () => {
     const { server, pgbackrest, close } = await startArchivingPostgres();
     const { connectionString } = server;

@@ -47,7 +47,7 @@ function urlOf(program: RunningProgram): string {
 }
 
 test.skipIf(!hasNginx)(
-  "two instances that are restarted in turn behind nginx refuse no request and cut no stream",
+  "two instances that restart in turn behind nginx refuse no request and cut no stream",
   async () => {
     const first = await up();
     const second = await up();

@@ -20,7 +20,7 @@ const P99_FLOOR_MS = 25;
 const simulator = withSimulator();
 const folder = withOperatorFolder(simulator);
 
-test("requests take no more than twice as long while steps run and after them", async () => {
+test("requests take at most twice as long during and after the steps of a migration", async () => {
   const upgrade = await beginUpgrade(folder);
   const gateway = await upgrade.serve();
   const warm = upgrade.traffic(gateway, PER_SECOND);
@@ -78,7 +78,7 @@ const LONGEST_WAIT_SQL = `
     from pg_locks join pg_stat_activity using (pid)
     where not granted and application_name like 'tokenmarket %' and datname = current_database()`;
 
-test("a long report in the way of a step makes no request fail, and none wait over 3 s for it", async () => {
+test("a long report that blocks a step fails no request, and none waits over 3 s for it", async () => {
   const upgrade = await beginUpgrade(folder);
   const gateway = await upgrade.serve();
   const report = new Client({ connectionString: upgrade.connectionString });

@@ -11,7 +11,7 @@ const SERVED_MIN = 5;
 const simulator = withSimulator();
 const folder = withOperatorFolder(simulator);
 
-test("a gateway serves while a later release's steps run, and starts again on the newer schema", async () => {
+test("a gateway serves while a later release migrates, and starts again on the newer schema", async () => {
   const upgrade = await beginUpgrade(folder);
   const first = await upgrade.serve();
   const before = upgrade.traffic(first, PER_SECOND);
