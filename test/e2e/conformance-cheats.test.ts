@@ -46,7 +46,7 @@ describe.concurrent(
 );
 
 describe.concurrent(
-  "a provider that keeps every promise passes, however late, slow or busy it is",
+  "a provider that keeps every promise passes although it is late, slow or busy",
   () => {
     test.each(HOSTS)("$name", async (host) => {
       const runs = HOSTS.indexOf(host) < HONEST_RUNS % HOSTS.length ? SHARE + 1 : SHARE;

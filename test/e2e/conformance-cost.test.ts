@@ -21,7 +21,7 @@ function expectedUsd(host: Host): number {
   return Number(outcome.costs.expected_usd);
 }
 
-describe.concurrent("the cost of a run is known before it starts", () => {
+describe.concurrent("the estimate of a run's cost is 0.7 to 1.5 times its real cost", () => {
   test.each(HOSTS)("$name", async (host) => {
     const { report } = await runAgainst(host);
     const spent = Number(report.spend_usd);

@@ -138,7 +138,7 @@ const HOSTILE: readonly (readonly [string, Handler])[] = [
   ],
 ];
 
-describe.concurrent("a run against a hostile provider ends, with a verdict", () => {
+describe.concurrent("a run against a hostile provider ends with a verdict", () => {
   test.each(HOSTILE)("%s", async (_what, answer) => {
     const { report, calls, bytesSent } = await runAgainstHost(answer);
     expect(["fail", "inconclusive"]).toContain(report.verdict);
@@ -148,7 +148,7 @@ describe.concurrent("a run against a hostile provider ends, with a verdict", () 
     expect(bytesSent).toBeLessThan(2 * 1024 ** 3);
   });
 
-  test("at a private address that is not allowed is never asked", async () => {
+  test("a provider at a private address is not called unless that is allowed", async () => {
     const handler: Handler = ({ response }) => response.writeHead(200, JSON_TYPE).end("{}");
     const { report, calls } = await runAgainstHost(handler, { allowPrivate: false });
     expect(report.verdict).not.toBe("pass");
@@ -194,7 +194,7 @@ function echoes(part: Part, status = 200): Handler {
 }
 
 describe.concurrent(
-  "a report has no key, no prompt, and no long text of a provider that sends all of it back",
+  "a report has no key, no prompt and no long text, although the provider echoes all of it",
   () => {
     test.each<[Part, number]>([
       ["model", 200],

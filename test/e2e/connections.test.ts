@@ -89,7 +89,7 @@ async function settledMicroUsd(account: TestAccount): Promise<bigint> {
   return (await gateway.backend.recordStore.balance(account.orgId)).settledMicroUsd;
 }
 
-describe("a request with an own key", () => {
+describe("a request with the customer's own provider key", () => {
   test.each([
     ["wire_a", "wire_a", false],
     ["wire_a", "wire_a", true],
@@ -124,7 +124,7 @@ describe("a request with an own key", () => {
     },
   );
 
-  test("costs nothing either where the provider reports what it costs", async () => {
+  test("costs nothing even when the provider reports a cost", async () => {
     const account = await gateway.account("1.00");
     await connect(account, { provider: "metered" });
     const text = 'Hello [[fault:usage:{"cost":0.25}]]';
@@ -142,7 +142,7 @@ describe("a request with an own key", () => {
     expect(costOf(charged)).toBeGreaterThan(0n);
   });
 
-  test("keeps what changes the provider's price, which the marketplace's key never pays", async () => {
+  test("keeps fields that change the provider's price, which requests with the marketplace's key lose", async () => {
     const account = await gateway.account("1.00");
     await connect(account, { provider: "prov-b" });
     const tier = { wire: "wire_b", model: "test/b" } as const;
@@ -158,7 +158,7 @@ describe("a request with an own key", () => {
     expect(bodies.map((body) => /"ttl":"1h"/.test(body))).toEqual([true, false]);
   });
 
-  test("is sent with the key of the caller's own virtual key before its organization's", async () => {
+  test("uses the connection of its virtual key before that of the organization", async () => {
     const account = await gateway.account("0");
     await connect(account, { keyId: account.keyId });
     await connect(account, { providerKey: BAD_KEY });
@@ -170,7 +170,7 @@ describe("a request with an own key", () => {
 });
 
 describe("provider.connections", () => {
-  test("prefer falls back to the marketplace's key, which is paid as always", async () => {
+  test("set to prefer falls back to the marketplace's key, which is charged as usual", async () => {
     const account = await gateway.account("1.00");
     await connect(account, { providerKey: BAD_KEY });
     const answer = await asking(account, connections("prefer"));
@@ -188,7 +188,7 @@ describe("provider.connections", () => {
     expect(await settledMicroUsd(account)).toBe(1_000_000n - debitOf(record));
   });
 
-  test("prefer without credit for the marketplace's key tells what the provider said", async () => {
+  test("set to prefer without credit returns the provider's refusal", async () => {
     const account = await gateway.account("0");
     await connect(account, { providerKey: BAD_KEY });
     const answer = await asking(account);
@@ -200,7 +200,7 @@ describe("provider.connections", () => {
     });
   });
 
-  test("never sends the marketplace's key", async () => {
+  test("set to never uses the marketplace's key although a connection exists", async () => {
     const account = await gateway.account("1.00");
     await connect(account);
     const answer = await asking(account, connections("never"));
@@ -209,7 +209,7 @@ describe("provider.connections", () => {
     expect(costOf(answer)).toBeGreaterThan(0n);
   });
 
-  test("only sends the own key and nothing else, wherever it leads and however it ends", async () => {
+  test("set to only uses the customer's key, also when the provider fails", async () => {
     const account = await gateway.account("1.00");
     await connect(account, { provider: "prov-b2" });
     const both = { model: "test/both", ...connections("only") };
@@ -224,7 +224,7 @@ describe("provider.connections", () => {
   });
 
   test.each(["wire_a", "wire_b"] as const)(
-    "only: a model that no connection serves looks like one that never was (%s)",
+    "set to only answers for a model without a connection as for an unknown model (%s)",
     async (wire) => {
       const account = await gateway.account("1.00");
       await connect(account, { provider: "prov-b2" });
@@ -241,7 +241,7 @@ describe("provider.connections", () => {
     },
   );
 
-  test("anything else is refused, and so is a connection named by the request", async () => {
+  test("set to anything else is a 400, as is a connection that the request names", async () => {
     const account = await gateway.account("1.00");
     const id = await connect(account);
     for (const more of [
@@ -258,7 +258,7 @@ describe("provider.connections", () => {
   });
 });
 
-describe("a provider's refusal of an own key", () => {
+describe("a provider's refusal of a customer's key", () => {
   test.each([401, 402, 403])("keeps its status: %i", async (status) => {
     const account = await gateway.account("1.00");
     await connect(account);
@@ -274,7 +274,7 @@ describe("a provider's refusal of an own key", () => {
     expect(await settledMicroUsd(account)).toBe(1_000_000n);
   });
 
-  test("as a 429 cools down that connection alone", async () => {
+  test("with a 429 pauses that connection only", async () => {
     const account = await gateway.account("1.00");
     const id = await connect(account);
     const text = "[[fault:status:429;retry_after:30]] Hello";
@@ -290,7 +290,7 @@ describe("a provider's refusal of an own key", () => {
     expect((await asking(other, connections("only"))).status).toBe(200);
   });
 
-  test("as failures opens no circuit of the marketplace's", async () => {
+  test("opens the circuit of that connection, not the marketplace's", async () => {
     const account = await gateway.account("1.00");
     await connect(account, { providerKey: BAD_KEY });
     for (let failures = 0; failures < 8; failures += 1) {
@@ -306,7 +306,7 @@ describe("a provider's refusal of an own key", () => {
   });
 });
 
-test("another organization's connection is nobody else's", async () => {
+test("an organization's connection is not used for another organization", async () => {
   const owner = await gateway.account("0");
   await connect(owner);
   const stranger = await gateway.account("1.00");
@@ -315,7 +315,7 @@ test("another organization's connection is nobody else's", async () => {
   expect((await asking(stranger, connections("only"))).status).toBe(404);
 });
 
-test("a key that does not open is sent to nobody: the marketplace's is used, or none", async () => {
+test("a key that cannot be decrypted is not sent: the marketplace's key is used, or none", async () => {
   const account = await gateway.account("1.00");
   const encryptionKey = Buffer.alloc(32, 6).toString("base64");
   await connect(account, { encryptionKey });

@@ -73,7 +73,7 @@ function reported(answer: HttpAnswer, modelId: string): string {
 }
 
 describe("a dedicated endpoint", () => {
-  test("serves its organization's requests for its models, on both wires, and no other's", async () => {
+  test("serves only its organization's requests, for its models, on both wires", async () => {
     const owner = await ownerOf("one");
     const stranger = await gateway.account("5.00");
     const served = await chat(owner, "house/one");
@@ -91,7 +91,7 @@ describe("a dedicated endpoint", () => {
     expect(reported(refused, "house/one")).toBe(reported(unknown, "house/none"));
   });
 
-  test("takes a model that is public too to its own capacity and nowhere else", async () => {
+  test("serves a model that is also public from its own capacity only", async () => {
     const owner = await ownerOf("two");
     expect((await chat(owner, "test/both")).headers["x-tm-provider"]).toBe("private-two");
     const failing = { messages: [{ role: "user", content: "[[fault:status:503]] Hello" }] };
@@ -100,7 +100,7 @@ describe("a dedicated endpoint", () => {
     expect(failed.headers["x-tm-attempts"]).toBe("1");
   });
 
-  test("is listed, priced and explained to no one, and neither is a staged listing", async () => {
+  test("is not listed, priced or explained to others, and neither is a staged listing", async () => {
     const stranger = await gateway.account("5.00");
     const headers = bearer(stranger.key);
     const list = await httpCall(`${gateway.url}/v1/models`, { headers });
@@ -125,7 +125,7 @@ describe("a dedicated endpoint", () => {
     }
   });
 
-  test("has limits of its own in place of the defaults, reported as scope endpoint", async () => {
+  test("replaces the default limits by its own, with scope endpoint", async () => {
     const owner = await ownerOf("three", { requestsPerMinute: 2, tokensPerMinute: 50_000 });
     const first = await chat(owner, "house/three");
     expect(first.headers["x-tm-remaining-rpm"]).toBe("1");
@@ -142,7 +142,7 @@ describe("a dedicated endpoint", () => {
     expect((await chat(owner, "test/a")).headers["x-tm-remaining-rpm"]).toBe("299");
   });
 
-  test("has the whole capacity of its manifest: it is not shared", async () => {
+  test("gives its organization the whole capacity of its manifest", async () => {
     const owner = await ownerOf("eight");
     for (let n = 0; n < 3; n += 1) {
       expect((await chat(owner, "house/eight-capacity")).status).toBe(200);
@@ -162,7 +162,7 @@ describe("a dedicated endpoint", () => {
 });
 
 describe("an endpoint with a rate", () => {
-  test("spreads a burst evenly, reports each wait, and refuses what would wait too long", async () => {
+  test("spreads a burst evenly, reports each wait, and refuses requests that would wait too long", async () => {
     const paced = { perSecond: 4, waitMsMax: 1_000 };
     const owner = await ownerOf("five", { paced });
     const served: HttpAnswer[] = [];
@@ -191,7 +191,7 @@ describe("an endpoint with a rate", () => {
     }
   });
 
-  test("that is hard refuses the rest of a second's requests at once", async () => {
+  test("that may not queue refuses the rest of a second's requests at once", async () => {
     const owner = await ownerOf("six", { requestsPerSecond: 2 });
     const answers = await Promise.all(Array.from({ length: 20 }, () => chat(owner, "house/six")));
     const refused = answers.filter(({ status }) => status === 429);
@@ -206,7 +206,7 @@ describe("an endpoint with a rate", () => {
     }
   });
 
-  test("a place in the queue that is later than the routing deadline is a 504 of the gateway", async () => {
+  test("refuses with a 504 a place in its queue after the routing deadline", async () => {
     const paced = { perSecond: 0.05, waitMsMax: 60_000 };
     const owner = await ownerOf("nine", { paced });
     expect(
@@ -221,7 +221,7 @@ describe("an endpoint with a rate", () => {
     expect(refused.headers).not.toHaveProperty("x-tm-attempts");
   });
 
-  test("a client that leaves the queue frees its place: nothing sent, nothing held", async () => {
+  test("frees the place of a client that leaves its queue: nothing is sent or held", async () => {
     const paced = { perSecond: 0.2, waitMsMax: 7_000 };
     const owner = await ownerOf("seven", { paced, concurrent: 50 });
     expect((await chat(owner, "house/seven")).status).toBe(200);

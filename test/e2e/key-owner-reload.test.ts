@@ -44,7 +44,7 @@ async function expectServed(): Promise<void> {
   expect(answer.status).toBe(200);
 }
 
-test("a new file that sorts first takes no key away from the origin that has it", async () => {
+test("a new file that sorts first takes no provider key from the origin that has it", async () => {
   const owned = { "prov-a": "TEST_PROVIDER_KEY", "prov-b": "TEST_PROVIDER_KEY" };
   expect(keysOf()).toMatchObject(owned);
   write("a-newcomer.json", "newcomer", 1);
