@@ -64,7 +64,7 @@ async function alarms(): Promise<unknown> {
   return rows[0]?.["count"];
 }
 
-test("nothing is alarmed while all that was committed is there, whichever instance ended it", async () => {
+test("no alarm is raised while every commit is there, whichever instance ended an attempt", async () => {
   const member = await backend.ledgerBatchStore.join("calm", LEASE_MS);
   const first = await renew(member);
   expect(first).toMatchObject({ kind: "held", beat: 1n });
@@ -88,7 +88,7 @@ test("nothing is alarmed while all that was committed is there, whichever instan
   expect(await alarms()).toBe(0);
 });
 
-test("a reserve whose answer was lost, and that was annulled, raises no alarm", async () => {
+test("no alarm is raised for a reserve whose answer was lost and that was annulled", async () => {
   const member = await backend.ledgerBatchStore.join("doubtful", LEASE_MS);
   const org = await orgWithKey(backend, { creditMicroUsd: 100n });
   const attemptId = attemptIdMaker(member.number)(systemClock.nowMs());
@@ -96,7 +96,7 @@ test("a reserve whose answer was lost, and that was annulled, raises no alarm", 
   expect(await renew(member, { attemptId })).toMatchObject({ kind: "held" });
 });
 
-test("an instance that a peer took over, or that was forgotten in a day, only joins again", async () => {
+test("an instance that a peer took over, or that was forgotten after a day, only joins again", async () => {
   const member = await backend.ledgerBatchStore.join("sleeper", LEASE_MS);
   const attemptId = await hold(member);
   await backend.query("update instance set epoch = epoch + 1 where instance_id = 'sleeper'");
@@ -142,7 +142,7 @@ test.each([
   await undo("delete from instance_lease");
 });
 
-test("a ledger whose books went back holds nothing, and says so; nor does one that starts then", async () => {
+test("a ledger whose books went back holds nothing, and neither does a ledger that starts then", async () => {
   const ledger = await open("stopped");
   const org = await orgWithKey(backend, { creditMicroUsd: 100n });
   const row = reserveRow({ ...org, attemptId: ledger.newAttemptId() }, 10n);
@@ -159,7 +159,7 @@ test("a ledger whose books went back holds nothing, and says so; nor does one th
   expect(goingOn).toMatchObject({ hasGoneBack: false, healthy: true });
 });
 
-test("books.gone_back go_on: it is known, and traffic goes on", async () => {
+test("with books.gone_back go_on a ledger reports that the books went back, and serves", async () => {
   const ledger = await open("bold", "go_on");
   const org = await orgWithKey(backend, { creditMicroUsd: 100n });
   const row = reserveRow({ ...org, attemptId: ledger.newAttemptId() }, 10n);
@@ -170,7 +170,7 @@ test("books.gone_back go_on: it is known, and traffic goes on", async () => {
   expect(await alarms()).toBe(0);
 });
 
-test("reopening begins where the alarm saw the end, ends it, and leaves annulled attempts alone", async () => {
+test("reopening starts where the alarm saw the books end, clears it, and skips annulled attempts", async () => {
   await undo("delete from hold");
   const org = await orgWithKey(backend, { creditMicroUsd: 100n });
   const member = await backend.ledgerBatchStore.join("reopened", 0);

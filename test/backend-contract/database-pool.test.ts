@@ -11,7 +11,7 @@ import { readSql } from "../support/sql.ts";
 const POOL_MAX = 2;
 const MANY = 8;
 
-test("a process has as many database connections as its setting says", async () => {
+test("a process has at most as many database connections as its setting says", async () => {
   const database = await freshDatabase();
   const flags = { databaseUrl: database.connectionString, databasePoolMax: POOL_MAX };
   const outcome = loadConfig({ flags, env: {} });

@@ -15,7 +15,7 @@ import { newFolder } from "../support/run-folder.ts";
 const WORKERS = 32;
 const RESERVE = 100n;
 
-test("kill -9 of the database under load loses nothing it confirmed, and holds nothing", async () => {
+test("kill -9 of the database under load loses no confirmed write and leaves nothing held", async () => {
   const dataDir = newFolder("crash");
   chmodSync(dataDir, 0o755);
   const server = await startEmbeddedPostgres({ dataDir, log: silentLog });

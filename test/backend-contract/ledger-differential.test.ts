@@ -80,7 +80,7 @@ beforeAll(async () => {
 });
 afterAll(() => backend.close());
 
-test("the SQL functions and a ledger in plain memory agree on every command", async () => {
+test("the SQL functions and an in-memory ledger agree on every command", async () => {
   const seen = { commands: 0, answers: new Set<string>() };
   const agreement = fc.asyncProperty(fc.array(command, WORLD), async (list) => {
     const fixture = await LedgerFixture.make(backend);
@@ -108,7 +108,7 @@ test("the SQL functions and a ledger in plain memory agree on every command", as
   }
 }, 3_600_000);
 
-test("the dearest request there can be is held and settled to the last digit", async () => {
+test("the most expensive possible request is held and settled to the last digit", async () => {
   const reserve = LARGEST_COST / 1_000_000n + 1n;
   const fixture = await LedgerFixture.make(backend);
   const owedPico = LARGEST_COST;

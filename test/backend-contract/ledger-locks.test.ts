@@ -120,7 +120,7 @@ test("a cap change waits for the lock of its wallet", async () => {
   expect(await change).toBe(true);
 });
 
-test("a take-over waits for the holds that its instance is making: recovery sees them all", async () => {
+test("a take-over waits for holds in progress, so that recovery sees all of them", async () => {
   const store = backend.ledgerBatchStore;
   const org = await newOrg();
   const dying = await store.join("dying", 0);
@@ -136,7 +136,7 @@ test("a take-over waits for the holds that its instance is making: recovery sees
   expect(await store.recoverOpenAttempts()).toBe(2);
 });
 
-test("a process that starts under the name of a living one keeps none of its holds waiting", async () => {
+test("a process that starts under a living instance's name does not delay that instance's holds", async () => {
   const store = backend.ledgerBatchStore;
   const org = await newOrg();
   const living = await store.join("shared", LEASE_MS);
@@ -151,7 +151,7 @@ test("a process that starts under the name of a living one keeps none of its hol
   expect(await joining).toMatchObject({ instanceId: "shared-2" });
 });
 
-test("two recoveries that find the same attempt charge it once, and return nothing", async () => {
+test("two recoveries that find the same attempt charge it once and return nothing", async () => {
   const store = backend.ledgerBatchStore;
   const org = await newOrg();
   await heldBy(await store.join("left open", 0), org);
@@ -167,7 +167,7 @@ test("two recoveries that find the same attempt charge it once, and return nothi
   });
 });
 
-test("a roll that waits for its fence holds no wallet", async () => {
+test("a roll that waits for its instance row locks no wallet", async () => {
   const store = backend.ledgerBatchStore;
   const org = await newOrg();
   const member = await store.join("rolling", LEASE_MS);
@@ -180,7 +180,7 @@ test("a roll that waits for its fence holds no wallet", async () => {
   expect(await rolled).toEqual([{ kind: "reserved" }]);
 });
 
-test("a roll takes all wallets it needs in one order, whichever it closes and reserves", async () => {
+test("a roll locks its wallets in one order, whichever it closes and reserves", async () => {
   const store = backend.ledgerBatchStore;
   const orgs = [await newOrg(), await newOrg()].sort((a, b) => (a.orgId < b.orgId ? -1 : 1));
   const [first, second] = orgs;
@@ -195,7 +195,7 @@ test("a roll takes all wallets it needs in one order, whichever it closes and re
   expect(await rolled).toEqual([{ kind: "reserved" }]);
 });
 
-test("a closing waits while the settlement horizon moves, and ends behind it", async () => {
+test("a closing waits while the settlement horizon moves, and ends after it", async () => {
   const store = backend.ledgerBatchStore;
   const org = await newOrg();
   const member = await store.join("closing", LEASE_MS);
@@ -265,7 +265,7 @@ test("an attempt that ends while a first daily cap is being counted counts once"
   expect(await wrongDays([org])).toEqual([]);
 });
 
-test("parallel closings all count exactly once while caps come and go", async () => {
+test("parallel closings count exactly once while caps are set and removed", async () => {
   const orgs = [await newOrg(1_000_000_000n), await newOrg(1_000_000_000n)] as const;
   const member = await backend.ledgerBatchStore.join("counting", LEASE_MS);
   const newId = await idsOfNow();
@@ -328,7 +328,7 @@ async function booksOf({ orgId, keyId }: Org): Promise<unknown> {
   return books;
 }
 
-test("an organization's rows end in a batch with others as they end alone: a server of its own can have them", async () => {
+test("an organization's rows end the same in a batch with others as alone", async () => {
   const member = await backend.ledgerBatchStore.join("placed", LEASE_MS);
   const amounts = [
     [100n, 300n, 250n, 90n, 400n],

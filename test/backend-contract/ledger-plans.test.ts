@@ -130,7 +130,7 @@ async function fill(): Promise<void> {
   await lane.run({ name: `fill behind ${lastAttempt}`, text }, [org.orgId, org.keyId]);
 }
 
-describe("with statistics of empty tables, which are no longer empty", () => {
+describe("with statistics of empty tables that have filled up since", () => {
   beforeAll(async () => {
     await backend.query("analyze");
     await fill();

@@ -59,7 +59,7 @@ const DIFFERING_DAYS_SQL = `
   union all
   (select 'summed', * from summed except all select 'summed', * from plain)`;
 
-test("sums of days are each closed attempt once, whenever it ends, and one is not lost by a restart", async () => {
+test("sums of days count each closed attempt once, whenever it ended and after a restart", async () => {
   const journal = await UsageJournal.make(backend, member);
   await fc.assert(
     fc.asyncProperty(fc.array(requestSpec, { minLength: 1, maxLength: 12 }), async (specs) => {
@@ -116,7 +116,7 @@ function isoDay(ago: number): string {
   return new Date(dayMs(ago)).toISOString().slice(0, 10);
 }
 
-test("an organization reads its own figures alone, of days from sums and of today from hours", async () => {
+test("an organization reads only its own figures, of days from day sums and of today from hours", async () => {
   const day = isoDay(3);
   await seed({ org: "own", day, model: "own/m", count: 10, failed: 2 });
   await seed({ org: "own", day, model: "own/m", count: 2, failed: 2, hour: 9 });
@@ -145,7 +145,7 @@ test("an organization reads its own figures alone, of days from sums and of toda
   expect(computeFigures(days).calls).toBe(24);
 });
 
-test("a day is shown across organizations only when it says nothing of one of them, and never changes", async () => {
+test("a day is shown publicly only when it reveals no organization, and then never changes", async () => {
   const day = isoDay(12);
   const each = async (model: string, counts: readonly number[], stream = true): Promise<void> => {
     for (const [at, count] of counts.entries()) {
@@ -176,7 +176,7 @@ test("a day is shown across organizations only when it says nothing of one of th
   expect(await shown()).toEqual(first);
 });
 
-test("a day that is summed up again has its listings summed up with it, and old days are deleted", async () => {
+test("a day that is summed up again includes its listings, and old days are deleted", async () => {
   const day = isoDay(13);
   await seed({ org: "late", day, model: "late/m", count: 3 });
   await rollAll(backend);

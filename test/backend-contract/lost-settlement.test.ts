@@ -69,7 +69,7 @@ beforeAll(async () => {
   await reopen(restored.backend);
 });
 
-test("a period that was closed in the lost time is put back with what it owes, once", async () => {
+test("a period that was closed in the lost time is restored once with what it owes", async () => {
   const [closed] = await closeUntil(lost.backend, "2026-01-02T00:00Z", { id: "acme" });
   const file = await fileOf(lost.backend, "acme");
   const { settlementStore } = restored.backend;
@@ -127,7 +127,7 @@ test("a period that was closed in the lost time is put back with what it owes, o
   ]);
 });
 
-test("a lost line of a retired day is left to a person: its export says whether it is ours", async () => {
+test("a lost line of a retired day is left to a person, whose export shows whether it is ours", async () => {
   const { backend, journal } = restored;
   const id = String(idAt("2026-01-03T08:00Z", 1n));
   const line = { of: "attempt", id, costPicoUsd: picoUsd(9_000_000n) } as const;
@@ -140,7 +140,7 @@ test("a lost line of a retired day is left to a person: its export says whether 
   await journal.tamper("delete from retired_day");
 });
 
-test("lines of a statement that the books have lost are owed once, and paid by no customer", async () => {
+test("lines that the books have lost are owed once, and no customer pays for them", async () => {
   const { backend } = restored;
   const { settlementStore } = backend;
   const ours = await backend.query(

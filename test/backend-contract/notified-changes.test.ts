@@ -107,13 +107,10 @@ const CHANGES: readonly { readonly what: string; run(of: Of): Promise<unknown> }
 ];
 
 describe("while no notice arrives", () => {
-  test.each(CHANGES)(
-    "$what is done when this process has forgotten what it knew",
-    async (change) => {
-      const account = await orgWithKey(elsewhere, { creditMicroUsd: 0n });
-      notified = [];
-      await change.run(account);
-      expect(notified).toEqual([undefined]);
-    },
-  );
+  test.each(CHANGES)("$what is done when this process clears its caches", async (change) => {
+    const account = await orgWithKey(elsewhere, { creditMicroUsd: 0n });
+    notified = [];
+    await change.run(account);
+    expect(notified).toEqual([undefined]);
+  });
 });

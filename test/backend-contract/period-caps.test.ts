@@ -234,7 +234,7 @@ function shown(outcome: ReserveOutcome | undefined): unknown {
   return { period: outcome.period, resetAtMs: outcome.resetAtMs };
 }
 
-test("no cap is passed by what was admitted in its period, over every border of day, week and month", async () => {
+test("no cap is exceeded within its period, over every border of day, week and month", async () => {
   const seen = new Set<string>();
   await fc.assert(
     fc.asyncProperty(

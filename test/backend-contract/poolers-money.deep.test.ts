@@ -22,7 +22,7 @@ const SUITE = [
 /** The stores whose tests state what every store promises. */
 const STORES = ["test/backend-contract/", "src/kernel/storage/migrat"];
 
-test("the stores keep their promises on a server whose defaults are slow, not durable and odd", async () => {
+test("the stores pass their suite on a server with slow, not durable and odd defaults", async () => {
   const { code, output } = await runSuite({ TM_TEST_SERVER: "hostile" }, STORES);
   expect(code, output.slice(-20_000)).toBe(0);
   expect(Number(/Tests .*?(\d+) passed/.exec(output)?.[1])).toBeGreaterThan(400);

@@ -7,7 +7,7 @@ const HOUR_MS = 3_600_000;
 
 const fixture = withBillingFixture();
 
-test("purchases, refunds and disputes of the lost time come back once; unknown payers are named", async () => {
+test("payments of the lost time are restored once, and unknown payers are named", async () => {
   const { backend, checkout, clock, billings } = fixture;
   const [billing] = billings;
   // Restored to most of a day after these began: what was paid or taken back last was opened then.

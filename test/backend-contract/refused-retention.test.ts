@@ -54,7 +54,7 @@ async function expectDays(...days: readonly Day[]): Promise<void> {
   expect(await daysLeft("refused_minute", "minute")).toEqual(days);
 }
 
-test("refused requests leave with the attempts of their day, and stay as long as those stay", async () => {
+test("refused requests are deleted with the attempts of their day, and not earlier", async () => {
   const [settled, open] = [dayOf("2025-04-10"), dayOf("2025-04-12")];
   const today = dayOf(new Date(systemClock.nowMs()).toISOString().slice(0, 10));
   await books.fill(settled);
@@ -78,7 +78,7 @@ test("refused requests leave with the attempts of their day, and stay as long as
   expect(report.totals.requests).toBe(REFUSED);
 });
 
-test("days of spend that no cap asks for any more leave, and no cap and no audit sees a difference", async () => {
+test("days of spend that no cap needs are deleted, and caps and audits stay the same", async () => {
   const { backend, org } = books;
   const today = dayOf(new Date(systemClock.nowMs()).toISOString().slice(0, 10));
   const spendNow = async (cost: bigint): Promise<void> =>
