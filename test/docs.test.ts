@@ -43,7 +43,7 @@ function deadLinks({ file, text }: Page): string[] {
     .map((target) => `${file}: ${target}`);
 }
 
-test("every variable that begins with TM_ is that of a setting, or of a client", () => {
+test("every TM_ variable in the docs is that of a setting or of a client", () => {
   expect(pages.flatMap(unknownVariables)).toEqual([]);
   expect(unknownVariables({ file: "x", text: "`TM_PORTS`" })).toEqual(["x: TM_PORTS"]);
 });
@@ -65,7 +65,7 @@ function unknownVariables({ file, text }: Page): string[] {
     .map(([name]) => `${file}: ${name}`);
 }
 
-test("every name in the form of a setting is one", () => {
+test("every name in the docs that looks like a setting is one", () => {
   expect(pages.flatMap(unknownSettings)).toEqual([]);
   expect(unknownSettings({ file: "x", text: "`timeouts.never_ms`" })).toEqual([
     "x: timeouts.never_ms",
@@ -91,7 +91,7 @@ function unknownSettings({ file, text }: Page): string[] {
     .map(([name]) => `${file}: ${name.slice(1)}`);
 }
 
-test("every command is one of the program, with these options", async () => {
+test("every command in the docs is one of the program with its options", async () => {
   const wrong = await Promise.all(pages.map(wrongCommands));
   expect(wrong.flat()).toEqual([]);
   const planted = "`tokenmarket org remove X` and `tokenmarket serve --worker 4 --port 1`";
@@ -151,7 +151,7 @@ interface Step {
   readonly with?: Readonly<Record<string, unknown>>;
 }
 
-test("the workflow for providers runs commands of the program, and keeps what they write", async () => {
+test("the workflow for providers runs commands of the program and keeps what they write", async () => {
   const file = "examples/conformance/conformance.yaml";
   const workflow = parse(readFileSync(join(ROOT, file), "utf8")) as Workflow;
   expect(Object.keys(workflow.on)).toEqual(["schedule", "push", "workflow_dispatch"]);

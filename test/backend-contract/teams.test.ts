@@ -28,10 +28,10 @@ async function membersIn(pool: Pool): Promise<readonly string[]> {
   return rows.map(({ line }) => line);
 }
 
-describe("whatever writes accounts,", () => {
+describe("every write of accounts", () => {
   const backend = withBackend();
 
-  test("an account is always a member of its own organization, and of no former one", async () => {
+  test("keeps an account a member of its own organization, and of no former one", async () => {
     const pool = openPool(backend.connectionString, silentLog);
     await plainAccount(pool, "cid");
     expect(await membersIn(pool)).toContain("org_cid acct_cid owner");
@@ -49,7 +49,7 @@ describe("whatever writes accounts,", () => {
     await pool.end();
   });
 
-  test("a change that moves no account adds nobody again who was removed", async () => {
+  test("that moves no account does not add a removed member again", async () => {
     const pool = openPool(backend.connectionString, silentLog);
     await plainAccount(pool, "dan");
     await pool.query("delete from org_member where account_id = 'acct_dan'");

@@ -20,7 +20,7 @@ beforeEach(async () => {
 });
 
 describe("a job whose instance is dead", () => {
-  test("continues: declared dead, recovered, joined again, without a loss", async () => {
+  test("continues without loss after it was declared dead, recovered and joined again", async () => {
     const { ledgerBatchStore: store, jobStore } = fixture.backend;
     const dead = await store.join("filming", 0);
     const attempts = [rowOf(), rowOf()];
@@ -51,7 +51,7 @@ describe("a job whose instance is dead", () => {
     expect(await fixture.brokenBooks()).toEqual([]);
   });
 
-  test("is not made while a peer declares its instance dead, in either order", async () => {
+  test("is not accepted while a peer declares its instance dead, in either order", async () => {
     const { ledgerBatchStore: store } = fixture.backend;
     const dying = await store.join("dying", LEASE_MS);
     const row = rowOf();
@@ -129,7 +129,7 @@ describe("the day of a job's admission", () => {
     return retireOldDays(books, { key, archive: new DayFolder(join(folder, "days")) });
   }
 
-  test("stays in the journal until it ends, and may leave it before the job is forgotten", async () => {
+  test("stays in the journal until the job ends, and can be retired before the job is deleted", async () => {
     const { jobStore } = books.backend;
     const [job, voided] = [await accepted(), await accepted()];
     await books.close(voidRow(voided.attemptId));
