@@ -12,7 +12,7 @@ import { ROUTES } from "../src/account/console-api/contract.ts";
 import { gatewayRoutes } from "../src/gateway/http/gateway-routes.ts";
 import * as doors from "./support/change-doors.ts";
 
-/** Nothing runs: only what there is is asked for. */
+/** A context for listing the commands; none of them runs. */
 const nobody: CommandContext = {
   env: {},
   stdin: () => process.stdin,

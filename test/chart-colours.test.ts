@@ -92,7 +92,7 @@ function hueOf(rgb: Triple): number {
   return ((Math.atan2(b, a) * 180) / Math.PI + 360) % 360;
 }
 
-/** As most see, and without red, green or blue cones (Machado and others, 2009). */
+/** Normal vision, and vision without red, green or blue cones (Machado and others, 2009). */
 const EYES: readonly (readonly Triple[])[] = [
   [
     [1, 0, 0],

@@ -72,7 +72,7 @@ test("every name in the docs that looks like a setting is one", () => {
   ]);
 });
 
-/** Names of spans and of changes that have the form of one. */
+/** Names of spans and of changes that look like settings. */
 const SPANS: readonly string[] = Object.values(SPAN);
 const CHANGES: readonly string[] = Object.keys(ACTIONS);
 
@@ -126,7 +126,7 @@ async function isCommand(words: string): Promise<boolean> {
 
 const helps = new Map<string, Promise<string>>();
 
-/** The help of a command, asked for once: the pages name the same ones again and again. */
+/** The help of a command, run once, because the pages name the same commands many times. */
 function helpOf(...words: readonly string[]): Promise<string> {
   const name = words.join(" ");
   const known = helps.get(name) ?? runCommand([...words, "--help"]).then(({ stdout }) => stdout);

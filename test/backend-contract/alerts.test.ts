@@ -191,7 +191,7 @@ describe("one event is made for", () => {
         cap_micro_usd = 1000 where key_id = $1`,
       [keyId],
     );
-    // A spend of another week, whatever the day: it counts in no cap.
+    // Spend of eight days ago is in another week on any day of the week, so no cap counts it.
     await settleOn(keyId, -8, 1_000n);
     for (const settled of [7n, 8n, 9n]) {
       await settleOn(keyId, 0, settled);

@@ -23,7 +23,7 @@ let books: DamagedBooks;
 let member: Membership;
 let org: { readonly orgId: OrgId; readonly keyId: KeyId };
 let other: { readonly orgId: OrgId; readonly keyId: KeyId };
-/** By what became of it. */
+/** The attempts by a word for their fate. */
 const ids: Record<string, AttemptId> = {};
 
 beforeAll(async () => {
@@ -37,7 +37,7 @@ beforeAll(async () => {
   ids["lost"] = await hold(SECOND, 900n);
   await end(SECOND, unknownRow(ids["lost"]));
   await traffic(SECOND, "second");
-  // Attempts in flight over midnight, and one that was observed after all.
+  // The late attempt was charged on an earlier day and is observed on the third.
   await traffic(THIRD, "third");
   await end(THIRD, closeRow(ids["late"], 400n));
   await close(SECOND);
@@ -64,7 +64,7 @@ async function hold(day: string, reserve: bigint, of = org): Promise<AttemptId> 
   return attemptId;
 }
 
-/** It ends, and ended on that day. */
+/** Closes these attempts and dates their ends to `day`. */
 async function end(day: string, ...rows: ReturnType<typeof closeRow>[]): Promise<void> {
   await backend.ledgerBatchStore.closeBatch(rows);
   await backend.query("set session_replication_role = replica");
@@ -128,7 +128,7 @@ test("a later audit runs the same checks as a whole audit", async () => {
   expect(await names(since())).toEqual(await names(full()));
 });
 
-/** All in a deep run, the first ones else: each costs two audits. */
+/** All entries in a deep run, the first few in a quick one: each costs two audits. */
 function someOf<T>(all: Readonly<Record<string, T>>): readonly (readonly [string, T])[] {
   const QUICK = 3;
   return Object.entries(all).slice(0, quickOrDeep(QUICK, Number.POSITIVE_INFINITY));
@@ -174,7 +174,7 @@ describe("damage after the last closed day is found by a later audit and by a wh
   });
 });
 
-/** Promises that the closed days have proven once are proven again by the whole audit alone. */
+/** Damage in closed days, which only a whole audit reads again. */
 const earlier: Readonly<Record<string, () => string>> = {
   "a changed transfer": () =>
     `update transfer set amount = amount + 1 where attempt_id = ${ids["first"]}`,

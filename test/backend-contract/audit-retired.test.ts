@@ -24,7 +24,8 @@ beforeAll(async () => {
   const late = await books.hold(RETIRED);
   await books.hold(KEPT);
   await books.close(closeRow(late, 400n));
-  // Spent in the retired day: 320, 1,000 and 400. In flight: 1,000. This one needs all the rest.
+  // The retired day spent 320, 1,000 and 400, and 1,000 are in flight: the next hold needs the
+  // rest.
   await backend.accountStore.setOrgCap(org.orgId, microUsd(3_720n), testOperator);
   await books.hold(KEPT);
   damaged = new DamagedBooks(backend);

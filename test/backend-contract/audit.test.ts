@@ -26,7 +26,7 @@ const FAILED_OVER = 5;
 const CORRECTED = 6;
 const UNKNOWN = 7;
 const OPEN = 8;
-/** Its provider costs more than the customer pays. */
+/** The attempt whose provider costs more than the customer pays. */
 const OWING = 11;
 
 let books: DamagedBooks;
@@ -43,7 +43,7 @@ beforeAll(async () => {
 });
 afterEach(() => books.repair());
 
-/** One attempt of every fate, ids 1 to 8. */
+/** Makes one attempt with each possible end, with the ids 1 to 8. */
 async function keepBooks(): Promise<void> {
   const { ledgerBatchStore: store, accountStore } = backend;
   const first = await orgWithKey(backend, { creditMicroUsd: 1_000n, keyCapMicroUsd: 500n });

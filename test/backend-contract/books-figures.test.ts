@@ -70,7 +70,7 @@ test("the last audit is stored with its findings, and a later audit replaces it"
   expect(clean?.endedAtMs).toBeGreaterThan(broken?.endedAtMs ?? Infinity);
 });
 
-/** A provider with one empty period, and nothing closed behind it since so many hours. */
+/** Makes a provider with one empty period that ended `hoursAgo` and none after it. */
 async function closedProvider(providerId: string, every: string, hoursAgo: number): Promise<void> {
   const sums = `attempts settled voids unknowns unknown_charge corrections resolved_charge prompt
     cached_prompt cache_write completion internal_reasoning cost_pico corrected_pico debit overrun
@@ -87,7 +87,7 @@ async function closedProvider(providerId: string, every: string, hoursAgo: numbe
   ]);
 }
 
-/** A provider of which no period was ever closed, first used so many hours ago. */
+/** Makes a provider that was first used `hoursAgo` and has no closed period. */
 async function usedProvider(providerId: string, hoursAgo: number): Promise<void> {
   await backend.query(
     `insert into price_pin (pin_id, provider_id, model_id, prompt_pico, cached_prompt_pico,

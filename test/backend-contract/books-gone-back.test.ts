@@ -52,7 +52,7 @@ function renew(member: Membership, witness: Partial<Witness> = {}): Promise<Rene
   });
 }
 
-/** As if the books were of a time before this: what no program of ours can do. */
+/** Undoes a commit, as a restore to an earlier time does; the program itself cannot. */
 async function undo(sql: string, values: unknown[] = []): Promise<void> {
   await backend.query("set session_replication_role = replica");
   await backend.query(sql, values);
@@ -75,7 +75,7 @@ test("no alarm is raised while every commit is there, whichever instance ended a
   // A peer ended it.
   await backend.ledgerBatchStore.closeBatch([closeRow(attemptId, 1n)]);
   expect(await renew(member, { beat: 3n, attemptId })).toMatchObject({ kind: "held" });
-  // Its day was taken out of the journal, and dropped.
+  // The day of the attempt was retired and dropped.
   await backend.query(`insert into retired_day (day, from_id, to_id, attempts, debit, overrun,
     cost_pico, file, sha256, signature) values (attempt_day(${attemptId}), 0, 0, 1, 0, 0, 0, '', '', '')`);
   await undo("delete from attempt where attempt_id = $1", [attemptId]);
@@ -126,7 +126,7 @@ test.each([
   const leaseSql = "select lease_until from instance_lease where instance_id = 'witness'";
   const before = await backend.query(leaseSql);
   expect(await renew(member, { beat: 1n, attemptId })).toMatchObject({ kind: "went_back" });
-  // Its lease runs out, so that the books can be reopened.
+  // The lease is not renewed, so it ends and the books can be reopened.
   expect(await backend.query(leaseSql)).toEqual(before);
   expect(await alarms()).toBe(1);
   const token = (
@@ -134,7 +134,7 @@ test.each([
   )[0];
   const known = { ...peer, token: String(token?.["token"]) };
   expect(await renew(known)).toMatchObject({ kind: "stopped" });
-  // `go_on` is one instance's own choice.
+  // `go_on` concerns only the instance that sets it.
   const witness = { beat: 0n, storeNowMs: peer.storeNowMs, attemptId: null };
   const goingOn = { member: known, witness, leaseMs: LEASE_MS, goesOn: true };
   expect(await backend.ledgerBatchStore.renewLease(goingOn)).toMatchObject({ kind: "held" });

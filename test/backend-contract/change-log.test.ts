@@ -100,7 +100,7 @@ describe("the change log", () => {
       select -n, now() - n * interval '100 days', 'operator', 'ann', 'org.create', 'old'
       from generate_series(1, 5) n`,
     );
-    // As the program has it: the tests' own connection is past the triggers.
+    // The tests' own connection bypasses triggers, so this uses a connection like the program's.
     const pool = openPool(backend.connectionString, silentLog);
     for (const sql of [
       "update change set actor_id = 'nobody'",
@@ -262,7 +262,7 @@ describe("one sign-in", () => {
       by: { kind: "account", id: first.accountId, ...from },
     });
     expect(rest.map(({ orgId: of }) => of)).not.toContain(first.orgId);
-    // It has ended: to end it again changes nothing.
+    // The session has already ended, and a second end changes nothing.
     const late = await signIn(subject, email, false, again.sessionId);
     expect(late.changes.map(({ action }) => action)).toEqual(["session.start"]);
   });

@@ -97,7 +97,7 @@ describe("a connection", () => {
     const found = await backend.connectionStore.find(own.connectionId, thief.orgId);
     assert(found !== undefined, "the row is there");
     expect(() => vault.open(found.sealedKey, found)).toThrow(SealedKeyFault);
-    // Nor does the victim's own row in the hands of the thief, or of another provider.
+    // The victim's row does not decrypt either after its organization or provider was changed.
     await backend.query("update connection set org_id = $1 where connection_id = $2", [
       (await newOrg()).orgId,
       theirs.connectionId,

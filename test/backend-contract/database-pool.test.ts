@@ -43,7 +43,7 @@ test("a process has at most as many database connections as its setting says", a
   }
 });
 
-/** The connections that the setting's documentation promises besides the pool. */
+/** The number of connections besides the pool, as the setting's documentation states it. */
 function besides(): number {
   const { doc } = SETTINGS.databasePoolMax;
   const numbers = doc.match(/\b\d+ (?=for|that)/g) ?? [];

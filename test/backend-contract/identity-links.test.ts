@@ -43,7 +43,7 @@ interface Asked {
 
 interface Claimed {
   readonly location: string;
-  /** As the browser sends it from now on. */
+  /** The cookie header that the browser sends from now on. */
   readonly cookie: string;
 }
 

@@ -123,7 +123,7 @@ describe("a session at an identity provider", () => {
     expect(await isDue()).toBe(true);
     const stopAt = (url: URL): boolean => url.origin === provider.issuer;
     await browser.open(`${site.url}/auth/recheck`, { stopAt });
-    // The browser never came back; the next page is not one more round.
+    // The browser did not come back, and the next page does not start another recheck.
     expect(await isDue()).toBe(false);
     site.clock.forward(HOUR_MS);
     expect(await isDue()).toBe(true);

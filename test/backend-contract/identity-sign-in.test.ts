@@ -43,7 +43,7 @@ interface FreshConsole extends OidcConsole {
   readonly provider: ScriptedProvider;
 }
 
-/** A console with a provider and a clock of its own, on the same database. */
+/** A console with a separate provider and clock on the same database. */
 async function freshConsole(
   options: {
     readonly claimsIn?: "userinfo";
@@ -118,7 +118,7 @@ describe("signing in", () => {
     expect(await console_.identity.hasReveal(header)).toBe(true);
     const revealed = await console_.identity.reveal(header);
     expect(revealed).toMatchObject({ key: expect.stringMatching(/^tm_vk_[0-9a-f]{48}$/) });
-    // Until it is saved, the same browser can read it again.
+    // The same browser can read the key again until it is saved.
     expect(await console_.identity.reveal(header)).toEqual(revealed);
     expect(await console_.identity.endReveal(header)).toBe(true);
     expect(await console_.identity.reveal(header)).toBeUndefined();
@@ -225,10 +225,10 @@ describe("a callback", () => {
       userAgent: undefined,
       requestId: "r",
     });
-    // The way back is over in this browser, and the provider redeems a code once.
+    // The browser's sign-in cookie is used up, and the provider redeems a code only once.
     expect(again.location).toBe("/sign-in?reason=failed&request_id=r");
     expect(again.cookies).toEqual([expect.stringMatching(/^tm_tx=;/)]);
-    // Going back in the browser that is signed in is not a fault.
+    // Opening the callback again in a browser that is signed in is not a fault.
     expect((await browser.open(callback.href)).path).toBe("/");
   });
 

@@ -156,7 +156,7 @@ describe("a person who comes back", () => {
     expect(await resolve(moved)).toMatchObject({ kind: "known", isEmailTaken: false });
     const org = await backend.accountStore.findOrg(first.orgId);
     expect(org).toMatchObject({ email: "ada@new.example" });
-    // A user with the new address is the same person; the old one is free.
+    // A user with the new address is the same person, and the old address is free again.
     expect(await resolve(claimOf({ email: "ada@new.example" }))).toMatchObject({
       kind: "linked",
       accountId: first.accountId,
@@ -421,7 +421,7 @@ test("sessions that ended long ago are deleted, but not those whose end is still
   const { sessionId } = old.session;
   const afterEndMs = NOW_MS + 8 * DAY_MS;
   await store.sweep(afterEndMs);
-  // Its browser is still shown why it is signed out.
+  // The session is kept, because its browser still shows why it ended.
   expect(await store.findSession(sessionId)).toBeDefined();
   expect(await store.findReveal(sessionId, NOW_MS)).toBeUndefined();
   await store.sweep(NOW_MS + 38 * DAY_MS);

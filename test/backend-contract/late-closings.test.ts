@@ -115,7 +115,7 @@ test("no attempt is closed at an instant that is already settled with the provid
   await expect(backend.query(advance, ["2999-01-01T00:00:00Z"])).rejects.toThrow("future");
   const [now] = await backend.query("select clock_timestamp() as now");
   await backend.query(advance, [now?.["now"]]);
-  // As if the database's clock had been set back afterwards.
+  // The horizon is in the future, as after the database's clock was set back.
   await backend.query("update settlement_horizon set through = '2999-01-01T00:00:00Z'");
   // An earlier instant never moves the horizon back.
   expect(await backend.query(advance, ["2026-01-01T00:00:00Z"])).toEqual([

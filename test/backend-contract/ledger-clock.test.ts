@@ -46,7 +46,7 @@ test("a batch that waits for its wallet over the end of a month belongs to the n
   await setClock("2031-06-30T23:59:59.999Z");
   const { connectionString } = plain;
   const blocker = await lockWallet(plain, org);
-  // Without the gateway's short time limits: how long this waits depends on the machine.
+  // The time limits are long, because how long this waits depends on the machine.
   const limits = { statementTimeoutMs: 60_000, lockTimeoutMs: 60_000 };
   const lane = new LaneConnection({ connectionString, name: "patient", log: silentLog, ...limits });
   try {

@@ -69,7 +69,7 @@ test("kill -9 of the database under load loses no confirmed write and leaves not
 
 /** Workers that reserve and close until they are stopped, and remember what was confirmed. */
 class Load {
-  /** The cost of every closed attempt; `pending` ones were promised too. */
+  /** The cost of every closed attempt, including `pending` ones, which were confirmed too. */
   readonly closed: Map<AttemptId, bigint> = new Map();
   refused = 0;
   #isStopped = false;

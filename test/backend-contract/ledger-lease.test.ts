@@ -110,7 +110,7 @@ test("an instance is not taken over before the end of its lease", async () => {
 test("a second process under the same name gets a separate name and number", async () => {
   const first = await backend.ledgerBatchStore.join("twin", LEASE_MS);
   await backend.query("update instance set process = $1 where instance_id = 'twin'", [
-    // The parent of this process lives, and is another one.
+    // The parent process is alive and is not this process.
     identifyProcess(process.ppid),
   ]);
   const second = await backend.ledgerBatchStore.join("twin", LEASE_MS);

@@ -20,7 +20,7 @@ import { withResource } from "../support/with-resource.ts";
  * batches, take-overs and settlement from waiting in a circle, and from slipping past each other.
  */
 const LEASE_MS = 3_600_000;
-/** The rounds in which caps are set and removed amid closings. */
+/** How many times caps are set and removed while attempts close. */
 const ROUNDS = quickOrDeep(12, 200);
 
 const backend = withPricedBackend();
@@ -41,7 +41,7 @@ function openLane(): LaneConnection {
   });
 }
 
-/** One more of them, for what runs beside the first. */
+/** Runs `work` on another lane, beside the first one. */
 async function withLane<T>(work: (own: LaneConnection) => Promise<T>): Promise<T> {
   const own = openLane();
   try {
@@ -144,7 +144,7 @@ test("a process that starts under a living instance's name does not delay that i
   await blocker.query("lock table instance_lease in exclusive mode");
   const joining = store.join("shared", LEASE_MS);
   await waitingFor(1);
-  // As a batch does it.
+  // A batch locks the row in this mode.
   await other.query("select from instance where instance_id = 'shared' for share nowait");
   expect(await reserve(living, org)).toEqual([{ kind: "reserved" }]);
   await blocker.query("commit");
@@ -210,7 +210,7 @@ test("a closing waits while the settlement horizon moves, and ends after it", as
   expect(await backend.query(sql, [attemptId, rows[0]?.through])).toEqual([{ is_behind: true }]);
 });
 
-/** Ids of now, as instances make them: only such attempts are of a day that a cap asks for. */
+/** Makes ids of the current time as instances do, so that daily caps count the attempts. */
 async function idsOfNow(): Promise<() => AttemptId> {
   const today = "(now() at time zone 'utc')::date";
   await backend.query(`select ensure_attempt_partition(${today} + n) from generate_series(0, 1) n`);
@@ -219,7 +219,7 @@ async function idsOfNow(): Promise<() => AttemptId> {
   return () => (next += 1n) as AttemptId;
 }
 
-/** Days of these organizations' keys that are not the sum of their attempts, of either side. */
+/** Days of these organizations' keys whose stored sum differs from that of the attempts. */
 async function wrongDays(orgs: readonly Org[]): Promise<readonly unknown[]> {
   return await backend.query(
     `select key_id, day, s.settled as stored, d.settled as due
@@ -299,7 +299,7 @@ test("parallel closings count exactly once while caps are set and removed", asyn
   for (let round = 0; round < ROUNDS; round += 1) {
     const from = storm.ended;
     await setCaps(1_000_000_000, round % 2 === 0 ? null : 1_000_000_000);
-    // Without a cap there are rows still, and they stay exact.
+    // Rows of days exist without a cap too, and stay exact.
     await setCaps(null, null);
     await until("more have ended", () => storm.ended > from + 12);
   }
@@ -310,7 +310,7 @@ test("parallel closings count exactly once while caps are set and removed", asyn
   expect(storm.ended).toBeGreaterThan(ROUNDS * 12);
 });
 
-/** Everything that the books say of an organization, but for its ids and the order of others. */
+/** All rows of an organization in the books, without ids and positions. */
 async function booksOf({ orgId, keyId }: Org): Promise<unknown> {
   const [books] = await backend.query(
     `select

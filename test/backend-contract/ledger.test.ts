@@ -30,7 +30,7 @@ async function expectCleanBooks(): Promise<void> {
   for (const check of await backend.audit()) expect(check).toMatchObject({ violations: 0 });
 }
 
-/** Another instance with connections of its own. */
+/** Opens another instance with separate connections. */
 async function openPeer(): Promise<{ readonly peer: Ledger; readonly close: () => Promise<void> }> {
   const { connectionString } = backend;
   const its = openPostgresBackend({ connectionString, log: silentLog });

@@ -128,7 +128,7 @@ class SideBySide {
   readonly #open: {
     readonly lease: LimitLease;
     readonly modelled: ModelLease;
-    /** Where it goes when its client leaves. */
+    /** The scopes that the request moves to when its client leaves. */
     readonly departed: readonly ScopeClaim[];
   }[] = [];
 
@@ -148,7 +148,7 @@ class SideBySide {
     else this.#handBack(step);
   }
 
-  /** Ends what still runs. */
+  /** Ends the requests that still run. */
   finish(): void {
     for (const { lease } of this.#open.splice(0)) this.#caller.release(lease, tokenCount(0, 0));
   }

@@ -96,7 +96,7 @@ describe.skipIf(isMissing)("a Redis that loses its data", () => {
     for (let n = 0; n < 3; n += 1) leases.push(await near.take(slot, scopes));
     for (let n = 0; n < 2; n += 1) await far.take(slot, scopes);
     await redis.command("flushall");
-    // A process that refills a slot reports at once what it holds there; the others do within seconds.
+    // The process that refills a slot reports its leases there at once; others do within seconds.
     await far.take(slot, scopes);
     const held = await redis.command("zcard", `tm:${slot}:held:org:shared`);
     expect(held).toBeGreaterThanOrEqual(3);

@@ -109,7 +109,7 @@ describe.skipIf(isMissing)("a process that was killed", () => {
     nowMs = startMs + 15_000;
     for (let n = 0; n < 8; n += 1) await side.take(order.slot, order.scopes);
     expect((await side.claim(order.slot, order.scopes)).kind).toBe("refused");
-    // Nor does anything of it stay where nothing is limited.
+    // A scope without limits is cleared too.
     expect(await redis.command("zcard", `tm:${order.slot}:held:${key.id}`)).toBe(8);
     side.store.close();
     await redis.close();
@@ -118,7 +118,7 @@ describe.skipIf(isMissing)("a process that was killed", () => {
 
 describe.skipIf(isMissing)("a replica", () => {
   test("answers reads and grants nothing", async () => {
-    // By itself it waits five seconds for more replicas before it serves one.
+    // By default a server waits five seconds for more replicas before it serves one.
     const leader = await startRedis(["--repl-diskless-sync-delay", "0"]);
     const replica = await startRedis(["--replicaof", "127.0.0.1", String(leader.port)]);
     const [side, reader] = [new Side(leader.url), new Side(replica.url)];
@@ -199,7 +199,7 @@ describe.skipIf(isMissing)("a cluster", () => {
     await until("a cooldown is received", async () => (await hearer?.read())?.length === 1);
     const sizes = await Promise.all(servers.map((each) => each.command("dbsize")));
     expect(sizes.filter((size) => Number(size) > 0).length).toBeGreaterThan(1);
-    // One address is enough to find the others, when it is said to be of a cluster.
+    // One address is enough to find the others when the mode is cluster.
     const url = servers[0]?.url ?? "";
     const seeded = new Side(url, { servers: { url, mode: "cluster" } });
     await seeded.store.ready(20_000);

@@ -141,7 +141,7 @@ for (const kind of limitBackends) {
       const ask = (model: string) => caller.claim(scopes, 10, departed(model));
       const left: LimitLease[] = [];
       const leave = async (model: string): Promise<void> => {
-        // All of them were admitted before one left, so each has a place.
+        // Every client was admitted before any left, so each lease has a place.
         for (const lease of [await caller.take(scopes, 10), await caller.take(scopes, 10)]) {
           left.push(lease);
           caller.depart(lease, departed(model));
@@ -151,7 +151,7 @@ for (const kind of limitBackends) {
       await leave("one");
       const ofModel = { ...full, scope: "model", id: "model:one", limit: 2, used: 2 };
       expect(await ask("one")).toMatchObject(ofModel);
-      // Longer than a lease lives that nobody renews.
+      // This is longer than an unrenewed lease lives.
       for (let n = 0; n < 8; n += 1) await fixture.advance(2_500);
       expect(await ask("one")).toMatchObject(ofModel);
       expect(await caller.peek([...scopes, ...departed("one")])).toMatchObject([

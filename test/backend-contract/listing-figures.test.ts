@@ -40,7 +40,7 @@ const LATE: RequestSpec = {
 };
 const RUNS = quickOrDeep(2, 40);
 
-/** As the plainest reading of the rows has it, beside the sums of days: rows that differ. */
+/** Rows in which the sums of days differ from a plain sum over the attempts. */
 const DIFFERING_DAYS_SQL = `
   with plain as (
     select org_id, attempt_day(attempt_id) as day, provider_id, model_id, count(*) as attempts,
@@ -66,7 +66,7 @@ test("sums of days count each closed attempt once, whenever it ended and after a
       await journal.write(specs);
       await rollAll(backend);
       await journal.endLate();
-      // Ended in the middle, it is simply done again.
+      // A summing that ended in the middle is done again.
       await backend.usageRollup.rollSome();
       await rollAll(backend);
       const last = journal.dayOf(DAYS - 3);
@@ -76,7 +76,7 @@ test("sums of days count each closed attempt once, whenever it ended and after a
   );
 });
 
-/** Closed streams of an organization with a listing, `count` of them, in one hour of a day. */
+/** Writes `count` closed streams of an organization with a listing, in one hour of a day. */
 async function seed(of: {
   readonly org: string;
   readonly day: string;
@@ -107,7 +107,7 @@ async function seed(of: {
 
 let seeded = 0;
 
-/** Midnight of so many days ago. */
+/** The midnight `ago` days before today, in milliseconds. */
 function dayMs(ago: number): number {
   return (Math.floor(systemClock.nowMs() / DAY_MS) - ago) * DAY_MS;
 }
@@ -167,7 +167,7 @@ test("a day is shown publicly only when it reveals no organization, and then nev
     );
   const first = { "p/shown": [200, 200, 2], "p/streams-of-one": [300, 0, 0] };
   expect(await shown()).toEqual(first);
-  // A later end is in the sums of its organization, and not in the published ones.
+  // A later end counts in its organization's sums but not in the published ones.
   await seed({ org: "org-0", day, model: "p/shown", count: 7 });
   await rollAll(backend);
   const own = { orgId: "org-0" as OrgId, modelId: "p/shown" };

@@ -44,7 +44,7 @@ async function reopen(backend: FreshBackend): Promise<void> {
   );
 }
 
-/** The file of the only period of a provider. */
+/** The settlement file of a provider's only period. */
 async function fileOf(backend: FreshBackend, providerId: string): Promise<ClosedPeriodFile> {
   const [period] = await backend.settlementStore.periods(providerId);
   const statement = await backend.settlementStore.statement({
@@ -119,7 +119,7 @@ test("a period that was closed in the lost time is restored once with what it ow
     accruedMicroUsd: 0n,
     payableMicroUsd,
   });
-  // Its attempts are not owed a second time.
+  // The attempts of that period are not owed a second time.
   const lines = [{ of: "attempt", id: String(idAt("2026-01-01T06:30Z", 1n)) }] as const;
   const claim = lines.map((line) => ({ ...line, costPicoUsd: picoUsd(4_999_999n) }));
   expect(await settlementStore.bearLost("acme", claim, testOperator)).toMatchObject([

@@ -112,7 +112,7 @@ describe("a search", () => {
   test("counts the judge's replies, and an unclear reply counts for no model", async () => {
     const orgId = await newOrg();
     const change = { objective: "best_judged", judgeModelId: "test/both" } as const;
-    // The simulated judge repeats the question: that names no letter.
+    // The simulated judge repeats the question, which names no letter.
     const search = await ended(orgId, await started(orgId, change));
     expect(search).toMatchObject({ state: "finished", callsDone: 9, callsPlanned: 9 });
     expect(search.results.map((each) => each.winRate)).toEqual([null, null]);
@@ -135,7 +135,7 @@ describe("a search", () => {
 
   test("ends when its budget does not cover the next call, and never exceeds it", async () => {
     const orgId = await newOrg();
-    // One call costs up to 64 tokens of output: $0.00064 and its prompt.
+    // One call costs up to $0.00064 for 64 tokens of output, plus its prompt.
     const search = await ended(orgId, await started(orgId, { budgetMicroUsd: dollars("0.0009") }));
     expect(search.state).toBe("over_budget");
     expect(search.callsDone).toBeGreaterThan(0);

@@ -74,7 +74,7 @@ describe.skipIf(!hasOwnPostgres)("an external PostgreSQL", () => {
         return (await readsOf(replica.adminConnectionString)) > reads;
       });
 
-      // It replays nothing while the primary continues: older and older, and then not used.
+      // The replica stops replaying while the primary continues, so it becomes too old to be used.
       await runOnce(replica.adminConnectionString, "select pg_wal_replay_pause()");
       const grant = { orgId, amountMicroUsd: GRANTED, ref: "paused" };
       await backend.creditStore.grant(grant, testOperator);

@@ -15,7 +15,7 @@ const STEP_MS = 250;
 const RUN_MS = 192_000;
 const TOKENS = tokenCount(90, 10);
 const TRIES_PER_STEP = 4;
-/** Each asks once in so many milliseconds, and again at the next step when it is refused. */
+/** Each small organization sends a request at this interval, and repeats a refused one. */
 const SMALL_EVERY_MS = 12_000;
 const GREEDY = "org_greedy" as OrgId;
 const SMALL = Array.from({ length: 9 }, (_, at) => `org_small_${at}` as OrgId);
@@ -64,7 +64,7 @@ interface Crowd {
   }[];
 }
 
-/** The most that there ever was: in any 60 seconds, in a second of the clock, at once. */
+/** The maximum that was admitted in any 60 seconds, in a clock second, and at once. */
 interface Peak {
   readonly inMinute: number;
   readonly inSecond: number;
@@ -166,7 +166,7 @@ for (const kind of limitBackends) {
       expect(await fill()).toBe(10);
     });
 
-    /** One that tries all the time and keeps its places, beside nine that ask now and then. */
+    /** Runs one organization that always tries and keeps its places beside nine occasional ones. */
     async function crowd(pool: Pool): Promise<Crowd> {
       const startMs = fixture.nowMs;
       const greedy: Served[] = [];

@@ -37,7 +37,7 @@ beforeAll(async () => {
   });
 });
 
-/** Settles an attempt of so many prompt tokens at a price each, and one token of either output. */
+/** Settles an attempt with these prompt tokens and one token of each kind of output. */
 async function settled(
   prompt: Pick<Usage, "prompt" | "cachedPrompt" | "cacheWrite">,
   each: bigint,

@@ -24,7 +24,7 @@ beforeAll(async () => {
   org = await orgWithKey(backend, { creditMicroUsd: 1_000_000n });
 });
 
-/** An attempt of a provider of its own, with 100 micro-dollars held. */
+/** Makes an attempt of a new provider, with 100 micro-dollars held. */
 async function held(providerId: ProviderId): Promise<AttemptId> {
   await pinMargin(backend, providerId);
   const member = await backend.ledgerBatchStore.join("one", 600_000);
@@ -36,7 +36,7 @@ async function held(providerId: ProviderId): Promise<AttemptId> {
   return attemptId;
 }
 
-/** Its end, at a cost and with what is owed in pico-dollars. */
+/** The closing of an attempt with its cost and the debt to its provider, both in pico-dollars. */
 function ending(attemptId: AttemptId, cost: bigint, owed: bigint): CloseRow {
   return closeRow(attemptId, 0n, {
     costPicoUsd: picoUsd(cost),

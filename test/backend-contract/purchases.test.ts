@@ -278,7 +278,7 @@ describe("the audit of purchases", () => {
   let orgId: OrgId;
   let purchaseId: string;
 
-  /** 10 bought, 6 used, 8 taken back: 4 are owed. */
+  /** Dollars: 10 were bought, 6 used and 8 refunded, so 4 are owed. */
   beforeAll(async () => {
     const made = await orgWithKey(backend, { creditMicroUsd: 0n });
     orgId = made.orgId;
@@ -361,7 +361,7 @@ test("a wallet in debt cannot have available credit, whoever writes the row", as
   await backend.query("begin");
   const [{ owed } = {}] = await backend.query(`${sql} returning owed`, [`wallet:${orgId}`]);
   expect(owed).toBe("5");
-  // Credit that comes is taken before anybody sees it.
+  // New credit pays the debt before it becomes available.
   const credited = await backend.query(
     "update account set credits = credits + 3 where account_id = $1 returning debits, owed",
     [`wallet:${orgId}`],

@@ -73,7 +73,7 @@ test("payments of the lost time are restored once, and unknown payers are named"
     sessions: 0,
     claims: 0,
   });
-  // One that was open is paid after all: the usual way.
+  // An open purchase that is paid afterwards is credited as usual.
   checkout.book.pay(open.session);
   await expect.poll(() => fixture.balance(orgId)).toBe(31n * MICRO_PER_USD);
   expect(await fixture.broken()).toEqual([]);

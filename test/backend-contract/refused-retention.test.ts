@@ -26,7 +26,7 @@ function run(): Promise<RetireOutcome> {
   return retireOldDays(books, { key, archive: new DayFolder(join(root, "days")) });
 }
 
-/** In the last minute of the day: 60 that are kept one by one, and ten that are counted. */
+/** Refuses 70 requests in the day's last minute: 60 become rows, ten are only counted. */
 async function refuseOn(day: Day): Promise<void> {
   const atMs = Date.parse(`${day}T23:59:30Z`);
   const refused = Array.from({ length: REFUSED }, () => ({
@@ -83,7 +83,7 @@ test("days of spend that no cap needs are deleted, and caps and audits stay the 
   const today = dayOf(new Date(systemClock.nowMs()).toISOString().slice(0, 10));
   const spendNow = async (cost: bigint): Promise<void> =>
     books.close(closeRow(await books.hold(today), cost));
-  /** Whatever was spent so far was spent so many days earlier. */
+  /** Moves all spend so far back by `days`. */
   const earlier = async (days: number): Promise<void> => {
     await backend.query("set session_replication_role = replica");
     await backend.query("update spend_day set day = day - $1::integer", [days]);

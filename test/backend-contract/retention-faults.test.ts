@@ -64,7 +64,7 @@ describe("retirement that fails anywhere ends as usual when it is run again", ()
   function failingAt(at: number): {
     readonly session: (real: RetentionSession) => RetentionSession;
     readonly archive: (real: DayFolder) => DayFolder;
-    /** The call that failed; undefined if there were not so many. */
+    /** The call that failed; undefined if there were fewer calls. */
     readonly failed: () => string | undefined;
   } {
     const calls: string[] = [];
@@ -150,7 +150,7 @@ describe("retirement that fails anywhere ends as usual when it is run again", ()
   test("even when the database is killed while it detaches the day", async () => {
     const day = await settledDay();
     const reader = await longReader();
-    // Caught at once: it may fail before the answer of its killer is here.
+    // The rejection is caught at once, because it can precede the answer to the kill.
     const ended = run("killed").catch(String);
     const pid = await until("the day waits for its lock", async () => {
       const [row] = await books.backend.query(
@@ -321,7 +321,7 @@ describe("retirement beside running gateways", () => {
 
   test("lets an audit that began earlier see all of the day or nothing of it", async () => {
     const day = await settledDay();
-    // The audit has its snapshot when it comes here, and has not read the journal.
+    // An audit that waits for this lock has its snapshot and has not read the journal.
     const lock = "lock table account in access exclusive mode";
     const blocker = await openTransaction(books.backend, lock);
     const audit = brokenChecks(books);

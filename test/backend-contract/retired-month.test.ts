@@ -72,7 +72,7 @@ async function grant(ref: string): Promise<void> {
   await books.backend.creditStore.grant(of, testOperator);
 }
 
-/** Attempts of every end; the numbers are from a seed, so that a failure comes again. */
+/** Writes attempts of every end, with numbers from a seed so that a failure repeats. */
 async function randomTraffic(day: ReturnType<typeof dayOf>): Promise<void> {
   let seed = 20_260_131;
   const random = (below: number): number => {
@@ -96,7 +96,7 @@ async function close(day: string): Promise<void> {
   expect(done.checkpoint?.day).toBe(day);
 }
 
-/** All that is said of money: accounts, spend, periods, every transfer. */
+/** All figures of money: accounts, spend, periods and transfers. */
 async function figures(): Promise<unknown> {
   const { backend } = books;
   return {

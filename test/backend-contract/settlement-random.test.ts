@@ -58,7 +58,7 @@ const randomAttempt = fc.record({
   model: fc.constantFrom("a/one", "a/two"),
   correctedAfter: fc.nat(60 * HALF_DAY_MS),
   correctedCost: fc.option(seenCost),
-  /** The debt to its provider, where it has prices of its own. */
+  /** The debt to the provider if its prices differ from the customer's. */
   owed: fc.option(someCost),
 });
 type RandomAttempt = typeof randomAttempt extends fc.Arbitrary<infer T> ? T : never;

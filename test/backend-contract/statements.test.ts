@@ -58,14 +58,14 @@ type Spec =
   | {
       readonly kind: "attempt";
       readonly month: number;
-      /** Where in the month it was admitted; its very edges more often than chance has them. */
+      /** The point of the month of the admission, often its first or last instant. */
       readonly at: number;
       readonly model: number;
       readonly key: number;
       readonly cost: number;
       /** So many months after its admission it ended. */
       readonly endsLater: number;
-      /** It was charged after a crash, and corrected so many months later. */
+      /** The months after which a charge after a crash was corrected; null if there was none. */
       readonly correctedLater: number | null;
     };
 
@@ -236,7 +236,7 @@ async function documentOf(orgId: OrgId, month: Month) {
   return statement;
 }
 
-/** As the document lists them: nothing that sums up to nothing. */
+/** The sums as the document lists them, without those that are zero. */
 function listed(sums: ReadonlyMap<string, bigint>): Readonly<Record<string, string>> {
   const some = [...sums].filter(([, amount]) => amount !== 0n);
   return Object.fromEntries(some.map(([name, amount]) => [name, formatUsd(microUsd(amount))]));
@@ -317,7 +317,7 @@ describe("statements of months", () => {
   });
 });
 
-/** Everything that one instance finds to do. */
+/** Closes every month that one instance finds due; returns the failures. */
 async function closeAll({ statementClosing }: Pick<typeof backend, "statementClosing">) {
   const failed: unknown[] = [];
   for (let hasMore = true; hasMore;) {
@@ -373,7 +373,7 @@ async function lived(...of: readonly number[]): Promise<OrgId> {
 }
 
 describe("the background closing of months", () => {
-  // The last month that is over; the one after it is running.
+  // The index of the last month that is over; the next month is the current one.
   const LAST = 2;
   const isFreed = "update org_statement_pass set until_at = '-infinity'";
   const lastMonth = (): Month => months[LAST] as Month;
@@ -446,7 +446,7 @@ describe("the background closing of months", () => {
 
   test("takes over a month whose process died when its lease has ended", async () => {
     const orgId = await lived(LAST);
-    // It has closed this one, and neither said so nor mailed it.
+    // The dead process closed this month without reporting it.
     await documentOf(orgId, lastMonth());
     const later = await lived(LAST);
     await backend.statementClosing.oldestOpen();

@@ -7,7 +7,7 @@ import { withBackend } from "../support/postgres.ts";
 import { silentLog } from "../support/silent-log.ts";
 import { testOperator } from "../support/test-operator.ts";
 
-/** An account with its organization, of which nothing says that it is a member. */
+/** Makes an account with its organization and without a row of membership. */
 async function plainAccount(pool: Pool, name: string, orgId = `org_${name}`): Promise<void> {
   await pool.query(
     "insert into org (org_id, name, email, email_verified) values ($1, $2, $3, true)",

@@ -31,7 +31,7 @@ type Spent = Partial<ReserveRow> & { readonly usage: Usage | null };
 
 let made = 0;
 
-/** Attempts of one organization of its own. */
+/** Writes attempts of a new organization. */
 async function orgThatUsed(...spent: readonly Spent[]) {
   const { orgId, keyId } = await orgWithKey(backend, { creditMicroUsd: 1_000_000_000n });
   const holds = spent.map(({ usage, ...change }) => {
@@ -122,7 +122,7 @@ describe("tokens by the size of the request", () => {
   });
 });
 
-/** Each closing of these tests owes one micro-dollar. */
+/** The debt of each closing in these tests is one micro-dollar. */
 const ONE = {
   modelId: "acme/small",
   isOwnKey: false,

@@ -25,7 +25,7 @@ beforeAll(async () => {
 
 let made = 0n;
 
-/** One attempt, from its hold to its end. */
+/** Holds and closes one attempt. */
 async function cycle(): Promise<AttemptId> {
   made += 1n;
   const attemptId = made as AttemptId;
@@ -80,7 +80,7 @@ describe("transfers have a table for each month:", () => {
     await backend.ledgerBatchStore.maintain();
     expect(await backend.query(read)).toEqual(before);
     const tables = "select from pg_inherits where inhparent = 'transfer'::regclass";
-    // The first one, this month's, and the two that come.
+    // The tables are those of the first month, this month, and the next two.
     expect(await backend.query(tables)).toHaveLength(4);
   });
 

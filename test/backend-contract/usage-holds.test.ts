@@ -225,7 +225,7 @@ test("a key carries the holds that apply, and none that ended or was lifted", as
   const limited = await usageHoldStore.record(finding(orgId));
   const [carried, ...more] = (await rules())?.abuseRestrictions ?? [];
   expect(carried).toMatchObject({ family: "chat", state: "limited" });
-  // One is cut to milliseconds, the other rounded.
+  // One value is cut to milliseconds, and the other is rounded.
   expect(Math.abs((carried?.untilMs ?? 0) - (limited?.untilMs ?? 0))).toBeLessThanOrEqual(1);
   expect(more).toEqual([]);
   await setBack(orgId, LIMITED_MS + 1_000);

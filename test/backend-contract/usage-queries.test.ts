@@ -329,7 +329,7 @@ describe("a key", () => {
     };
     const before = await activity();
     expect(new Set(before.keys())).toEqual(new Set([used, refused, unused]));
-    // By the time of its attempt, which this journal holds at midnight.
+    // The last use is the time of the attempt, which this journal dates to midnight.
     expect(before.get(used as never)).toMatchObject({ lastUsedAtMs: journal.startOf(3) });
     expect(before.get(refused as never)).toMatchObject({
       lastUsedAtMs: journal.startOf(2) + request.atMs,
@@ -363,7 +363,7 @@ test("groups beyond the maximum of a report are summed as other", async () => {
     route: "/v1/chat/completions",
     stream: false,
     errorClass: "model_not_found" as never,
-    // Only so many of a minute are kept one by one.
+    // The requests are spread over minutes, because each minute keeps a limited number of rows.
     createdAtMs: nowMs - (at % 4) * 60_000,
   }));
   await backend.ledgerBatchStore.recordRefusedBatch(refused, []);

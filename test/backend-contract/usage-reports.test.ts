@@ -198,7 +198,7 @@ const SORTS = {
   attempts: ({ attempts }) => attempts,
 } satisfies Record<RequestSortBy, (request: ReportedRequest) => number | null>;
 
-/** A row without the value comes last, either way; of equal values the ids decide. */
+/** Rows without the value come last in both directions; ids order equal values. */
 function sorted(
   requests: readonly ReportedRequest[],
   { by, direction }: RequestSort,
@@ -391,7 +391,7 @@ test("the largest groups come first for the requested measure, and a day has bot
     attempts: [{ ...ok, cost: 7, firstByteMs: 10 * (at + 1) }],
   }));
   await journal.write(paid);
-  // Nine models, each with more requests than the only one that cost anything.
+  // Each of nine models has more requests than the only model with a cost.
   const createdAtMs = journal.startOf(1) + 1_000;
   const refused = Array.from({ length: 9 * 5 }, (_, at) => ({
     requestId: createRequestId(createdAtMs),

@@ -138,7 +138,7 @@ describe("the end of a job", () => {
     const spenders = [owner.orgId, owner.keyId];
     await fixture.backend.query(`update spend set ${earlier} where id = any ($1)`, [spenders]);
     await fixture.backend.query("commit");
-    // In flight it counts against every month.
+    // A hold in flight counts against every month.
     const { recordStore } = fixture.backend;
     expect(await recordStore.monthSpend(owner.orgId)).toMatchObject({ inFlightMicroUsd: 1_000n });
     await fixture.backend.jobStore.finish(job.jobId, reportEnd(job, costing(320n)));
@@ -216,7 +216,7 @@ describe("video jobs beside running traffic", () => {
     await expect(jobStore.finish(job.jobId, reportEnd(job, costing(5n)))).rejects.toThrow();
     await fixture.backend.query("rollback");
     const { costMicroUsd } = await jobStore.finish(job.jobId, reportEnd(job, costing(9n)));
-    // The first one may have committed after all.
+    // The first call may have committed although it failed.
     expect([5n, 9n]).toContain(costMicroUsd);
     expect(await fixture.settledMicroUsd(owner)).toBe(10_000n - (costMicroUsd ?? 0n));
     expect(await fixture.brokenBooks()).toEqual([]);

@@ -139,7 +139,7 @@ describe("the day of a job's admission", () => {
     });
 
     const end = await jobStore.finish(job.jobId, reportEnd(job, costing(320n)));
-    // Its day is settled with the provider: it counts in the period in which it ended.
+    // The day is settled with the provider, so the job counts in the period of its end.
     const late = `select from attempt, settlement_horizon
       where attempt_id = $1 and closed_at >= through`;
     expect(await books.backend.query(late, [job.attemptId])).toHaveLength(1);
@@ -149,7 +149,7 @@ describe("the day of a job's admission", () => {
 
     expect(await jobStore.find(job.orgId, job.jobId)).toEqual(end);
     expect(await jobStore.finish(job.jobId, reportEnd(job))).toEqual(end);
-    // This one was not polled while its attempt was still there.
+    // This job was not polled before its attempt was retired.
     expect(await jobStore.finish(voided.jobId, reportEnd(voided, costing(9n)))).toMatchObject({
       state: "completed",
       costMicroUsd: 0n,

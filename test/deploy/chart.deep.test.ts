@@ -24,7 +24,7 @@ import { isEnvironmentName, namesOf, settings } from "./environment-names.ts";
 import { newFolder } from "../support/run-folder.ts";
 
 const NAMES = Object.keys(INSTALLATIONS);
-/** The oldest that the chart accepts, the one that it is rendered for, and the newest known here. */
+/** The oldest version that the chart accepts, the rendered one, and the validator's newest. */
 const KUBERNETES_VERSIONS = ["1.27.0", "1.30.0", "1.37.0"];
 const VALIDATOR = ["kubernetes-validate==1.37.0"];
 const SIGNING = { TM_RETENTION_SIGNING_KEY: { secret: "signing", key: "pem" } };
@@ -115,7 +115,7 @@ describe.skipIf(!hasHelm)("the chart that Helm renders", () => {
         rollingUpdate: { maxUnavailable: 0, maxSurge: 1 },
       });
     }
-    // With a number of pods of its own the deployment would undo the scaling at each upgrade.
+    // A fixed number of replicas would undo the autoscaling at each upgrade.
     const replicas = gateways.map(({ object }) => object.spec["replicas"]);
     expect(replicas).toEqual([undefined, undefined, 3, undefined]);
     const scalers = ofKind("HorizontalPodAutoscaler").map(({ spec }) => spec["minReplicas"]);
