@@ -171,7 +171,7 @@ test("changes are received from the new server after a switch-over that left old
     const pids = await backend.query(listeners);
     return pids.length === 1 && pids[0]?.["pid"] !== old?.["pid"];
   });
-  // A new listener reports "anything may have changed" twice: before and after it listens.
+  // Each start of listening reports that any organization may have changed, and there were two.
   await until("everything is forgotten", () => heard.length === 2);
   expect(heard).toEqual([undefined, undefined]);
 });

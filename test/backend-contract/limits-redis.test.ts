@@ -109,7 +109,7 @@ describe.skipIf(isMissing)("a process that was killed", () => {
     nowMs = startMs + 15_000;
     for (let n = 0; n < 8; n += 1) await side.take(order.slot, order.scopes);
     expect((await side.claim(order.slot, order.scopes)).kind).toBe("refused");
-    // A scope without limits is cleared too.
+    // A scope without limits loses the dead process's leases too.
     expect(await redis.command("zcard", `tm:${order.slot}:held:${key.id}`)).toBe(8);
     side.store.close();
     await redis.close();

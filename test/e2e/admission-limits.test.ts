@@ -245,7 +245,7 @@ describe("limits of a model", () => {
     const drop = "delete from limit_override where org_id = $1 and model_id = 'full/1'";
     await runSql(gateway, drop, [account.orgId]);
     expect((await setLimit(account, add)).status).toBe(200);
-    // One that is stored can be changed although no other can be added.
+    // A stored limit can be changed although no other can be added.
     expect((await setLimit(account, { ...add, rpm: 2 })).status).toBe(200);
     expect((await setLimit(account, { ...add, model: "test/b" })).status).toBe(400);
   });

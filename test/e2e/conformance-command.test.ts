@@ -320,7 +320,7 @@ describe("stored verdicts", () => {
     return at(json, "data", 0, "providers", 0, "verification");
   }
 
-  /** A process knows a verdict of another one after some seconds. */
+  /** Waits until the gateway shows another process's verdict, which takes some seconds. */
   async function untilState(state: string): Promise<unknown> {
     return await until(`it is ${state}`, async () => {
       const shown = await verification();

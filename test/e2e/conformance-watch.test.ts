@@ -51,7 +51,7 @@ async function calls(): Promise<number> {
   return Number(at((await httpCall(`${simulator.url}/calls`)).json, "total"));
 }
 
-/** The recorded verdicts and runs are so many hours older than they are. */
+/** Makes the recorded verdicts and runs older by `hours`. */
 async function age(hours: number): Promise<void> {
   const by = `- interval '${hours} hours'`;
   await backend.query(`update listing_verdict set checked_at = checked_at ${by}`);
@@ -205,7 +205,7 @@ describe("the budget of an interval", () => {
       interval_spend_usd: spent.toFixed(6),
       interval_budget_usd: "0.060000",
     });
-    // Another process knows what this one has spent, until the interval is over.
+    // Another process counts the spend of this one until the interval ends.
     const before = await calls();
     expect((await once(...amounts)).runs).toEqual([]);
     expect(await calls()).toBe(before);

@@ -17,7 +17,7 @@ const BAD_KEY = "customer-invalid-key-0123456789";
 /** The first characters are what the simulator shows of a key. */
 const KEYS = { own: OWN_KEY.slice(0, 8), marketplace: PROVIDER_KEY.slice(0, 8) };
 
-/** Everything that clients were answered. */
+/** All answers that clients got. */
 const reported: string[] = [];
 
 const gateway = withGateway(() => {
@@ -75,7 +75,7 @@ function connections(value: string): Pick<Ask, "more"> {
   return { more: { provider: { connections: value } } };
 }
 
-/** Whose key each call since the last reset was sent with. */
+/** The owner of the key of each call since the last reset. */
 function keysSent(): readonly string[] {
   return gateway.simulator.calls().map(({ headers }) => {
     const sent = `${String(headers["authorization"])} ${String(headers["x-api-key"])}`;
@@ -133,7 +133,7 @@ describe("a request with the customer's own provider key", () => {
     expect(costOf(answer)).toBe(0n);
     expect(keysSent()).toEqual(["own"]);
     expect(await settledMicroUsd(account)).toBe(1_000_000n);
-    // With the marketplace's key, the provider's cost is billed.
+    // The provider's cost is billed when the marketplace's key was used.
     const charged = await asking(account, {
       model: "test/metered",
       text,
@@ -283,7 +283,7 @@ describe("a provider's refusal of a customer's key", () => {
     expect(cooling.status).toBe(429);
     expect(cooling.headers["x-tm-limit-id"]).toBe(`pool:connection:${id}`);
     expect(keysSent()).toEqual(["own"]);
-    // The marketplace's capacity of the same listing, and another customer's, are not touched.
+    // The pause concerns neither the marketplace's capacity nor another customer's.
     expect((await asking(account, connections("never"))).status).toBe(200);
     const other = await gateway.account("0");
     await connect(other);
@@ -337,7 +337,7 @@ test("the books balance after all tests, and no key has reached a log or a clien
   }
 });
 
-/** The part that is the same in two answers to two requests of one shape. */
+/** An answer without its date and request id, to compare two answers. */
 function anonymous({ status, headers, text, requestId }: HttpAnswer): object {
   const { date: _date, ...rest } = headers;
   const name = (value: string): string =>

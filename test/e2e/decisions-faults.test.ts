@@ -92,7 +92,7 @@ const gateway = withGateway({
 });
 const account = withAccount(gateway, "100");
 
-/** Asks once, with this fault in the state. */
+/** Sends one request with this fault in its state. */
 async function asking(
   model: string,
   fault: string,
@@ -161,7 +161,7 @@ describe("a provider whose free allowance is used up", () => {
         upstreamStatus: 429,
         retryable: false,
       });
-      // Like every 429 it puts the pool into cooldown, and is not a strike: what comes next meets
+      // Like every 429 it puts the pool into cooldown and is no strike, so the next request meets
       // the pool.
       const cooling = await next(model);
       expect(cooling.status).toBe(429);

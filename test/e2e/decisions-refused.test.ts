@@ -225,7 +225,7 @@ describe("a body of 1 MB", () => {
   test("is read, and one byte more is a 413", async () => {
     const over = await decide(gateway, account, bodyOf(SMALL_BODY_BYTES_MAX + 1));
     expectRefusal(over, { status: 413, code: "request_too_large" });
-    // Past the door; a token limit of a million is what it meets next.
+    // The body is read, and the token limit of a million refuses it.
     const read = await decide(gateway, account, bodyOf(SMALL_BODY_BYTES_MAX));
     expectRefusal(read, { status: 429, code: "rate_limit" });
   });
@@ -250,7 +250,7 @@ describe("limits", () => {
     expect(at(refused.json, "error.metadata.limit_kind")).toBe("tpm");
     expect(await accountState(gateway, other)).toEqual(before);
     await expectRefusedRecord(gateway, other, refused);
-    // Control: the same body where the state counts once, and the same state with few questions.
+    // The control sends the same body where the state counts once, and fewer questions.
     expect((await decide(gateway, other, { ...body, model: "judge/plain" })).status).toBe(200);
     const few = decisionBody("judge/per-question", { state, questions: { a: URGENT, b: URGENT } });
     expect((await decide(gateway, other, few)).status).toBe(200);

@@ -65,7 +65,7 @@ async function chat(account: TestAccount, model: string, more: object = {}): Pro
   return await httpCall(url, { body: chatBody(model, more), headers: bearer(account.key) });
 }
 
-/** An answer without what has to differ: the request's id and the model's. */
+/** An answer without its request id and model id, to compare two answers. */
 function reported(answer: HttpAnswer, modelId: string): string {
   return answer.text
     .replaceAll(textAt(answer.json, "request_id"), "id")
@@ -138,7 +138,7 @@ describe("a dedicated endpoint", () => {
       "x-tm-limit-kind": "rpm",
       "x-tm-limit-id": expect.stringMatching(/^endpoint:\w+$/),
     });
-    // Requests to other models use the default limits, of which nothing is used yet.
+    // Requests to other models use the default limits, which are unused so far.
     expect((await chat(owner, "test/a")).headers["x-tm-remaining-rpm"]).toBe("299");
   });
 
@@ -172,7 +172,7 @@ describe("an endpoint with a rate", () => {
       (answer.status === 200 ? served : refused).push(answer);
     });
     await until("the rest is refused", () => refused.length === 19);
-    // One turn every 250 ms, and none later than a second.
+    // The endpoint gives one turn every 250 ms, and none later than after a second.
     for (const count of [1, 2, 3, 4, 5]) {
       await until("the next has its slot", () => served.length >= count);
       expect(served).toHaveLength(count);
@@ -212,7 +212,7 @@ describe("an endpoint with a rate", () => {
     expect(
       await gateway.backend.rulesStore.setPolicy(owner.orgId, { timeoutMs: 2_000 }, testOperator),
     ).toBe(true);
-    // One of two requests within twenty seconds is first, and the other waits too long.
+    // Of two requests, the second would wait twenty seconds, which is too long.
     const answers = await Promise.all([1, 2].map(() => chat(owner, "house/nine")));
     const refused = answers.find(({ status }) => status !== 200);
     if (refused === undefined) throw new Error("both were served");
@@ -239,7 +239,7 @@ describe("an endpoint with a rate", () => {
       return at(limits.json, "effective.concurrency.in_use");
     };
     await until("it is in the queue", async () => (await inFlight()) === 1);
-    // The queue has one slot: as long as that one waits, another is refused.
+    // The queue has one slot, so another request is refused while the first one waits.
     const full = await chat(owner, "house/seven");
     expect(full.headers["x-tm-limit-kind"]).toBe("rps_queue");
     leaving.abort();

@@ -102,7 +102,7 @@ describe("probes", () => {
 
   test("only the internal listener shows the metrics", async () => {
     await askWithKey("/v1/chat/completions", { body: chatBody("test/a") });
-    // It listens where the setting says: a cluster's scraper is not on loopback.
+    // The listener uses the address of its setting, because scrapers are not on loopback.
     expect(new URL(gateway.running.internalUrl).hostname).toBe(INTERNAL_HOST);
     const answer = await httpCall(`${gateway.running.internalUrl}/metrics`);
     expect(answer.status).toBe(200);
@@ -132,7 +132,7 @@ describe("browsers", () => {
       expect(answer.status).toBe(204);
       expect(answer.text).toBe("");
       expect(answer.headers["access-control-allow-origin"]).toBe("*");
-      // A fixed list: what a page asks for is not repeated to it.
+      // The list of headers is fixed and does not echo the request.
       expect(answer.headers["access-control-allow-headers"]).toBe(
         "authorization, content-type, x-api-key, *",
       );

@@ -72,7 +72,7 @@ describe.skipIf(process.platform !== "linux")("the whole program", () => {
   }
 
   test("holds at most three copies of an answer of 30 MiB at any moment", async () => {
-    // Twice: what the first answers make for good does not count.
+    // Two warm-up answers keep permanent allocations out of the measurement.
     for (let i = 0; i < 2; i += 1) expect((await draw(1_000)).status).toBe(200);
     const before = peakFromNow();
     const answer = await draw(FILE_BYTES);
@@ -88,7 +88,7 @@ describe.skipIf(process.platform !== "linux")("the whole program", () => {
     expect(memoryBytes("VmHWM") - before).toBeLessThan(3 * 44 * MiB);
   });
 
-  /** Starts the kernel's peak anew; answers what is resident now. */
+  /** Resets the kernel's peak of resident memory; returns the resident bytes. */
   function peakFromNow(): number {
     writeFileSync(`/proc/${running?.process.pid}/clear_refs`, "5");
     return memoryBytes("VmRSS");

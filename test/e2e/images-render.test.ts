@@ -56,7 +56,7 @@ function draw(account: TestAccount, { url } = gateway): Promise<HttpAnswer> {
   });
 }
 
-/** Waits until so many renders have begun since the test began, and gives the newest. */
+/** Waits until `count` renders have begun in this test; returns the newest. */
 async function begun(count: number): Promise<ServerResponse> {
   return await until(`${count} renders have begun`, () => renders.at(count - 1));
 }
@@ -117,7 +117,7 @@ test("an answer that arrives byte by byte is served like any other", async () =>
   render.writeHead(200, { "content-type": "text/plain" });
   for (const byte of Buffer.from(` \n${ANSWER}\n`)) {
     render.write(Buffer.of(byte));
-    // Each byte is a packet of its own.
+    // Each byte is sent in a separate packet.
     await new Promise((done) => setImmediate(done));
   }
   render.end();

@@ -45,7 +45,7 @@ const route = (): { gateway: TestGateway; account: TestAccount; path: string } =
 
 const LISTED = "prompt, n, size, quality, output_format, output_compression";
 
-/** The members of a body beside a model and a prompt, and the text of its refusal. */
+/** Fields added to a body with a model and a prompt, and the text of the refusal. */
 const REFUSED: readonly (readonly [object, string])[] = [
   [{ prompt: undefined }, "prompt is missing; add it"],
   [{ prompt: "x".repeat(32_001) }, "prompt has 32001 characters; shorten it to at most 32000"],

@@ -40,7 +40,7 @@ const elsewhere = withGateway(options);
 
 const OWN = { provider: { connections: "only" } };
 
-/** The answers to requests with the key here and elsewhere. */
+/** The outcomes of requests with the key here and elsewhere. */
 async function outcomes(account: TestAccount, more: object = {}): Promise<readonly Outcome[]> {
   return [await outcomeOf(here, account, more), await outcomeOf(elsewhere, account, more)];
 }
@@ -212,7 +212,7 @@ test("changes are received again after the notice connection was lost", async ()
   );
 });
 
-/** The answer of a dry run: two instances of one process name cannot both write the journal. */
+/** Uses a dry run, because two instances with one name cannot both write the journal. */
 async function outcomeOf(
   { url }: TestGateway,
   { key }: TestAccount,

@@ -133,7 +133,7 @@ describe("GET /v1/limits", () => {
     for (let n = 0; n < 20; n += 1) expect((await limitsOf(account)).status).toBe(200);
     expect(await accountState(gateway, account)).toEqual(before);
     expect((await chat(account)).status).toBe(200);
-    // With nothing left it still answers.
+    // The route answers also when no request is left.
     const spent = await limitsOf(account);
     expect(at(spent.json, "effective.rpm")).toMatchObject({ limit: 1, remaining: 0 });
   });

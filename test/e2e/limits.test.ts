@@ -160,7 +160,7 @@ describe("an organization without credit of its own", () => {
     const account = await gateway.account("0.00");
     expectRefusal(await chat(account), { status: 429, code: "insufficient_quota" });
     await grantCredit(gateway.backend, account.orgId, "1.00");
-    // Not so often that the low limit is reached before it is lifted.
+    // The calls are rare enough not to reach the low limit before it is lifted.
     const left = await callUntil(
       "the low limit is lifted",
       () => chat(account),
@@ -195,7 +195,7 @@ describe("requests in flight", () => {
     await Promise.all(running);
     const after = await chat(account);
     expect(after.status).toBe(200);
-    // Eight served, one refused, one more: the refused one used up nothing.
+    // Eight requests and this one are counted; the refused one is not.
     expect(remaining(after, "rpm")).toBe(300 - CONCURRENT_REQUESTS_MAX - 1);
   });
 

@@ -32,7 +32,7 @@ beforeAll(async () => {
   const method = "POST";
   await fetch(`${gateway.simulator.url}/faults`, { method, body: JSON.stringify(fault) });
   await ask(gateway.url, { ...asked, text: CANARY });
-  // One more than the key may send in a minute.
+  // This request exceeds the key's requests a minute.
   await ask(gateway.url, { ...asked, text: CANARY });
   await ask(gateway.url, { ...asked, key: `tm_vk_${CANARY}`, text: CANARY });
   await gateway.backend.audit();

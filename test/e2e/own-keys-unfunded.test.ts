@@ -89,6 +89,6 @@ test("a dry run admits what customers' keys would serve", async () => {
     const answer = await httpCall(url, { body, headers: bearer(account.key) });
     return at(answer.json, "would_admit");
   };
-  // A dry run counts as a request itself: the first one fills the window.
+  // A dry run counts as a request, so the first one fills the window.
   expect(await dryRun("prefer")).toBe(true);
 });

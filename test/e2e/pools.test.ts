@@ -53,7 +53,7 @@ describe("a provider's declared capacity", () => {
     const [greedy, other] = [await gateway.account("5.00"), await gateway.account("5.00")];
     const first = await chat(greedy, "pool/alone");
     expect(first.status).toBe(200);
-    // Its share, not its own 300, is what is left least of.
+    // The share of the pool has less left than the key's own 300.
     expect(first.headers["x-tm-remaining-rpm"]).toBe("1");
     expect((await chat(greedy, "pool/alone")).status).toBe(200);
     const before = await accountState(gateway, greedy);
@@ -155,7 +155,7 @@ describe("a provider's declared capacity", () => {
       has_capacity: true,
     });
     expect(at(open, "would_admit")).toBe(true);
-    // Its share of the small pool is used up, and so it would be reported.
+    // The organization's share of the small pool is used up and reported so.
     const url = `${gateway.url}/v1/route?for=chat`;
     for (let n = 0; n < 2; n += 1) await chat(account, "pool/other");
     const full = await httpCall(url, {

@@ -50,7 +50,7 @@ function manifestOf(head: ProviderHead): object {
 
 const gateway = withGateway({ manifests: providerHeads().map(manifestOf) });
 
-/** One for each provider: together they ask more than one key may in a minute. */
+/** An account per provider, because all requests exceed one key's requests a minute. */
 const accounts = new Map<string, Promise<TestAccount>>();
 
 function accountFor(id: string): Promise<TestAccount> {
@@ -164,7 +164,7 @@ interface Case {
   readonly what: string;
   readonly path: string;
   readonly body: object;
-  /** The field that this provider does not take for an answer of its own. */
+  /** The field for which this provider refuses the request; undefined if it does not. */
   readonly refusedFor?: (strict: StrictProvider) => string | undefined;
 }
 

@@ -4,7 +4,7 @@ import { withAccount, withGateway } from "../support/gateway.ts";
 import { rawHttp } from "../support/raw-http.ts";
 import { accountState } from "../support/refusals.ts";
 
-/* What a parser in front of us could read in another way than we do must not be served. */
+/* Bytes that a proxy's parser could read differently from the gateway must not be served. */
 
 const gateway = withGateway();
 const account = withAccount(gateway, "25.00");

@@ -38,7 +38,7 @@ describe("refused requests have a separate window", () => {
       expect((await send(account, chatBody("test/a"))).status).toBe(200);
       expectRefusal(await send(account, "no JSON"), { status: 400, code: "invalid_request" });
     }
-    // The body that is announced never comes.
+    // The announced body is never sent.
     const head =
       "POST /v1/chat/completions HTTP/1.1\r\nHost: a\r\n" +
       `Authorization: Bearer ${account.key}\r\nContent-Length: 10\r\n\r\n`;

@@ -12,7 +12,7 @@ import { SentStatements } from "../support/sent-statements.ts";
 import { urlThrough, withProxyTo } from "../support/tcp-proxy.ts";
 import { testOperator } from "../support/test-operator.ts";
 
-/** The requests of each kind, after the remembered ones. */
+/** The number of requests of each kind, the first ones included. */
 const REQUESTS = 20;
 /** A refusal that the ledger answered is remembered when it was the second in a row. */
 const FIRST_REQUESTS = 3;

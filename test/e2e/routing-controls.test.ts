@@ -34,7 +34,7 @@ function provider(name: string, priority: number): object {
   });
 }
 
-/** One of two that have the same priority; the cheaper one is tried first. */
+/** A manifest of one of two providers of equal priority; the cheaper is tried first. */
 function equal(name: string, price: string): object {
   const pricing = ["prompt", "completion"].map((type) => ({
     type,

@@ -94,7 +94,7 @@ describe.skipIf(redisProgram === undefined)("two gateways on one Redis and one d
   test("neither lose nor renew a key's limit after Redis lost everything", async () => {
     const estimate = Buffer.byteLength(bodyOf(asked())) + 64;
     let served = 0;
-    // A request gives back what it did not use a moment after its answer.
+    // A request releases unused tokens a moment after its answer.
     const countedExactly = (): Promise<true> =>
       until("the tokens of all requests before are counted", async () => {
         const answer = await askOne((served += 1));

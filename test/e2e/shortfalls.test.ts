@@ -157,7 +157,7 @@ test("credit that arrives without a notice is usable 250 ms later", async () => 
 });
 
 test("money that a running request held is usable when that request has ended", async () => {
-  // The credit is enough for one request at a time.
+  // The credit covers one request at a time.
   const { key } = await gateway.account("0.001");
   const running = send(key, { messages: [{ role: "user", content: "[[fault:hold]] Hello" }] });
   await until("it is at the provider", () => gateway.simulator.counts().open === 1);

@@ -196,7 +196,7 @@ const CHEATS: readonly (readonly [string, string, boolean])[] = [
   ["reset:event:2", "unreadable", true],
 ];
 
-/** Promises that one answer does not show to be broken: the suite's checks find them. */
+/** Broken promises that one answer does not show and that only conformance checks find. */
 const UNSEEN: readonly (readonly [string, boolean])[] = [
   ["cheat:length-as-stop", false],
   ["cheat:usage-plus-10-percent", false],

@@ -39,7 +39,7 @@ function askWell(
   return ask(url, { key, wire: "wire_a", model: "test/both", text: "hello", ...more });
 }
 
-/** Sends as many bad requests as are unusual; every one is refused for itself. */
+/** Sends as many invalid requests as count as unusual use. */
 async function misbehave({ key }: TestAccount, times = REFUSED_LINE): Promise<void> {
   for (let n = 0; n < times; n += 1) {
     const path = n % 2 === 0 ? "/v1/chat/completions" : "/v1/messages";
@@ -212,7 +212,7 @@ describe.skipIf(process.platform !== "linux")("behind a proxy", () => {
     const account = await trialAccount();
     const statuses = [];
     for (const client of ["198.51.100.1", "198.51.100.2", "198.51.100.3", "198.51.100.1"]) {
-      // The client's own header comes first.
+      // The forged part of the header comes first.
       statuses.push(await askFrom(TRUSTED_PROXY, account, `${statuses.length}.1.1.1, ${client}`));
     }
     expect(statuses).toEqual([200, 200, 200, 429]);
@@ -234,7 +234,7 @@ async function recordedHoldsOf({ orgId }: TestAccount) {
   });
 }
 
-/** The status of one good request that comes from this address, for a client behind it. */
+/** The status of a valid request from this local address, on behalf of a client. */
 function askFrom(
   localAddress: string,
   { key }: TestAccount,

@@ -13,7 +13,7 @@ const HEADER =
   "request_id,created,key_id,model,provider,route,prompt,cached_prompt,cache_write,completion," +
   "internal_reasoning,cost_usd,cost_micro_usd,settlement";
 const ROWS_MANY = 1_234;
-/** As much as no pair of sockets holds: a reader who stops makes the writer wait. */
+/** More rows than a pair of sockets buffers, so that a stopped reader makes the writer wait. */
 const ROWS_HEAVY = 2_500;
 const HEAVY_MODEL = `heavy/${"x".repeat(12_000)}`;
 /** The copies' requests came one a second before this instant. */
@@ -23,7 +23,7 @@ let many: TestAccount;
 let heavy: TestAccount;
 
 const gateway = withGateway();
-/** Three requests of its own. */
+/** An account with three requests. */
 const few = withAccount(gateway, "5.00");
 
 beforeAll(async () => {

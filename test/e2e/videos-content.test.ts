@@ -142,7 +142,7 @@ describe("the file of a finished video", () => {
       "x-tm-remaining-rpm": "",
     });
     expect(plain(head)).toEqual(plain(whole));
-    // A client that asks on over the same connection gets its own answer.
+    // A further request on the same connection gets its own answer.
     const asked = ["HEAD", "GET"].map(
       (method) =>
         `${method} /v1/videos/${video.id}/content HTTP/1.1\r\nhost: x\r\nx-api-key: ${account.key}\r\n`,

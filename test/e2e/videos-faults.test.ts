@@ -34,7 +34,7 @@ const fixture = withVideoFixture(
   () => ({
     databaseUrl: urlThrough(proxy, database).href,
     videoSweepMs: SWEEP_MS,
-    // No poll but the sweeper's, unless a test says so.
+    // Only the sweeper polls, unless a test makes a job due.
     videoPollMinMs: 3_600_000,
     videoAcceptTimeoutMs: 500,
     videoAnswerTimeoutMs: 500,
@@ -329,7 +329,7 @@ test("more running jobs than one sweep takes are polled once per interval, despi
   }
   const hosted = fixture.host.jobs.slice(-jobs.length);
   for (const job of hosted) job.record = { id: job.id, status: "in_progress" };
-  // On a slow machine the first ones had their first polls already.
+  // On a slow machine the first jobs were already polled once.
   const later = "next_poll_at = now() + interval '1 hour'";
   await runSql(fixture.gateway, `update video_job set ${later} where completed_at is null`, []);
   await until("polls under way have ended", async () => {

@@ -33,7 +33,7 @@ const poll = (video: AcceptedVideo): Promise<HttpAnswer> =>
   getVideo(fixture.gateway, account.key, video.id);
 const balance = () => fixture.gateway.backend.recordStore.balance(account.orgId);
 
-/** A running job of the account, and what the provider says of it from now on. */
+/** Makes a running job of which the provider reports `record` from now on. */
 async function running(record: object, more: object = {}): Promise<AcceptedVideo> {
   const video = await acceptedVideo(fixture.gateway, account, { seconds: 8, ...more });
   fixture.host.last.record = record;
@@ -112,7 +112,7 @@ describe("a provider that gives no answer about a job", () => {
     job.answer = () => undefined;
     const slow = ask(video);
     await until("the provider is asked", () => job.polls.length === known + 1);
-    // A request that comes meanwhile does not wait for the other's poll.
+    // A second client does not wait for the first one's poll.
     expect((await ask(video)).json).toMatchObject({ status: "in_progress", progress: 10 });
     expect((await slow).json).toMatchObject({ status: "in_progress", progress: 10 });
     expect(job.polls).toHaveLength(known + 1);

@@ -50,7 +50,7 @@ async function change(sql: string, { id }: AcceptedVideo): Promise<void> {
   ]);
 }
 
-/** A job that no sweeper comes to by itself. */
+/** Makes a job that no sweeper polls by itself. */
 async function unsweptVideo(): Promise<AcceptedVideo> {
   const video = await acceptedVideo(gatewayAt(0), account);
   await change("next_poll_at = now() + interval '1 hour'", video);
@@ -78,7 +78,7 @@ test("F52: two gateways that see the end at once debit it once", async () => {
   const polls = heldPolls(record);
   const first = show(0, video);
   await until("the first polls", () => polls.waiting.length === 1);
-  // The first takes longer than its lease: the other one may poll as well.
+  // The first poll outlasts its lease, so the other gateway may poll too.
   await change("lease_until = now(), polled_at = null", video);
   const second = show(1, video);
   await until("the other polls, too", () => polls.waiting.length === 2);

@@ -86,7 +86,7 @@ describe("POST /v1/videos", () => {
     });
     expect(headers.authorization).toBe(`Bearer ${PROVIDER_KEY}`);
     expect(headers["content-type"]).toBe("application/json");
-    // By this a provider can recognize a request that it has seen before.
+    // With this header a provider can recognize a repeated request.
     expect(headers["x-client-request-id"]).toMatch(/^\d+$/);
     expect(await generation(requestId)).toMatchObject({ model: "test/video" });
   });

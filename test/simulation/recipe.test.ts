@@ -35,7 +35,7 @@ import { TRUSTED_LISTINGS, NO_REFUSAL_WINDOW, plainPrincipal } from "../support/
 const ROUTING_MS = 5_000;
 const PRINCIPAL = plainPrincipal("org_1", "key_1");
 
-/** The provider's way with one dispatch. */
+/** The provider's behavior in one dispatch. */
 type Answer = (handler: AttemptHandler) => void;
 
 class ScriptedProviders extends UpstreamClient {
@@ -191,7 +191,7 @@ beforeEach(() => {
   call = newCall();
 });
 
-/** Serves one streamed request for a model of two providers; what its client was refused with. */
+/** Serves one streamed request for a model of two providers; returns the client's refusal. */
 async function serve(): Promise<Refusal | undefined> {
   let refused: Refusal | undefined;
   let committed = false;

@@ -94,7 +94,7 @@ describe.skipIf(!hasPrometheus || redisProgram === undefined)(
           await prometheus.untilAlert("TmErrorBudgetFast", "fires");
           await prometheus.untilAlert("TmErrorBudgetSlow", "fires");
           await prometheus.untilAlert("TmSettlementsPending", "fires");
-          // It continues for as long as the fault does, though no batch is tried any more.
+          // The alert fires for as long as the fault lasts, although no batch is tried any more.
           await sleep(15_000);
           await prometheus.untilAlert("TmReservesFail", "fires");
           proxy.set("up");

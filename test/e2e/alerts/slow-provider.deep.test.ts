@@ -66,7 +66,7 @@ describe.skipIf(!hasPrometheus)("an alert ends when its runbook is followed", ()
     );
   }
 
-  /** Its manifest is read again by itself. */
+  /** Lowers the provider's priority in its manifest, which the gateway reloads by itself. */
   function rankLower(providerId: string): void {
     for (const name of readdirSync(gateway.config.manifestsDir)) {
       const file = join(gateway.config.manifestsDir, name);

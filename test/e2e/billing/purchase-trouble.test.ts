@@ -11,7 +11,7 @@ import {
 import { closeRow, keyOf, pinPrices, reserveRow } from "../../support/ledger-rows.ts";
 import { testOperator } from "../../support/test-operator.ts";
 
-/** Every event arrives at once, once. */
+/** Every event arrives immediately and once. */
 const fixture = withBillingFixture();
 
 describe("a payment that differs from its purchase is parked and credits nothing:", () => {
@@ -123,7 +123,7 @@ describe("refunds and disputes", () => {
       availableMicroUsd: -8n * MICRO_PER_USD,
       heldMicroUsd: 3n * MICRO_PER_USD,
     });
-    // Money that a hold releases is taken at once, in flight or not.
+    // Money that a hold releases pays the debt at once.
     await ledger.closeBatch([closeRow(2n as AttemptId, MICRO_PER_USD)]);
     expect(await fixture.billings[0].owed(orgId)).toBe(6n * MICRO_PER_USD);
     const gift = { orgId, amountMicroUsd: microUsd(MICRO_PER_USD), ref: `gift ${orgId}` };

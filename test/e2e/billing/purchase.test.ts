@@ -15,7 +15,7 @@ import { silentLog } from "../../support/silent-log.ts";
 const DAY_MS = 86_400_000;
 const MINUTE_MS = 60_000;
 
-/** Every event arrives at once, once. */
+/** Every event arrives immediately and once. */
 const fixture = withBillingFixture();
 /** No event ever arrives. */
 const undelivered = withBillingFixture({ delivery: () => [] });

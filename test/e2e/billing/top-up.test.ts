@@ -63,7 +63,7 @@ const charges = (org = orgId): number =>
   [...fixture.checkout.book.payments.values()].filter((each) => each.metadata["org_id"] === org)
     .length;
 
-/** Takes what is there, as requests would. */
+/** Spends the whole balance, as requests would. */
 async function spend(): Promise<void> {
   await fixture.backend.query("update top_up_rule set below = 1000000000 where org_id = $1", [
     orgId,
@@ -235,7 +235,7 @@ describe("a charge that fails", () => {
     "without an answer (%s) is repeated under the same key, charges once and pauses nothing",
     async (fault) => {
       orgId = await orgWithRule(fixture);
-      // One more for the client's own second try, which a 429 has not.
+      // The client retries once by itself, except after a 429.
       fixture.checkout.chargeFaults.push(...(fault === "busy" ? [fault] : [fault, fault]));
       await fixture.billings[0].topUpRound();
       await fixture.checkout.webhooks.settled();

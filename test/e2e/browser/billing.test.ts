@@ -88,7 +88,7 @@ describe.skipIf(!hasChromium)("buying credit", () => {
     await pageShown(page);
     const left = page.getByRole("row", { name: "$10.00" });
     await left.getByText("Not paid").waitFor();
-    // The address that a payer comes back to, without a payment.
+    // The payer opens the return address without having paid.
     await left.getByRole("link", { name: "Check again" }).click();
     await page.getByText("has not confirmed a payment yet").waitFor();
     await page.getByText("This page updates automatically").waitFor();
@@ -159,7 +159,7 @@ describe.skipIf(!hasChromium)("buying credit", () => {
     await open(page, "/billing");
     await page.getByRole("link", { name: "Balance: $15.00 available" }).waitFor();
     await page.getByRole("row", { name: "Dispute won" }).getByText("+$15.000000").waitFor();
-    // An organization that has had credit does not get the low limit of unfunded ones again.
+    // An organization that had credit once does not get the unfunded limit again.
     await expect.poll(() => page.getByText(UNFUNDED).count()).toBe(0);
     expect((await sessionOf(fixture, page)).is_funded).toBe(true);
     expect(complaints).toEqual([]);

@@ -29,7 +29,7 @@ import { runSql } from "../../support/sql.ts";
 
 const ROUTER = resolve(import.meta.dirname, "../../../console/src/app/router.tsx");
 const THEMES: readonly Theme[] = ["light", "dark"];
-/** Every width in every theme; each differs from the one before in one of both. */
+/** Every width in every theme; each view changes only one of the two. */
 const ALL_VIEWS: readonly View[] = [
   { width: 1280, theme: "light" },
   { width: 1280, theme: "dark" },
@@ -40,12 +40,12 @@ const ALL_VIEWS: readonly View[] = [
   { width: 360, theme: "dark" },
   { width: 360, theme: "light" },
 ];
-/** Pages with little on them are in want of space on a phone, if anywhere. */
+/** Views for pages with little content, which lack space on a phone at most. */
 const LITTLE_VIEWS: readonly View[] = [
   { width: 1280, theme: "light" },
   { width: 360, theme: "dark" },
 ];
-/** Far above what a tour takes on a busy machine. */
+/** Milliseconds; far more than a tour takes on a busy machine. */
 const TOUR_TIMEOUT_MS = 600_000;
 
 /** Every page of the router with its title; ids come from the account. */
@@ -355,7 +355,7 @@ function failing(fault: string): object {
   return { messages: [{ role: "user", content: `${fault} Hello` }] };
 }
 
-/** All faults of all pages are reported at once: one run shows what there is to do. */
+/** All faults of these pages, so that one run reports all of them. */
 async function faultsOn(visitor: Visitor, tour: Tour): Promise<readonly string[]> {
   const { page, complaints } = visitor;
   const faults: string[] = [];

@@ -16,7 +16,7 @@ import { runSql } from "../../support/sql.ts";
 import { withConsole } from "../../support/console-fixture.ts";
 import { at, textAt } from "../../support/http-call.ts";
 
-/** Less than the worst case of the smallest call, so that it refuses every one. */
+/** A cap below the worst case of the smallest call, so that it refuses every call. */
 const TINY_USD = "0.0001";
 
 const fixture = withConsole();
@@ -385,7 +385,7 @@ describe.skipIf(!hasChromium)("the keys page", () => {
       expect(file !== "requests.csv" || text.includes("Playground")).toBe(true);
     }
     const reported = (await answers.all()).filter(({ text }) => text.includes(managed));
-    // The refusal of its page may name what was asked for.
+    // A 404 may name the requested page.
     expect(reported.filter(({ status }) => status !== 404)).toEqual([]);
     expect(ann.complaints).toEqual([]);
   });
@@ -406,7 +406,7 @@ interface Noted {
   readonly text: string;
 }
 
-/** Records every API answer of this page from now on; `all` waits for pending ones. */
+/** Records every API answer of this page from now on; `all` waits for pending answers. */
 function noteAnswers(page: Page): { all(): Promise<readonly Noted[]> } {
   const noting: Promise<Noted>[] = [];
   page.on("response", (response) => {
@@ -416,7 +416,7 @@ function noteAnswers(page: Page): { all(): Promise<readonly Noted[]> } {
       route: `${response.request().method()} ${pathname}`,
       status: response.status(),
       cacheControl: response.headers()["cache-control"],
-      // An answer that came after its page was left is nowhere.
+      // The body of an answer is gone when its page was left.
       text: await response.text().catch(() => ""),
     });
     noting.push(noted());

@@ -152,7 +152,7 @@ describe.skipIf(!hasChromium)("the limits page", () => {
     await save(dialog);
     await dialog.getByText(/^This stops all requests until 1 /).waitFor();
     await expectAccessible(page, "a cap that stops requests");
-    // Another amount is another question.
+    // Another amount needs another confirmation.
     await field.fill("0.000001");
     await save(dialog);
     await dialog.getByText("of $0.000001 is already spent").waitFor();
@@ -270,7 +270,7 @@ function idOf({ headers }: HttpAnswer): string {
   return String(headers["x-request-id"]);
 }
 
-/** The id of an answered request once its record can be read: it is written just after. */
+/** The id of an answered request once its record, which is written later, can be read. */
 async function recorded(page: Page, answer: HttpAnswer): Promise<string> {
   const requestId = idOf(answer);
   await until("the request is recorded", async () => {

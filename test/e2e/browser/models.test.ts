@@ -43,7 +43,7 @@ const OPEN_HOUSE = simulatorManifest({
     STAGED,
   ],
 });
-/** Prices by size, announced ones, and where they were read. */
+/** Prices by prompt size, announced prices, and their sources. */
 const TERMS = {
   price_tiers: [{ above_prompt_tokens: 4_000, pricing: pricing("2", "20") }],
   price_changes: [{ from: "2098-01-01T00:00:00Z", pricing: pricing("3", "10") }],
@@ -62,7 +62,7 @@ const dedicated = withPrivateListing(
     priority: 1,
     models: [
       textModel("m/private", { released: "2026-06-01" }),
-      // Public elsewhere: the model is shown, this listing of it never.
+      // The model is public at another provider, and this listing of it is never shown.
       textModel("m/newest", { released: "2026-07-01" }),
     ],
   }),
@@ -338,7 +338,7 @@ async function openFilters(page: Page): Promise<void> {
   await page.getByRole("button", { name: /^Filters/ }).click();
 }
 
-/** The models without a name of their own are named by their ids. */
+/** The ids of the shown models, which have no other names. */
 async function shownIds(page: Page): Promise<readonly string[]> {
   return await page.getByRole("table", { name: "Models" }).getByRole("link").allInnerTexts();
 }

@@ -90,7 +90,7 @@ describe.skipIf(!hasChromium)("optimize searches", () => {
     await page.reload();
     await answers.getByLabel("Prompt 1, answer of test/dear").getByText(secret).waitFor();
 
-    // Its spend is the organization's, under the search's own name, and its key is nowhere.
+    // The organization's requests show the search's name and never its key.
     const requests = await ask(fixture, page, "GET /api/console/requests");
     expect(JSON.stringify(requests.json)).toContain(`Optimize search ${name}`);
     const keys = await ask(fixture, page, "GET /api/console/keys");

@@ -42,10 +42,10 @@ const FREE = {
   ],
 };
 
-/** Its answers come as far as a test lets them: nothing has to be watched in a hurry. */
+/** A provider whose answers advance only as far as a test lets them. */
 const gate = withResource(openGate);
 
-/** The cheapest is the one that a new conversation begins with. */
+/** A new conversation starts with the cheapest of these models. */
 const manifests = (): readonly object[] => [
   simulatorManifest({
     provider: "gate",
@@ -132,7 +132,7 @@ describe.skipIf(!hasChromium)("the playground's chat", () => {
     await text.waitFor();
     await page.getByRole("button", { name: "Stop" }).click();
     await answer.getByText("Stopped by you").waitFor();
-    // The next message can be sent at once; the provider is read on for a while, then it is paid.
+    // The next message can be sent at once, while the gateway still reads the provider.
     await page.getByRole("button", { name: "Send", exact: true }).waitFor();
     rest.release();
     await answer.getByText(/^cost \$/).waitFor();
@@ -214,7 +214,7 @@ describe.skipIf(!hasChromium)("the playground's chat", () => {
       .waitFor();
     expect(JSON.stringify(sentBodies(prompt).get("test/rich"))).toContain(PIXEL.toString("base64"));
 
-    // A model that takes no pictures is not sent the conversation, and the page says which it is.
+    // The page names a model that accepts no images, and does not send it the conversation.
     await chooseModel(page, "Plain");
     await page
       .getByText("Plain does not accept images, and this conversation has pixel.png.")

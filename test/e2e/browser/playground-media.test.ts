@@ -63,7 +63,7 @@ describe.skipIf(!hasChromium)("the playground's images, videos and decisions", (
     await expect.poll(() => optionsOf(page, "Size")).toEqual(["1024x1024", "1536x1024"]);
     await page.getByLabel("Size", { exact: true }).selectOption("1536x1024");
     await page.getByLabel("Quality").selectOption("low");
-    // More than four is not to be had: the field takes the most there is.
+    // The field reduces a number above four to the maximum of four.
     const count = page.getByRole("spinbutton", { name: "Images" });
     await count.fill("9");
     await count.blur();
@@ -118,7 +118,7 @@ describe.skipIf(!hasChromium)("the playground's images, videos and decisions", (
     await job.getByText("Queued").waitFor();
     await expectAccessible(page, "a job that runs");
     clock.forward(3 * STATE_MS);
-    // A job continues when its page is closed, and the list comes back with it.
+    // The job continues when its page is closed, and a reload lists it again.
     await page.reload();
     await job.getByText("Completed").waitFor();
     await job.getByText("cost $0.30").waitFor();
@@ -183,7 +183,7 @@ function videoParameters(): object {
   };
 }
 
-/** The values of a list, without the one that leaves the choice to the provider. */
+/** The values of a select, without the one that leaves the choice to the provider. */
 async function optionsOf(page: Page, label: string): Promise<readonly string[]> {
   const values = await page
     .getByLabel(label, { exact: true })

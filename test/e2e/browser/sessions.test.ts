@@ -37,7 +37,7 @@ async function signedIn(name: string, path: string): Promise<Visitor> {
   fixture.provider.signInAs(newcomer(name));
   await visitor.page.goto(`${fixture.url}/auth/start`);
   await pageShown(visitor.page);
-  // A key that is not saved yet would come before the page that was asked for.
+  // An unsaved key would be shown before the requested page.
   if (visitor.page.url().endsWith("/welcome")) {
     await visitor.page.getByRole("button", { name: "I saved it" }).click();
     await visitor.page.getByText("This key is not shown again.").waitFor();
@@ -126,7 +126,7 @@ describe.skipIf(!hasChromium)("a session", () => {
 });
 
 describe.skipIf(!hasChromium)("an invitation", () => {
-  /** Presses what an owner presses; the link that the dialog shows, once. */
+  /** Invites a person in the dialog; returns the link that it shows once. */
   async function invite({ page }: Visitor, email: string, role: string): Promise<string> {
     await page.getByRole("button", { name: "Invite", exact: true }).click();
     const form = page.getByRole("dialog", { name: "Invite to the organization" });
@@ -161,7 +161,7 @@ describe.skipIf(!hasChromium)("an invitation", () => {
     expect(to).toEqual([email]);
     expect(source.replaceAll("=\r\n", "").replaceAll("=3D", "=")).toContain(link);
 
-    // Without the link: the verified address is enough.
+    // The guest does not open the link, because the verified address is enough.
     const guest = await newVisitor(browser);
     const { page } = guest;
     fixture.provider.signInAs(newcomer("jon"));

@@ -59,7 +59,7 @@ describe.skipIf(!hasChromium)("every page", () => {
     await field.waitFor({ state: "detached" });
     await page.keyboard.press("Control+k");
     await field.fill("test/b");
-    // Selected: the list is the one of this text, not the whole one of a moment ago.
+    // A selected option proves that the list is already filtered by this text.
     const found = page.getByRole("option", { name: "test/b", selected: true });
     await found.waitFor();
     const first = await found.textContent();
@@ -111,7 +111,7 @@ describe.skipIf(!hasChromium)("every page", () => {
     await page.keyboard.press("g");
     await page.keyboard.press("b");
     await page.keyboard.press("?");
-    // The palette comes with a modifier, so it answers, and nothing else did before it.
+    // The palette's shortcut has a modifier, so it works, while the single keys did nothing.
     await page.keyboard.press("Control+k");
     await page.getByRole("combobox", { name: "Search pages, keys, and models" }).waitFor();
     await expect.poll(() => dialog.count()).toBe(0);
@@ -136,7 +136,7 @@ describe.skipIf(!hasChromium)("every page", () => {
     await page.keyboard.press("/");
     const focused = page.locator("input:focus");
     await focused.waitFor();
-    // Typing is typing: letters go nowhere else.
+    // Letters typed into a field trigger no shortcut.
     await page.keyboard.type("gk?");
     await expect.poll(() => focused.inputValue()).toBe("gk?");
     expect(new URL(page.url()).pathname).toBe("/models");

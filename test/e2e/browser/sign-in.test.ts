@@ -98,7 +98,7 @@ describe.skipIf(!hasChromium)("signing in", () => {
     await page.getByRole("alert").getByRole("button", { name: "Add credit" }).click();
     await page.getByRole("button", { name: "Pay $25.00" }).click();
     await page.getByRole("button", { name: "Pay with test money" }).click();
-    // Back without a step between, and the key is still there.
+    // Back leads directly to the welcome page, and the key is still there.
     await page.waitForURL(`${fixture.url}/welcome`);
     await expect.poll(() => page.locator("[data-secret]").innerText()).toBe(key);
     await page.getByText("Your balance is $25.00").waitFor();
@@ -240,7 +240,7 @@ describe.skipIf(!hasChromium)("signing in", () => {
       await page.waitForURL(`${fixture.url}/welcome`);
       await page.getByRole("button", { name: "I saved it" }).click();
       await page.getByText("This key is not shown again.").waitFor();
-      // A second time there is no key to show, so the way back is taken; then with a session there.
+      // The second sign-in has no key to show, so it returns; the third has a session already.
       for (const path of ["/auth/start", "/sign-in", "/auth/recheck"]) {
         await page.goto(`${fixture.url}${path}?${query}`);
         await page.getByRole("heading", { name: "Overview", level: 1 }).waitFor();

@@ -39,7 +39,7 @@ describe.skipIf(!hasChromium)("the tables of the console", () => {
       const name = `a service with quite a long name, number ${String(at).padStart(2, "0")}`;
       return await makeKey(fixture, ann.page, { name });
     };
-    // The first one is the oldest; in which order the others come does not matter.
+    // Only the first key must be the oldest; the order of the others does not matter.
     await make(0);
     await Promise.all(Array.from({ length: KEYS - 1 }, (_none, at) => make(at + 1)));
   });
@@ -152,7 +152,7 @@ async function isFocused(target: Locator): Promise<boolean> {
   return (await target.and(target.page().locator(":focus")).count()) > 0;
 }
 
-/** How much of the table is out of sight at its right. */
+/** The pixels of the table that are hidden at its right. */
 async function hiddenPx(page: Page, name: string): Promise<number> {
   const frame = page.getByRole("group", { name, exact: true });
   return await frame.evaluate(({ scrollWidth, clientWidth }) => scrollWidth - clientWidth);

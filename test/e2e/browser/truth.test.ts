@@ -39,7 +39,7 @@ import { dollars, simulatorManifest, textModel } from "../../support/gateway.ts"
 import { at, textAt, type HttpAnswer } from "../../support/http-call.ts";
 import { imageManifest, imageModel } from "../../support/image-models.ts";
 
-/** Dollars per million tokens: for the provider that is tried first, and for a cheaper one after it. */
+/** Dollars per million tokens of the provider that is tried first, and of a cheaper later one. */
 const PRICES = {
   "test/two": { first: ["3", "9"], later: ["1", "2"] },
   "test/mid": { first: ["2", "4"], later: undefined },
@@ -214,7 +214,7 @@ describe.skipIf(!hasChromium)("what a page says is what the gateway does", () =>
       await open(page, path);
       for (const field of await page.locator("main textarea:enabled").all()) await field.fill("x");
       for (const button of await page.locator("main button:enabled:visible").all()) {
-        // What opens or hides others may have taken it away.
+        // Another button may have hidden this one.
         const name = await button.innerText({ timeout: 100 }).catch(() => "");
         if (NOT_PRESSED.test(name)) continue;
         await button.click({ timeout: 500 }).catch(() => undefined);
@@ -255,7 +255,7 @@ describe.skipIf(!hasChromium)("what a page says is what the gateway does", () =>
 
     async function expectSays(word: string): Promise<void> {
       await panel.getByText(word, { exact: true }).waitFor();
-      // Every checked box is in force: there is nothing that could be checked and not be.
+      // Every checked box is a rule in force.
       expect(await panel.getByRole("switch").count()).toBe(0);
     }
   });
@@ -265,7 +265,7 @@ describe.skipIf(!hasChromium)("what a page says is what the gateway does", () =>
     await open(page, "/optimize");
     await page.getByRole("textbox", { name: "Name", exact: true }).fill("A contest");
     await page.getByRole("textbox", { name: "Prompts" }).fill("one\ntwo\nthree");
-    // Found by a part of the id, and taken by Enter.
+    // The model is found by a part of its id and chosen with Enter.
     for (const id of ["t/two", "t/mid"]) {
       await page.getByRole("combobox", { name: "Models" }).fill(id);
       await page.getByRole("option").first().waitFor();
@@ -475,7 +475,7 @@ describe.skipIf(!hasChromium)("what a page says is what the gateway does", () =>
   });
 });
 
-/** Runs a printed call as a shell does, and gives the status of its answer. */
+/** Runs a printed call in a shell, and returns the status of its answer. */
 async function statusOf(code: string, key: string): Promise<string> {
   const { stdout } = await promisify(execFile)(
     "sh",
@@ -505,14 +505,14 @@ const VIEWED = [
   "/settings/alerts",
   "/docs/quick-start",
 ];
-/** Buttons without a call to the gateway, and the one that every member may press. */
+/** Names of buttons that call no route, and of the one that every member may press. */
 const NOT_PRESSED = /^$|Leave|Copy|Columns|Get code|Shell|curl|Python|TypeScript/;
 
 function idOf({ headers }: HttpAnswer): string {
   return String(headers["x-request-id"]);
 }
 
-/** The record of a request, once there is one and it has ended. */
+/** The record of a request once it has ended. */
 async function recorded(page: Page, answer: HttpAnswer): Promise<RequestDetail> {
   let detail: RequestDetail | undefined;
   await until("the request is recorded", async () => {

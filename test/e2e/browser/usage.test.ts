@@ -159,7 +159,7 @@ describe.skipIf(!hasChromium)("the usage page", () => {
     await expectView();
     await page.getByRole("button", { name: "Clear filters" }).click();
     await page.waitForURL((url) => !url.searchParams.has("status"));
-    // Several ticks in one menu are one step.
+    // Several boxes checked in one menu are one step of Back.
     await page.goBack();
     await page.waitForURL((url) => url.searchParams.get("status") === "succeeded,cancelled");
     await page.getByRole("button", { name: "Remove the filter Status: Cancelled" }).click();

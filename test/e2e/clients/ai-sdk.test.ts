@@ -27,9 +27,9 @@ interface ProviderSettings {
 interface Provider {
   readonly name: string;
   readonly open: (settings: ProviderSettings) => (modelId: string) => LanguageModel;
-  /** Whether the package hands on fields of the usage that it does not know. */
+  /** True if the package passes on unknown fields of the usage. */
   readonly reportsCost: boolean;
-  /** Whether the package shows an error that comes inside of a stream. */
+  /** True if the package reports an error inside a stream. */
   readonly reportsStreamError: boolean;
 }
 
@@ -40,7 +40,7 @@ interface Provider {
 const PROVIDERS: readonly Provider[] = [
   {
     name: "@ai-sdk/openai",
-    // Called plainly it would ask /v1/responses, which the gateway does not have.
+    // Its default API is /v1/responses, which the gateway does not have.
     open: (settings) => (modelId) => createOpenAI(settings).chat(modelId),
     reportsCost: false,
     reportsStreamError: false,
@@ -269,7 +269,7 @@ describe.each(PROVIDERS)("$name", ({ open, reportsCost, reportsStreamError }) =>
       expect(fault.message).toContain("max_tokens");
     });
 
-    // The framework tries every 429 again when it is let: it does not know x-should-retry.
+    // The framework retries every 429, because it ignores x-should-retry.
     test("an empty balance is a 429 that reaches no provider", async () => {
       const poor = await gateway.account("0.000100");
       const calls = gateway.simulator.counts().total;
@@ -310,7 +310,7 @@ const DEFAULTS = {
   maxRetries: 0,
   maxOutputTokens: 256,
   stopWhen: stepCountIs(3),
-  // Without it the framework prints every error of a stream.
+  // Without this handler the framework prints every error of a stream.
   onError: (): void => {},
 };
 

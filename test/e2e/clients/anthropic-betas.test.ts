@@ -19,7 +19,7 @@ const tool: Anthropic.Beta.BetaTool = {
   input_schema: { type: "object", properties: { city: { type: "string" } } },
 };
 
-/** The fields that only a beta opens which the gateway does not hand on: the answer is the same without. */
+/** Fields of betas that the gateway drops, because the answer is the same without them. */
 const DROPPED: readonly (readonly [string, string, Partial<Params>])[] = [
   [
     "context-management-2025-06-27",

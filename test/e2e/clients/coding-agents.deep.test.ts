@@ -40,7 +40,7 @@ async function follow(
   return { run: await followGuide(heading, input), account };
 }
 
-/** The command that asks each agent one question, by the one that the console's page shows. */
+/** For each agent, the shown command and the command for one question that replaces it. */
 const ASKED = {
   "Claude Code": [/^claude /m, 'claude -p "say pong" '],
   opencode: [/^opencode$/m, 'opencode run "say pong"'],
@@ -61,7 +61,7 @@ async function runSnippet(label: keyof typeof ASKED, modelId: string): Promise<F
   return { run: await runPrinted(code.replace(opened, asked), input), account };
 }
 
-/** It said what the simulated model says, and what that cost was debited. */
+/** Checks that the agent printed the simulated model's answer, and that its cost was debited. */
 async function expectAnswered({ run, account }: Followed): Promise<void> {
   expect(run.code, run.stderr).toBe(0);
   expect(run.stdout).toMatch(/You said: [^]*say pong/);

@@ -27,11 +27,11 @@ interface Opened {
 interface Client {
   readonly name: string;
   readonly open: (opened: Opened) => ChatModel;
-  /** Where an error keeps the error object of the body. */
+  /** The path to the body's error object in an error. */
   readonly errorAt: string;
-  /** Where that object names our class. */
+  /** The path to the gateway's error class in that object. */
   readonly classAt: string;
-  /** The client's reading of the whole usage when it streams. */
+  /** The usage that the client reports of a stream with this whole usage. */
   readonly readOfStream: (whole: Tokens, modelId: string) => Tokens;
 }
 

@@ -74,7 +74,7 @@ describe("destinations of alerts", () => {
   test("can be the caller's own address, once; a test mail arrives and is in the log", async () => {
     const bob = await fixture.signIn(newcomer("bob"));
     const body = { channel: "email" };
-    // There from the first sign-in on; one that was removed can be added again.
+    // The address exists since the first sign-in, and can be added again after it was removed.
     const { json: alerts } = await bob.do(`GET ${ALERTS}`);
     const [first] = listAt(alerts, "destinations");
     await bob.do(`POST ${ALERTS}/destinations/${textAt(first, "destination_id")}/remove`);
@@ -113,7 +113,7 @@ describe("destinations of alerts", () => {
   });
 });
 
-/** The link of the newest of so many e-mails that a mailbox got. */
+/** Waits for `count` e-mails to this address; returns the link of the newest. */
 async function linkTo(address: string, count = 1): Promise<string> {
   const found = (): readonly string[] =>
     mail.received
@@ -162,7 +162,7 @@ describe("an address that is no member's", () => {
     const alert = mail.received.findLast(({ to }) => to.includes("ops@acme.example"));
     expect(alert?.source).toMatch(/^List-Unsubscribe-Post: List-Unsubscribe=One-Click/m);
     expect((await httpCall(stop)).status).toBe(200);
-    // As the button of a mail program posts it.
+    // A mail program's unsubscribe button posts this body.
     const form = { "content-type": "application/x-www-form-urlencoded" };
     const body = "List-Unsubscribe=One-Click";
     const stopped = await httpCall(stop, { method: "POST", headers: form, body });

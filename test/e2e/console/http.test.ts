@@ -96,7 +96,7 @@ const ODD_PARTS = [
   "a".repeat(3_000),
 ];
 
-/** In a quick run each place gets one part in six, the next place the parts after it. */
+/** All odd parts; in a quick run every sixth, starting one further at each call. */
 function* oddPartsInTurn(): Generator<readonly string[]> {
   const step = quickOrDeep(6, 1);
   for (let turn = 0; ; turn += 1) yield ODD_PARTS.filter((_, index) => (index + turn) % step === 0);
@@ -113,7 +113,7 @@ function prefixesOf(paths: readonly string[]): readonly string[] {
   return [...found];
 }
 
-/** As it is written, on a connection of its own: no client of ours tidies the path. */
+/** Sends the path unchanged over a raw connection, because HTTP clients normalize paths. */
 async function statusOf(
   base: string,
   asked: { readonly method: string; readonly path: string },

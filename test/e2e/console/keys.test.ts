@@ -29,7 +29,7 @@ describe("a key made in the console", () => {
       origin: "console",
       rpm_ceiling: 300,
       rpm: null,
-      // Until there is credit.
+      // The limit applies until the organization has credit.
       rpm_effective: 20,
       cap_usd: null,
       disabled_at: null,
@@ -258,7 +258,7 @@ describe("disabling a key", () => {
     expect(Date.parse(since)).toBeGreaterThan(0);
     const again = await ann.ask(route, { body: { confirm_name: "old one" } });
     expect(at(again.json, "disabled_at")).toBe(since);
-    // Never used before, so no copy of it is kept anywhere.
+    // The key was never used before, so no process has cached it.
     const models = await httpCall(`${fixture.gateway.url}/v1/models`, { headers: bearer(secret) });
     expect(models.status).toBe(401);
     for (const path of ["enable", "undisable", "restore"]) {
@@ -314,7 +314,7 @@ describe("a raw key", () => {
 });
 
 describe("a key that is rotated", () => {
-  // A person with an organization of its own: changes of settings are counted by the minute.
+  // Bob has a separate organization, because changes of settings are limited by the minute.
   let bob: Person;
   beforeAll(async () => {
     bob = await fixture.signIn(newcomer("rob"));

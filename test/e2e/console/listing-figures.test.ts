@@ -11,7 +11,7 @@ const SHARED = "GET /api/listing-figures.json";
 const ann = withPerson(shown, "ann");
 const bob = withPerson(shown, "bob");
 
-/** Sums up yesterday: 24 hours with calls, of which a share succeeded. */
+/** Writes the sums of yesterday: 24 hours with `succeeded` and `failed` calls. */
 async function sumUp(orgId: OrgId, succeeded: number, failed: number): Promise<void> {
   await runSql(
     shown.gateway,

@@ -15,7 +15,7 @@ import { testOperator } from "../../support/test-operator.ts";
 import { newcomer, withProviderConsole } from "./provider-fixture.ts";
 
 const REFUSALS = 3;
-/** The key of a search, as its account makes one. */
+/** The fields of a search's key. */
 const SEARCHING = { name: "search", origin: "optimize", requestsPerMinuteCeiling: 60 } as const;
 const ROUTE = "/v1/chat/completions";
 const installation = withProviderConsole({ settings: { refusalsPerMinute: REFUSALS } });
@@ -92,7 +92,7 @@ function seen({ status, headers, text }: HttpAnswer): Seen {
   };
 }
 
-/** Whatever a new account begins with, it has this much then. */
+/** Brings a new organization's balance to this amount, whatever starting credit it has. */
 async function grantExactly(orgId: OrgId, usd: string): Promise<void> {
   const { recordStore } = installation.gateway.backend;
   const { settledMicroUsd } = await recordStore.balance(orgId);

@@ -21,11 +21,11 @@ const fixture = withProviderConsole({
   settings: { operators: "boss@example.com, Other@Example.com" },
 });
 
-/** Callers who are not operators, of every kind. */
+/** Every kind of caller that is not an operator. */
 const people: Record<string, Person> = {};
 const boss = withPerson(fixture, "boss");
 const customer = withPerson(fixture, "customer");
-/** Has a key, and made one call with it. */
+/** A customer with a key that made one call. */
 const caller = withPerson(fixture, "caller");
 let secret = "";
 let callId = "";

@@ -15,7 +15,7 @@ const fixture = withProviderConsole({
 /** One member of each role in the same organization. */
 const members = new Map<Role, Person>();
 
-/** A route after which the person cannot be used again: its own organization makes it an owner. */
+/** After this route the person is owner of a new organization, and cannot be used again. */
 const LAST = "POST /api/console/leave";
 
 beforeAll(async () => {
@@ -31,7 +31,7 @@ beforeAll(async () => {
   }
 });
 
-/** The table that people read: what the page says of each route and role. */
+/** The table of routes and roles on the documentation page. */
 function documented(): ReadonlyMap<string, Readonly<Record<Role, string>>> {
   const page = readFileSync(join(import.meta.dirname, "../../../docs/reference/roles.md"), "utf8");
   const rows = page

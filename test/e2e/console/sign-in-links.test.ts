@@ -7,7 +7,7 @@ const fixture = withConsole();
 
 const FORM = "application/x-www-form-urlencoded";
 
-/** Sends the form of a link, as its own page does where `headers` does not say otherwise. */
+/** Sends the form of a link as its page does, unless `headers` differ. */
 async function send(
   link: string,
   { headers, body = {} }: { readonly headers?: HttpCall["headers"]; readonly body?: object } = {},
@@ -20,7 +20,7 @@ async function send(
   });
 }
 
-/** A link that says of no address whose it is. */
+/** A link that is not bound to an address. */
 async function openLink(): Promise<string> {
   return (await fixture.gateway.running.makeClaimLink()) ?? "";
 }

@@ -21,7 +21,7 @@ const fixture = withConsole(() => ({
   },
 }));
 
-/** As `console-link --email` does it, in a browser that may be signed in as another person. */
+/** Signs in by a link as `console-link --email` makes it; the browser may have a session. */
 async function signIn(browser: CookieBrowser, email: string): Promise<string> {
   const link = new URL(await fixture.claimLink(email));
   await browser.open(link.href);
@@ -130,7 +130,7 @@ test("an invitation has no link from the organization's name, and goes to the ex
 test("all organizations together send a limited number of invitations an hour", async () => {
   const before = mails.received.length;
   let state: unknown = "sent";
-  // Twice as many, in case that the hour ends meanwhile.
+  // The count is twice the limit, because the hour may end meanwhile.
   for (let nr = 0; nr < 25 && state === "sent"; nr += 1) {
     const browser = new CookieBrowser();
     await signIn(browser, `stranger${nr}@example.com`);

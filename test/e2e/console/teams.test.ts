@@ -211,7 +211,7 @@ describe("a person who was invited before the first sign-in", () => {
     const again = await fixture.signIn(newcomer("slow-one"));
     const session = async (): Promise<unknown> => (await again.do("GET /api/console/session")).json;
     expect(await session()).toMatchObject({ is_undecided: true, has_reveal: false });
-    // One that is revoked leaves the choice of an own organization.
+    // After the invitation was revoked, the person can only open their own organization.
     await ann.do(`POST /api/console/invitations/${invitation.id}/revoke`);
     expect(await session()).toMatchObject({ is_undecided: true, invitations: [] });
     await again.do("POST /api/console/organizations/own");
@@ -267,7 +267,7 @@ describe("members", () => {
       balance: { settled_usd: "0.000000" },
     });
     expect(await actionsOf(cara)).toEqual(expect.arrayContaining(["member.remove"]));
-    // Signing in again does not lead back.
+    // A new sign-in does not lead back to the former organization.
     const again = await fixture.signIn(newcomer((await emailAt(ann)).split("@")[0] ?? ""));
     expect(again.orgId).not.toBe(ann.orgId);
   });
@@ -328,7 +328,7 @@ describe("a member who is removed or may no longer invite", () => {
     expect((await accept(alt, toAlt)).status).toBe(404);
     expect(listAt((await ann.do("GET /api/console/members")).json, "invitations")).toHaveLength(1);
     expect(await actionsOf(ann)).toContain("member.uninvite");
-    // By a machine's operator a person with an open invitation becomes a member without it.
+    // An operator adds a person with an open invitation as a member directly.
     const email = await emailAt(bystander);
     await fixture.gateway.backend.teamStore.add(ann.orgId, { email, role: "viewer" }, testOperator);
     expect(await orgsOf(bystander)).toContain(ann.orgId);
@@ -349,7 +349,7 @@ describe("a member who is removed or may no longer invite", () => {
       const [removal, accepted] = await Promise.all([
         ann.ask(`POST /api/console/members/${malId}/remove`),
         accept(first, early),
-        // Without the header it invites to the organization of their own, if the removal is first.
+        // Without the header the request would invite to mal's own organization after the removal.
         mal.ask("POST /api/console/invitations", {
           body: { email: late, role: "owner" },
           headers: { "x-tm-org": ann.orgId },
@@ -396,7 +396,7 @@ describe("a member who is removed or may no longer invite", () => {
     const mal = await joined(ann, "vanished", "owner");
     const puppet = await signedIn("puppet");
     const invitation = await invite(mal, await emailAt(puppet), "owner");
-    // As a program of before removes a member, which ends no invitation.
+    // An older release removes members like this, without revoking invitations.
     await runSql(fixture.gateway, "delete from org_member where account_id = $1 and org_id = $2", [
       await idOf(mal),
       ann.orgId,
@@ -498,7 +498,7 @@ describe("a session", () => {
     expect(await orgOf(bob)).toBe(ann.orgId);
     await bob.do(`POST /api/console/organizations/${own}/switch`);
     expect(await orgOf(bob)).toBe(own);
-    // A page that still shows the other one changes nothing here.
+    // A page that still shows the other organization cannot change this one.
     const headers = { "x-tm-org": ann.orgId };
     const stale = await bob.ask("PATCH /api/console/settings", { body: { name: "X" }, headers });
     expect(stale.status).toBe(409);

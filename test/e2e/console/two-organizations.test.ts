@@ -25,7 +25,7 @@ const fixture = withProviderConsole({
 });
 const ann = withPerson(fixture, "ann");
 const bob = withPerson(fixture, "bob");
-/** Bob's: by the placeholder that the contract gives them. */
+/** Bob's ids by their placeholder in the contract. */
 const bobs: Record<string, string> = {};
 /** Bob's keys that are never displayed. */
 let managed: readonly string[] = [];
@@ -43,7 +43,7 @@ const UNKNOWN: Readonly<Record<string, string>> = {
   request_id: "01900000-0000-7000-8000-000000000000",
 };
 
-/** Bodies that would be taken if the id were one's own. */
+/** Bodies that are valid for the caller's own ids. */
 const BODIES: Readonly<Record<string, object>> = {
   "PATCH /api/console/keys/:key_id": { name: "mine now", cap_usd: "1", rpm: 5 },
   "POST /api/console/keys/:key_id/disable": { confirm_name: "bobs" },
@@ -118,7 +118,7 @@ async function fillBobsOrganization(): Promise<void> {
 const customerRoutes = Object.entries(ROUTES)
   .filter(([, { access }]: [string, RouteContract]) => access !== "operator")
   .map(([name]) => name);
-/** Every organization has the same months, so what a statement contains is tested below. */
+/** Months are the same for every organization; the content of statements is tested below. */
 const routesWithIds = customerRoutes.filter((name) => name.replace(":month", "").includes(":"));
 
 function filled(route: string, ids: Readonly<Record<string, string>>): string {

@@ -186,7 +186,7 @@ describe("the log of requests", () => {
       expect((await ann.ask("GET /api/console/credit-ledger.csv")).status).toBe(200);
     }
     unsubscribe("http.server.request.start", note);
-    // One is the HTTP server's own.
+    // The HTTP server itself has one listener.
     expect([...sockets].map((socket) => socket.listenerCount("timeout"))).toEqual(
       [...sockets].map(() => 1),
     );

@@ -32,7 +32,7 @@ const HIDDEN = withPrivateListing(
 
 const fixture = withProviderConsole({ manifests: [LAB, OTHER, HIDDEN] });
 const ann = withPerson(fixture, "ann");
-/** The secrets that a report must not bring onto a page, though a signed one may say anything. */
+/** Secrets in a signed report, which a page must not show. */
 let secrets: readonly string[];
 const nowMs = Date.now();
 

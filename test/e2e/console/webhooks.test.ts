@@ -20,7 +20,7 @@ const receiver = withResource(
 const fixture = withResource(() =>
   openProviderFixture({ settings: { encryptionKey: Buffer.alloc(32, 7).toString("base64") } }),
 );
-/** As `serve` is by default: nothing private, and no encryption key. */
+/** A console with the defaults of `serve`: no private addresses and no encryption key. */
 const strict = withResource(() =>
   openProviderFixture({ manifests: [], settings: { allowPrivateUpstreams: false } }),
 );
@@ -28,7 +28,7 @@ const silent = withResource(
   () => startNameServer("silent"),
   (server) => server.close(),
 );
-/** Where a stranger's names are asked for at a name server that never answers. */
+/** A console whose name server never answers. */
 const asking = withResource(() =>
   openProviderFixture({
     manifests: [],
@@ -255,7 +255,7 @@ test("slow name servers block no thread, and refused webhooks count as changes o
   const answers = await Promise.all(Array.from({ length: 70 }, (_, n) => save(n)));
   hook.disable();
   expect(systemLookups - before).toBe(0);
-  // Two were asked for, and added as their names may get an address later.
+  // Two names were looked up and saved, because they may get an address later.
   expect(answers.filter(({ status }) => status === 200)).toHaveLength(2);
   expect(new Set(silent.asked).size).toBe(2);
   const refused = answers.filter(({ status }) => status === 429);

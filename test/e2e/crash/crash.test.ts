@@ -8,7 +8,7 @@ import { MATRIX, QUICK_ROWS } from "./matrix.ts";
 import { doomedStates, expectServedAgain } from "./scenario.ts";
 import { expectServedOut } from "./sigterm.ts";
 
-/** Where a start dies; the other points are a request's, and each has a row. */
+/** The fail points of a start; every other point is in a request and has a row in MATRIX. */
 const AT_START = ["joined", "recovered"] as const;
 
 const suite = crashSuite();

@@ -155,7 +155,7 @@ async function settleUnderLock(): Promise<WaitingSettlement> {
   await gateway.waitsAt("settle queued");
   const lock = await fixture.lockWallet(scenario.account);
   await gateway.goOn();
-  // In its batch, and then alone.
+  // The settlement waits in its batch first, and alone after that.
   await until("the settlement waits", async () =>
     (await waitingSessions(fixture.backend)).some((name) =>
       ["tokenmarket ledger", "tokenmarket late closings"].includes(name),

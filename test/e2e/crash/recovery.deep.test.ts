@@ -22,9 +22,9 @@ import {
 } from "./scenario.ts";
 import { putToSleep, type Sleeper } from "./sleepers.ts";
 
-/** Where instances die. */
+/** The installation whose instances are killed. */
 const suite = crashSuite();
-/** Where three instances sleep past their leases and a fourth one lives; they do so meanwhile. */
+/** The installation in which three instances are paused past their leases, beside a fourth. */
 let bedroom: CrashFixture;
 let one: CrashProcess;
 let two: CrashProcess;
@@ -102,7 +102,7 @@ test("an instance that wakes up sends nothing to a provider until it has joined 
     const refused = await ask(woken.url, scenario.doomed);
     expect(refused.status).toBe(503);
     expect(at(refused.json, "error", "metadata", "retryable")).toBe(true);
-    // The database answers, and this one has lost its lease: it alone is not ready.
+    // The database answers, so only the instance without a lease is not ready.
     await until("it is not ready", async () => {
       const probe = await get(woken.url, { key: scenario.account.key, path: "/readyz" });
       return probe.status === 503;

@@ -265,7 +265,7 @@ async function readyLine(child: ChildProcess): Promise<void> {
   });
 }
 
-/** The program itself: the only child of what made its space of process numbers. */
+/** The process of the program: the only child of the process that made its PID namespace. */
 function childOf({ pid }: ChildProcess): number {
   return Number(readFileSync(`/proc/${pid}/task/${pid}/children`, "utf8").trim());
 }

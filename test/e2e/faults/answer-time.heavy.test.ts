@@ -31,7 +31,7 @@ import { quickOrDeep } from "../../support/depth.ts";
  */
 const STEP_MS_MAX = 500;
 const RUNS = 4;
-/** The bytes of one read of a socket. */
+/** Bytes that one read of a socket returns at most. */
 const PIECE_BYTES = 65_536;
 
 function stepMs(step: () => void): number {
@@ -65,7 +65,7 @@ function longestMs(bridge: AnswerBridge, body: Buffer): number {
   return costOf(bridge, body).longestMs;
 }
 
-/** In a quick run the client of the other wire: its answer is read and written anew. */
+/** Both clients; in a quick run only that of the other wire, whose answer is translated. */
 function clientsOf(upstream: "wire_a" | "wire_b"): readonly ("wire_a" | "wire_b")[] {
   const [other, same] =
     upstream === "wire_a" ? (["wire_b", "wire_a"] as const) : (["wire_a", "wire_b"] as const);

@@ -38,7 +38,7 @@ afterAll(async () => {
   if (running.process.exitCode === null) await running.end("SIGTERM");
 });
 
-/** Where the database is: as root not always inside the folder that was asked for. */
+/** The database's folder from the log; run by root it may be outside the data folder. */
 function databaseFolder(): string {
   const lines = running.stderr().split("\n");
   const line = lines.find((one) => one.includes('"msg":"embedded PostgreSQL"'));

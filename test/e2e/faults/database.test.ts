@@ -6,7 +6,7 @@ import { PatientClock } from "../../support/clocks.ts";
 import { withGatewayBehindProxy } from "../../support/database-proxy.ts";
 import { expectUnavailable } from "../../support/unavailable.ts";
 
-/** Time that passes while this process runs: a busy machine is not the gateway's fault. */
+/** Counts only time in which this process runs, so that a busy machine causes no timeout. */
 const clock = new PatientClock();
 const { proxy, gateway, account } = withGatewayBehindProxy();
 
@@ -19,7 +19,7 @@ function asked(more: Partial<Ask> = {}): Ask {
   return { key: account.key, wire: "wire_a", model: "test/a", text: "hi", ...more };
 }
 
-/** A request passes again: the gateway found the way back by itself. */
+/** Waits until the gateway serves a request again. */
 async function recovers(): Promise<void> {
   proxy.set("up");
   await until("the gateway serves again", async () => {
@@ -138,7 +138,7 @@ describe("F38: the database does not answer", () => {
   }
 });
 
-/** The last bytes of a whole answer. */
+/** A pattern for the end of a complete answer. */
 function endOf(request: Ask | undefined): RegExp {
   if (request?.stream !== true) return /\}$/;
   return request.wire === "wire_a" ? /data: \[DONE\]\n\n$/ : /"message_stop"\}\n\n$/;

@@ -16,10 +16,10 @@ import { PatientClock } from "../../support/clocks.ts";
 const KEEPALIVE_MS = 20;
 const IDLE_MS = 300;
 
-/** Only silence reaches the short limits: the clock waits for a busy machine. */
+/** The clock waits for a busy machine, so that only silence reaches the short limits. */
 const clock = new PatientClock();
 
-/* A fault a listing: strikes of one must not cool the next. */
+/* Each fault has its own listing, so that its strikes cool down no other. */
 const FAULTS = [
   { name: "reset", fault: "reset:event:6", class: "upstream_error" },
   { name: "no-end-mark", fault: "no_terminal", class: "upstream_error" },
@@ -53,7 +53,7 @@ const gateway = withGateway(() => {
 });
 const account = withAccount(gateway, "100");
 
-/** A streamed question for a listing; the fault is said in its text. */
+/** A streamed request to a listing, with the fault in its text. */
 function askOf(given: { wire: Wire; upstream: Wire; name: string }, fault: string): Ask {
   const { wire, upstream, name } = given;
   const model = `${name}/${upstream}`;

@@ -11,7 +11,7 @@ import {
   withGateway,
 } from "../../support/gateway.ts";
 
-/** Only a silent provider reaches the short limit, and a cooldown ends when a test says so. */
+/** Reaches the short limit only for a silent provider; tests end cooldowns by moving it on. */
 const clock = new PatientClock();
 const gateway = withGateway({
   clock,
@@ -94,7 +94,7 @@ test("F61: a body nested 100,000 deep is refused at once and blocks no other", a
     const before = process.cpuUsage();
     const body = `{"model":"slow","max_tokens":5,"messages":${deep}}`;
     const refused = await post(gateway.url, { key: account.key, path, body });
-    // Time on the processor: that is how long others can have been kept waiting.
+    // Processor time bounds how long other requests were kept waiting.
     const { user, system } = process.cpuUsage(before);
     expect((user + system) / 1_000).toBeLessThan(1_000);
     expect(refused.status).toBe(400);

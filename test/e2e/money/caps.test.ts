@@ -43,7 +43,7 @@ function usd(amount: bigint): string {
 
 /** A request that is at the provider and stays there until it is let go. */
 interface Running {
-  /** Lets it end, and returns what it cost. */
+  /** Lets the request end; returns its cost. */
   end(): Promise<bigint>;
 }
 
@@ -80,7 +80,7 @@ async function setCap(account: TestAccount, scope: Scope, cap: bigint | null): P
   expect(isSet).toBe(true);
 }
 
-/** Refused before anything is sent or held. */
+/** Sends a request that must be refused before anything is sent or held. */
 async function refused(account: TestAccount, wire: Wire = "wire_a"): Promise<HttpAnswer> {
   const sent = provider.calls.length;
   const held = await gateway.backend.recordStore.balance(account.orgId);
@@ -178,7 +178,7 @@ describe.each(WIRES)("on %s", (wire) => {
       }),
     );
     const spent = await running.end();
-    // Now nothing is held, and the balance alone is too small.
+    // Nothing is held now, and the balance itself is too small.
     let left = 2n * WORST - 1n - spent;
     while (left >= WORST) left -= await spend(account);
     const dear = await refused(account, wire);

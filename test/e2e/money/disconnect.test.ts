@@ -48,7 +48,7 @@ const ROUTES: readonly Route[] = WIRES.flatMap((wire) =>
 
 let asked = 0;
 
-/** A request that its provider's call is known by. */
+/** A request with a mark by which its call at the provider is found. */
 function newAsk(account: TestAccount, route: Route): Ask & { readonly mark: string } {
   const mark = `mark-${asked++}-mark`;
   const { wire, stream } = route;
@@ -61,7 +61,7 @@ function callOf(mark: string): Promise<GatedCall> {
   );
 }
 
-/** Sends it and lets the whole answer through. */
+/** Sends a request and lets its whole answer through. */
 async function stay(account: TestAccount, route: Route): Promise<{ cost: bigint; pieces: number }> {
   const request = newAsk(account, route);
   const answer = ask(gateway.url, request);
@@ -111,7 +111,7 @@ function linesOfTheGone(): number {
   return gateway.log().split('"client_gone":true').length - 1;
 }
 
-/** As many requests as there are slots run side by side, and not one more: no slot was lost. */
+/** Checks that exactly as many requests as there are slots run at once, so none was lost. */
 async function everySlotIsFree(account: TestAccount): Promise<void> {
   const route: Route = { wire: "wire_a", upstream: "wire_a", stream: false };
   const requests = Array.from({ length: SLOTS }, () => newAsk(account, route));

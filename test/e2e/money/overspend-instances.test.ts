@@ -37,14 +37,14 @@ function asked(key: string): Ask {
   return { key, wire: "wire_a", model: "op/model", text: "hold", maxTokens: MAX_TOKENS };
 }
 
-/** A micro-dollar per byte, ten per output token: what one request holds. */
+/** Micro-dollars that one request holds: one per byte and ten per output token. */
 const WORST = BigInt(Buffer.byteLength(bodyOf(asked("any")))) + BigInt(MAX_TOKENS) * 10n;
 
 function holdsOf(count: number): MicroUsd {
   return microUsd(WORST * BigInt(count));
 }
 
-/** For how many requests there is money, under the organization's cap, and under each key's. */
+/** The numbers of requests that the balance, the organization's cap and each key's cap cover. */
 interface Bounds {
   readonly balance: number;
   readonly orgCap: number;
@@ -102,7 +102,7 @@ async function storm(account: TestAccount, keys: readonly string[]): Promise<Sto
   return { answers: all, refused: refused.slice(0, REQUESTS - AFFORDABLE) };
 }
 
-/** A busy machine may answer 503 for a while, which says nothing about money: asked again. */
+/** Repeats a request that got a 503, which a busy machine may cause. */
 async function askUntilDecided(gateway: RunningProgram, key: string): Promise<HttpAnswer> {
   for (;;) {
     const answer = await ask(String(gateway.ready["gateway_url"]), asked(key));
@@ -216,7 +216,7 @@ describe("two gateways that get 240 parallel requests with money for exactly twe
     expect(await debitsOf({ backend }, account)).toBe(charged);
     expect(await spentToday(account)).toBe(charged);
 
-    // As many as still fit, and none more.
+    // Exactly as many requests as the cap still covers are served.
     const left = Number((BigInt(AFFORDABLE) * WORST - charged) / WORST);
     expect(left).toBeGreaterThan(0);
     const again = provider.calls.length;
@@ -236,7 +236,7 @@ describe("two gateways that get 240 parallel requests with money for exactly twe
   });
 });
 
-/** Rich, with one key that may spend twelve requests a day. */
+/** An account with ample credit and a key whose daily cap covers twelve requests. */
 async function openDayCapped(): Promise<TestAccount> {
   const account = await openAccount(backend, formatUsd(holdsOf(200)));
   const edit = { caps: { day: holdsOf(AFFORDABLE) } };
@@ -244,7 +244,7 @@ async function openDayCapped(): Promise<TestAccount> {
   return account;
 }
 
-/** The spend of the key's days in the books, which began with this test. */
+/** The key's spend of all days in the books, all of it from this test. */
 async function spentToday({ keyId }: TestAccount): Promise<bigint> {
   const sql = "select coalesce(sum(settled), 0)::text as settled from spend_day where key_id = $1";
   const [row] = await backend.query(sql, [keyId]);

@@ -30,7 +30,7 @@ const failing = withServer(() =>
 );
 const gateway = withGateway(() => ({ manifests: manifestsAt(1) }));
 
-/** Both providers at so many times the first prices: $1 and $10 a million tokens. */
+/** Manifests of both providers at `factor` times $1 and $10 per million tokens. */
 function manifestsAt(factor: number): readonly object[] {
   const pricing = [
     { type: "prompt", unit: "token", cost_usd_per_million: String(factor) },
@@ -69,7 +69,7 @@ async function changePrices(factor: number): Promise<void> {
   });
 }
 
-/** The cost of an answer's own token counts at so many times the first prices. */
+/** The cost of an answer's token counts at `factor` times the first prices. */
 function costAt(factor: bigint, { json }: HttpAnswer): bigint {
   const tokens = (name: string): bigint => BigInt(Number(at(json, "usage", name)));
   return factor * (tokens("prompt_tokens") + 10n * tokens("completion_tokens"));

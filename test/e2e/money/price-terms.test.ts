@@ -16,7 +16,7 @@ import {
   withGateway,
 } from "../../support/gateway.ts";
 
-/** The prompt of a short question is below it, one of `LONG` is above. */
+/** A bound in tokens, above a short prompt and below `LONG`. */
 const BOUND = 100;
 const LONG = "a long story about a lighthouse and its keeper ".repeat(20);
 
@@ -67,7 +67,7 @@ async function served(
   return answer;
 }
 
-/** The cost of the answer's own tokens at so many times the first prices. */
+/** The cost of the answer's tokens at `factor` times the first prices. */
 function costAt(factor: bigint, { json }: HttpAnswer): bigint {
   const tokens = (name: string): bigint => BigInt(Number(at(json, "usage", name)));
   return factor * (tokens("prompt_tokens") + 10n * tokens("completion_tokens"));
@@ -130,7 +130,7 @@ test("every attempt around the instant of a price change has the prices of its o
   });
 
   const over = await served(account, LONG, async () => {
-    // Its provider answers after the change: it was admitted before.
+    // The request was admitted before the change, and its provider answers after it.
     await until("the change has come", () => systemClock.nowMs() > fromMs + 250);
   });
   expect(costOf(over)).toBe(costAt(2n, over));

@@ -9,7 +9,7 @@ import { simulatorManifest, textModel, withAccount, withGateway } from "../../su
 /* Pico-dollars a token. No two share a factor: a swapped bucket shows. */
 const SOLD = { prompt: 5_000_011n, cacheWrite: 6_250_013n, hour: 10_000_019n, output: 25_000_037n };
 const OWED = { prompt: 4_000_003n, cacheWrite: 5_000_011n, hour: 8_000_017n, output: 20_000_029n };
-/** Its provider costs more than the customer pays. */
+/** Prices of a provider that costs more than the customer pays. */
 const DEAR = { prompt: 9_000_011n, cacheWrite: 9_000_011n, hour: 9_000_011n, output: 30_000_023n };
 
 type Rates = typeof SOLD;
@@ -132,7 +132,7 @@ describe.each(ANTHROPIC_CLIENTS)("@anthropic-ai/sdk %s", (_version, Client) => {
         cacheWrite: counts.written,
         cacheWrite1h: counts.hour,
       });
-      // As if everything were written for an hour: what was held is the dearest it can be.
+      // The hold assumes the highest price, that of writing the whole prompt for an hour.
       expect(attempt?.reserveMicroUsd).toBeGreaterThan((480n * SOLD.hour) / 1_000_000n);
 
       const after = await balanceOf("lab");

@@ -78,7 +78,7 @@ const account = withAccount(gateway, "100");
 
 type Tokens = NonNullable<AttemptRecord["usage"]>;
 
-/** Pico-dollars summed over the buckets, cut to micro-dollars once. */
+/** The cost summed over the buckets in pico-dollars and cut to micro-dollars once. */
 function priced(tokens: Tokens): bigint {
   const pico =
     BigInt(tokens.prompt) * PRICES.prompt +

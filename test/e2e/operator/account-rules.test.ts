@@ -48,14 +48,14 @@ beforeEach(async () => {
   ({ orgId, keyId } = await orgWithKey(backend, { creditMicroUsd: 5_000_000n }));
 });
 
-/** Runs a command that has to succeed. */
+/** Runs a command that must succeed. */
 async function run(...args: readonly string[]): Promise<JsonAnswer["json"]> {
   const { code, json, stderr } = await jsonCommand(args, env());
   expect({ code, stderr }).toMatchObject({ code: 0 });
   return json;
 }
 
-/** Runs a command that has to be refused, and gives what it says. */
+/** Runs a command that must be refused; returns its message. */
 async function refused(...args: readonly string[]): Promise<string> {
   const { code, stdout, stderr }: CommandResult = await runCommand([...args, "--json"], {
     ...OPERATOR_ENV,
@@ -75,7 +75,7 @@ async function allRefused(
   );
 }
 
-/** Runs a command for people. */
+/** Runs a command without --json. */
 async function said(...args: readonly string[]): Promise<string> {
   return (await runCommand(args, { ...OPERATOR_ENV, ...env() })).stdout;
 }
@@ -109,7 +109,7 @@ describe("endpoint", () => {
   }
 
   test("add assigns a private manifest to an organization, list shows it, and remove frees it", async () => {
-    // Neither the key nor the readiness of a listing matters to whose it is.
+    // A manifest can be assigned without its key and before its listings are ready.
     writePrivate("acme-private", { is_ready: false });
     const limits = ["--rps", "5", "--paced-per-second", "2.5", "--queue-ms", "0", "--rpm", "60"];
     limits.push("--tpm", "9000", "--concurrency", "4");

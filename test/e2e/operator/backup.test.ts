@@ -38,7 +38,7 @@ async function failedChecks(): Promise<readonly string[]> {
   return checks.filter(({ ok }) => !ok).map(({ detail }) => detail);
 }
 
-/** Why a restore is refused, which leaves nothing. */
+/** Runs a restore that must be refused and leave nothing; returns the reason. */
 async function refusal(over: object = {}): Promise<string> {
   const dataDir = join(books.root, "refused");
   const message = await restoreBackup({ from: books.backups, dataDir, log, ...over }).then(
@@ -102,7 +102,7 @@ test("a backup under load has the log that it needs, exact sums and clean books"
 test("a backup is refused while another program makes one, and leaves nothing", async () => {
   const before = readdirSync(books.backups);
   await inSession(books.server.adminConnectionString, async (client) => {
-    // As a copy that is under way does.
+    // A backup in progress holds this slot.
     await client.query(
       "select pg_create_physical_replication_slot('tokenmarket_backup', true, true)",
     );

@@ -32,7 +32,7 @@ const backend = withBackend();
 let env: Readonly<Record<string, string>>;
 let orgId: OrgId;
 let keyId = "";
-/** Everything that any command printed. */
+/** The output of all commands. */
 const printed: string[] = [];
 const commandLogs = collectCommandLogs();
 
@@ -173,7 +173,7 @@ describe("connection test", () => {
       ok: true,
       message: "the provider accepted the key (status 200)",
     });
-    // It does not count as a call.
+    // The simulator does not count a test as a call.
     expect(simulator.counts().total).toBe(0);
   });
 
@@ -254,7 +254,7 @@ describe("connection reseal", () => {
     expect(count).toBeGreaterThan(0);
     const again = { ok: true, resealed: 0, kept: count, not_decrypted: [] };
     expect((await reseal(both())).json).toEqual(again);
-    // The old key is needed no more.
+    // The old key is no longer needed.
     const tested = await jsonCommand(["connection", "test", id], {
       ...env,
       TM_ENCRYPTION_KEY: NEW_KEY,

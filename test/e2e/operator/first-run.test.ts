@@ -30,7 +30,7 @@ let database: FreshDatabase;
 const root = newFolder("first-run");
 
 beforeAll(async () => {
-  // As root the database runs as another user, who has to get in.
+  // Under root the database runs as another user, who needs access to the folder.
   chmodSync(root, 0o755);
   [provider, database] = await Promise.all([
     startProgram(["simulate", "--port", "0", "--wire", "wire_a", "--models", ...MODELS]),
@@ -43,7 +43,7 @@ afterAll(async () => {
   rmSync(root, { recursive: true });
 });
 
-/** The provider's address in the place of the real one. */
+/** The option that replaces the real provider's address by the simulator's. */
 function elsewhere(): string {
   return `openai=${String(provider.ready["url"])}/v1`;
 }
@@ -84,7 +84,7 @@ describe("an empty folder and one provider key", () => {
     } finally {
       await server.end("SIGTERM");
     }
-    // The provider's key is in none of what was printed or written.
+    // The provider's key is in no output and no file.
     const manifests = readdirSync(join(folder, "manifests")).map((file) =>
       readFileSync(join(folder, "manifests", file), "utf8"),
     );
@@ -93,7 +93,7 @@ describe("an empty folder and one provider key", () => {
 });
 
 describe("a first run", () => {
-  /** Surroundings of its own, but for the database. */
+  /** Arguments and variables for a separate installation on the shared database. */
   function surroundings(name: string): {
     readonly args: readonly string[];
     readonly env: Readonly<Record<string, string>>;

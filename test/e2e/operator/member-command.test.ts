@@ -71,7 +71,7 @@ test("each change of members is in the change log with the operator who made it"
     expect(text).toContain(action);
   }
   expect(text).toContain('"operator"');
-  // By the accounts of this moment: the log itself has ids and masked addresses.
+  // The command adds current addresses; the log itself has ids and masked addresses.
   expect(text).toContain('"target":"acct_ann","target_email":"ann@example.com"');
   const { stdout } = await runCommand(["changes", "list", orgId], {
     ...OPERATOR_ENV,

@@ -60,7 +60,7 @@ interface ReloadLine {
 
 const READ_AGAIN = "settings and secrets were read again";
 
-/** Asks for a reload and waits for the one line that it is answered with. */
+/** Sends SIGHUP; returns the log line that answers it. */
 function reload(message = READ_AGAIN): Promise<ReloadLine> {
   return answered(() => void server.process.kill("SIGHUP"), message);
 }

@@ -43,7 +43,7 @@ async function served(model: string): Promise<string> {
 /** Everything so far came that many days ago, and was settled with the providers since. */
 async function makeOld(): Promise<string> {
   const then = new Date(Date.now() - AGO_DAYS * DAY_MS).toISOString().slice(0, 10);
-  // At noon: whatever the time of this test, it is one day.
+  // Noon keeps all of it within one day at any time of the test.
   const noon = `'${then}T12:00Z'`;
   const id = `attempt_id_at(${noon}) + attempt_id - (select min(attempt_id) from attempt)`;
   const steps = [
@@ -54,7 +54,7 @@ async function makeOld(): Promise<string> {
   ];
   await runSql(gateway, steps.join(";"), []);
   await gateway.backend.settlementStore.closeDuePeriods({ listed: new Map() }, testOperator);
-  // A new partition makes the journal plan its statements anew: the first reserve may come too late.
+  // A new partition makes the database replan, so the first reserve may time out.
   const { key } = neighbour;
   await callUntil(
     "the journal answers again",

@@ -16,10 +16,10 @@ const YESTERDAY = new Date(Math.floor(Date.now() / 86_400_000 - 1) * 86_400_000)
 const PERIOD = [PROVIDER, YESTERDAY.slice(0, 10)];
 
 const gateway = withGateway({ manifests: [operatorManifest("{simulator}", ["op/model"])] });
-/** Where the statements of providers are. */
+/** The folder for the providers' statements. */
 const folder = newFolder("settlement");
 let env: Readonly<Record<string, string>>;
-/** Micro-dollars that the gateway said its answers cost. */
+/** The micro-dollars that the answers reported as their cost. */
 let reported = 0n;
 
 beforeAll(async () => {

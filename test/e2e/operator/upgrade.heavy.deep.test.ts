@@ -11,7 +11,7 @@ import { beginUpgrade } from "../../support/upgrade.ts";
 const PER_SECOND = 100;
 const WINDOW_MS = 30_000;
 const REPORT_MS = 12_000;
-/** The time for which a step may hold up a reserve, and that in which the server notices its end. */
+/** The time for which a step may block a reserve, plus the time until the server notices. */
 const BLOCKED_MAX_MS = 3_000 + 500;
 const LOOK_EVERY_MS = 20;
 /** Latencies below this are noise: a single slow moment of the machine takes longer. */
@@ -100,7 +100,7 @@ test("a long report that blocks a step fails no request, and none waits over 3 s
       `the longest wait for a lock ${waitedMs.toFixed(0)} ms\n`,
   );
   expect(problemsOf(sent)).toEqual([]);
-  // The report was in the way: what waited was seen, and no longer than a step may hold it up.
+  // The report did block statements, but for no longer than a step may.
   expect(waitedMs).toBeGreaterThan(0);
   expect(waitedMs).toBeLessThan(BLOCKED_MAX_MS);
   expect(tried.length).toBeGreaterThan(2);

@@ -45,7 +45,7 @@ const expired = withResource(() => openReceiver({ host: "localhost", lastYear: 2
 const stranger = withResource(() => openReceiver({ host: "localhost" }));
 const program = withResource(
   () => {
-    // The authorities that the process trusts besides the public ones.
+    // The process trusts these authorities besides the public ones.
     const extra = join(folder.root, "extra-ca.pem");
     writeFileSync(extra, `${trusted.cert}${expired.cert}`);
     return serve(folder, {
