@@ -53,7 +53,7 @@ describe("dedicated endpoints", () => {
     expect(await rulesStore.listEndpoints()).toContainEqual(endpoint);
   });
 
-  test("an endpoint without limits has none, and endpoints are listed in the order of their creation", async () => {
+  test("an endpoint without limits has none, and endpoints are listed oldest first", async () => {
     const { rulesStore } = backend;
     const providerIds = [`private-${++made}`, `private-${++made}`];
     for (const providerId of providerIds) {
@@ -64,7 +64,7 @@ describe("dedicated endpoints", () => {
     expect(endpoints.map((each) => each.limits)).toEqual([{}, {}]);
   });
 
-  test("a private manifest belongs to one endpoint, and can be used again after that was removed", async () => {
+  test("a private manifest belongs to one endpoint, and is free after that was removed", async () => {
     const { rulesStore } = backend;
     const providerId = `private-${++made}`;
     const asked = [key.orgId, key.orgId, foreign.orgId].map((orgId) =>

@@ -150,7 +150,7 @@ test("migrations run once, even by concurrent starts", async () => {
   expect(names).toEqual([[], []]);
 });
 
-test("changes are received from the new server after a switch-over that left old sessions open", async () => {
+test("changes are received from the new server after a switch-over with old sessions", async () => {
   const listeners = `select pid from pg_stat_activity
     where datname = current_database() and application_name = 'tokenmarket notices'`;
   const heard: (OrgId | undefined)[] = [];

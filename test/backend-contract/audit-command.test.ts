@@ -52,7 +52,7 @@ test("ledger audit prints a line per check, says how much it replayed, and exits
   expect(stderr).toContain("replayed 4 of 4 journal entries");
 });
 
-test("ledger audit prints the broken rows with both values, as text and as JSON, and exits with 1", async () => {
+test("ledger audit prints broken rows with both values, as text and JSON, and exits with 1", async () => {
   const wallet = `account wallet:${lost.orgId}`;
   const damage = "update account set reserved = reserved - 1 where reserved > 0";
   await new DamagedBooks(backend).damage(damage);

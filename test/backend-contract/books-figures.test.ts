@@ -21,7 +21,7 @@ beforeAll(async () => {
   await backend.query("update hold set created_at = now() - interval '90 s' where attempt_id = 1");
 });
 
-test("the figures show open attempts with their age, and how far ahead the journal has partitions", async () => {
+test("the figures show open attempts with their age, and the partitions ahead", async () => {
   const figures = await backend.readBooksFigures();
   expect(figures).toMatchObject({
     openAttempts: 2,

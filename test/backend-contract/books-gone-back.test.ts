@@ -142,7 +142,7 @@ test.each([
   await undo("delete from instance_lease");
 });
 
-test("a ledger whose books went back holds nothing, and neither does a ledger that starts then", async () => {
+test("a ledger whose books went back holds nothing, and neither does a new ledger", async () => {
   const ledger = await open("stopped");
   const org = await orgWithKey(backend, { creditMicroUsd: 100n });
   const row = reserveRow({ ...org, attemptId: ledger.newAttemptId() }, 10n);
@@ -170,7 +170,7 @@ test("with books.gone_back go_on a ledger reports that the books went back, and 
   expect(await alarms()).toBe(0);
 });
 
-test("reopening starts where the alarm saw the books end, clears it, and skips annulled attempts", async () => {
+test("reopening starts where the alarm saw the books end, and skips annulled attempts", async () => {
   await undo("delete from hold");
   const org = await orgWithKey(backend, { creditMicroUsd: 100n });
   const member = await backend.ledgerBatchStore.join("reopened", 0);

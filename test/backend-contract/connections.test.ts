@@ -194,7 +194,7 @@ test("a virtual key has its own connections before those of its organization", a
   expect(await providerKeyOf(keyId)).toBeUndefined();
 });
 
-test("an attempt with a customer's key is recorded with its usage and costs an empty wallet nothing", async () => {
+test("an attempt with a customer's key is recorded and costs an empty wallet nothing", async () => {
   const org = await newOrg();
   const { pinId } = zeroPricePin({ id: "acme-ai/acme/small" });
   const zero = { prompt: 0n, cachedPrompt: 0n, cacheWrite: 0n };

@@ -62,7 +62,7 @@ test("ledger export makes a file that only its owner can read, and overwrites no
   expect((await command("ledger", "export", "--day", DAY, "--out", out)).code).toBe(2);
 });
 
-test("ledger export refuses a day with an open attempt, a day that is not over and an invalid day", async () => {
+test("ledger export refuses an invalid day, a day that is not over, and one with open attempts", async () => {
   await books.hold(NEXT);
   const open = await command("ledger", "export", "--day", NEXT);
   expect(open).toMatchObject({ code: 2, stdout: "" });

@@ -138,7 +138,7 @@ describe("a sign-in link that was printed on the machine", () => {
     await second.close();
   });
 
-  test("does not work where an identity provider signs people in, or where local sign-in is off", async () => {
+  test("does not work beside an identity provider, or where local sign-in is off", async () => {
     const claimed = await claim(await printed());
     const token = await printed();
     const oidc = { oidcIssuer: "https://id.example.com", oidcClientId: "console" };

@@ -88,7 +88,7 @@ describe("a session at an identity provider", () => {
     expect(await reason()).toBe("idp-ended");
   });
 
-  test("that the provider ended leads back to its page after a new sign-in, and to no other site", async () => {
+  test("that the provider ended leads back to its page after a new sign-in, and nowhere else", async () => {
     const endedAt = async (page: string): Promise<string> => {
       provider.endSessions();
       const { url } = await browser.open(`${site.url}/auth/recheck?return=${page}`);

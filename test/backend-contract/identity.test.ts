@@ -202,7 +202,7 @@ describe("an address that is verified later", () => {
     expect(await isVerifiedOrg(before.orgId)).toBe(true);
   });
 
-  test("and that an older account has joins that account, and the empty organization is deleted", async () => {
+  test("and that an older account has joins that account, and the empty organization is gone", async () => {
     const ada = claimOf();
     const older = await resolve(ada);
     const second = claimOf({ email: ada.email, isVerified: false });
@@ -264,7 +264,7 @@ describe("an organization that an operator made for an address", () => {
     return orgId;
   }
 
-  test("belongs to the first person who signs in with it, with its keys and balance, and no trial", async () => {
+  test("belongs to the first person who signs in with it, with keys and balance, without a trial", async () => {
     const oldest = await operatorOrg("Boss@Acme.example");
     await operatorOrg("boss@acme.example");
     const amountMicroUsd = microUsd(7_000_000n);
@@ -327,7 +327,7 @@ describe("starting credit", () => {
   const balanceOf = async (orgId: OrgId): Promise<unknown> =>
     (await backend.accountStore.findOrg(orgId))?.balanceMicroUsd;
 
-  test("is granted at the first verified sign-in, lifts the unfunded limit, and keeps the trial", async () => {
+  test("is granted at the first verified sign-in, lifts the unfunded limit, and is trial credit", async () => {
     const signIn = signInOf(claimOf(), { welcomeMicroUsd });
     const { orgId } = await store.resolveSignIn(signIn);
     expect(await balanceOf(orgId)).toBe(1_000_000n);

@@ -136,7 +136,7 @@ test("a take-over waits for holds in progress, so that recovery sees all of them
   expect(await store.recoverOpenAttempts()).toBe(2);
 });
 
-test("a process that starts under a living instance's name does not delay that instance's holds", async () => {
+test("a process that starts under a living instance's name does not delay its holds", async () => {
   const store = backend.ledgerBatchStore;
   const org = await newOrg();
   const living = await store.join("shared", LEASE_MS);

@@ -70,7 +70,7 @@ test("a balance for exactly 10 requests admits exactly 10 of 200 simultaneous on
   expect(balance).toEqual({ settledMicroUsd: 1_699n, heldMicroUsd: 0n });
 });
 
-test("a balance that covers two requests exactly admits both beside one that it does not cover", async () => {
+test("a balance that covers two requests exactly admits both beside a third", async () => {
   const org = await orgWithKey(backend, { creditMicroUsd: 100n });
   const amounts = [60n, 40n, 1n];
   const outcomes = await Promise.all(
@@ -304,7 +304,7 @@ describe("in a journal with many other requests", () => {
   });
 });
 
-test("a closing and a hold that wait together commit at once, and the hold uses the freed money", async () => {
+test("a closing and a hold that wait together commit at once, with the freed money", async () => {
   const org = await orgWithKey(backend, { creditMicroUsd: 500n });
   const first = reserveRow({ ...org, attemptId: ledger.newAttemptId() }, 500n);
   const second = { ...first, attemptId: ledger.newAttemptId(), ordinal: 2 };
@@ -414,7 +414,7 @@ describe("stores without a running ledger", () => {
   });
 });
 
-test("a lost connection makes a reserve unavailable, leaves nothing held, and the ledger continues", async () => {
+test("a lost connection makes a reserve unavailable and leaves nothing held", async () => {
   const org = await orgWithKey(backend, { creditMicroUsd: 1_000n });
   const blocker = await lockWallet(backend, org);
   const row = reserveRow({ ...org, attemptId: ledger.newAttemptId() }, 100n);

@@ -116,7 +116,7 @@ function isoDay(ago: number): string {
   return new Date(dayMs(ago)).toISOString().slice(0, 10);
 }
 
-test("an organization reads only its own figures, of days from day sums and of today from hours", async () => {
+test("an organization reads only its own figures: past days from sums, today from hours", async () => {
   const day = isoDay(3);
   await seed({ org: "own", day, model: "own/m", count: 10, failed: 2 });
   await seed({ org: "own", day, model: "own/m", count: 2, failed: 2, hour: 9 });

@@ -101,7 +101,7 @@ for (const kind of limitBackends) {
       },
     );
 
-    test("with a share of three quarters holds a greedy organization to it, and serves all others", async () => {
+    test("with a share of three quarters holds a greedy organization to it, and serves others", async () => {
       await fixture.advance(200_000);
       const limits = { requestsPerSecond: 20, concurrent: 20, tokensPerMinute: 12_000 };
       const pool: Pool = { ...PLAIN, ...limits, id: "quarters", orgSharePercent: 75 };

@@ -99,7 +99,7 @@ describe.skipIf(!hasPgBouncer)("a start behind PgBouncer", () => {
     }
   });
 
-  test("is refused in transaction mode without a direct address, and the message names the setting", async () => {
+  test("is refused in transaction mode without a direct address, with the setting's name", async () => {
     expect(await check(through("transaction"))).toMatch(
       /^DatabaseUnfitFault: DATABASE_URL leads through a pooler in transaction mode.*in DATABASE_DIRECT_URL/,
     );

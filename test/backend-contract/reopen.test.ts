@@ -346,7 +346,7 @@ test("an exported change log of another key or of a part of the changes is refus
   }
 });
 
-test("every browser is signed out and every way to sign one in is deleted, unless nothing was lost", async () => {
+test("every browser is signed out for good, unless nothing was lost", async () => {
   const { orgId } = await orgWithKey(backend, { creditMicroUsd: 0n });
   await backend.query(
     `insert into console_account (account_id, org_id, email, email_norm, created_at)

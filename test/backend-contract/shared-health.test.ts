@@ -66,7 +66,7 @@ describe.skipIf(redisProgram === undefined)("a cooldown that instances share in 
     expect(await far.shared.read()).toEqual([]);
   });
 
-  test("is read once with the longest of several notices, and a shorter one does not shorten it", async () => {
+  test("is read once with the longest of several notices", async () => {
     const third = new Instance(redis.url, () => nowMs);
     await third.link.ready(10_000);
     await near.publish({ kind: "pool", id: "p", forMs: 9_000 });
@@ -114,7 +114,7 @@ describe.skipIf(redisProgram === undefined)("a cooldown that instances share in 
     expect(await redis.command("dbsize")).toBe(1);
   });
 
-  test("is lost with Redis's data, and published again by the instance that meets the fault again", async () => {
+  test("is lost with Redis's data, and published again by an instance that meets the fault", async () => {
     await near.publish({ kind: "pool", id: "p", forMs: 60_000 });
     await redis.command("flushall");
     expect(await far.shared.read()).toEqual([]);
@@ -177,7 +177,7 @@ describe.skipIf(redisProgram === undefined)("two gateways that share their healt
   const mayTry = (at: number, id: string): string | undefined =>
     healths[at]?.mayTry(id, clock.monotonicMs());
 
-  test("avoid a deployment that the other found failing, and try one request after the cooldown", async () => {
+  test("avoid what the other found failing, and try one request after the cooldown", async () => {
     // On a machine that is paused for seconds the first cooldown may end before it is received.
     await until("the other has received it", () => {
       strike(0, "sick");

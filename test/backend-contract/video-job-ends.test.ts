@@ -53,7 +53,7 @@ describe("the end of a job", () => {
     expect(await fixture.attempt(job)).toMatchObject(row);
   });
 
-  test("as completed above its reserve debits the reserve, and the platform pays the difference", async () => {
+  test("as completed above its reserve debits the reserve, and the platform pays the rest", async () => {
     const job = await fixture.accepted(owner);
     const end = reportEnd(job, costing(1_400n));
     const { costMicroUsd } = await fixture.backend.jobStore.finish(job.jobId, end);

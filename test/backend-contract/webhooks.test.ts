@@ -277,7 +277,7 @@ describe("the secret of a webhook", () => {
     expect(await onlyDestination()).toMatchObject({ formerSecretUntilMs: null });
   });
 
-  test("is sealed again with the first encryption key, also the former one, and stays the same", async () => {
+  test("is sealed again with the first encryption key, also the former one", async () => {
     const { destinationId, secret } = await addWebhook();
     const next = createWebhookSecret();
     const sealed = sealSecret(vault, next, { destinationId, orgId });
@@ -409,7 +409,7 @@ describe("an event that happens once", () => {
     expect(await states()).toHaveLength(1);
   });
 
-  test("is made for the expiry of a key 7 days and 1 day before, at the expiry, and for a new date", async () => {
+  test("is made for a key's expiry 7 days and 1 day before, at the expiry, and for a new date", async () => {
     await backend.alertStore.changeRules(orgId, { hasKeyExpiry: true }, testOperator);
     await backend.query(`update alert_rules set key_expiry_since = now() - interval '9 days'`);
     await addKey(backend, orgId);

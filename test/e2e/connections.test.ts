@@ -142,7 +142,7 @@ describe("a request with the customer's own provider key", () => {
     expect(costOf(charged)).toBeGreaterThan(0n);
   });
 
-  test("keeps fields that change the provider's price, which requests with the marketplace's key lose", async () => {
+  test("keeps fields that change the price, which the marketplace's key never pays", async () => {
     const account = await gateway.account("1.00");
     await connect(account, { provider: "prov-b" });
     const tier = { wire: "wire_b", model: "test/b" } as const;

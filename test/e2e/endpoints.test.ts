@@ -162,7 +162,7 @@ describe("a dedicated endpoint", () => {
 });
 
 describe("an endpoint with a rate", () => {
-  test("spreads a burst evenly, reports each wait, and refuses requests that would wait too long", async () => {
+  test("spreads a burst evenly, reports each wait, and refuses what would wait too long", async () => {
     const paced = { perSecond: 4, waitMsMax: 1_000 };
     const owner = await ownerOf("five", { paced });
     const served: HttpAnswer[] = [];

@@ -113,7 +113,7 @@ describe("a provider's declared capacity", () => {
     expect(Number(refused.headers["retry-after"])).toBeGreaterThan(3_500);
   });
 
-  test("that is smaller than a request refuses it for good, unless another pool has room later", async () => {
+  test("that is smaller than a request refuses it for good, unless another pool has room", async () => {
     const account = await gateway.account("5.00");
     const ask = async (model: string, max_tokens: number): Promise<unknown> => {
       const url = `${gateway.url}/v1/chat/completions`;
@@ -192,7 +192,7 @@ describe("a provider that answers 429", () => {
     });
   });
 
-  test("refuses for every candidate with its own message first, then with the pool's until it cooled", async () => {
+  test("refuses with its own message first, then with the pool's until the cooldown is over", async () => {
     const account = await gateway.account("5.00");
     const said = await chat(account, "pool/plain", "status:429;retry_after:300");
     expectRefusal(said, { status: 429, code: "rate_limit" });

@@ -180,7 +180,7 @@ describe("an organization's routing policy", () => {
   });
 });
 
-test("a platform at its capacity answers 503, sends and charges nothing, and serves again later", async () => {
+test("a platform at its capacity answers 503, charges nothing, and serves again later", async () => {
   const others = await Promise.all(Array.from({ length: 3 }, () => gateway.account("1.00")));
   const messages = [{ role: "user", content: "[[fault:hold]] Hello" }];
   const before = gateway.simulator.counts().total;

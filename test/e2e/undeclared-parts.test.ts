@@ -35,7 +35,7 @@ async function refusedFor(...kinds: (keyof typeof PARTS)[]): Promise<string> {
   return String(at(answer.json, "error.message"));
 }
 
-test("a part that no listing accepts is refused with the kinds that the model's listings accept", async () => {
+test("a part that no listing accepts is refused with the kinds that the model accepts", async () => {
   expect(await refusedFor("video")).toBe(
     `messages[0].content[0] is a part of kind video; ${MODEL} accepts text, audio, file, image; ` +
       "send one of these or choose a model that accepts video",

@@ -243,7 +243,7 @@ test("a job is polled when its deadline comes, not only when it is due", async (
 describe("a database", () => {
   const NOT_YET = "a video job could not be stored yet";
 
-  test("that is down when a provider has accepted gives a 503, cancels the job and charges nothing", async () => {
+  test("that is down when a provider accepts gives a 503, cancels the job and charges nothing", async () => {
     fixture.host.onAccept = (request, response, body) => {
       const job = fixture.host.accept(body, request.headers);
       proxy.set("down");
@@ -278,7 +278,7 @@ describe("a database", () => {
     expect((await balance()).heldMicroUsd).toBe(reserveOf(4));
   });
 
-  test("that is down for a while answers polls with 503, and the sweeper settles the job later", async () => {
+  test("that is down for a while answers polls with 503, and the job is settled later", async () => {
     const video = await acceptedVideo(fixture.gateway, account);
     fixture.host.last.record = { id: "x", status: "completed", usage: { cost: 0.2 } };
     await makeDue(fixture.gateway, video.id);
@@ -318,7 +318,7 @@ test("a silent provider does not delay the settlement of another provider's jobs
   last.answer = undefined;
 });
 
-test("more running jobs than one sweep takes are polled once per interval, despite client polls", async () => {
+test("more running jobs than a sweep takes are polled once per interval, despite clients", async () => {
   const jobs: AcceptedVideo[] = [];
   // A sweep takes 50.
   while (jobs.length < 64) {

@@ -213,7 +213,7 @@ describe("a finished video", () => {
     expect((await endOf(fixture.gateway, account, video)).debitMicroUsd).toBe(0n);
   });
 
-  test("without a cost makes its listing suspect at the tenth, and a video with a cost does not", async () => {
+  test("without a cost makes its listing suspect at the tenth; with a cost it does not", async () => {
     const suspects = () => fixture.gateway.backend.verdictStore.suspects();
     for (let n = 0; n < 10; n += 1) {
       await poll(await running({ id: "x", status: "completed", usage: { cost: 0.1 } }));

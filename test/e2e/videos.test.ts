@@ -258,7 +258,7 @@ describe("a request of the wrong shape is refused before any money is held:", ()
     expectRefusal(answer, { status: 413, code: "request_too_large" });
   });
 
-  test("a model of another route, or a video model on another route, with the name of the right one", async () => {
+  test("a model of another route, or a video model elsewhere, with the right route's name", async () => {
     await expectRefused({ ...ask, model: "test/a" }, "POST /v1/chat/completions");
     const chat = await httpCall(`${fixture.gateway.url}/v1/chat/completions`, {
       headers: bearer(account.key),

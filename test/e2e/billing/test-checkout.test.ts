@@ -89,7 +89,7 @@ describe("the API of the test checkout", () => {
     });
   });
 
-  test("answers the same idempotency key with the same checkout, and refuses it with other parameters", async () => {
+  test("returns one checkout per idempotency key, and refuses other parameters with it", async () => {
     const stripe = client(fixture.checkout.secretKey);
     const create = (amount: number): Promise<Stripe.Checkout.Session> =>
       stripe.checkout.sessions.create(

@@ -325,7 +325,7 @@ test("the next request uses a payment key that was replaced while the program ru
   payments.close();
 });
 
-test("a refund takes back the credit of an automatic purchase, and the ceiling still counts it", async () => {
+test("a refund takes back an automatic purchase's credit, and the ceiling still counts it", async () => {
   orgId = await orgWithRule(fixture);
   await rounds(fixture);
   const payment = [...fixture.checkout.book.payments.values()].at(-1);
@@ -373,7 +373,7 @@ test("a charge that a restore lost is recovered once, as automatic, and counts a
   await restored.close();
 });
 
-test("automatic top-up that the operator paused charges nothing, and names the operator as the reason", async () => {
+test("automatic top-up that the operator paused charges nothing and names that reason", async () => {
   orgId = await orgWithRule(fixture);
   expect(await fixture.backend.topUpStore.pause(orgId, "operator", testOperator)).toBe(true);
   await rounds(fixture);

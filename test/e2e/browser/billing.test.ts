@@ -73,7 +73,7 @@ describe.skipIf(!hasChromium)("buying credit", () => {
     expect(complaints).toEqual([]);
   });
 
-  test("that fails or is abandoned adds nothing, and only the purchase itself decides that it is paid", async () => {
+  test("that fails or is abandoned adds nothing, and only the purchase decides that it is paid", async () => {
     const { page, complaints } = await newcomer(fixture, browser, { name: "poor" });
     await open(page, "/billing");
     await page.getByRole("button", { name: "Pay $25.00" }).click();

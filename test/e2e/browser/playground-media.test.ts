@@ -56,7 +56,7 @@ describe.skipIf(!hasChromium)("the playground's images, videos and decisions", (
     return visitor;
   }
 
-  test("images: their number and size are those that the model offers, and each can be downloaded", async () => {
+  test("images: their number and size are those of the model, and each can be downloaded", async () => {
     const { page, complaints, orgId } = await maker("images", "images");
     await page.getByRole("textbox", { name: "Prompt" }).waitFor();
     await expectAccessible(page, "an empty gallery");

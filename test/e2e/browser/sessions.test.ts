@@ -152,7 +152,7 @@ describe.skipIf(!hasChromium)("an invitation", () => {
     return await page.getByRole("button", { name, exact: true }).isDisabled();
   }
 
-  test("is offered first to a new person, whose pages then follow their role until they are removed", async () => {
+  test("is offered first to a new person, whose pages then follow their role", async () => {
     const owner = await signedIn("ida", "/settings/members");
     const email = "jon@example.com";
     const link = await invite(owner, email, "viewer");

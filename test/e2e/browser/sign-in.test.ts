@@ -83,7 +83,7 @@ describe.skipIf(!hasChromium)("signing in", () => {
     expect(await page.content()).not.toContain(key.slice(0, 13));
   }
 
-  test("leads from credit and a key to a call, explains a refused call, and accepts only a 2xx", async () => {
+  test("leads from credit and a key to a call, explains a refused one, and accepts only a 2xx", async () => {
     const { page, complaints } = await visit();
     fixture.provider.signInAs(newcomer("tom"));
     await press(page);
@@ -128,7 +128,7 @@ describe.skipIf(!hasChromium)("signing in", () => {
     expect(statuses).toEqual([...Array.from({ length: 20 }, () => 200), 429]);
   });
 
-  test("under another subject with the same e-mail keeps the organization and gives no new key", async () => {
+  test("under another subject of the same e-mail keeps the organization and gives no key", async () => {
     const { page, complaints } = await visit();
     const email = "zoe@example.com";
     fixture.provider.signInAs({ ...newcomer("zoe"), email });
@@ -180,7 +180,7 @@ describe.skipIf(!hasChromium)("signing in", () => {
     expect(complaints).toEqual([]);
   });
 
-  test("for the first time as owner of an organization made by an operator opens that organization", async () => {
+  test("for the first time opens the organization that an operator made for this e-mail", async () => {
     const { page, complaints } = await visit();
     const { accountStore } = fixture.gateway.backend;
     const email = "olga@example.com";

@@ -355,7 +355,7 @@ describe.skipIf(!hasChromium)("what a page says is what the gateway does", () =>
     expect(complaints).toEqual([]);
   });
 
-  test("the first key is in the sample code after a payment, and is kept nowhere beyond the tab", async () => {
+  test("the first key is in the sample code after a payment, and kept nowhere beyond the tab", async () => {
     const visitor = await newVisitor(browser);
     const { page, complaints } = visitor;
     await signIn(fixture, visitor, "first-payment@example.com");
@@ -398,7 +398,7 @@ describe.skipIf(!hasChromium)("what a page says is what the gateway does", () =>
     expect(complaints).toEqual([]);
   });
 
-  test("the change log says who did what to which thing, with amounts to the cent and no field names", async () => {
+  test("the change log says who did what to which thing, with amounts to the cent", async () => {
     const { page, complaints } = await newcomer(fixture, browser, { name: "log", usd: "20" });
     const { keyId } = await makeKey(fixture, page, { name: "nightly" });
     const capped = { cap_usd: "12.5" };
@@ -449,7 +449,7 @@ describe.skipIf(!hasChromium)("what a page says is what the gateway does", () =>
     expect(complaints).toEqual([]);
   });
 
-  test("a page of the documentation links to its sections, and the reference to a call that runs", async () => {
+  test("the documentation links to its sections, and the reference to a call that runs", async () => {
     const { page, complaints } = await newcomer(fixture, browser, { name: "docs", usd: "50" });
     await page.setViewportSize({ width: 1440, height: 900 });
     await open(page, "/docs");

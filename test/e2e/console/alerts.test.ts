@@ -184,7 +184,7 @@ describe("an address that is no member's", () => {
     ]);
   });
 
-  test("gets one page for no link, a wrong link and an expired link, so a stranger learns nothing", async () => {
+  test("gets one page for no link, a wrong link and an expired link", async () => {
     const dora = await fixture.signIn(newcomer("dora"));
     await add(dora, "late@acme.example");
     const late = await linkTo("late@acme.example");
@@ -202,7 +202,7 @@ describe("an address that is no member's", () => {
     expect(new Set(pages.map(({ text }) => text)).size).toBe(1);
   });
 
-  test("is added by each organization for itself, and gets at most three requests to confirm a day", async () => {
+  test("is added by each organization itself, and gets at most three mails to confirm a day", async () => {
     const emil = await fixture.signIn(newcomer("emil"));
     const fred = await fixture.signIn(newcomer("fred"));
     const gina = await fixture.signIn(newcomer("gina"));

@@ -274,7 +274,7 @@ test("an organization may change settings 60 times a minute", async () => {
   );
 });
 
-test("a megabyte of brackets is refused before it is parsed, and counts as a change of settings", async () => {
+test("a megabyte of brackets is refused unparsed, and counts as a change of settings", async () => {
   const cyd = await fixture.signIn(newcomer("cyd"));
   const deep = `${"[".repeat(500_000)}${"]".repeat(500_000)}`;
   const wide = `[${"{},".repeat(300_000)}{}]`;

@@ -249,7 +249,7 @@ describe("a person who was invited before the first sign-in", () => {
 });
 
 describe("members", () => {
-  test("who are removed have no access with their next request, and get their own organization", async () => {
+  test("who are removed lose access with their next request, and get their own organization", async () => {
     const ann = await signedIn("boss");
     const bob = await joined(ann, "gone", "owner");
     expect((await bob.do("GET /api/console/keys")).status).toBe(200);

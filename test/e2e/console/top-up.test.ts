@@ -38,7 +38,7 @@ describe("automatic top-up", () => {
     }
   });
 
-  test("buys credit once there is a card and a rule, and the history and the change log show it", async () => {
+  test("buys credit once there is a card and a rule, and the history shows it", async () => {
     await saveCard(ann, "4242");
     const saved = await ann.do(`GET ${TOP_UP}`);
     expect(at(saved.json, "card")).toMatchObject({ brand: "visa", last4: "4242" });

@@ -71,7 +71,7 @@ async function deliveriesTo(person: Person, id: string): Promise<readonly unknow
 }
 
 describe("a webhook", () => {
-  test("is signed with the secret that was shown once, and is sent again with its id after a 500", async () => {
+  test("is signed with the secret that was shown once, and sent again with its id after a 500", async () => {
     const path = "/hooks/ann";
     const made = await add(ann, path);
     const id = textAt(made.json, "destination_id");

@@ -69,7 +69,7 @@ test("SIGTERM while the gateway reads on for a client that left settles what was
   await expectOver(suite, scenario, { ...SERVED, outcome: "client_disconnected" });
 });
 
-test("SIGTERM while a settlement waits: the answer waits for its cost, and the process exits with 0", async () => {
+test("SIGTERM while a settlement waits: the answer waits for its cost, then exit code 0", async () => {
   const { scenario, gateway, request, lock } = await settleUnderLock();
   gateway.signal("SIGTERM");
   await until("no new request is accepted", async () => !(await isReady(gateway, scenario)));
@@ -93,7 +93,7 @@ test("SIGTERM ends no process before a settlement that outlasted its answer has 
   await expectOver(suite, scenario, SERVED);
 });
 
-test("a stream ends with an error at the end of the grace time, and its reported usage is charged", async () => {
+test("a stream ends with an error after the grace time, and its reported usage is charged", async () => {
   const { fixture } = suite;
   await fixture.restart({ env: { TM_SHUTDOWN_GRACE_MS: "100" } });
   const scenes = [

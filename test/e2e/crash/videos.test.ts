@@ -20,7 +20,7 @@ test("a process that is killed before it stored an accepted job charges the rese
   });
 });
 
-test("a process killed before it returned a stored job charges the cost of the video, no reserve", async () => {
+test("a process killed before it returned a stored job charges the video's cost, no reserve", async () => {
   const account = await dieAt(suite, "last bytes");
   suite.host.last.record = FINISHED;
   expect(await suite.books(account)).toMatchObject({ held: RESERVE, journal: [{ state: "open" }] });

@@ -47,7 +47,7 @@ describe("F36: the database is down", () => {
   );
 });
 
-test("F37: a database lost between dispatch and settlement costs no answer, and each is debited once", async () => {
+test("F37: a database lost between dispatch and settlement costs no answer and no second debit", async () => {
   await recovers();
   await nothingHeld(gateway, account);
   const before = await debitsOf(gateway, account);

@@ -118,7 +118,7 @@ describe("a stream that dies after output ends with one terminal event and not a
 
 const IN_ONE_PIECE = CASES.filter(({ name }) => name === "error-event" || name === "half-event");
 
-describe("a stream that dies in the same piece as its first content is answered with an error status", () => {
+describe("a stream that dies in the piece of its first content is answered with an error status", () => {
   test.each(IN_ONE_PIECE)("$name on $wire from $upstream", async ({ name, fault, ...given }) => {
     const asked = askOf({ ...given, name: `${name}-at-once` }, `one_piece;${fault}`);
     const answer = await ask(gateway.url, asked);

@@ -31,7 +31,7 @@ function asked(model: string, fault = ""): Ask {
   return { key: account.key, wire: "wire_a", model, text };
 }
 
-test("F33: a model whose circuits are all open answers 503 of kind health, and nothing is sent", async () => {
+test("F33: a model whose circuits are all open answers 503 health, and nothing is sent", async () => {
   for (const times of ["once", "twice", "thrice"]) {
     const { text, ...rest } = asked("struck", "status:500");
     await ask(gateway.url, { ...rest, text: `${text} ${times}` });
@@ -62,7 +62,7 @@ test("one request that its client repeats opens the circuit for no other client"
   expect(answer.status).toBe(200);
 });
 
-test("429s open no circuit: the pool cools down for as long as the provider asked, then serves again", async () => {
+test("429s open no circuit: the pool cools down for as long as the provider asked", async () => {
   for (let n = 0; n < 4; n += 1) {
     const failed = await ask(gateway.url, asked("throttled", "status:429;retry_after:1"));
     expect(failed.headers["x-tm-attempts"]).toBe("1");

@@ -163,7 +163,7 @@ describe.each(WIRES)("on %s", (wire) => {
     },
   );
 
-  test("a low balance names its numbers, and is retryable only while own requests hold the money", async () => {
+  test("a low balance names its numbers, and is retryable while own requests hold money", async () => {
     const account = await gateway.account(usd(2n * WORST - 1n));
     const running = await run(account);
     const metadata = { origin: "gateway_admission", limit_scope: "org", limit_kind: "spend" };
@@ -274,7 +274,7 @@ describe("a cap that an operator changes while the gateway runs", () => {
     await spend(account);
   });
 
-  test("stays as it was after a wrong call, which exits with 2 and a sentence on standard error", async () => {
+  test("stays as it was after a wrong call, which exits with 2 and a message", async () => {
     const account = await gateway.account("1", { orgCapUsd: "0.5" });
     const wrong: readonly (readonly string[])[] = [
       ["org", "cap", account.orgId, "--usd", "1"],

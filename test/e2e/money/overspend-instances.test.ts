@@ -143,7 +143,7 @@ describe("two gateways that get 240 parallel requests with money for exactly twe
     expect(rows).toEqual([{ instances: gateways.length }]);
   });
 
-  test("serve twelve and refuse the rest for the balance as retryable, when the balance binds", async () => {
+  test("serve twelve and refuse the rest for the balance as retryable, if the balance binds", async () => {
     const { account, keys } = await openBound({ balance: 12, orgCap: 14, keyCap: 13 });
     const { answers, refused } = await storm(account, keys);
     for (const { status, headers, json } of refused) {
@@ -162,14 +162,14 @@ describe("two gateways that get 240 parallel requests with money for exactly twe
     await expectExactBooks(account, answers);
   });
 
-  test("serve twelve and name the cap and its reset to the rest, when the organization's cap binds", async () => {
+  test("serve twelve and name the cap and its reset to the rest, if the organization's cap binds", async () => {
     const { account, keys } = await openBound({ balance: 14, orgCap: 12, keyCap: 13 });
     const { answers, refused } = await storm(account, keys);
     expect(capsOf(refused)).toEqual([capOf("org")]);
     await expectExactBooks(account, answers);
   });
 
-  test("serve four of each key and name the key's cap to the rest, when the keys' caps bind", async () => {
+  test("serve four of each key and name the key's cap to the rest, if the keys' caps bind", async () => {
     const { account, keys } = await openBound({ balance: 14, orgCap: 13, keyCap: 4 });
     const { answers, refused } = await storm(account, keys);
     expect(capsOf(refused)).toEqual([capOf("key")]);
@@ -181,7 +181,7 @@ describe("two gateways that get 240 parallel requests with money for exactly twe
     await expectExactBooks(account, answers);
   });
 
-  test("serve twelve and name the end of the day to the rest, when a key's daily cap binds", async () => {
+  test("serve twelve and name the end of the day to the rest, if a key's daily cap binds", async () => {
     const account = await openDayCapped();
     const { answers, refused } = await storm(account, [account.key]);
     expect(capsOf(refused)).toEqual([capOf("key", "day")]);
@@ -189,7 +189,7 @@ describe("two gateways that get 240 parallel requests with money for exactly twe
     expect(await spentToday(account)).toBe(await debitsOf({ backend }, account));
   });
 
-  test("charge once what one of them left at kill -9, and fill the rest of the daily cap exactly", async () => {
+  test("charge once what one left at kill -9, and fill the rest of the daily cap exactly", async () => {
     const account = await openDayCapped();
     const [dying, living] = gateways;
     if (dying === undefined || living === undefined) throw new Error("two gateways run");

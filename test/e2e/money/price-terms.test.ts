@@ -77,7 +77,7 @@ async function entry(account: TestAccount): Promise<unknown> {
   return (await get(gateway.url, { key: account.key, path: "/v1/models/m%2Ftiered" })).json;
 }
 
-test("a long prompt is held and settled at the prices of its tier, and its record names the tier", async () => {
+test("a long prompt is held and settled at its tier's prices, and its record names the tier", async () => {
   const account = await gateway.account("5.00");
   const short = await served(account, "hi");
   expect(costOf(short)).toBe(costAt(1n, short));

@@ -195,7 +195,7 @@ test("a provider that costs more than its price is owed all of it, and the margi
   expect(debit - owed).toBeLessThan(0n);
 });
 
-test("the list of models has the price of an hour in the cache, and not what the provider is owed", async () => {
+test("the list of models has the price of an hour in the cache, not the debt to the provider", async () => {
   const list = (await get(gateway.url, { key: account.key, path: "/v1/models" })).json;
   const models = at(list, "data") as readonly { id: string; pricing: object }[];
   const hour = models.find(({ id }) => id === "lab/hour");

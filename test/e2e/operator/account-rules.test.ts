@@ -230,7 +230,7 @@ describe("limits", () => {
     expect((await rules())?.limits).toEqual([]);
   });
 
-  test("show lists the effective limits of every scope, and whether contract or customer set them", async () => {
+  test("show lists the effective limits of every scope, and who set them", async () => {
     const own = { source: "self", scope: "key", keyId } as const;
     await backend.rulesStore.changeLimit(orgId, own, { concurrent: 2 }, testOperator);
     await run(...contract("model", "--model", "acme/a", "--rpm", "5"));

@@ -55,7 +55,7 @@ async function auditIsClean(): Promise<void> {
   expect({ code, json }).toMatchObject({ code: 0, json: { ok: true } });
 }
 
-test("kill -9 in mid-stream: the attempt is charged its reserve once, however many restarts follow", async () => {
+test("kill -9 in mid-stream: the attempt is charged its reserve once over many restarts", async () => {
   const served = await ask(gatewayUrl(), asked());
   expect(served.status).toBe(200);
   const before = await books();
@@ -149,7 +149,7 @@ test("a second server on the same data closes what the killed first one left", a
   await auditIsClean();
 });
 
-test("SIGTERM in mid-stream: the stream ends whole, the process exits with 0, and the data stay", async () => {
+test("SIGTERM in mid-stream: the stream ends whole, exit code 0, and the data stay", async () => {
   const before = await books();
   const whole = ask(gatewayUrl(), asked({ stream: true, text: "[words:30] [[fault:slow:50]]" }));
   const already = simulator.counts().total;

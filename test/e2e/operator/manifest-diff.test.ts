@@ -18,7 +18,7 @@ function manifestOf(prompt: string, provider = "acme-ai"): object {
   return simulatorManifest({ provider, dialect: "wire_a", baseUrl, models });
 }
 
-test("manifest diff exits with 1 for a rise, naming model, price and percent, and with 0 for a cut", async () => {
+test("manifest diff exits with 1 for a rise with model, price and percent, and with 0 for a cut", async () => {
   const old = folder.writeManifest("old.txt", manifestOf("1.25"));
   const next = folder.writeManifest("acme.json", manifestOf("1.5"));
   const up = await runCommand(["manifest", "diff", old, next]);

@@ -128,7 +128,7 @@ test("a rise above the bound exits with 1 and changes nothing until it is accept
   expect(read(file).models[0]?.pricing[0]?.cost_usd_per_million).toBe("2");
 });
 
-test("a model that left the list ends in fourteen days; a model edited by hand is only reported", async () => {
+test("a model that left the list ends in fourteen days; an edited one is only reported", async () => {
   const file = await imported("gone");
   const text = readFileSync(file, "utf8");
   writeFileSync(file, text.replace('"context_length": 128000', '"context_length": 64000'));

@@ -95,7 +95,7 @@ test("ledger retire changes nothing while no day is old enough, or when retentio
   expect(off).toMatchObject({ code: 0, json: { ok: true, retired: [] } });
 });
 
-test("ledger retire closes the statements of a day's month first, and keeps the day if that fails", async () => {
+test("ledger retire closes a day's monthly statements first, or keeps the day", async () => {
   const month = oldDay.slice(0, 7);
   await runSql(
     gateway,
